@@ -1,0 +1,42 @@
+# A menu. The work is done by script/* and by the command itself.
+# ARGS goes to what is called: make test ARGS="-k window -x"
+ARGS =
+BIN = .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test format lint types layers bench lock clean setup
+
+help:
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
+
+demo:    ## see it work, offline
+	@sh script/demo $(ARGS)
+
+test:    ## every check: format, lint, types, layers, tests
+	@sh script/test $(ARGS)
+
+format: setup ## lay the code out, mend what can be mended by machine
+	$(BIN)/ruff check --fix --exit-zero --quiet
+	$(BIN)/ruff format
+
+lint: setup ## style and common mistakes
+	$(BIN)/ruff check $(ARGS)
+
+types: setup ## types, strictly
+	$(BIN)/mypy $(ARGS)
+
+layers: setup ## imports only go down
+	$(BIN)/lint-imports --no-logo $(ARGS)
+
+bench: setup ## time the kernel
+	$(BIN)/pagefault bench kernel $(ARGS)
+
+lock:    ## write requirements.lock anew (needs uv)
+	@sh script/lock $(ARGS)
+
+clean:   ## remove .venv, caches and builds
+	rm -rf .venv .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
+	find src tests -type d -name __pycache__ -prune -exec rm -rf {} +
+
+setup:
+	@sh script/bootstrap

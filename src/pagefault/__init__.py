@@ -1,0 +1,96 @@
+"""Virtual memory for the context windows of language models.
+
+    async with pagefault.open("./memory") as memory:
+        session = await memory.session("planning", window=32_000)
+        await session.user("Which database did we pick?")
+        request = await session.request(format="openai")
+
+`pagefault.sync` has the same verbs for programs without an event loop.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pagefault import sync
+    from pagefault.engine.api import Engine
+    from pagefault.engine.remote import RemoteEngine
+    from pagefault.engine.scripted import ScriptedEngine
+    from pagefault.model.errors import (
+        CallerError,
+        EngineError,
+        ModelError,
+        PagefaultError,
+        StoreError,
+    )
+    from pagefault.model.request import Reply, Request, ToolCall
+    from pagefault.service.drive import Answer
+    from pagefault.service.limits import Limits
+    from pagefault.service.memory import Forgetting, Memory
+    from pagefault.service.open import open
+    from pagefault.service.session import Said, Session, Status
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Answer",
+    "CallerError",
+    "Engine",
+    "EngineError",
+    "Forgetting",
+    "Limits",
+    "Memory",
+    "ModelError",
+    "PagefaultError",
+    "RemoteEngine",
+    "Reply",
+    "Request",
+    "Said",
+    "ScriptedEngine",
+    "Session",
+    "Status",
+    "StoreError",
+    "ToolCall",
+    "open",
+    "sync",
+]
+
+# Loaded on first use, so that `import pagefault` loads no driver, no HTTP and no terminal library.
+_HOMES = {
+    "Answer": "service.drive",
+    "CallerError": "model.errors",
+    "Engine": "engine.api",
+    "EngineError": "model.errors",
+    "Forgetting": "service.memory",
+    "Limits": "service.limits",
+    "Memory": "service.memory",
+    "ModelError": "model.errors",
+    "PagefaultError": "model.errors",
+    "RemoteEngine": "engine.remote",
+    "Reply": "model.request",
+    "Request": "model.request",
+    "Said": "service.session",
+    "ScriptedEngine": "engine.scripted",
+    "Session": "service.session",
+    "Status": "service.session",
+    "StoreError": "model.errors",
+    "ToolCall": "model.request",
+    "open": "service.open",
+}
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name == "sync":
+        return import_module("pagefault.sync")
+    try:
+        home = _HOMES[name]
+    except KeyError:
+        raise AttributeError(f"module 'pagefault' has no attribute {name!r}") from None
+    return getattr(import_module(f"pagefault.{home}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,382 @@
+"""Requests and replies as OpenAI Chat Completions writes them. No I/O here.
+
+The wire is the published one (platform.openai.com/docs/api-reference/chat) and what vLLM, Ollama,
+llama.cpp and LM Studio make of it: ids may be missing, an index may be shared by two calls, a
+stream may end without `[DONE]`. Whatever can be read one way only is read; the rest is
+`EngineGarbled`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from pagefault.model.errors import EngineGarbled
+from pagefault.model.kinds import Role
+from pagefault.model.request import Message, Reply, Request, ToolCall, Usage
+
+SystemRole = Literal["system", "developer"]
+"""What the wire calls the system text; newer OpenAI models prefer the second."""
+
+DONE: Final = "[DONE]"
+EVENT_BYTES_MAX: Final = 8 * 1024 * 1024
+"""One event of a stream. A whole reply of 128k tokens is well below it."""
+
+
+# --- requests ---------------------------------------------------------------------------------
+
+
+def to_wire(request: Request, *, system_role: SystemRole = "system") -> dict[str, Any]:
+    """`messages`, and `tools` where there are any (an empty list is refused by some servers).
+
+    The same messages give the same values in the same order, so a stable prefix stays stable.
+    """
+    wire: dict[str, Any] = {"messages": [_message(m, system_role) for m in request.messages]}
+    if request.tools:
+        wire["tools"] = [
+            {
+                "type": "function",
+                "function": {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": dict(tool.parameters),
+                },
+            }
+            for tool in request.tools
+        ]
+    return wire
+
+
+def _message(message: Message, system_role: SystemRole) -> dict[str, Any]:
+    match message.role:
+        case Role.SYSTEM:
+            return {"role": system_role, "content": message.content}
+        case Role.TOOL:
+            return {"role": "tool", "tool_call_id": message.call_id, "content": message.content}
+        case Role.ASSISTANT if message.tool_calls:
+            return {
+                "role": "assistant",
+                "content": message.content or None,
+                "tool_calls": [
+                    {
+                        "id": call.call_id,
+                        "type": "function",
+                        "function": {"name": call.name, "arguments": _sendable(call.arguments)},
+                    }
+                    for call in message.tool_calls
+                ],
+            }
+        case _:
+            return {"role": str(message.role), "content": message.content}
+
+
+def _sendable(arguments: str) -> str:
+    """The arguments as written, unless they are no JSON object.
+
+    Servers parse the arguments of earlier calls (vLLM, and every chat template that walks them)
+    and refuse the whole request over one that is malformed, so that one is sent as a string
+    inside an object: the model still sees what it wrote.
+    """
+    if not arguments.strip():
+        return "{}"
+    if _is_object(arguments):
+        return arguments
+    return json.dumps({"malformed_arguments": arguments}, ensure_ascii=False)
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text, parse_constant=_no_constant), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _no_constant(name: str) -> object:
+    raise ValueError(f"{name} is not JSON")
+
+
+# --- streams ----------------------------------------------------------------------------------
+
+
+class EventStream:
+    """Bytes of a `text/event-stream` in, the data of whole events out.
+
+    Comments, keep-alives, names and ids of events are dropped; `data:` may lack its space, the
+    last event its blank line. Invalid UTF-8 becomes U+FFFD.
+    """
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+        self._data: list[str] = []
+        self._bytes = 0
+
+    def feed(self, chunk: bytes) -> Iterator[str]:
+        """The events that this chunk completes. Raises `EngineGarbled` for one that never ends."""
+        if b"\n" in chunk:
+            *lines, rest = (bytes(self._rest) + chunk).split(b"\n")
+            self._rest = bytearray(rest)
+            for line in lines:
+                yield from self._line(line.removesuffix(b"\r"))
+        else:
+            self._rest += chunk
+        if self._bytes + len(self._rest) > EVENT_BYTES_MAX:
+            raise EngineGarbled(
+                f"the server sent an event of more than {EVENT_BYTES_MAX // 1024 // 1024} MiB"
+            )
+
+    def close(self) -> Iterator[str]:
+        """The event that the end of the stream completes, if there is one."""
+        yield from self._line(bytes(self._rest).removesuffix(b"\r"))
+        yield from self._line(b"")
+        self._rest = bytearray()
+
+    def _line(self, line: bytes) -> Iterator[str]:
+        if not line:
+            data, self._data, self._bytes = self._data, [], 0
+            yield from _events(data)
+        elif line.removeprefix(b"\xef\xbb\xbf").startswith(b"data:"):
+            line = line.removeprefix(b"\xef\xbb\xbf").removeprefix(b"data:").removeprefix(b" ")
+            self._data.append(line.decode("utf-8", "replace"))
+            self._bytes += len(line)
+
+
+def _events(data: list[str]) -> Iterator[str]:
+    """One event; or, from servers that forget the blank line between events, one for each line."""
+    joined = "\n".join(data)
+    if len(data) > 1 and not _is_object(joined):
+        yield from (line for line in data if line.strip())
+    elif joined.strip():
+        yield joined
+
+
+def parse(text: str) -> dict[str, Any]:
+    """The JSON object that `text` is; raises `EngineGarbled` for anything else."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        document = None
+    if not isinstance(document, dict):
+        shown = text if len(text) <= 80 else text[:80] + "…"
+        raise EngineGarbled(f"the server sent {shown!r} where a JSON object was due")
+    return document
+
+
+# --- complaints -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What a server says went wrong. `code` joins its type and its code; either may be missing."""
+
+    message: str
+    code: str
+
+    @property
+    def status(self) -> int:
+        """The HTTP status in the code, else 0. An error inside a stream has no other."""
+        found = re.search(r"(?<!\d)[45]\d\d(?!\d)", self.code)
+        return int(found[0]) if found else 0
+
+
+def problem_in(document: Mapping[str, Any]) -> Problem | None:
+    """The complaint that a response or an event is, in any of the shapes in use; else None."""
+    error = document.get("error")
+    if error is None and (document.get("object") == "error" or "choices" not in document):
+        # vLLM before 0.10 has the fields at the top; FastAPI says `detail`.
+        if "detail" in document:
+            error = document["detail"]
+        elif "message" in document:
+            error = document
+    match error:
+        case None | False | "":
+            return None
+        case {"message": str(message)}:
+            codes = (error.get("type"), error.get("code"))
+            return Problem(message, " ".join(str(c) for c in codes if c is not None))
+        case str(message):
+            return Problem(message, "")
+        case _:
+            return Problem(json.dumps(error, ensure_ascii=False), "")
+
+
+# --- replies ----------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Call:
+    """A tool call in the making."""
+
+    index: int | None
+    call_id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+    def continues(self, call_id: str, name: str, arguments: str) -> bool:
+        """Whether such a piece belongs to this call, and not to another under the same index.
+
+        Ollama gives every call index 0. A proper prefix of a JSON object is never a JSON object,
+        so a piece that names a function after whole arguments begins a new call.
+        """
+        if call_id and self.call_id and call_id != self.call_id:
+            return False
+        return not (name and arguments.strip() and _is_object(self.arguments))
+
+    def add(self, call_id: str, name: str, arguments: str) -> None:
+        self.call_id = self.call_id or call_id
+        if name != self.name:  # repeated by some servers, sent in pieces by others
+            self.name += name
+        self.arguments += arguments
+
+
+@dataclass(slots=True)
+class Fold:
+    """Chunks of one reply in, the `Reply` out. A response that was not streamed is one chunk.
+
+    `taken` are the ids of the calls in the request: a call without an id, or with one that is
+    taken, gets the lowest free `call_N`, the same on every run.
+    """
+
+    taken: Collection[str] = ()
+    finish_reason: str = ""
+    _text: list[str] = field(default_factory=list)
+    _half: str = ""  # of a surrogate pair that was cut between two chunks
+    _calls: list[_Call] = field(default_factory=list)
+    _usage: Usage | None = None
+
+    @property
+    def ended(self) -> bool:
+        """The model said that it was done, so a missing `[DONE]` means nothing."""
+        return bool(self.finish_reason)
+
+    def feed(self, document: Mapping[str, Any]) -> str:
+        """Fold one chunk; the text it adds, "" if none. Raises `EngineGarbled`."""
+        self._usage = _usage(document.get("usage")) or self._usage
+        choices = document.get("choices")
+        if not isinstance(choices, list):
+            if choices is None and "usage" in document:
+                return ""
+            raise EngineGarbled(
+                "the answer has no `choices`, so it is not Chat Completions",
+                hint="base_url usually ends with /v1",
+            )
+        return "".join([self._choice(c) for c in choices if isinstance(c, dict)])
+
+    def reply(self) -> Reply:
+        """What was folded so far, as the whole answer."""
+        return Reply(text="".join(self._text), tool_calls=tuple(self._mint()), usage=self._usage)
+
+    def _choice(self, choice: Mapping[str, Any]) -> str:
+        if choice.get("index") not in (None, 0):  # we ask for one answer
+            return ""
+        reason = choice.get("finish_reason")
+        if isinstance(reason, str):
+            self.finish_reason = reason or self.finish_reason
+        delta = choice.get("delta" if "delta" in choice else "message")
+        if not isinstance(delta, dict):
+            return ""
+        calls = delta.get("tool_calls")
+        for piece in calls if isinstance(calls, list) else ():
+            if isinstance(piece, dict):
+                self._call(piece)
+        return self._said(_string(delta.get("content")) or _string(delta.get("refusal")))
+
+    def _said(self, text: str) -> str:
+        text = self._half + text
+        self._half = ""
+        if text and "\ud800" <= text[-1] <= "\udbff":
+            text, self._half = text[:-1], text[-1]
+        text = _whole(text)
+        if text:
+            self._text.append(text)
+        return text
+
+    def _call(self, piece: Mapping[str, Any]) -> None:
+        function = piece.get("function")
+        function = function if isinstance(function, dict) else {}
+        arguments = function.get("arguments")
+        if isinstance(arguments, Mapping):
+            arguments = json.dumps(arguments, ensure_ascii=False)
+        said = (_string(piece.get("id")), _string(function.get("name")), _string(arguments))
+        number = piece.get("index")
+        index = number if isinstance(number, int) else None
+        call = self._open_call(index, *said)
+        if call is None:
+            call = _Call(index)
+            self._calls.append(call)
+        call.add(*said)
+
+    def _open_call(
+        self, index: int | None, call_id: str, name: str, arguments: str
+    ) -> _Call | None:
+        """The call that the piece continues: the last of its index; without one, of its id."""
+        if index is not None:
+            same = [c for c in self._calls if c.index == index]
+        elif call_id:
+            same = [c for c in self._calls if c.call_id == call_id]
+        else:
+            same = [] if name else self._calls
+        if same and same[-1].continues(call_id, name, arguments):
+            return same[-1]
+        return None
+
+    def _mint(self) -> Iterator[ToolCall]:
+        taken = set(self.taken)
+        given = {c.call_id for c in self._calls}
+        number = 0
+        for call in self._calls:
+            call_id = _whole(call.call_id)
+            while not call_id or call_id in taken:
+                candidate = f"call_{number}"
+                call_id = candidate if candidate not in given else ""
+                number += 1
+            taken.add(call_id)
+            yield ToolCall(call_id, _whole(call.name), _whole(call.arguments).strip() or "{}")
+
+
+def _string(value: object) -> str:
+    """A string as it is; the text of a list of parts (Mistral); else nothing."""
+    match value:
+        case str():
+            return value
+        case list():
+            return "".join(_string(p.get("text")) for p in value if isinstance(p, dict))
+        case _:
+            return ""
+
+
+def _whole(text: str) -> str:
+    """Pairs of surrogates joined; a lone one, which no UTF-8 can hold, becomes U+FFFD."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _usage(usage: object) -> Usage | None:
+    if not isinstance(usage, dict):
+        return None
+    details = usage.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else None
+    return Usage(
+        input_tokens=_count(usage.get("prompt_tokens")),
+        output_tokens=_count(usage.get("completion_tokens")),
+        cached_tokens=_count(cached or usage.get("prompt_cache_hit_tokens")),  # DeepSeek's name
+    )
+
+
+def _count(value: object) -> int:
+    return max(0, value) if isinstance(value, int) else 0
+
+
+def call_ids(request: Request) -> frozenset[str]:
+    """The ids of all calls in the request: `Fold.taken`."""
+    return frozenset(call.call_id for m in request.messages for call in m.tool_calls)
+
+
+def reply_from(document: Mapping[str, Any], *, taken: Collection[str] = ()) -> Reply:
+    """The reply that a response which was not streamed holds. Raises `EngineGarbled`."""
+    fold = Fold(taken)
+    fold.feed(document)
+    return fold.reply()

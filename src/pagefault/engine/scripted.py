@@ -1,0 +1,201 @@
+"""A deterministic engine for demonstrations, replays and tests: no model, no network, no peeking.
+
+It sees the request and nothing else. It looks for sentences that bear on the newest question in
+what the request shows; where that is thin and it has tools, it searches memory and faults the
+most promising pages in; then it quotes the best sentences with citations, or says that it does
+not know. It follows the limits that the request states.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pagefault.model.kinds import Role
+from pagefault.model.request import Message, Reply, Request, ToolCall
+
+UNKNOWN: Final = "I don't have that in the mapped context."
+
+_LABELLED: Final = re.compile(
+    r"^(?:[A-Z] )?\((?P<id>[a-z]{3,4}_\d+)(?P<rest>[^()\n]*)\):? ", re.MULTILINE
+)
+_WORD: Final = re.compile(r"\w+")
+_SENTENCE: Final = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+_CERTAIN: Final = 0.9  # of the question's weight in one passage: no need to look further
+_LIMIT: Final = re.compile(r"at most (\d+) pages of together")
+_COMMON: Final = frozenset(
+    "a about after all am an and any are as at be been before but by can could did do does for from "
+    "had has have he her hers him his how i if in into is it its just me my no not of on or our out "
+    "over she so some than that the their them then there these they this those to too up us was we "
+    "were what when where which while who whom whose why will with would you your".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A labelled text that the request shows."""
+
+    page_id: str
+    who: str
+    text: str
+
+
+class ScriptedEngine:
+    """`sure` is the share of the question's weight that a passage must carry to be an answer."""
+
+    def __init__(self, *, sure: float = 0.5, quotes: int = 2) -> None:
+        self._sure = sure
+        self._quotes = quotes
+
+    async def reply(self, request: Request) -> AsyncIterator[str | Reply]:
+        """Decide, then stream the text in words, as a provider would."""
+        reply = self.decide(request)
+        if not reply.tool_calls:
+            for piece in re.findall(r"\S+\s*", reply.text):
+                yield piece
+        yield reply
+
+    def decide(self, request: Request) -> Reply:
+        """The whole reply to a request: the same for the same request."""
+        question, since = _question(request.messages)
+        passages = [p for m in request.messages for p in passages_of(m) if p.text != question.text]
+        weights = _weights(question, passages)
+        ranked = sorted(
+            ((_score(passage, weights), passage) for passage in passages),
+            key=lambda pair: -pair[0],
+        )
+        calls = _next_calls(request, question, since, ranked[0][0] if ranked else 0.0)
+        if calls:
+            return Reply(text="", tool_calls=calls)
+        best = [passage for score, passage in ranked[: self._quotes] if score >= self._sure]
+        if not best:
+            return Reply(text=UNKNOWN)
+        said = [f"{p.who}: “{_sentence(p.text, weights)}” [ref: {p.page_id}]" for p in best]
+        return Reply(text="\n".join(said))
+
+
+def passages_of(message: Message) -> list[Passage]:
+    """The pages that a message shows, by their labels, or by the envelope of a tool result."""
+    if message.role is Role.TOOL:
+        page = _json(message.content).get("page", {})
+        text = page.get("content", {}).get("text", "")
+        meta = page.get("meta", {})
+        return [Passage(page["page_id"], meta.get("speaker", ""), text)] if text else []
+    if message.role is Role.SYSTEM:
+        return []
+    found = list(_LABELLED.finditer(message.content))
+    ends = [match.start() for match in found[1:]] + [len(message.content)]
+    return [
+        Passage(
+            match["id"],
+            match["rest"].strip(" ·").split(" · ")[0],
+            message.content[match.end() : end].replace("</VM:CONTEXT>", "").strip(),
+        )
+        for match, end in zip(found, ends, strict=True)
+    ]
+
+
+def _question(messages: tuple[Message, ...]) -> tuple[Passage, int]:
+    """The newest thing a user said, and where the messages after it begin."""
+    for place in range(len(messages) - 1, -1, -1):
+        if messages[place].role is Role.USER:
+            passages = passages_of(messages[place])
+            if passages:
+                return passages[-1], place + 1
+            return Passage("", "", messages[place].content), place + 1
+    return Passage("", "", ""), len(messages)
+
+
+def _next_calls(
+    request: Request, question: Passage, since: int, confidence: float
+) -> tuple[ToolCall, ...]:
+    """The calls to make before answering, if any: a search, then faults within the stated limit."""
+    if not request.tools:
+        return ()
+    later = request.messages[since:]
+    made = [call for message in later for call in message.tool_calls]
+    number = len(made)
+    if not made:
+        if confidence >= _CERTAIN:
+            return ()
+        query = " ".join(_telling_words(question.text)) or question.text
+        arguments = json.dumps({"query": query, "limit": 5}, ensure_ascii=False)
+        return (ToolCall(f"call_{question.page_id}_{number}", "search_pages", arguments),)
+    if any(call.name == "page_fault" for call in made):
+        return ()
+    results = [
+        hit
+        for message in later
+        if message.role is Role.TOOL
+        for hit in _json(message.content).get("results", [])
+    ]
+    limit = _LIMIT.search(request.messages[0].content)
+    faults = int(limit[1]) if limit else 1
+    return tuple(
+        ToolCall(
+            f"call_{question.page_id}_{number + place}",
+            "page_fault",
+            json.dumps(
+                {"page_id": hit["page_id"], "target_level": 0, "reason": "user_requested_recall"}
+            ),
+        )
+        for place, hit in enumerate(results[:faults])
+    )
+
+
+def _weights(question: Passage, passages: Iterable[Passage]) -> dict[str, float]:
+    """How much each word of the question tells: rare among what is shown, much."""
+    terms = _terms(question.text)
+    seen: Counter[str] = Counter()
+    total = 1
+    for passage in passages:
+        total += 1
+        seen.update(set(_stems(f"{passage.who} {passage.text}")))
+    return {term: math.log(1 + total / (1 + seen[term])) for term in terms}
+
+
+def _score(passage: Passage, weights: dict[str, float]) -> float:
+    """The share of the question's weight whose words stand in the passage."""
+    whole = sum(weights.values())
+    stems = set(_stems(f"{passage.who} {passage.text}"))
+    return sum(weight for term, weight in weights.items() if term in stems) / whole if whole else 0.0
+
+
+def _sentence(text: str, weights: dict[str, float]) -> str:
+    sentences = [s.strip() for s in _SENTENCE.split(text) if s.strip()]
+    if not sentences:
+        return text
+    return max(sentences, key=lambda s: sum(weights.get(stem, 0.0) for stem in set(_stems(s))))
+
+
+def _telling_words(text: str) -> list[str]:
+    return [word for word in _WORD.findall(text) if word.casefold() not in _COMMON]
+
+
+def _terms(text: str) -> list[str]:
+    return list(dict.fromkeys(_stems(text)))
+
+
+def _stems(text: str) -> list[str]:
+    """Words folded roughly: enough for plurals and tenses to meet, in a language-blind way."""
+    return [_fold(word.casefold()) for word in _telling_words(text)]
+
+
+def _fold(word: str) -> str:
+    for ending in ("ing", "ies", "ed", "es", "s"):
+        if len(word) > len(ending) + 2 and word.endswith(ending):
+            return word[: -len(ending)]
+    return word
+
+
+def _json(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}

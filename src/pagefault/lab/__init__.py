@@ -1,0 +1,1 @@
+"""The laboratory: replays of real conversations, and benchmarks."""

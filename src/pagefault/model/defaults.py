@@ -1,0 +1,179 @@
+"""Every default there is: its unit, where the requirement texts name one, and ours where we differ.
+
+One table, because the texts name some figures twice and differently. `docs/paging.md` prints it;
+`tests/model/test_defaults.py` holds it against the code that uses it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Default:
+    """One figure. `theirs` is what `source` says, `ours` what this code does."""
+
+    name: str
+    unit: str
+    ours: object
+    theirs: object
+    source: str
+    why: str = ""  # said where we differ, or where the figure waits for its issue
+
+
+WINDOW_TOKENS: Final = 128_000
+TLB_ENTRIES: Final = 512
+FAULTS_PER_TURN: Final = 2
+FAULT_TOKENS_PER_TURN: Final = 4_096
+FAULT_WINDOW_SHARE: Final = 0.25
+FAULT_THRESHOLD: Final = "referenced"
+FAULT_LEVEL: Final = 2
+SEARCH_LIMIT: Final = 5
+SEARCHES_PER_TURN: Final = 4
+STEPS_PER_TURN: Final = 8
+RECALL_TOKENS: Final = 1_000
+RECALL_WINDOW_SHARE: Final = 0.125
+IMPORTANCE: Final = 0.5
+EVICTION_POLICY: Final = "importance_weighted_lru"
+EPOCH_TARGET_SHARE: Final = 0.6
+LAST_TURNS_KEPT: Final = 3
+CORE_WINDOW_SHARE: Final = 0.10
+PAGE_TOKENS: Final = 1_024
+SEGMENT_BYTES: Final = 10 * 1024 * 1024
+ROOM_TOKENS_MIN: Final = 256
+
+TABLE: Final[tuple[Default, ...]] = (
+    Default("window_tokens", "tokens", WINDOW_TOKENS, 128_000, "000 Configuration, l0_max_tokens"),
+    Default("tlb_entries", "entries", TLB_ENTRIES, 512, "000 §1.5, PageTLB.max_entries"),
+    Default(
+        "faults_per_turn",
+        "faults",
+        FAULTS_PER_TURN,
+        (2, 3),
+        "000 protocol example; 000 §3.3 FaultPolicy",
+        "the texts name both; 2 is what the acceptance test uses",
+    ),
+    Default(
+        "fault_tokens_per_turn",
+        "tokens",
+        FAULT_TOKENS_PER_TURN,
+        (8_192, 4_096, 2_048),
+        "000 §3.3; 000 manifest example; 000 §5.4 upgrade_budget_tokens",
+        "the manifest's figure, because what is advertised is what is enforced; and never more "
+        "than fault_window_share of the window",
+    ),
+    Default(
+        "fault_window_share",
+        "share of the window",
+        FAULT_WINDOW_SHARE,
+        None,
+        "",
+        "a fault must not push the conversation it serves out of a small window",
+    ),
+    Default("fault_threshold", "name", FAULT_THRESHOLD, "referenced", "000 §3.3"),
+    Default("fault_level", "level", FAULT_LEVEL, 2, "000 protocol, page_fault.target_level"),
+    Default("search_limit", "hits", SEARCH_LIMIT, 5, "000 protocol, search_pages.limit"),
+    Default(
+        "searches_per_turn",
+        "searches",
+        SEARCHES_PER_TURN,
+        None,
+        "",
+        "a search costs no fault, but a model may loop",
+    ),
+    Default(
+        "steps_per_turn", "requests", STEPS_PER_TURN, None, "", "the bound on a model that loops"
+    ),
+    Default(
+        "recall_tokens",
+        "tokens",
+        RECALL_TOKENS,
+        None,
+        "",
+        "what the runtime pages in by itself at the start of a turn; spends none of the model's faults",
+    ),
+    Default(
+        "recall_window_share",
+        "share of the window",
+        RECALL_WINDOW_SHARE,
+        None,
+        "",
+        "the same, for small windows",
+    ),
+    Default("importance", "0 to 1", IMPORTANCE, 0.5, "000 §1.2, MemoryPage.importance"),
+    Default("eviction_policy", "name", EVICTION_POLICY, "importance_weighted_lru", "000 Configuration"),
+    Default(
+        "epoch_target_share",
+        "share of the window",
+        EPOCH_TARGET_SHARE,
+        0.8,
+        "000 Configuration, eviction_threshold",
+        "theirs evicts at 80 % each turn; ours waits for a full window, then rewrites down to 60 %, "
+        "so that the prefix stays byte-stable for many turns",
+    ),
+    Default("last_turns_kept", "turns", LAST_TURNS_KEPT, 3, "000 §2.3, last 3 turns pinned"),
+    Default(
+        "core_window_share",
+        "share of the window",
+        CORE_WINDOW_SHARE,
+        None,
+        "",
+        "what pins may take together",
+    ),
+    Default(
+        "page_tokens", "tokens", PAGE_TOKENS, None, "", "a longer text is split into linked pages"
+    ),
+    Default(
+        "room_tokens_min",
+        "tokens",
+        ROOM_TOKENS_MIN,
+        None,
+        "",
+        "what a window must leave beside rules and tools, or it is refused",
+    ),
+    Default(
+        "segment_bytes",
+        "bytes",
+        SEGMENT_BYTES,
+        10 * 1024 * 1024,
+        "004 store: rotation at 10 MB",
+    ),
+    # Named by the texts, and waiting for the work they belong to.
+    Default("pack_cache_entries", "packs", None, 32, "000 §1.7", "with the developer-message layout"),
+    Default("eviction_cooldown_turns", "turns", None, 3, "000 §2.4", "with anti-thrash"),
+    Default("fault_protection_turns", "turns", None, 2, "000 §2.4", "with anti-thrash"),
+    Default("placeholder_timeout", "milliseconds", None, 100, "000 §3.2", "with deferred pages"),
+    Default("l1_pages", "pages", None, 100, "000 Configuration, l1_max_pages", "with prefetch"),
+    Default(
+        "l2_bytes",
+        "bytes",
+        None,
+        100_000_000,
+        "000 Configuration, l2_max_bytes",
+        "the log is not bounded: it is the truth; limits per tenant come with tenants",
+    ),
+    Default(
+        "auto_compress_after",
+        "tokens",
+        None,
+        "300 seconds",
+        "000 Configuration",
+        "ages count tokens or turns; with the ladder",
+    ),
+    Default("compression_level", "level", None, 1, "000 Configuration", "with the ladder"),
+    Default("prefetch_depth", "segments", None, 2, "000 Configuration", "with prefetch"),
+    Default("thrash_window_turns", "turns", None, 5, "000 Success Metrics", "with anti-thrash"),
+    Default(
+        "hot_tokens", "tokens", None, 4_000, "002 hotTokenLimit", "heat is not a tier; with tiers"
+    ),
+    Default("warm_accesses", "accesses", None, 3, "002 warmAccessThreshold", "with tiers"),
+    Default("promote_relevance", "0 to 1", None, 0.85, "002 promoteThreshold", "with tiers"),
+    Default("cold_items", "items", None, 1_000, "002 maxColdItems", "with tiers"),
+    Default(
+        "core_section_chars", "characters", None, 2_000, "003 MainContext.max_chars", "with core memory"
+    ),
+    Default("image_inline_bytes", "bytes", None, 1_000_000, "000 Configuration", "with media"),
+    Default("card_decay_days", "days", None, 28, "004 card example", "with claims"),
+)
+"""In the order of use. `ours` is None where nothing uses the figure yet; `theirs`, where nobody names one."""

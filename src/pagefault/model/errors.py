@@ -1,0 +1,162 @@
+"""Four families of errors, by whose fault it is. Catch a family; never catch `Exception`.
+
+Every message says what happened and, in `hint`, what to do next.
+"""
+
+from __future__ import annotations
+
+
+class PagefaultError(Exception):
+    """The root of all errors raised on purpose."""
+
+    hint: str = ""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        if hint:
+            self.hint = hint
+
+
+# --- the caller's -----------------------------------------------------------------------------
+
+
+class CallerError(PagefaultError):
+    """The program or the person asked for something that cannot be. Nothing was changed."""
+
+
+class BadInput(CallerError):
+    """A value is malformed: a transcript line, an option, a level, a name."""
+
+
+class SessionNotFound(CallerError):
+    def __init__(self, session: str) -> None:
+        super().__init__(
+            f"there is no session {session!r} here",
+            hint="`pagefault sessions` lists what there is",
+        )
+
+
+class NoSuchPage(CallerError):
+    """A person or program named a page that the session does not have."""
+
+    def __init__(self, page_id: str, session: str) -> None:
+        super().__init__(
+            f"session {session!r} has no page {page_id!r}",
+            hint="`pagefault pages ls` lists its pages, `pagefault pages search` finds them",
+        )
+
+
+class WindowTooSmall(CallerError):
+    """What must be in every request does not fit the window."""
+
+
+class MessageTooLarge(CallerError):
+    """A typed message cannot fit the window even alone; it was not logged."""
+
+
+class PinsFull(CallerError):
+    """Another pin would leave the window no room to work in."""
+
+
+class IllegalTransition(CallerError):
+    """A page was asked to change state in a way the residency table does not have."""
+
+    def __init__(self, state: str, cause: str) -> None:
+        super().__init__(f"a page that is {state} cannot be {cause}")
+
+
+# --- the model's ------------------------------------------------------------------------------
+
+
+class ModelError(PagefaultError):
+    """The model asked for what it may not have. Becomes a tool result, never a crash."""
+
+
+class FaultRefused(ModelError):
+    """A fault was refused before anything was loaded; no budget was spent.
+
+    `code` is stable and machine-readable; `levels` are those that would be granted instead.
+    """
+
+    def __init__(
+        self, code: str, why: str, *, page_id: str = "", faults_left: int, levels: tuple[int, ...] = ()
+    ) -> None:
+        super().__init__(why)
+        self.code = code
+        self.why = why
+        self.page_id = page_id
+        self.faults_left = faults_left
+        self.levels = levels
+
+
+# --- the store's ------------------------------------------------------------------------------
+
+
+class StoreError(PagefaultError):
+    """The medium failed us, or somebody else holds it."""
+
+
+class StoreBusy(StoreError):
+    """Nothing was written; safe to retry. Names the holder."""
+
+
+class SessionBusy(StoreError):
+    """Another writer has this session. Names the holder."""
+
+
+class StoreLatched(StoreError):
+    """An earlier write failed, so what is on the disk is unknown. Reopen to recover."""
+
+    hint = "close this memory and open it again: opening re-reads what the disk really holds"
+
+
+class StoreMissing(StoreError):
+    """There is no memory where one was looked for."""
+
+
+class StoreReadOnly(StoreError):
+    """The memory was opened for reading, or only reading is safe."""
+
+
+class ScreenFailed(StoreError):
+    """The search for secrets failed before the log was reached. Nothing was written."""
+
+    hint = "the text cannot be kept safely; leave it out, and report this without it"
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"nothing was logged, because the search for secrets failed: {why}")
+
+
+class StoreCorrupt(StoreError):
+    """A record that was once acknowledged no longer reads back. Nothing was cut or changed."""
+
+    hint = "`pagefault verify` lists the damage, `pagefault repair` sets it aside and reopens the rest"
+
+
+class StoreIncompatible(StoreError):
+    """The files were written by a newer major version."""
+
+    hint = "upgrade pagefault, or open this memory with the version that wrote it"
+
+
+class RecordGone(StoreError):
+    """The record is there, its content is not: it was forgotten, or lost to damage."""
+
+
+# --- the engine's -----------------------------------------------------------------------------
+
+
+class EngineError(PagefaultError):
+    """The model's provider failed or answered what we cannot read."""
+
+
+class EngineUnreachable(EngineError):
+    """No connection, or no answer in time."""
+
+
+class EngineRefused(EngineError):
+    """The provider said no: the key, the model's name, the quota or the request."""
+
+
+class EngineGarbled(EngineError):
+    """The provider answered something that is not the protocol."""

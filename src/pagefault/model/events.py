@@ -1,0 +1,329 @@
+"""Events: frozen facts in the past tense, the only thing ever written to the log.
+
+A caller makes a `Draft`; the log accepts it as an `Event` and so gives it seq, id and time. What an
+event says is its *body*, one of the union `Body`. A body never changes once written; forgetting
+replaces it by `Erased`. Fields may be added to a body with a default (a newer minor version);
+renaming or removing one, or changing what one means, is a new major version.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
+from pagefault.model.kinds import (
+    Actor,
+    EventType,
+    FaultReason,
+    Kind,
+    Modality,
+    Mode,
+    Origin,
+    Role,
+)
+
+VERSION: Final = (1, 0)
+"""Major and minor version of the record format."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionOpened:
+    """A session began. Its number is the seq of this record; a fork names its parent."""
+
+    session_id: str
+    name: str
+    window_tokens: int
+    mode: Mode
+    system: str
+    parent: SessionNo = SessionNo(0)
+    parent_seq: Seq = NOTHING  # the last record of the parent that the fork can see
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionConfigured:
+    """The window, the mode or the system prompt of a session changed."""
+
+    window_tokens: int
+    mode: Mode
+    system: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArtifactRef:
+    """Something outside the text that an event is about. `ref` is a name, a path or a blob's."""
+
+    kind: str
+    ref: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """Something was said, done or handed in; it is a page from now on.
+
+    The fields from `topic_tags` on are the common envelope of requirement 004. `tokens` counts
+    `text` alone (o200k) and never changes. `order` numbers the pages of a session from 0 without
+    gaps, across forks. A long text is split: its parts follow one another, every part but the
+    first names the first in `part_of`, and the texts joined are the original, byte for byte.
+    """
+
+    event_type: EventType
+    page_id: PageId
+    order: int
+    role: Role
+    kind: Kind
+    text: str
+    tokens: int
+    modality: Modality = Modality.TEXT
+    speaker: str = ""
+    title: str = ""
+    occurred_at: str = ""  # ISO 8601 with its zone, or local time where no zone is known
+    part: int = 0
+    parts: int = 1
+    part_of: PageId = PageId("")
+    call_id: str = ""  # of the tool call that this answers
+    provenance: tuple[PageId, ...] = ()
+    represents: PageId = PageId("")
+    topic_tags: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    task_refs: tuple[str, ...] = ()
+    artifacts: tuple[ArtifactRef, ...] = ()
+    importance: float = 0.5
+    confidence: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PagedIn:
+    """A page that entered the window at some level."""
+
+    page_id: PageId
+    level: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packed:
+    """One request was packed. Durable before the request is sent.
+
+    Only what cannot be told from the other records is here: what the window holds is a fold of
+    them all. `recalled` are pages that the runtime brought in by itself with this turn.
+    """
+
+    request: int  # counts from 0 within one session
+    renderer: int  # version of the rendering rules; a new one begins an epoch
+    tokens: int  # of the whole request, framing included, counted by us
+    factor: float = 1.0  # the model's own count is at most this times ours
+    recalled: tuple[PagedIn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpochBegun:
+    """The window's prefix was rewritten in one batch; written together with the `Packed` it serves.
+
+    The window then holds the pages `kept` (coldest first) and, word for word, every message from
+    `verbatim_from` on; calls of earlier turns and their results are gone from it. How recently
+    and how often pages were used is counted afresh from here, so that a restart sees the same.
+    """
+
+    epoch: int  # counts from 1 within one session
+    reason: str
+    kept: tuple[PagedIn, ...] = ()
+    verbatim_from: Seq = NOTHING
+    evicted: tuple[PageId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One line of a search result. The hint is rendered from the page, so it is not kept twice."""
+
+    page_id: PageId
+    relevance: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searched:
+    """The model called `search_pages`. Calls of one reply share their `cause`, a `Packed`."""
+
+    call_id: str
+    arguments: str  # as the model wrote them
+    query: str
+    said: str = ""  # text that came with the call
+    hits: tuple[Hit, ...] = ()
+    total: int = 0
+    refusal: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Faulted:
+    """The model called `page_fault`, and was served or refused (`refusal` is the stable code)."""
+
+    call_id: str
+    arguments: str
+    page_id: PageId
+    level: int  # what was served
+    reason: FaultReason
+    tokens: int = 0
+    said: str = ""  # text that came with the call
+    already_mapped: bool = False
+    refusal: str = ""
+    why: str = ""
+    levels: tuple[int, ...] = ()  # what would have been served instead
+    faults_left: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallRefused:
+    """The model made a call that no memory could serve: an unknown tool, malformed arguments."""
+
+    call_id: str
+    name: str
+    arguments: str
+    code: str
+    why: str
+    said: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pinned:
+    page_id: PageId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unpinned:
+    page_id: PageId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """The largest number, and order, that a session had given to pages of one prefix."""
+
+    session: SessionNo
+    stem: str
+    number: int
+    order: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetBegun:
+    """These records are to be erased. Written before anything is; redone at opening until done."""
+
+    targets: tuple[tuple[Seq, Seq], ...]  # inclusive ranges of seq
+    sessions: tuple[SessionNo, ...] = ()  # sessions that are forgotten whole
+    taken: tuple[Taken, ...] = ()  # ids that stay taken though no record tells of them any more
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetDone:
+    """The receipt: no byte of the targets is left under this root."""
+
+    begun: Seq
+    records: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erased:
+    """What is left of a body that was forgotten: that it was there, and of which type."""
+
+    type: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lost:
+    """A record that damage destroyed and `repair` set aside. Its seq stays taken."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opaque:
+    """A body of a type that this version does not know. Folds skip it; its bytes are kept."""
+
+    type: str
+    payload: dict[str, object] = field(default_factory=dict)
+
+
+Body = (
+    SessionOpened
+    | SessionConfigured
+    | Content
+    | Packed
+    | EpochBegun
+    | Searched
+    | Faulted
+    | CallRefused
+    | Pinned
+    | Unpinned
+    | ForgetBegun
+    | ForgetDone
+    | Erased
+    | Lost
+    | Opaque
+)
+
+_TYPES: Final[dict[type, str]] = {
+    SessionOpened: "session_opened",
+    SessionConfigured: "session_configured",
+    Packed: "packed",
+    EpochBegun: "epoch_begun",
+    Searched: "searched",
+    Faulted: "faulted",
+    CallRefused: "call_refused",
+    Pinned: "pinned",
+    Unpinned: "unpinned",
+    ForgetBegun: "forget_begun",
+    ForgetDone: "forget_done",
+    Lost: "lost",
+}
+
+BODY_TYPES: Final[dict[str, type]] = {name: cls for cls, name in _TYPES.items()} | {
+    str(name): Content for name in EventType
+}
+"""Every type a record can have, and the class of its body."""
+
+
+def type_of(body: Body) -> str:
+    """The record type of a body: its event type for content, else the name of what happened."""
+    match body:
+        case Content(event_type=event_type):
+            return str(event_type)
+        case Erased(type=name) | Opaque(type=name):
+            return name
+        case _:
+            return _TYPES[type(body)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What somebody wants written. `session` is 0 where the body opens a session.
+
+    `key` makes a retry harmless: a draft whose key the session has seen is not written again, and
+    the event of the first time is the answer. Keys are stored only as a keyed hash.
+    """
+
+    session: SessionNo
+    turn: TurnNo
+    actor: Actor
+    origin: Origin
+    body: Body
+    cause: Seq = NOTHING  # the record that led to this one
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """A record of the log, as read back."""
+
+    seq: Seq
+    event_id: str
+    session: SessionNo
+    turn: TurnNo
+    at_ms: int
+    actor: Actor
+    origin: Origin
+    body: Body
+    cause: Seq = NOTHING
+    key: str = ""  # the keyed hash, never the caller's own
+
+    @property
+    def type(self) -> str:
+        return type_of(self.body)

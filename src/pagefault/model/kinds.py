@@ -1,0 +1,152 @@
+"""The words of the field, as types: kinds, levels, tiers, origins, reasons, modes."""
+
+from __future__ import annotations
+
+from enum import IntEnum, StrEnum
+from typing import Final
+
+
+class Kind(StrEnum):
+    """What a page is for; eviction and compression treat kinds differently."""
+
+    TRANSCRIPT = "transcript"
+    SUMMARY = "summary"
+    ARTIFACT = "artifact"
+    CLAIM = "claim"
+    PROCEDURE = "procedure"
+    INDEX = "index"
+
+
+class Modality(StrEnum):
+    TEXT = "text"
+    IMAGE = "image"
+    AUDIO = "audio"
+    VIDEO = "video"
+    STRUCTURED = "structured"
+
+
+class Level(IntEnum):
+    """How much of a page is shown. A higher level costs fewer tokens and is never longer."""
+
+    FULL = 0
+    REDUCED = 1
+    ABSTRACT = 2
+    REFERENCE = 3
+
+
+class Tier(StrEnum):
+    """Where content lives. Places an entry points to, not classes."""
+
+    L0 = "L0"  # in the model's window
+    L1 = "L1"  # derived, rebuildable
+    L2 = "L2"  # the log
+    L3 = "L3"  # the blob store
+    L4 = "L4"  # the cold archive
+
+
+class Role(StrEnum):
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+    SYSTEM = "system"
+
+
+class Actor(StrEnum):
+    """Who acted, as the mutation log tells it."""
+
+    USER = "user"
+    MODEL = "model"
+    TOOL = "tool"
+    SYSTEM = "system"
+
+
+class Mode(StrEnum):
+    """How the model may page.
+
+    `passive`: no tools, the runtime pages by itself. `active`: it may search and fault.
+    `strict`: as active, and answers rest on evidence only, with citations.
+    """
+
+    PASSIVE = "passive"
+    ACTIVE = "active"
+    STRICT = "strict"
+
+
+class FaultReason(StrEnum):
+    USER_REQUESTED_RECALL = "user_requested_recall"
+    RESOLVE_REFERENCE = "resolve_reference"
+    TOOL_PREREQ = "tool_prereq"
+    SPECULATIVE = "speculative"
+
+
+class Sync(StrEnum):
+    """What an acknowledged append may still lose.
+
+    `always`: nothing; one fsync for each append. `group`: nothing; appends that arrive together
+    share an fsync. `os`: nothing if only the process dies; up to what the kernel has not yet
+    written if the machine does.
+    """
+
+    ALWAYS = "always"
+    GROUP = "group"
+    OS = "os"
+
+
+class EventType(StrEnum):
+    """What happened, in requirement 004's taxonomy, plus what carries documents and tool results."""
+
+    CHAT_TURN = "chat_turn"
+    VOICE_TRANSCRIPT = "voice_transcript"
+    COMMAND_INTENT = "command_intent"
+    COMMAND_RUN = "command_run"
+    FILE_CHANGE = "file_change"
+    TEST_RESULT = "test_result"
+    DECISION = "decision"
+    HANDOFF = "handoff"
+    SUMMARY = "summary"
+    DOCUMENT = "document"
+    TOOL_RESULT = "tool_result"
+
+
+PAGE_PREFIX: Final[dict[str, str]] = {
+    "message": "msg",
+    "tool": "tool",
+    "artifact": "art",
+    "summary": "sum",
+    "claim": "clm",
+    "procedure": "prc",
+    "index": "idx",
+}
+"""What the ids of pages begin with. A prefix is lower-case letters; a number follows `_`."""
+
+
+class Origin(str):
+    """Who wrote it, as the channel it came through says. Never taken from content.
+
+    One of `ORIGINS`, or `tool:NAME`. A plain string on disk; `Origin(text)` refuses others.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, text: str) -> Origin:
+        if text not in ORIGINS and not (text.startswith("tool:") and len(text) > len("tool:")):
+            raise ValueError(f"unknown origin {text!r}: one of {', '.join(ORIGINS)} or tool:NAME")
+        return super().__new__(cls, text)
+
+
+ORIGINS: Final = (
+    "user_typed",
+    "user_approved",
+    "local_file",
+    "command_output",
+    "web",
+    "import",
+    "model_generated",
+    "runtime",  # bookkeeping of our own: it carries no content
+)
+
+USER_TYPED: Final = Origin("user_typed")
+LOCAL_FILE: Final = Origin("local_file")
+IMPORT: Final = Origin("import")
+MODEL_GENERATED: Final = Origin("model_generated")
+RUNTIME: Final = Origin("runtime")

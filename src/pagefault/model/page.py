@@ -1,0 +1,73 @@
+"""Pages as the rest of the code sees them: what the index knows, and that plus the text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
+from pagefault.model.kinds import Kind, Modality, Origin, Role, Tier
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageRow:
+    """What is known of a page without reading it."""
+
+    page_id: PageId
+    seq: Seq  # of the record that holds its text
+    session: SessionNo  # where it was made; a fork sees its parent's pages
+    order: int
+    turn: TurnNo
+    role: Role
+    kind: Kind
+    modality: Modality
+    origin: Origin
+    tokens: int
+    importance: float
+    at_ms: int
+    part: int
+    parts: int
+    tier: Tier = Tier.L2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A page and its text at level 0."""
+
+    row: PageRow
+    text: str
+    speaker: str = ""
+    title: str = ""
+    occurred_at: str = ""
+    call_id: str = ""
+    part_of: PageId = PageId("")
+
+    @property
+    def page_id(self) -> PageId:
+        return self.row.page_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRow:
+    """What is known of a session without reading its records."""
+
+    session: SessionNo
+    session_id: str
+    name: str
+    parent: SessionNo
+    parent_seq: Seq
+    turns: int  # turns begun, the parent's included
+    pages: int  # pages it can see, the parent's included
+    opened_at_ms: int
+    last_used_ms: int
+    last_seq: Seq
+    epoch_seq: Seq  # the record that began its present epoch; 0 if none did
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The part of the store that a reader may see: sessions, each up to some seq.
+
+    A fork's scope is itself and its ancestors up to where each was forked, nearest first.
+    """
+
+    parts: tuple[tuple[SessionNo, Seq], ...]

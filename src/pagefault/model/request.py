@@ -1,0 +1,68 @@
+"""One request to a model, in nobody's wire format; adapters translate it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pagefault.model.kinds import Role
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call the model made. `arguments` is JSON as the model wrote it, which may be malformed."""
+
+    call_id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool the model may call. `parameters` is a JSON Schema."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    role: Role
+    content: str
+    tool_calls: tuple[ToolCall, ...] = ()  # of an assistant message
+    call_id: str = ""  # of a tool message: the call it answers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What the model sees.
+
+    `tokens` is our count of the whole, framing and tools included; times `factor` it is at most
+    `window_tokens`.
+    """
+
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...]
+    tokens: int
+    factor: float
+    window_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What a provider says a request cost, in its own tokens."""
+
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What the model answered: text, or calls, or both."""
+
+    text: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    usage: Usage | None = None

@@ -1,0 +1,61 @@
+"""A page's residency changes through `step` and nowhere else; `LEGAL` is the law.
+
+`docs/paging.md` shows the same table as a diagram, generated from it.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+from pagefault.model.errors import IllegalTransition
+
+
+class Residency(Enum):
+    GHOST = "ghost"  # in the table; its content is not in the window
+    LOADING = "loading"  # a fault is in flight
+    CLEAN = "clean"  # in the window, and equal to what the store holds
+    DIRTY = "dirty"  # in the window, derived, and not yet written to the store
+
+
+class Cause(Enum):
+    FAULTED = "faulted"  # somebody asked for it
+    LOADED = "loaded"  # its content arrived
+    FAILED = "failed"  # its content did not arrive
+    ADMITTED = "admitted"  # new content entered the window with its own record
+    DERIVED = "derived"  # new content entered the window before its record was written
+    FLUSHED = "flushed"  # its record is durable
+    EVICTED = "evicted"  # policy asked, and nothing objected
+    INVALIDATED = "invalidated"  # a command that nothing refuses
+
+
+LEGAL: Final[dict[tuple[Residency, Cause], Residency]] = {
+    (Residency.GHOST, Cause.FAULTED): Residency.LOADING,
+    (Residency.GHOST, Cause.ADMITTED): Residency.CLEAN,
+    (Residency.GHOST, Cause.DERIVED): Residency.DIRTY,
+    (Residency.GHOST, Cause.INVALIDATED): Residency.GHOST,
+    (Residency.LOADING, Cause.LOADED): Residency.CLEAN,
+    (Residency.LOADING, Cause.FAILED): Residency.GHOST,
+    (Residency.LOADING, Cause.INVALIDATED): Residency.GHOST,
+    (Residency.CLEAN, Cause.DERIVED): Residency.DIRTY,
+    (Residency.CLEAN, Cause.EVICTED): Residency.GHOST,  # no such edge from DIRTY: flush first
+    (Residency.CLEAN, Cause.INVALIDATED): Residency.GHOST,
+    (Residency.DIRTY, Cause.DERIVED): Residency.DIRTY,
+    (Residency.DIRTY, Cause.FLUSHED): Residency.CLEAN,
+    (Residency.DIRTY, Cause.INVALIDATED): Residency.GHOST,  # unsaved work is lost, by command
+}
+
+
+def step(state: Residency, cause: Cause) -> Residency:
+    """The state after `cause`; raises `IllegalTransition` where the table has no such edge."""
+    try:
+        return LEGAL[state, cause]
+    except KeyError:
+        raise IllegalTransition(state.value, cause.value) from None
+
+
+def mermaid() -> str:
+    """The table as a Mermaid state diagram, for the documentation."""
+    lines = ["stateDiagram-v2", "    [*] --> ghost"]
+    lines += [f"    {a.value} --> {b.value}: {cause.value}" for (a, cause), b in LEGAL.items()]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,1 @@
+"""What the model sees: rules, tools, rendering, and the layout of a request."""

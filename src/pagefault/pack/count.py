@@ -1,0 +1,54 @@
+"""Counting tokens: what one text is, and what a message of a request adds to its text.
+
+The framing figures are those of OpenAI's published recipe for chat models, rounded up; where a
+model's own count is larger, a session learns the factor from what its provider reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from pagefault.model.request import Message, ToolSpec
+from pagefault.pack.envelope import dump
+
+REQUEST_TOKENS: Final = 3  # that prime the reply
+MESSAGE_TOKENS: Final = 4  # around each message
+CALL_TOKENS: Final = 8  # around each tool call, and around each tool
+RESULT_TOKENS: Final = 4  # that tie a result to its call
+
+
+class TokenCounter(Protocol):
+    def count(self, text: str) -> int: ...
+    def count_all(self, texts: Sequence[str]) -> list[int]: ...
+
+
+class O200k:
+    """The o200k vocabulary: exact for OpenAI's models since 4o, and the unit of stored counts."""
+
+    def count(self, text: str) -> int:
+        return self.count_all([text])[0]
+
+    def count_all(self, texts: Sequence[str]) -> list[int]:
+        """One count a text. Text that looks like a special token is counted as ordinary text."""
+        import toktok
+
+        return toktok.batch_count(texts, "o200k_base", threads=1)
+
+
+def message_tokens(counter: TokenCounter, message: Message) -> int:
+    """What a message adds to a request, framing included."""
+    tokens = MESSAGE_TOKENS + counter.count(message.content)
+    for call in message.tool_calls:
+        tokens += CALL_TOKENS + sum(counter.count_all([call.call_id, call.name, call.arguments]))
+    if message.call_id:
+        tokens += RESULT_TOKENS + counter.count(message.call_id)
+    return tokens
+
+
+def tools_tokens(counter: TokenCounter, tools: Sequence[ToolSpec]) -> int:
+    """What the tools add to a request: their JSON, which is never less than what a provider renders."""
+    return sum(
+        CALL_TOKENS + counter.count(dump([tool.name, tool.description, dict(tool.parameters)]))
+        for tool in tools
+    )

@@ -1,0 +1,100 @@
+"""The canonical envelope of tool results (requirement 000, "Canonical Tool Result Envelope").
+
+All of these are JSON texts, the same bytes for the same input.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from pagefault.guard.neutralise import neutralise
+from pagefault.model.kinds import Level, Tier
+from pagefault.model.page import Page, PageRow
+from pagefault.pack.render import reference
+
+
+def dump(value: Any) -> str:
+    """Compact JSON with readable Unicode."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def page_result(page: Page, level: Level, tokens_est: int) -> str:
+    """A page that was faulted in: `{page, effects}`."""
+    text = neutralise(page.text) if level is Level.FULL else reference(page.row)
+    meta: dict[str, Any] = {"source_tier": page.row.tier, "role": page.row.role}
+    meta["origin"] = str(page.row.origin)
+    meta["word_count"] = len(page.text.split())
+    if page.speaker:
+        meta["speaker"] = neutralise(page.speaker)
+    if page.title:
+        meta["title"] = neutralise(page.title)
+    if page.occurred_at:
+        meta["occurred_at"] = page.occurred_at
+    if page.row.parts > 1:
+        meta["part"] = [page.row.part + 1, page.row.parts]
+    return dump(
+        {
+            "page": {
+                "page_id": page.page_id,
+                "modality": page.row.modality,
+                "level": int(level),
+                "tier": Tier.L0,
+                "content": {"text": text},
+                "meta": meta,
+            },
+            "effects": {"promoted_to_working_set": True, "tokens_est": tokens_est, "evictions": None},
+        }
+    )
+
+
+def mapped_result(row: PageRow, level: Level) -> str:
+    """The page is in the window already: where it stands is the content."""
+    return dump(
+        {
+            "page": {
+                "page_id": row.page_id,
+                "modality": row.modality,
+                "level": int(level),
+                "tier": Tier.L0,
+                "content": {"text": ""},
+                "meta": {"source_tier": Tier.L0, "note": "already mapped: read it above"},
+            },
+            "effects": {"promoted_to_working_set": False, "tokens_est": 0, "evictions": None},
+        }
+    )
+
+
+def search_result(hits: Sequence[tuple[PageRow, str, float]], total: int) -> str:
+    """What a search found: rows, hints (never evidence) and relevance, best first."""
+    return dump(
+        {
+            "results": [
+                {
+                    "page_id": row.page_id,
+                    "modality": row.modality,
+                    "tier": row.tier,
+                    "levels": [int(level) for level in offered_levels(row)],
+                    "hint": neutralise(hint),
+                    "relevance": relevance,
+                    "tokens_est": row.tokens,
+                }
+                for row, hint, relevance in hits
+            ],
+            "total_available": total,
+        }
+    )
+
+
+def refusal(code: str, message: str, *, faults_left: int, levels: Sequence[int] = ()) -> str:
+    """Why a call was not served, in a form that a program can match on."""
+    error: dict[str, Any] = {"code": code, "message": neutralise(message), "faults_left": faults_left}
+    if levels:
+        error["levels"] = list(levels)
+    return dump({"error": error})
+
+
+def offered_levels(row: PageRow) -> tuple[Level, ...]:
+    """The levels at which a page can be served. Both exist for every page."""
+    return (Level.FULL, Level.REFERENCE)

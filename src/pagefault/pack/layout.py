@@ -1,0 +1,264 @@
+"""The stable layout: what was sent is frozen, changes are appended, an epoch rewrites in one batch.
+
+A layout is fed entries as they happen (`add`), turns those not yet sent into messages when a
+request is packed (`freeze`), and is rewritten only by `rewrite`. It is a pure fold: the same calls
+give the same bytes, which is how a restart, a rebuilt index and a replay see the same requests.
+
+Invariants, true between any two public calls:
+ (1) Outside `rewrite`, the messages of one request begin with those of the one before it.
+ (2) `tokens` is the sum over head, tools and segments, each counted as it is rendered.
+ (3) No page stands in the layout twice at level 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from pagefault.model.ids import PageId, Seq
+from pagefault.model.kinds import Role
+from pagefault.model.page import Page
+from pagefault.model.request import Message, ToolCall, ToolSpec
+from pagefault.pack import render
+from pagefault.pack.count import REQUEST_TOKENS, TokenCounter, message_tokens, tools_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A page in its own place in the conversation, at level 0."""
+
+    page: Page
+
+    @property
+    def seq(self) -> Seq:
+        return self.page.row.seq
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A line of ours in the place of something that is not shown."""
+
+    text: str
+    seq: Seq
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """Pages brought back out of their place, in the order of the conversation."""
+
+    pages: tuple[Page, ...]
+    seq: Seq
+
+
+@dataclass(slots=True)
+class Exchange:
+    """The calls of one reply and their results, which are never split."""
+
+    cause: Seq
+    seq: Seq
+    said: str
+    calls: list[tuple[ToolCall, str, Page | None]] = field(default_factory=list)
+
+
+Entry = Shown | Note | Recalled | Exchange
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Messages as they were sent, and what they were made of."""
+
+    messages: tuple[Message, ...]
+    entries: tuple[Entry, ...]
+    tokens: int
+
+    @property
+    def pages(self) -> list[PageId]:
+        """The pages whose text this segment shows."""
+        return [page.page_id for entry in self.entries for page in pages_of(entry)]
+
+
+class Layout:
+    def __init__(self, counter: TokenCounter, head: str, tools: tuple[ToolSpec, ...]) -> None:
+        self._counter = counter
+        self.tools = tools
+        self.head = Message(role=Role.SYSTEM, content=head)
+        self.head_tokens = (
+            REQUEST_TOKENS + message_tokens(counter, self.head) + tools_tokens(counter, tools)
+        )
+        self.segments: list[Segment] = []
+        self.pending: list[Entry] = []
+
+    def add(self, entry: Entry) -> None:
+        """Append something that has not been sent yet."""
+        self.pending.append(entry)
+
+    def freeze(self, recalled: Sequence[Page] = ()) -> None:
+        """Turn what is pending into messages, with `recalled` before the newest user message."""
+        self.segments += self.compose(_with_recalled(self.pending, recalled))
+        self.pending = []
+
+    def rewrite(self, kept: Sequence[Page], verbatim_from: Seq) -> None:
+        """Begin anew with `kept` as recalled lines, then everything from `verbatim_from` on.
+
+        What stays is pending again: it is composed with the request that this epoch is for.
+        """
+        self.pending = self.survivors(kept, verbatim_from)
+        self.segments = []
+
+    def survivors(self, kept: Sequence[Page], verbatim_from: Seq) -> list[Entry]:
+        """The entries that `rewrite` would leave. Lines recalled out of place survive only as kept."""
+        stay = [
+            entry
+            for entry in self.entries()
+            if entry.seq >= verbatim_from and not isinstance(entry, Recalled)
+        ]
+        if kept:
+            in_order = sorted(kept, key=lambda page: page.row.order)
+            stay.insert(0, Recalled(tuple(in_order), verbatim_from))
+        return stay
+
+    def entries(self) -> list[Entry]:
+        return [entry for segment in self.segments for entry in segment.entries] + self.pending
+
+    def tokens(self, recalled: Sequence[Page] = ()) -> int:
+        """Of the whole request if it were packed now, with `recalled`."""
+        return self.frozen_tokens() + self.tokens_of(_with_recalled(self.pending, recalled))
+
+    def tokens_if_rewritten(
+        self, kept: Sequence[Page], verbatim_from: Seq, recalled: Sequence[Page]
+    ) -> int:
+        """Of the whole request if `rewrite` came first."""
+        stay = self.survivors(kept, verbatim_from)
+        return self.head_tokens + self.tokens_of(_with_recalled(stay, recalled))
+
+    def frozen_tokens(self) -> int:
+        return self.head_tokens + sum(segment.tokens for segment in self.segments)
+
+    def tokens_of(self, entries: Sequence[Entry]) -> int:
+        """What these entries would add, composed together."""
+        return sum(segment.tokens for segment in self.compose(entries))
+
+    def exchange_tokens(self, said: str, calls: Sequence[tuple[ToolCall, str, Page | None]]) -> int:
+        exchange = Exchange(cause=Seq(0), seq=Seq(0), said=said, calls=list(calls))
+        return self.tokens_of([exchange])
+
+    def messages(self) -> tuple[Message, ...]:
+        """Head and segments. What is pending is not among them: `freeze` first."""
+        return (self.head, *(message for segment in self.segments for message in segment.messages))
+
+    def compose(self, entries: Sequence[Entry]) -> list[Segment]:
+        """Messages for entries, in order; neighbours of one role become one message.
+
+        Some chat templates refuse two messages of one role in a row, so there are none.
+        """
+        segments: list[Segment] = []
+        group: list[Entry] = []
+        for entry in entries:
+            if group and (isinstance(entry, Exchange) or _role(entry) != _role(group[-1])):
+                segments.append(self._text_segment(group))
+                group = []
+            if isinstance(entry, Exchange):
+                segments.append(self._exchange_segment(entry))
+            else:
+                group.append(entry)
+        if group:
+            segments.append(self._text_segment(group))
+        return segments
+
+    def check(self) -> None:
+        """The invariants that can be seen from here, slowly."""
+        for segment in self.segments:
+            recount = sum(message_tokens(self._counter, message) for message in segment.messages)
+            assert segment.tokens == recount, "(2)"
+        shown = [page.page_id for entry in self.entries() for page in pages_of(entry)]
+        assert len(shown) == len(set(shown)), f"(3) {sorted(p for p in shown if shown.count(p) > 1)}"
+
+    def _text_segment(self, group: Sequence[Entry]) -> Segment:
+        message = Message(role=_role(group[0]), content="\n\n".join(_texts(group)))
+        return Segment((message,), tuple(group), message_tokens(self._counter, message))
+
+    def _exchange_segment(self, exchange: Exchange) -> Segment:
+        calls = tuple(call for call, _, _ in exchange.calls)
+        messages = [Message(role=Role.ASSISTANT, content=exchange.said, tool_calls=calls)]
+        messages += [
+            Message(role=Role.TOOL, content=result, call_id=call.call_id)
+            for call, result, _ in exchange.calls
+        ]
+        tokens = sum(message_tokens(self._counter, message) for message in messages)
+        return Segment(tuple(messages), (exchange,), tokens)
+
+
+def pages_of(entry: Entry) -> list[Page]:
+    """The pages whose full text an entry shows."""
+    match entry:
+        case Shown(page=page):
+            return [page]
+        case Recalled(pages=pages):
+            return list(pages)
+        case Exchange(calls=calls):
+            return [page for _, _, page in calls if page is not None]
+        case Note():
+            return []
+
+
+def _with_recalled(entries: Sequence[Entry], recalled: Sequence[Page]) -> list[Entry]:
+    """`recalled` put before the newest user message among `entries`, else after them all."""
+    if not recalled:
+        return list(entries)
+    at = len(entries)
+    for place, entry in enumerate(entries):
+        if isinstance(entry, Shown) and _role(entry) is Role.USER and entry.page.row.part == 0:
+            at = place
+    in_order = sorted(recalled, key=lambda page: page.row.order)
+    seq = entries[at].seq if at < len(entries) else Seq(0)
+    return [*entries[:at], Recalled(tuple(in_order), seq), *entries[at:]]
+
+
+def _role(entry: Entry) -> Role:
+    if isinstance(entry, Shown) and entry.page.row.role is Role.ASSISTANT:
+        return Role.ASSISTANT
+    return Role.USER
+
+
+def _texts(group: Iterable[Entry]) -> list[str]:
+    texts: list[str] = []
+    run: list[Page] = []
+    for entry in group:
+        if isinstance(entry, Shown) and _continues(run, entry.page):
+            run.append(entry.page)
+            continue
+        if run:
+            texts.append(render.message(run))
+            run = []
+        match entry:
+            case Shown(page=page):
+                run = [page]
+            case Note(text=text):
+                texts.append(text)
+            case Recalled(pages=pages):
+                texts.append(render.block([render.line(parts) for parts in _runs(pages)]))
+            case Exchange():
+                raise AssertionError("an exchange is a segment of its own")
+    if run:
+        texts.append(render.message(run))
+    return texts
+
+
+def _runs(pages: Iterable[Page]) -> list[list[Page]]:
+    runs: list[list[Page]] = []
+    for page in pages:
+        if runs and _continues(runs[-1], page):
+            runs[-1].append(page)
+        else:
+            runs.append([page])
+    return runs
+
+
+def _continues(run: Sequence[Page], page: Page) -> bool:
+    """Whether a page is the next part of the text that the run is made of."""
+    return bool(
+        run
+        and page.row.part > 0
+        and page.row.part == run[-1].row.part + 1
+        and page.row.order == run[-1].row.order + 1
+    )

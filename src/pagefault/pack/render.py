@@ -1,0 +1,99 @@
+"""How one page reads in the window.
+
+`RENDERER` numbers these rules: a request must come out byte-identical after a restart, so any
+change to what is written here is a new number, and a new number begins an epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from pagefault.guard.neutralise import neutralise
+from pagefault.model.kinds import Kind, Role
+from pagefault.model.page import Page, PageRow
+
+RENDERER: Final = 1
+
+LABEL_TOKENS: Final = 12  # what a label adds to its text, about: for weighing pages, not for limits
+
+_FIELD_CHARS: Final = 48  # of a speaker or a title in a label
+
+
+def prefix(row: PageRow) -> str:
+    """The letter of a line in VM:CONTEXT (requirement 000, "VM:CONTEXT Format", extended)."""
+    match row.kind:
+        case Kind.SUMMARY:
+            return "S"
+        case Kind.CLAIM:
+            return "C"
+        case Kind.PROCEDURE:
+            return "P"
+        case Kind.INDEX:
+            return "X"
+        case Kind.ARTIFACT:
+            return "F"
+        case Kind.TRANSCRIPT:
+            return {Role.USER: "U", Role.ASSISTANT: "A", Role.TOOL: "T", Role.SYSTEM: "N"}[row.role]
+
+
+def label(parts: Sequence[Page]) -> str:
+    """The name by which the model cites: `(msg_302)`, with speaker, title and time where known.
+
+    `parts` are one page, or consecutive parts of one text.
+    """
+    first = parts[0]
+    names = [first.page_id if len(parts) == 1 else f"{first.page_id}…{parts[-1].page_id}"]
+    names += [_field(text) for text in (first.speaker, first.title) if text]
+    if first.occurred_at:
+        names.append(_field(first.occurred_at[:16].replace("T", " ")))
+    return f"({' · '.join(names)})"
+
+
+def message(parts: Sequence[Page]) -> str:
+    """A turn as it stands in its own place: label and text."""
+    first = parts[0]
+    head = label(parts)
+    if first.row.role not in (Role.USER, Role.ASSISTANT) or first.row.kind is not Kind.TRANSCRIPT:
+        head = f"{prefix(first.row)} {head}:"
+    return f"{head} {_text(parts)}"
+
+
+def line(parts: Sequence[Page]) -> str:
+    """A page recalled out of its place, as a line of VM:CONTEXT."""
+    return f"{prefix(parts[0].row)} {label(parts)}: {_text(parts)}"
+
+
+def block(lines: Sequence[str]) -> str:
+    """Recalled lines, marked off as memory: data, whatever they say."""
+    return "<VM:CONTEXT>\n" + "\n".join(lines) + "\n</VM:CONTEXT>"
+
+
+def reference(row: PageRow) -> str:
+    """Level 3: that the page exists and what it would cost, never what it says."""
+    part = f", part {row.part + 1} of {row.parts}" if row.parts > 1 else ""
+    return f"{row.page_id}: {row.kind} by {row.role}, {row.tokens:,} tokens{part}"
+
+
+def rest(first: Page, shown: int, tokens_est: int) -> str:
+    """What stands for the parts of a long text that are not shown."""
+    number = int(first.page_id.rpartition("_")[2])
+    stem = first.page_id.rpartition("_")[0]
+    title = f" {_field(first.title)!r}" if first.title else ""
+    parts = first.row.parts
+    what = f"parts {shown + 1} to {parts} of" if shown else f"{parts} parts of"
+    return (
+        f"({stem}_{number + shown}…{stem}_{number + parts - 1} · {what} {first.row.kind}{title}"
+        f" · about {tokens_est:,} tokens, not shown here)"
+    )
+
+
+def _text(parts: Sequence[Page]) -> str:
+    # Joined first, so that nothing can hide a tag across the seam of two parts.
+    own_words = parts[0].row.role is Role.ASSISTANT
+    return neutralise("".join(part.text for part in parts), citations=own_words)
+
+
+def _field(text: str) -> str:
+    flat = " ".join(neutralise(text).split()).replace("(", "[").replace(")", "]").replace("·", "-")
+    return flat if len(flat) <= _FIELD_CHARS else flat[: _FIELD_CHARS - 1] + "…"

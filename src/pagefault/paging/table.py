@@ -1,0 +1,133 @@
+"""The page table: from a page's id to where it is and in which state.
+
+A session may have a million pages, so the table keeps entries only for pages that are, or were
+lately, in the window; every other page is a GHOST whose row the index gives on demand, through
+the TLB.
+
+Invariants:
+ (1) A page with an entry here is not a GHOST; a page without one is.
+ (2) The state of an entry changes by `residency.step` alone.
+ (3) A pinned page has a pin whether or not it is resident.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from pagefault.model.ids import PageId, TurnNo
+from pagefault.model.kinds import Level, Tier
+from pagefault.model.page import PageRow
+from pagefault.model.residency import Cause, Residency, step
+from pagefault.paging.tlb import TLB
+
+
+@dataclass(slots=True)
+class Entry:
+    """What the table knows of a page in the window."""
+
+    row: PageRow
+    level: Level
+    residency: Residency = Residency.GHOST
+    last_turn: TurnNo = TurnNo(0)
+    accesses: int = 0
+
+    @property
+    def tier(self) -> Tier:
+        """Where its content is: the window while resident, else where the row says."""
+        resident = self.residency in (Residency.CLEAN, Residency.DIRTY)
+        return Tier.L0 if resident else self.row.tier
+
+
+class PageTable:
+    """Entries of one session. `find_row` is asked on a miss; it may read the index."""
+
+    def __init__(self, find_row: Callable[[PageId], PageRow | None], tlb: TLB) -> None:
+        self._find_row = find_row
+        self.tlb = tlb
+        self._entries: dict[PageId, Entry] = {}
+        self._pins: dict[PageId, None] = {}
+
+    def find(self, page_id: PageId) -> PageRow | None:
+        """The page's row, or None if the session has no such page."""
+        entry = self._entries.get(page_id)
+        if entry is not None:
+            self.tlb.hits += 1
+            return entry.row
+        row = self.tlb.lookup(page_id)
+        if row is None:
+            row = self._find_row(page_id)
+            if row is not None:
+                self.tlb.insert(row)
+        return row
+
+    def entry(self, page_id: PageId) -> Entry | None:
+        """The entry of a page in or entering the window; None for a ghost."""
+        return self._entries.get(page_id)
+
+    def residents(self) -> Iterator[Entry]:
+        return iter(self._entries.values())
+
+    def begin_fault(self, row: PageRow, level: Level) -> Entry:
+        """GHOST to LOADING. A page that is already in or entering the window may not."""
+        entry = self._entries.get(row.page_id) or Entry(row, level)
+        entry.residency = step(entry.residency, Cause.FAULTED)
+        self._entries[row.page_id] = entry
+        return entry
+
+    def loaded(self, page_id: PageId, turn: TurnNo) -> None:
+        entry = self._entries[page_id]
+        entry.residency = step(entry.residency, Cause.LOADED)
+        self.touched(page_id, turn)
+
+    def failed(self, page_id: PageId) -> None:
+        self._leave(page_id, Cause.FAILED)
+
+    def admitted(self, row: PageRow, level: Level, turn: TurnNo) -> None:
+        """A page entered the window together with the record that made or recalled it."""
+        entry = self._entries.get(row.page_id)
+        if entry is None:
+            entry = Entry(row, level)
+            entry.residency = step(entry.residency, Cause.ADMITTED)
+            self._entries[row.page_id] = entry
+        self.touched(row.page_id, turn)
+
+    def touched(self, page_id: PageId, turn: TurnNo) -> None:
+        entry = self._entries.get(page_id)
+        if entry is not None:
+            entry.accesses += 1
+            entry.last_turn = turn
+
+    def evicted(self, page_id: PageId) -> None:
+        self._leave(page_id, Cause.EVICTED)
+
+    def invalidated(self, page_id: PageId) -> None:
+        """Drop every trace of the page but its pin."""
+        if page_id in self._entries:
+            self._leave(page_id, Cause.INVALIDATED)
+        self.tlb.invalidate(page_id)
+
+    def pin(self, page_id: PageId) -> None:
+        self._pins[page_id] = None
+
+    def unpin(self, page_id: PageId) -> None:
+        self._pins.pop(page_id, None)
+
+    def is_pinned(self, page_id: PageId) -> bool:
+        return page_id in self._pins
+
+    def pins(self) -> list[PageId]:
+        """In the order they were made."""
+        return list(self._pins)
+
+    def check(self, resident: Iterable[PageId]) -> None:
+        """The invariants, and agreement with the working set whose members are given."""
+        assert all(e.residency is not Residency.GHOST for e in self._entries.values()), "(1)"
+        settled = {p for p, e in self._entries.items() if e.residency is not Residency.LOADING}
+        assert settled == set(resident), "table and working set disagree"
+
+    def _leave(self, page_id: PageId, cause: Cause) -> None:
+        entry = self._entries[page_id]
+        entry.residency = step(entry.residency, cause)
+        del self._entries[page_id]
+        self.tlb.insert(entry.row)

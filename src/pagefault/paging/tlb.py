@@ -1,0 +1,48 @@
+"""The translation look-aside buffer: recent look-ups of page entries, so that they cost nothing.
+
+It holds copies of what the index knows and is never the truth: dropping it whole is always right.
+"""
+
+from __future__ import annotations
+
+from pagefault.model.defaults import TLB_ENTRIES
+from pagefault.model.ids import PageId
+from pagefault.model.page import PageRow
+
+
+class TLB:
+    """At most `entries_max` rows, the least recently used dropped first."""
+
+    def __init__(self, entries_max: int = TLB_ENTRIES) -> None:
+        if entries_max < 1:
+            raise ValueError("a TLB has room for at least one entry")
+        self._entries_max = entries_max
+        self._rows: dict[PageId, PageRow] = {}
+        self.hits = 0
+        self.misses = 0
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def lookup(self, page_id: PageId) -> PageRow | None:
+        """The row if it is here, counted as a hit; else None, counted as a miss."""
+        row = self._rows.pop(page_id, None)
+        if row is None:
+            self.misses += 1
+            return None
+        self._rows[page_id] = row
+        self.hits += 1
+        return row
+
+    def insert(self, row: PageRow) -> None:
+        self._rows.pop(row.page_id, None)
+        while len(self._rows) >= self._entries_max:
+            del self._rows[next(iter(self._rows))]
+        self._rows[row.page_id] = row
+
+    def invalidate(self, page_id: PageId) -> None:
+        self._rows.pop(page_id, None)
+
+    def flush(self) -> None:
+        """Forget everything; the counts of hits and misses stay."""
+        self._rows.clear()

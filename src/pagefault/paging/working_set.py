@@ -1,0 +1,110 @@
+"""The pages whose content is in the window, what they weigh, and who may not leave.
+
+Invariants, true between any two public calls:
+ (1) `tokens_used` is the sum over the members.
+ (2) Only members are held, and a hold is counted, so holds nest.
+ (3) Iteration is coldest first; `touch` moves a page to the end.
+ (4) Admitting a member changes nothing but its recency: a page is accounted once.
+
+The window's limit is not this class's: what else the request holds is known above (`pack`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pagefault.model.ids import PageId
+from pagefault.paging.questions import EvictionPolicy, Resident
+
+
+class WorkingSet:
+    def __init__(self, policy: EvictionPolicy) -> None:
+        self._policy = policy
+        self._members: dict[PageId, Resident] = {}
+        self._holds: dict[PageId, int] = {}
+        self.tokens_used = 0
+
+    def __contains__(self, page_id: object) -> bool:
+        return page_id in self._members
+
+    def __iter__(self) -> Iterator[PageId]:
+        return iter(self._members)
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def tokens(self, page_id: PageId) -> int:
+        """What a member takes in the window. `KeyError` for others."""
+        return self._members[page_id].tokens
+
+    def admit(self, page: Resident) -> None:
+        """Add a page. Never evicts: the epoch that makes room is decided elsewhere."""
+        if page.page_id in self._members:
+            self.touch(page.page_id)
+            return
+        self._members[page.page_id] = page
+        self.tokens_used += page.tokens
+        self._policy.admitted(page)
+
+    def touch(self, page_id: PageId) -> None:
+        """The page was used. Nothing happens if it is not a member."""
+        resident = self._members.pop(page_id, None)
+        if resident is not None:
+            self._members[page_id] = resident
+            self._policy.touched(page_id)
+
+    def evict(self, page_id: PageId) -> bool:
+        """Ask a page to leave. Refused, with False, while somebody holds it; True once it is out."""
+        if self._holds.get(page_id):
+            return False
+        self._remove(page_id)
+        return True
+
+    def invalidate(self, page_id: PageId) -> None:
+        """Make a page leave. Nothing refuses; a hold on it ends with nothing to release."""
+        self._holds.pop(page_id, None)
+        self._remove(page_id)
+
+    def clear(self) -> None:
+        """Every page leaves and every count starts afresh: a new epoch."""
+        for page_id in list(self._members):
+            self.invalidate(page_id)
+
+    def is_held(self, page_id: PageId) -> bool:
+        return self._holds.get(page_id, 0) > 0
+
+    @contextmanager
+    def hold(self, *page_ids: PageId) -> Iterator[None]:
+        """For the length of the block these pages refuse eviction. Only members can be held."""
+        held = [page_id for page_id in page_ids if page_id in self._members]
+        for page_id in held:
+            self._holds[page_id] = self._holds.get(page_id, 0) + 1
+        try:
+            yield
+        finally:
+            for page_id in held:
+                left = self._holds.get(page_id, 0) - 1
+                if left > 0:
+                    self._holds[page_id] = left
+                else:
+                    self._holds.pop(page_id, None)
+
+    def victims(self, evictable: list[PageId], tokens_needed: int) -> list[PageId]:
+        """Ask the policy who should leave, among those that may."""
+        return self._policy.victims(
+            [page_id for page_id in evictable if not self.is_held(page_id)], tokens_needed
+        )
+
+    def check(self) -> None:
+        """Every invariant, slowly."""
+        assert self.tokens_used == sum(r.tokens for r in self._members.values()), "(1)"
+        assert self._holds.keys() <= self._members.keys(), "(2)"
+        assert all(count > 0 for count in self._holds.values()), "(2)"
+        assert all(page_id == r.page_id for page_id, r in self._members.items()), "(4)"
+
+    def _remove(self, page_id: PageId) -> None:
+        resident = self._members.pop(page_id, None)
+        if resident is not None:
+            self.tokens_used -= resident.tokens
+            self._policy.departed(page_id)

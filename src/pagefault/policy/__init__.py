@@ -1,0 +1,1 @@
+"""Opinions, all pure: one idea per file."""

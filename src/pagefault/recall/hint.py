@@ -1,0 +1,55 @@
+"""A hint: what a page is about, in a few of its own words, for choosing it and nothing else."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+WORDS_MAX: Final = 12
+
+_FENCE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_LINK: Final = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+_TAG: Final = re.compile(r"</?[A-Za-z!][^<>]*>")
+_MARK: Final = re.compile(r"[<>*_`#|~\[\]{}\\]+|^\s*(?:[-+]|\d+[.)])\s+", re.MULTILINE)
+_SENTENCE: Final = re.compile(
+    r"[^.!?…。！？\n]*[^\W_][^.!?…。！？\n]*(?:[.](?=\w)[^.!?…。！？\n]*)*"
+)
+_READ: Final = 2_000  # characters: a hint comes from the beginning
+_CHARS_MAX: Final = 96
+_EMPTY_TALK: Final = frozenset(
+    "hi hey hello ok okay yes no yeah thanks thank wow sure great".split()
+)
+
+
+def hint(text: str, *, title: str = "") -> str:
+    """At most twelve words and one line, without markup, so that it can forge no structure.
+
+    The title if there is one, else the first sentence that says something. Empty for a text
+    without a word.
+    """
+    plain = _plain(title) or _plain(_first_telling(_FENCE.sub(" ", text[:_READ])))
+    plain = plain or _plain(text[:_READ])
+    words = plain.split()
+    short = " ".join(words[:WORDS_MAX])
+    cut = len(words) > WORDS_MAX or len(short) > _CHARS_MAX
+    return short[:_CHARS_MAX].rstrip(" ,;:-") + ("…" if cut else "")
+
+
+def _first_telling(text: str) -> str:
+    """The first sentence that is more than a greeting, or else the first."""
+    sentences = [match[0].strip() for match in _SENTENCE.finditer(_plain_lines(text))]
+    for sentence in sentences:
+        words = [word for word in re.findall(r"\w+", sentence) if word.lower() not in _EMPTY_TALK]
+        if len(words) >= 4 or any(not word.isascii() for word in words):
+            return sentence
+    return sentences[0] if sentences else ""
+
+
+def _plain_lines(text: str) -> str:
+    return _MARK.sub(" ", _TAG.sub(" ", _LINK.sub(r"\1", text)))
+
+
+def _plain(text: str) -> str:
+    """One line of what can be printed."""
+    kept = "".join(char if char.isprintable() else " " for char in _plain_lines(text))
+    return " ".join(kept.split())

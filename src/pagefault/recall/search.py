@@ -1,0 +1,128 @@
+"""Search: a question in words, the pages that may answer it, and why each is among them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pagefault.model.ids import Seq
+from pagefault.model.kinds import Kind, Modality
+from pagefault.model.page import PageRow, Scope
+from pagefault.recall.rank import Ranked, rank
+from pagefault.store.analyzer import SPEAKER_MARK, query_terms
+from pagefault.store.api import PageFilter, PageIndex
+
+CANDIDATES_MAX: Final = 300  # ranked at most; 150 find as much on LoCoMo, so this has room
+RELEVANCE_MIN: Final = 0.1  # less than this share of what a query tells is chance
+SHORTLIST: Final = 150  # places that speaker, recency and importance may reorder
+SPEAKER: Final = 0.5  # a page by the speaker asked about is worth half as much again
+RECENCY: Final = 0.02  # of the best score: enough to settle ties, too little to bury an answer
+RECENCY_PAGES: Final = 200.0  # over so many pages recency fades to 1/e
+IMPORTANCE: Final = 0.1  # of the best score, between a page that matters not at all and wholly
+
+
+@dataclass(frozen=True, slots=True)
+class SearchFilter:
+    """Which pages are wanted. Empty collections mean any."""
+
+    kinds: Collection[Kind] = ()
+    modalities: Collection[Modality] = ()
+
+    def admits(self, row: PageRow) -> bool:
+        return (not self.kinds or row.kind in self.kinds) and (
+            not self.modalities or row.modality in self.modalities
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """A page that was found. `parts` add up to `score`; `relevance` is 0..1 and comparable."""
+
+    page: PageRow
+    score: float
+    relevance: float
+    parts: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """`hits`, best first, and how many there would be without a limit."""
+
+    hits: tuple[SearchHit, ...] = ()
+    total: int = 0
+
+
+_EVERYTHING: Final = SearchFilter()
+_NOTHING_FOUND: Final = SearchResult()
+
+
+class Searcher:
+    """Asks an index and ranks what it answers. Holds nothing of its own."""
+
+    def __init__(self, index: PageIndex) -> None:
+        self._index = index
+
+    def search(
+        self, scope: Scope, query: str, *, limit: int = 5, wanted: SearchFilter = _EVERYTHING
+    ) -> SearchResult:
+        """Pages in `scope` (one line of descent) that may answer `query`, best first.
+
+        A query without a word that stands in scope finds nothing. The same index and query give
+        the same result; of equals the earlier page comes first.
+        """
+        terms = query_terms(query)
+        if not terms:
+            return _NOTHING_FOUND
+        found = self._index.candidates(scope, terms, limit=CANDIDATES_MAX)
+        if not found.rows:
+            return _NOTHING_FOUND
+        said = [self._index.containing(scope, SPEAKER_MARK + term) for term in terms]
+        spoken = frozenset[Seq]().union(*said)
+        places = [
+            place
+            for place in rank(found, speakers=[i for i, seqs in enumerate(said) if seqs])
+            if place.coverage >= RELEVANCE_MIN
+        ]
+        places = self._standing(scope, places, pages=found.pages)
+        shortlist = max(SHORTLIST, limit)
+        if not (wanted.kinds or wanted.modalities):
+            total = len(places)
+            admitted = self._pages(scope, places[:shortlist])
+        else:
+            some = self._pages(scope, places)
+            admitted = [(place, page) for place, page in some if wanted.admits(page)]
+            total = len(admitted)
+        if not admitted:
+            return _NOTHING_FOUND
+        best = admitted[0][0].score
+        hits = [
+            _hit(place, page, best=best, newest=found.pages - 1, asked=page.seq in spoken)
+            for place, page in admitted[:shortlist]
+        ]
+        hits.sort(key=lambda hit: (-hit.score, hit.page.seq))
+        return SearchResult(tuple(hits[: max(limit, 0)]), total)
+
+    def _pages(self, scope: Scope, places: Sequence[Ranked]) -> list[tuple[Ranked, PageRow]]:
+        """Places and the pages there, best place first."""
+        rows = {row.order: row for row in self._index.pages_at(scope, [p.order for p in places])}
+        return [(place, rows[place.order]) for place in places if place.order in rows]
+
+    def _standing(self, scope: Scope, places: list[Ranked], *, pages: int) -> list[Ranked]:
+        """Those places where there is a page. Without gaps, that is those between first and last."""
+        last = self._index.pages(scope, PageFilter(), limit=1, newest_first=True)
+        if last and last[0].order == pages - 1:
+            return [place for place in places if 0 <= place.order < pages]
+        return [place for place, _ in self._pages(scope, places)]
+
+
+def _hit(place: Ranked, row: PageRow, *, best: float, newest: int, asked: bool) -> SearchHit:
+    parts = {
+        "own": place.own,
+        "neighbourhood": place.neighbourhood,
+        "speaker": SPEAKER * place.score if asked else 0.0,
+        "recency": RECENCY * best * math.exp(min(0, row.order - newest) / RECENCY_PAGES),
+        "importance": IMPORTANCE * best * (row.importance - 0.5),
+    }
+    return SearchHit(row, sum(parts.values()), place.coverage, parts)

@@ -1,0 +1,119 @@
+"""The one place that picks real clocks, stores, screens and policies, and puts them together."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from pagefault.guard.screen import Screen, known_secrets
+from pagefault.model import defaults
+from pagefault.model.clock import Clock, SystemClock
+from pagefault.model.errors import BadInput
+from pagefault.model.ids import IdMinter
+from pagefault.model.kinds import Mode, Sync
+from pagefault.pack.count import O200k, TokenCounter
+from pagefault.paging.questions import EvictionPolicy
+from pagefault.policy.importance_lru import ImportanceLRU
+from pagefault.policy.lru import LRU
+from pagefault.recall.search import Searcher
+from pagefault.service.journal import Journal
+from pagefault.service.limits import Limits
+from pagefault.service.memory import Memory
+from pagefault.service.runtime import PageReader, Runtime
+from pagefault.store.commit import Committer
+from pagefault.store.root import Progress, Store, memory_store, open_store
+
+POLICIES: Final[dict[str, Callable[[], EvictionPolicy]]] = {
+    "importance_weighted_lru": ImportanceLRU,
+    "lru": LRU,
+}
+
+IN_MEMORY: Final = ":memory:"
+
+
+@asynccontextmanager
+async def open_memory(
+    root: str | Path,
+    *,
+    sync: str = "group",
+    window: int = defaults.WINDOW_TOKENS,
+    mode: str = "active",
+    policy: str = defaults.EVICTION_POLICY,
+    limits: Limits | None = None,
+    secrets: Mapping[str, str] | None = None,
+    read_only: bool = False,
+    project: str = "",
+    clock: Clock | None = None,
+    seed: int | None = None,
+    counter: TokenCounter | None = None,
+    progress: Progress | None = None,
+) -> AsyncIterator[Memory]:
+    """Open a memory for the length of the block; what was said in it is durable as it is said.
+
+    `root` is a directory, or ":memory:". `secrets` are values that must never be logged, besides
+    those that the environment names. With `seed`, ids and salts are the same in every run: for
+    tests and replays, not for secrets.
+    """
+    if policy not in POLICIES:
+        raise BadInput(f"unknown eviction policy {policy!r}", hint=f"one of {', '.join(POLICIES)}")
+    chance = random.SystemRandom() if seed is None else random.Random(seed)
+    entropy = os.urandom if seed is None else chance.randbytes
+    real_clock = clock or SystemClock()
+    minter = IdMinter(real_clock, chance)
+    level = _sync(sync)
+
+    def make() -> Store:
+        if str(root) == IN_MEMORY:
+            return memory_store(real_clock, minter, entropy)
+        return open_store(
+            Path(root).expanduser(),
+            clock=real_clock,
+            minter=minter,
+            sync=level,
+            read_only=read_only,
+            project=project,
+            entropy=entropy,
+            progress=progress,
+        )
+
+    store = await asyncio.to_thread(make)
+    committer = Committer(store, level)
+    screen = Screen(known_secrets(os.environ, secrets or {}), store.secret)
+    runtime = Runtime(
+        log=store.log,
+        index=store.index,
+        journal=Journal(committer, screen),
+        pages=PageReader(store.log),
+        searcher=Searcher(store.index),
+        counter=counter or O200k(),
+        limits=limits or Limits(),
+        policy=POLICIES[policy],
+        hash_key=store.hash_key,
+        mint_session_id=lambda: f"ses_{minter.mint()}",
+    )
+    memory = Memory(
+        store=store, committer=committer, runtime=runtime, window_tokens=window, mode=_mode(mode)
+    )
+    try:
+        yield memory
+    finally:
+        await memory.close()
+
+
+def _sync(text: str) -> Sync:
+    try:
+        return Sync(text)
+    except ValueError:
+        raise BadInput(f"unknown sync level {text!r}", hint=f"one of {', '.join(Sync)}") from None
+
+
+def _mode(text: str) -> Mode:
+    try:
+        return Mode(text)
+    except ValueError:
+        raise BadInput(f"unknown mode {text!r}", hint=f"one of {', '.join(Mode)}") from None

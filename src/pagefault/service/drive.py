@@ -1,0 +1,89 @@
+"""The only loop around a turn: ask the engine, serve its calls, until it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pagefault.engine.api import Engine
+from pagefault.model.errors import EngineGarbled
+from pagefault.model.ids import PageId
+from pagefault.model.request import Reply, Request, Usage
+from pagefault.pack.citations import cited_pages
+from pagefault.service.turn import Finish, Turn, unique_call_ids
+
+if TYPE_CHECKING:
+    from pagefault.service.session import Session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A finished turn. A citation is valid if the model could see the page it names, in full."""
+
+    text: str
+    page_id: PageId
+    citations: tuple[PageId, ...]
+    citations_invalid: tuple[PageId, ...]
+    requests: int
+    faults: int
+    faults_refused: int
+    searches: int
+    request_tokens: int  # of the last request, by our count
+    usage: Usage | None  # of the last request, by the provider's
+    complete: bool
+
+
+async def drive(
+    session: Session, engine: Engine, steps_max: int, on_text: Callable[[str], None] | None
+) -> Answer:
+    turn = Turn(steps_max)
+    requests = searches = 0
+    faults_before = session.fault_counts()
+    while True:
+        request = await session.request()
+        requests += 1
+        reply = await _ask(engine, request, on_text)
+        if reply.usage is not None:
+            session.observe(reply.usage)
+        reply_calls = unique_call_ids(reply.tool_calls, str(request.tokens))
+        reply = Reply(text=reply.text, tool_calls=reply_calls, usage=reply.usage)
+        actions = turn.receive(reply)
+        match actions:
+            case [Finish(text=text, complete=complete)]:
+                break
+        for number, action in enumerate(actions):
+            assert not isinstance(action, Finish)
+            await session.call(action.call, said=reply.text if number == 0 else "")
+            searches += action.call.name == "search_pages"
+    visible = set(session.resident())
+    page_id = await session.assistant(text)
+    cited = cited_pages(text)
+    served, refused = session.fault_counts()
+    return Answer(
+        text=text,
+        page_id=page_id,
+        citations=tuple(cited),
+        citations_invalid=tuple(page for page in cited if page not in visible),
+        requests=requests,
+        faults=served - faults_before[0],
+        faults_refused=refused - faults_before[1],
+        searches=searches,
+        request_tokens=request.tokens,
+        usage=reply.usage,
+        complete=complete,
+    )
+
+
+async def _ask(engine: Engine, request: Request, on_text: Callable[[str], None] | None) -> Reply:
+    reply: Reply | None = None
+    async with aclosing(engine.reply(request)) as pieces:  # type: ignore[type-var]
+        async for piece in pieces:
+            if isinstance(piece, Reply):
+                reply = piece
+            elif on_text is not None:
+                on_text(piece)
+    if reply is None:
+        raise EngineGarbled("the engine ended without a reply", hint="try again")
+    return reply

@@ -1,0 +1,283 @@
+"""A memory: the sessions of one root, and the verbs that concern them all."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from pagefault.model.errors import BadInput, SessionNotFound
+from pagefault.model.events import Draft, Event, ForgetDone, SessionOpened, Taken
+from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
+from pagefault.model.kinds import RUNTIME, Actor, Mode
+from pagefault.model.page import PageRow, SessionRow
+from pagefault.service.limits import Limits
+from pagefault.service.restore import restore
+from pagefault.service.runtime import Runtime
+from pagefault.service.session import Session
+from pagefault.store.api import PageFilter
+from pagefault.store.commit import Committer
+from pagefault.store.root import Store, Verification
+
+_NAME: Final = re.compile(r"[^\x00-\x1f\x7f/]{1,80}")
+_MANY: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forgetting:
+    """What a forget would erase (`dry_run`), or did erase, and what is out of its reach."""
+
+    session_id: str
+    pages: tuple[PageId, ...]
+    records: int
+    seen_from: tuple[str, ...]  # forks that lose sight of these pages
+    quoted_by: tuple[str, ...]  # later answers that cite one of them; their text stays
+    done: bool
+    beyond_reach: tuple[str, ...] = (
+        "backups and copies of this directory made earlier",
+        "requests already sent: providers' logs and prompt caches",
+        "words of it that were repeated in other messages",
+    )
+
+
+class Memory:
+    """Made by `pagefault.open`. Use it from one event loop."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        committer: Committer,
+        runtime: Runtime,
+        window_tokens: int,
+        mode: Mode,
+    ) -> None:
+        self._store = store
+        self._committer = committer
+        self._runtime = runtime
+        self._window_tokens = window_tokens
+        self._mode = mode
+        self._sessions: dict[SessionNo, Session] = {}
+        self._opening = asyncio.Lock()
+
+    @property
+    def notices(self) -> list[str]:
+        """What opening had to mend, one sentence each; empty after a clean close."""
+        return self._store.notices
+
+    @property
+    def limits(self) -> Limits:
+        return self._runtime.limits
+
+    async def session(
+        self,
+        name: str = "",
+        *,
+        window: int | None = None,
+        mode: str | None = None,
+        system: str | None = None,
+        create: bool = True,
+    ) -> Session:
+        """The session of that name or id, opened anew if there is none and `create` allows it.
+
+        `window` (tokens of a request), `mode` and `system` are those of a new session; given for
+        one that exists, they change it from its next request on. Raises `SessionNotFound`,
+        `WindowTooSmall`, `BadInput`.
+        """
+        wanted_mode = _mode(mode)
+        if window is not None and window < 1:
+            raise BadInput(f"a window of {window} tokens cannot be", hint="give a positive number")
+        async with self._opening:
+            row = await asyncio.to_thread(self._runtime.index.find_session, name) if name else None
+            if row is not None:
+                session = await self._open(row)
+                await session.configure(window=window, mode=mode, system=system)
+                return session
+            if not create:
+                raise SessionNotFound(name)
+            if name and not _NAME.fullmatch(name):
+                raise BadInput(
+                    f"{name!r} cannot be a session's name",
+                    hint="1 to 80 characters, without / and control characters",
+                )
+            return await self._open_new(
+                SessionOpened(
+                    session_id=self._runtime.mint_session_id(),
+                    name=self._runtime.journal.clean(name),
+                    window_tokens=self._window_tokens if window is None else window,
+                    mode=wanted_mode or self._mode,
+                    system=self._runtime.journal.clean(system or ""),
+                )
+            )
+
+    async def sessions(self) -> list[SessionRow]:
+        """Every session, the most recently used first."""
+        return await asyncio.to_thread(self._runtime.index.sessions)
+
+    async def pages(
+        self, session: Session, *, limit: int = 50, after: int = -1, newest_first: bool = False
+    ) -> list[PageRow]:
+        """Pages that a session can see, by their order."""
+        return await asyncio.to_thread(
+            self._runtime.index.pages,
+            self._runtime.scope(session.session),
+            PageFilter(after_order=after),
+            limit=limit,
+            newest_first=newest_first,
+        )
+
+    async def forget(self, session: str, page_id: str = "", *, dry_run: bool = False) -> Forgetting:
+        """Erase a page (all parts of its text), or a whole session, from everything under the root.
+
+        Afterwards no byte of it is in log, index or blobs, and sessions that showed it begin a new
+        epoch. Irreversible. `dry_run` only says what would go. Forks keep what was said in them.
+        """
+        target = await self.session(session, create=False)
+        plan = await asyncio.to_thread(self._plan_forget, target, page_id)
+        if dry_run:
+            return plan.report(done=False)
+        async with self._opening:
+            for live in list(self._sessions.values()):
+                await live.settled()
+            receipt: Event = await self._committer.run(
+                lambda: self._store.forget(plan.seqs, plan.sessions, plan.taken)
+            )
+            self._runtime.pages.flush()
+            assert isinstance(receipt.body, ForgetDone)
+            if not page_id:
+                del self._sessions[target.session]
+            for live in list(self._sessions.values()):
+                if any(part == target.session for part, _ in live.scope.parts):
+                    row = self._runtime.index.session(live.session)
+                    assert row is not None
+                    await live.reload(lambda row=row: restore(self._runtime, row))  # type: ignore[misc]
+        return plan.report(done=True)
+
+    async def verify(self, progress: Callable[[int, int], None] | None = None) -> Verification:
+        """Read everything and check it against itself."""
+        return await self._committer.run(lambda: self._store.verify(progress))
+
+    async def close(self) -> None:
+        """Finish what is under way, write what is queued, and let go of the root."""
+        for session in list(self._sessions.values()):
+            await session.settled()
+        await asyncio.to_thread(self._committer.close)
+        self._store.close()
+
+    async def _open(self, row: SessionRow) -> Session:
+        session = self._sessions.get(row.session)
+        if session is None:
+            state, folded = await asyncio.to_thread(restore, self._runtime, row)
+            session = Session(
+                session=row.session,
+                session_id=row.session_id,
+                name=row.name,
+                scope=self._runtime.scope(row.session),
+                state=state,
+                folded=folded,
+                runtime=self._runtime,
+                open_new=self._open_new,
+            )
+            self._sessions[row.session] = session
+        return session
+
+    async def _open_new(self, opened: SessionOpened) -> Session:
+        self._runtime.check_opened(opened)
+        draft = Draft(
+            session=SessionNo(0), turn=TurnNo(0), actor=Actor.USER, origin=RUNTIME, body=opened
+        )
+        [event] = await self._runtime.journal.append([draft])
+        row = await asyncio.to_thread(self._runtime.index.session, event.session)
+        assert row is not None
+        return await self._open(row)
+
+    def _plan_forget(self, target: Session, page_id: str) -> _Plan:
+        index = self._runtime.index
+        scope = self._runtime.scope(target.session)
+        if page_id:
+            rows = self._parts(target, PageId(page_id))
+            seqs = [row.seq for row in rows]
+            sessions: list[SessionNo] = []
+        else:
+            seqs = index.events(target.session)
+            rows = [
+                row
+                for row in index.pages(scope, PageFilter(), limit=_MANY)
+                if row.session == target.session
+            ]
+            sessions = [target.session]
+        owners = {row.session for row in rows} or {target.session}
+        forks = [
+            other
+            for other in index.sessions()
+            if other.session != target.session
+            and any(part in owners for part, _ in self._runtime.scope(other.session).parts)
+        ]
+        taken = [
+            Taken(session=row.session, stem=stem, number=number, order=row.pages - 1)
+            for row in (index.session(owner) for owner in owners)
+            if row is not None
+            for stem, number in index.prefix_counts(self._runtime.scope(row.session)).items()
+        ]
+        return _Plan(
+            session_id=target.session_id,
+            rows=rows,
+            seqs=list(seqs),
+            sessions=sessions,
+            taken=taken,
+            forks=[fork.name or fork.session_id for fork in forks],
+            quoted_by=self._quoting(target, {row.page_id for row in rows}) if page_id else [],
+        )
+
+    def _parts(self, target: Session, page_id: PageId) -> list[PageRow]:
+        """Every part of the text that a page is part of."""
+        index, scope = self._runtime.index, self._runtime.scope(target.session)
+        row = index.find_page(scope, page_id)
+        if row is None:
+            raise target.no_such_page(page_id)
+        first = row.order - row.part
+        wanted = PageFilter(after_order=first - 1, before_order=first + row.parts)
+        return [r for r in index.pages(scope, wanted, limit=row.parts) if r.parts == row.parts]
+
+    def _quoting(self, target: Session, page_ids: set[PageId]) -> list[PageId]:
+        """Answers that cite one of these pages, found where citations are: in the words."""
+        found: list[PageId] = []
+        for page_id in sorted(page_ids):
+            result = self._runtime.searcher.search(target.scope, page_id, limit=20)
+            for hit in result.hits:
+                if hit.page.page_id not in page_ids and hit.page.page_id not in found:
+                    if f"{page_id}]" in self._runtime.pages.read(hit.page).text:
+                        found.append(hit.page.page_id)
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    session_id: str
+    rows: list[PageRow]
+    seqs: list[Seq]
+    sessions: list[SessionNo]
+    taken: list[Taken]
+    forks: list[str]
+    quoted_by: list[PageId]
+
+    def report(self, *, done: bool) -> Forgetting:
+        return Forgetting(
+            session_id=self.session_id,
+            pages=tuple(row.page_id for row in self.rows),
+            records=len(self.seqs),
+            seen_from=tuple(self.forks),
+            quoted_by=tuple(self.quoted_by),
+            done=done,
+        )
+
+
+def _mode(mode: str | None) -> Mode | None:
+    if mode is None:
+        return None
+    try:
+        return Mode(mode)
+    except ValueError:
+        raise BadInput(f"unknown mode {mode!r}", hint=f"one of {', '.join(Mode)}") from None

@@ -1,0 +1,42 @@
+"""`pagefault.open`: a memory from arguments, and for what is not given, from the configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+from pagefault.service.bootstrap import open_memory
+from pagefault.service.config import load
+from pagefault.service.limits import Limits
+from pagefault.service.memory import Memory
+
+
+def open(
+    root: str | Path | None = None,
+    *,
+    window: int | None = None,
+    mode: str | None = None,
+    sync: str | None = None,
+    limits: Limits | None = None,
+    secrets: Mapping[str, str] | None = None,
+    read_only: bool = False,
+) -> AbstractAsyncContextManager[Memory]:
+    """Open a memory for the length of an `async with` block.
+
+    `root` is a directory (made if it is not there) or ":memory:"; without it, PAGEFAULT_HOME, the
+    project's `.pagefault/`, or the user's data directory. `window` (tokens of one request) and
+    `mode` (passive, active, strict) are what new sessions get. `secrets` are values, by name, that
+    must never be logged. One process writes to a root at a time: raises `StoreBusy` otherwise,
+    unless `read_only`.
+    """
+    config = load()
+    return open_memory(
+        root if root is not None else config.root,
+        sync=sync or config.sync,
+        window=window or config.window_tokens,
+        mode=mode or config.mode,
+        limits=limits or config.limits,
+        secrets={"engine.api_key": config.engine.api_key} | dict(secrets or {}),
+        read_only=read_only,
+    )

@@ -1,0 +1,117 @@
+"""What every session of a memory shares: the way into the log, the ways out of it, the limits."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Final
+
+from pagefault.model.errors import RecordGone
+from pagefault.model.events import Content, Event, SessionOpened
+from pagefault.model.ids import PageId, Seq, SessionNo
+from pagefault.model.page import Page, PageRow, Scope
+from pagefault.pack.count import TokenCounter
+from pagefault.paging.questions import EvictionPolicy
+from pagefault.recall.search import Searcher
+from pagefault.service.journal import Journal
+from pagefault.service.limits import Limits
+from pagefault.service.state import SessionState, Sources, page_of
+from pagefault.store.api import EventLog, PageIndex
+
+LAST: Final = Seq(2**62)
+"""Later than any record: the scope of a session that is still being written."""
+
+_CACHED_PAGES: Final = 512
+
+
+class PageReader:
+    """Reads pages from the log, the latest ones from memory. Safe from several threads."""
+
+    def __init__(self, log: EventLog) -> None:
+        self._log = log
+        self._cache: OrderedDict[Seq, Page] = OrderedDict()
+
+    def read(self, row: PageRow) -> Page:
+        """The page of a row. Raises `RecordGone` if it was forgotten or lost."""
+        page = self._cache.get(row.seq)
+        if page is None:
+            event = self._log.get(row.seq)
+            if not isinstance(event.body, Content):
+                raise RecordGone(
+                    f"page {row.page_id} is gone: its record is {event.type}",
+                    hint="it was forgotten on purpose, or set aside as damaged: see `pagefault verify`",
+                )
+            page = page_of(event, event.body)
+            self._cache[row.seq] = page
+            while len(self._cache) > _CACHED_PAGES:
+                self._cache.popitem(last=False)
+        return page
+
+    def flush(self) -> None:
+        """Drop every cached text: something was forgotten."""
+        self._cache.clear()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runtime:
+    log: EventLog
+    index: PageIndex
+    journal: Journal
+    pages: PageReader
+    searcher: Searcher
+    counter: TokenCounter
+    limits: Limits
+    policy: Callable[[], EvictionPolicy]
+    hash_key: Callable[[SessionNo, str], str]
+    mint_session_id: Callable[[], str]
+
+    def scope(self, session: SessionNo) -> Scope:
+        """What a session can see: itself and its ancestors, each up to where it was forked."""
+        parts: list[tuple[SessionNo, Seq]] = []
+        upto = LAST
+        while session:
+            parts.append((session, upto))
+            row = self.index.session(session)
+            if row is None:
+                break
+            session, upto = row.parent, min(upto, row.parent_seq)
+        return Scope(tuple(parts))
+
+    def sources(self, scope: Scope) -> Sources:
+        """The look-ups of a state. They read the store, so call `fold` where that may be waited for."""
+
+        def find_row(page_id: PageId) -> PageRow | None:
+            return self.index.find_page(scope, page_id)
+
+        def read_page(page_id: PageId) -> Page:
+            row = find_row(page_id)
+            if row is None:
+                raise KeyError(page_id)
+            return self.pages.read(row)
+
+        return Sources(find_row, read_page, self.counter, self.policy)
+
+    def events_of(self, session: SessionNo, types: Collection[str]) -> list[Event]:
+        """A session's own records of some types, oldest first."""
+        return [self.log.get(seq) for seq in self.index.events(session, types=types)]
+
+    def pages_of_key(self, session: SessionNo, key: str) -> list[PageId]:
+        """The pages that a text with this idempotency key became, if it was written before."""
+        if not key:
+            return []
+        seq = self.index.find_key(session, self.hash_key(session, key))
+        first = None if seq is None else self.index.page_at(seq)
+        if first is None:
+            return []
+        stem, _, number = first.page_id.rpartition("_")
+        return [PageId(f"{stem}_{int(number) + part}") for part in range(first.parts)]
+
+    def check_opened(self, opened: SessionOpened) -> None:
+        """Raise `WindowTooSmall` unless a session could run so."""
+        empty = Sources(lambda _: None, _no_page, self.counter, self.policy)
+        SessionState(opened, self.limits, empty).check_window()
+
+
+def _no_page(page_id: PageId) -> Page:
+    raise KeyError(page_id)

@@ -1,0 +1,623 @@
+"""A session: one conversation, its window, and the verbs on them.
+
+Every verb that writes runs whole or not at all from the caller's side: it plans, appends what it
+planned as one batch, and folds the events that come back. Cancelling the caller's wait cancels
+none of that; a retry with the same `key` finds what was done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeVar, overload
+
+from pagefault.engine.api import Engine
+from pagefault.engine.chat_completions import to_wire
+from pagefault.model.errors import BadInput, FaultRefused, NoSuchPage, PinsFull, RecordGone
+from pagefault.model.events import (
+    Body,
+    CallRefused,
+    Content,
+    Draft,
+    Event,
+    Faulted,
+    Hit,
+    Pinned,
+    Searched,
+    SessionConfigured,
+    SessionOpened,
+    Unpinned,
+)
+from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
+from pagefault.model.kinds import (
+    MODEL_GENERATED,
+    PAGE_PREFIX,
+    RUNTIME,
+    USER_TYPED,
+    Actor,
+    EventType,
+    Kind,
+    Level,
+    Modality,
+    Mode,
+    Origin,
+    Role,
+)
+from pagefault.model.page import Page, PageRow, Scope
+from pagefault.model.request import Request, ToolCall, Usage
+from pagefault.pack.count import TokenCounter
+from pagefault.pack.envelope import offered_levels
+from pagefault.pack.render import LABEL_TOKENS
+from pagefault.recall.search import SearchFilter, SearchResult
+from pagefault.service.drive import Answer, drive
+from pagefault.service.limits import Limits
+from pagefault.service.runtime import Runtime
+from pagefault.service.split import split
+from pagefault.service.state import SessionState
+from pagefault.service.turn import Refuse, ServeFault, ServeSearch, read_call
+
+T = TypeVar("T")
+
+RECALL_CANDIDATES = 50  # pages that a turn-start recall looks at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """One thing to be written down: what a verb, or a line of a transcript, hands in."""
+
+    text: str
+    role: Role
+    event_type: EventType = EventType.CHAT_TURN
+    speaker: str = ""
+    title: str = ""
+    occurred_at: str = ""
+    call_id: str = ""
+    importance: float = 0.5
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """What a session holds, counted."""
+
+    session_id: str
+    name: str
+    turns: int
+    pages: int
+    window_tokens: int
+    request_tokens: int
+    mode: str
+    epoch: int
+    requests: int
+    resident_pages: int
+    pinned: tuple[str, ...]
+    faults_left: int
+    tlb_hits: int
+    tlb_misses: int
+
+
+class Session:
+    """Made by `Memory.session`. All verbs may be awaited from one event loop, in any order."""
+
+    def __init__(
+        self,
+        *,
+        session: SessionNo,
+        session_id: str,
+        name: str,
+        scope: Scope,
+        state: SessionState,
+        folded: Seq,
+        runtime: Runtime,
+        open_new: Callable[[SessionOpened], Awaitable[Session]],
+    ) -> None:
+        self.session = session
+        self.session_id = session_id
+        self.name = name
+        self.scope = scope
+        self._state = state
+        self._folded = folded
+        self._runtime = runtime
+        self._open_new = open_new
+        self._lock = asyncio.Lock()
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def __repr__(self) -> str:
+        return f"<Session {self.name or self.session_id}: {self._state.order_next} pages>"
+
+    # --- what is said -------------------------------------------------------------------------
+
+    async def user(self, text: str, *, speaker: str = "", occurred_at: str = "", key: str = "") -> PageId:
+        """Log what the user typed and open the next turn. Returns the id of its (first) page.
+
+        Raises `MessageTooLarge`, with nothing written, if it could not be shown whole.
+        """
+        said = Said(text=text, role=Role.USER, speaker=speaker, occurred_at=occurred_at, key=key)
+        return (await self.say([said], origin=USER_TYPED))[0]
+
+    async def assistant(
+        self, text: str, *, speaker: str = "", occurred_at: str = "", key: str = ""
+    ) -> PageId:
+        """Log what the model answered, where you call the model yourself."""
+        said = Said(text=text, role=Role.ASSISTANT, speaker=speaker, occurred_at=occurred_at, key=key)
+        return (await self.say([said], origin=MODEL_GENERATED))[0]
+
+    async def document(
+        self, text: str, *, title: str = "", origin: str = "local_file", key: str = ""
+    ) -> list[PageId]:
+        """Hand in a text of any length. It is split into linked pages, to be searched and faulted.
+
+        The window gets one line that says it is there.
+        """
+        said = Said(
+            text=text, role=Role.USER, event_type=EventType.DOCUMENT, title=title, key=key
+        )
+        return await self.say([said], origin=_origin(origin))
+
+    async def tool_result(
+        self, text: str, *, name: str, call_id: str = "", key: str = ""
+    ) -> list[PageId]:
+        """Log what a tool of yours returned. A long result is split; its head enters the window."""
+        said = Said(
+            text=text,
+            role=Role.TOOL,
+            event_type=EventType.TOOL_RESULT,
+            title=name,
+            call_id=call_id,
+            key=key,
+        )
+        return await self.say([said], origin=_origin(f"tool:{name}"))
+
+    async def say(self, items: Sequence[Said], *, origin: Origin) -> list[PageId]:
+        """Log several things in one batch: all or none. Returns the id of every page made."""
+
+        async def verb() -> list[PageId]:
+            known, fresh = await self._known(items)
+            events = await self._commit(self._contents(fresh, origin))
+            if self._state.is_backlogged:
+                await self._commit([self._draft(self._state.plan_backlog())])
+            made = [event.body.page_id for event in events if isinstance(event.body, Content)]
+            return known + made
+
+        return await self._whole(verb)
+
+    # --- what the model sees ------------------------------------------------------------------
+
+    @overload
+    async def request(self) -> Request: ...
+    @overload
+    async def request(self, format: Literal["openai"]) -> dict[str, Any]: ...
+    async def request(self, format: str | None = None) -> Request | dict[str, Any]:
+        """The next request: messages and tools that fit the window, durable in the log.
+
+        At a turn's first request the runtime pages in by itself what the message calls for.
+        `format="openai"` gives the body of a Chat Completions call, less the model's name.
+        """
+        if format not in (None, "openai"):
+            raise BadInput(f"unknown format {format!r}", hint='use format="openai", or none')
+
+        async def verb() -> Request:
+            recalled = await self._recall_for_turn()
+            bodies = self._state.plan_request(recalled)
+            await self._commit([self._draft(body) for body in bodies])
+            return self._state.request()
+
+        request = await self._whole(verb)
+        return to_wire(request) if format == "openai" else request
+
+    async def call(self, call: ToolCall, *, said: str = "") -> str:
+        """Serve one tool call of the model and return the result's text.
+
+        Never raises for what the model got wrong: a refusal is a result too, and is logged.
+        """
+
+        async def verb() -> str:
+            action = read_call(call)
+            match action:
+                case ServeFault():
+                    body: CallRefused | Faulted | Searched = await self._fault(action)
+                case ServeSearch():
+                    body = await self._search(action)
+                case Refuse(code=code, why=why):
+                    body = CallRefused(
+                        call_id=call.call_id,
+                        name=call.name,
+                        arguments=call.arguments,
+                        code=code,
+                        why=why,
+                    )
+            body = replace(body, said=said)
+            draft = Draft(
+                session=self.session,
+                turn=self._turn(),
+                actor=Actor.MODEL,
+                origin=MODEL_GENERATED,
+                body=body,
+                cause=self._state.packed_seq,
+            )
+            await self._commit([draft])
+            return self._state.result_text(body)
+
+        return await self._whole(verb)
+
+    async def run(self, engine: Engine, *, on_text: Callable[[str], None] | None = None) -> Answer:
+        """Let `engine` answer the turn: requests, tool calls, faults, until the final answer.
+
+        The answer is logged and its citations checked against what the model could see.
+        `on_text` is given pieces of text as they arrive.
+        """
+        return await drive(self, engine, self._state.limits.steps_per_turn, on_text)
+
+    # --- pages --------------------------------------------------------------------------------
+
+    async def recall(
+        self, query: str, *, limit: int = 5, modality: Modality | None = None
+    ) -> SearchResult:
+        """Pages that bear on `query`, best first, each with the parts of its score."""
+        return await asyncio.to_thread(
+            self._runtime.searcher.search,
+            self.scope,
+            query,
+            limit=limit,
+            wanted=SearchFilter(modalities=(modality,) if modality else ()),
+        )
+
+    async def page(self, page_id: str) -> Page:
+        """A page at level 0. Raises `NoSuchPage`; `RecordGone` if it was forgotten."""
+        row = await asyncio.to_thread(self._state.table.find, PageId(page_id))
+        if row is None:
+            raise self.no_such_page(page_id)
+        return await asyncio.to_thread(self._runtime.pages.read, row)
+
+    async def pin(self, page_id: str) -> None:
+        """Keep a page in the window whatever policy says. Raises `PinsFull`, naming the pins."""
+
+        async def verb() -> None:
+            state = self._state
+            page = await self.page(page_id)
+            if state.table.is_pinned(page.page_id):
+                return
+            room = state.limits.core_tokens_max(state.window_tokens)
+            pins = [await self.page(pinned) for pinned in state.table.pins()]
+            taken = sum(pinned.row.tokens + LABEL_TOKENS for pinned in pins)
+            if taken + page.row.tokens + LABEL_TOKENS > room:
+                names = ", ".join(pinned.page_id for pinned in pins) or "none"
+                raise PinsFull(
+                    f"{page_id} takes {page.row.tokens:,} tokens; pins may take {room:,} together "
+                    f"and take {taken:,} (pinned: {names})",
+                    hint="unpin something, or open the session with a larger window",
+                )
+            await self._commit([self._draft(Pinned(page_id=page.page_id), actor=Actor.USER)])
+
+        await self._whole(verb)
+
+    async def unpin(self, page_id: str) -> None:
+        """Let policy decide about a page again. Harmless if it is not pinned."""
+
+        async def verb() -> None:
+            page = await self.page(page_id)
+            if self._state.table.is_pinned(page.page_id):
+                await self._commit([self._draft(Unpinned(page_id=page.page_id), actor=Actor.USER)])
+
+        await self._whole(verb)
+
+    async def configure(
+        self, *, window: int | None = None, mode: str | None = None, system: str | None = None
+    ) -> None:
+        """Change the window, the mode or the system prompt from the next request on."""
+
+        async def verb() -> None:
+            state = self._state
+            body = SessionConfigured(
+                window_tokens=state.window_tokens if window is None else window,
+                mode=state.mode if mode is None else Mode(mode),
+                system=state.system if system is None else self._runtime.journal.clean(system),
+            )
+            now = (state.window_tokens, state.mode, state.system)
+            if (body.window_tokens, body.mode, body.system) == now:
+                return
+            self._runtime.check_opened(
+                SessionOpened(
+                    session_id=self.session_id,
+                    name=self.name,
+                    window_tokens=body.window_tokens,
+                    mode=body.mode,
+                    system=body.system,
+                )
+            )
+            await self._commit([self._draft(body, actor=Actor.USER)])
+
+        await self._whole(verb)
+
+    async def fork(self, name: str = "") -> Session:
+        """A new session that sees everything said here so far. Pages are shared, not copied."""
+        
+        async def verb() -> Session:
+            state = self._state
+            return await self._open_new(
+                SessionOpened(
+                    session_id=self._runtime.mint_session_id(),
+                    name=self._runtime.journal.clean(name),
+                    window_tokens=state.window_tokens,
+                    mode=state.mode,
+                    system=state.system,
+                    parent=self.session,
+                    parent_seq=self._folded,
+                )
+            )
+
+        return await self._whole(verb)
+
+    async def status(self) -> Status:
+        state = self._state
+        return Status(
+            session_id=self.session_id,
+            name=self.name,
+            turns=state.turn + 1,
+            pages=state.order_next,
+            window_tokens=state.window_tokens,
+            request_tokens=state.layout.tokens(),
+            mode=str(state.mode),
+            epoch=state.epoch,
+            requests=state.request_next,
+            resident_pages=len(state.working_set),
+            pinned=tuple(state.table.pins()),
+            faults_left=state.budget.faults_left,
+            tlb_hits=state.table.tlb.hits,
+            tlb_misses=state.table.tlb.misses,
+        )
+
+    async def faults(self) -> list[Event]:
+        """Every fault of this session, oldest first, served or refused."""
+        return await asyncio.to_thread(self._runtime.events_of, self.session, ("faulted",))
+
+    def resident(self) -> list[PageId]:
+        """The pages that the model can see in full, coldest first."""
+        return list(self._state.working_set)
+
+    def fault_counts(self) -> tuple[int, int]:
+        """Faults served and refused since this session was opened here."""
+        return self._state.faults_served, self._state.faults_refused
+
+    def observe(self, usage: Usage) -> None:
+        """Tell the session what a provider counted for the last request."""
+        self._state.observe(usage.input_tokens)
+
+    def no_such_page(self, page_id: str) -> NoSuchPage:
+        """The error for a page that this session does not have."""
+        return NoSuchPage(page_id, self.name or self.session_id)
+
+    # --- inside -------------------------------------------------------------------------------
+
+    async def _whole(self, verb: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run a verb to its end under the lock, even if whoever awaits it gives up."""
+
+        async def locked() -> T:
+            async with self._lock:
+                return await verb()
+
+        task = asyncio.ensure_future(locked())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            task.add_done_callback(_retrieve)
+            raise
+
+    async def reload(self, restore: Callable[[], tuple[SessionState, Seq]]) -> None:
+        """Fold everything anew: something this session sees was forgotten."""
+
+        async def verb() -> None:
+            self._state, self._folded = await asyncio.to_thread(restore)
+            self._state.epoch_due = "forgotten"
+
+        await self._whole(verb)
+
+    async def settled(self) -> None:
+        """Wait until every verb under way has ended."""
+        while self._tasks:
+            await asyncio.wait(set(self._tasks))
+
+    async def _commit(self, drafts: Sequence[Draft]) -> list[Event]:
+        events = await self._runtime.journal.append(drafts)
+        for event in events:
+            self._state.fold(event)
+            self._folded = event.seq
+        return events
+
+    def _draft(self, body: Body, *, actor: Actor = Actor.SYSTEM) -> Draft:
+        return Draft(
+            session=self.session, turn=self._turn(), actor=actor, origin=RUNTIME, body=body
+        )
+
+    def _turn(self) -> TurnNo:
+        return TurnNo(max(self._state.turn, 0))
+
+    async def _known(self, items: Sequence[Said]) -> tuple[list[PageId], list[Said]]:
+        """The pages of those items whose key this session has seen, and the other items."""
+        known: list[PageId] = []
+        fresh: list[Said] = []
+        for item in items:
+            pages = await asyncio.to_thread(self._runtime.pages_of_key, self.session, item.key)
+            known += pages
+            if not pages:
+                fresh.append(item)
+        return known, fresh
+
+    def _contents(self, items: Sequence[Said], origin: Origin) -> list[Draft]:
+        state, counter = self._state, self._runtime.counter
+        numbers, order, turn = dict(state.numbers), state.order_next, state.turn
+        tokens_max = state.limits.page_tokens_max(state.window_tokens)
+        texts = [self._runtime.journal.clean(item.text) for item in items]
+        counts = counter.count_all(texts)
+        drafts: list[Draft] = []
+        for item, text, count in zip(items, texts, counts, strict=True):
+            opens = item.role is Role.USER and item.event_type is not EventType.DOCUMENT
+            turn = TurnNo(turn + 1) if opens or turn < 0 else turn
+            parts = [(text, count)] if count <= tokens_max else split(text, tokens_max, counter)
+            stem = _stem(item)
+            first = PageId(f"{stem}_{numbers.get(stem, 0) + 1}")
+            pages: list[Content] = []
+            for part, (part_text, part_tokens) in enumerate(parts):
+                numbers[stem] = numbers.get(stem, 0) + 1
+                pages.append(
+                    Content(
+                        event_type=item.event_type,
+                        page_id=PageId(f"{stem}_{numbers[stem]}"),
+                        order=order,
+                        role=item.role,
+                        kind=Kind.ARTIFACT if stem == "art" else Kind.TRANSCRIPT,
+                        text=part_text,
+                        tokens=part_tokens,
+                        speaker=self._runtime.journal.clean(item.speaker),
+                        title=self._runtime.journal.clean(item.title),
+                        occurred_at=item.occurred_at,
+                        part=part,
+                        parts=len(parts),
+                        part_of=first if part else PageId(""),
+                        call_id=item.call_id,
+                        importance=item.importance,
+                    )
+                )
+                order += 1
+            if opens:
+                state.check_message([self._page_like(page) for page in pages])
+            drafts += [
+                Draft(
+                    session=self.session,
+                    turn=turn,
+                    actor=_ACTORS[item.role],
+                    origin=origin,
+                    body=page,
+                    key="" if page.part else item.key,
+                )
+                for page in pages
+            ]
+        return drafts
+
+    def _page_like(self, body: Content) -> Page:
+        row = PageRow(
+            page_id=body.page_id,
+            seq=Seq(0),
+            session=self.session,
+            order=body.order,
+            turn=TurnNo(0),
+            role=body.role,
+            kind=body.kind,
+            modality=body.modality,
+            origin=USER_TYPED,
+            tokens=body.tokens,
+            importance=body.importance,
+            at_ms=0,
+            part=body.part,
+            parts=body.parts,
+        )
+        return Page(row=row, text=body.text, speaker=body.speaker, occurred_at=body.occurred_at)
+
+    async def _recall_for_turn(self) -> list[Page]:
+        """What the newest user message calls for and the window does not show, best first."""
+        state = self._state
+        if not state.awaits_request:
+            return []
+        room = state.limits.recall_tokens_max(state.window_tokens)
+        query = "".join(page.text for page in state.newest_user)
+        result = await self.recall(query, limit=RECALL_CANDIDATES)
+        chosen: list[Page] = []
+        for hit in result.hits:
+            cost = hit.page.tokens + LABEL_TOKENS
+            if hit.page.page_id in state.working_set or cost > room:
+                continue
+            try:
+                chosen.append(await asyncio.to_thread(self._runtime.pages.read, hit.page))
+            except RecordGone:
+                continue
+            room -= cost
+        return chosen
+
+    async def _search(self, action: ServeSearch) -> Searched:
+        call = action.call
+        if self._state.searches_left < 1:
+            return Searched(
+                call_id=call.call_id,
+                arguments=call.arguments,
+                query=action.query,
+                refusal="search_limit",
+                why="no searches are left in this turn: answer from what you can see",
+            )
+        # Pages in the window are not news to the model, so they do not crowd out those that are.
+        seen = self._state.working_set
+        result = await self.recall(
+            action.query, limit=action.limit + len(seen), modality=action.modality
+        )
+        hits = [hit for hit in result.hits if hit.page.page_id not in seen]
+        return Searched(
+            call_id=call.call_id,
+            arguments=call.arguments,
+            query=action.query,
+            hits=tuple(
+                Hit(page_id=hit.page.page_id, relevance=round(hit.relevance, 3)) for hit in hits[: action.limit]
+            ),
+            total=result.total - (len(result.hits) - len(hits)),
+        )
+
+    async def _fault(self, action: ServeFault) -> Faulted:
+        state, call = self._state, action.call
+        asked = Faulted(
+            call_id=call.call_id,
+            arguments=call.arguments,
+            page_id=action.page_id,
+            level=action.level,
+            reason=action.reason,
+            faults_left=state.budget.faults_left,
+        )
+        row = await asyncio.to_thread(state.table.find, action.page_id)
+        if row is None:
+            return replace(asked, refusal="unknown_page", why="there is no page of that id")
+        if row.page_id in state.working_set:
+            return replace(asked, level=0, already_mapped=True)
+        try:
+            page = await asyncio.to_thread(self._runtime.pages.read, row)
+        except RecordGone:
+            return replace(asked, refusal="forgotten", why="the page was forgotten")
+        offers = {
+            level: state.cost_of_fault(replace(asked, level=level), page)
+            for level in offered_levels(row)
+        }
+        try:
+            level = state.budget.grant(
+                row.page_id, action.level, action.reason, offers, state.fault_room()
+            )
+        except FaultRefused as refused:
+            return replace(asked, refusal=refused.code, why=refused.why, levels=refused.levels)
+        return replace(
+            asked, level=level, tokens=offers[level], faults_left=state.budget.faults_left - 1
+        )
+
+
+_ACTORS = {
+    Role.USER: Actor.USER,
+    Role.ASSISTANT: Actor.MODEL,
+    Role.TOOL: Actor.TOOL,
+    Role.SYSTEM: Actor.SYSTEM,
+}
+
+
+def _stem(item: Said) -> str:
+    if item.event_type is EventType.DOCUMENT:
+        return PAGE_PREFIX["artifact"]
+    return PAGE_PREFIX["tool" if item.role is Role.TOOL else "message"]
+
+
+def _origin(text: str) -> Origin:
+    try:
+        return Origin(text)
+    except ValueError as bad:
+        raise BadInput(str(bad)) from None
+
+
+def _retrieve(task: asyncio.Task[Any]) -> None:
+    """Look at the outcome of a verb nobody waits for any more, so that asyncio does not complain."""
+    if not task.cancelled():
+        task.exception()

@@ -1,0 +1,525 @@
+"""What a session is at some point of the log: a fold of its records, and plans made from it.
+
+Nothing here waits, appends or knows the time. A verb of the session plans with this state, appends
+what was planned, and folds the events that came back: the same code that restores a session from
+the log, so a restart, a fork and a rebuilt index all see the same bytes.
+
+Invariants, true between any two folds:
+ (1) The working set holds exactly the pages whose full text the layout shows.
+ (2) The newest user message is in the layout, whole.
+ (3) Every pinned page is in the layout once a request was packed after the pin.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pagefault.model.errors import MessageTooLarge, RecordGone, WindowTooSmall
+from pagefault.model.events import (
+    Body,
+    CallRefused,
+    Content,
+    EpochBegun,
+    Erased,
+    Event,
+    Faulted,
+    Packed,
+    PagedIn,
+    Pinned,
+    Searched,
+    SessionConfigured,
+    SessionOpened,
+    Unpinned,
+)
+from pagefault.model.ids import NOTHING, PageId, Seq, TurnNo
+from pagefault.model.kinds import EventType, Kind, Level, Mode, Role
+from pagefault.model.page import Page, PageRow
+from pagefault.model.request import Message, Request, ToolCall
+from pagefault.pack import envelope, prompts, render
+from pagefault.pack.citations import cited_pages
+from pagefault.pack.count import TokenCounter
+from pagefault.pack.layout import Entry, Exchange, Layout, Note, Shown, pages_of
+from pagefault.pack.tools import PAGE_FAULT, SEARCH_PAGES, vm_tools
+from pagefault.paging.fault import FaultBudget
+from pagefault.paging.questions import EvictionPolicy, Resident
+from pagefault.paging.table import PageTable
+from pagefault.paging.tlb import TLB
+from pagefault.paging.working_set import WorkingSet
+from pagefault.recall.hint import hint
+from pagefault.service.limits import Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where a state looks up what its records only name."""
+
+    find_row: Callable[[PageId], PageRow | None]
+    read_page: Callable[[PageId], Page]  # raises RecordGone, KeyError
+    counter: TokenCounter
+    policy: Callable[[], EvictionPolicy]
+
+
+def page_of(event: Event, body: Content) -> Page:
+    """The page that a content record made."""
+    row = PageRow(
+        page_id=body.page_id,
+        seq=event.seq,
+        session=event.session,
+        order=body.order,
+        turn=event.turn,
+        role=body.role,
+        kind=body.kind,
+        modality=body.modality,
+        origin=event.origin,
+        tokens=body.tokens,
+        importance=body.importance,
+        at_ms=event.at_ms,
+        part=body.part,
+        parts=body.parts,
+    )
+    return Page(
+        row=row,
+        text=body.text,
+        speaker=body.speaker,
+        title=body.title,
+        occurred_at=body.occurred_at,
+        call_id=body.call_id,
+        part_of=body.part_of,
+    )
+
+
+def is_user_message(row: PageRow) -> bool:
+    """Whether a page is (part of) something a user said, and not a document handed in."""
+    return row.role is Role.USER and row.kind is Kind.TRANSCRIPT
+
+
+class SessionState:
+    def __init__(self, opened: SessionOpened, limits: Limits, sources: Sources) -> None:
+        self._sources = sources
+        self.limits = limits
+        self.table = PageTable(sources.find_row, TLB())
+        self.working_set = WorkingSet(sources.policy())
+        self.turn = TurnNo(-1)
+        self.order_next = 0
+        self.numbers: dict[str, int] = {}
+        self.request_next = 0
+        self.epoch = 0
+        self.factor = 1.0
+        self.packed_seq = NOTHING
+        self.searches_left = limits.searches_per_turn
+        self.faults_served = 0
+        self.faults_refused = 0
+        self.newest_user: list[Page] = []
+        self.epoch_due = ""  # why the next request must begin an epoch, if it must
+        self._configure(opened.window_tokens, opened.mode, opened.system, entries=[])
+
+    def _configure(
+        self, window_tokens: int, mode: Mode, system: str, *, entries: list[Entry]
+    ) -> None:
+        self.window_tokens, self.mode, self.system = window_tokens, mode, system
+        fault_limits = self.limits.fault_limits(window_tokens)
+        self.budget = FaultBudget(fault_limits)
+        head = prompts.head(system, mode, fault_limits)
+        tools = () if mode is Mode.PASSIVE else vm_tools(fault_limits)
+        self.layout = Layout(self._sources.counter, head, tools)
+        self.layout.pending = entries
+        self.epoch_due = "configured" if entries else ""
+
+    # --- the fold -----------------------------------------------------------------------------
+
+    def fold(self, event: Event) -> None:
+        """Take one more record of this session, or of an ancestor, into account."""
+        match event.body:
+            case Content() as body:
+                self._fold_content(page_of(event, body), body)
+            case Packed() as body:
+                self._fold_packed(event, body)
+            case EpochBegun() as body:
+                self._fold_epoch(event, body)
+            case Searched() as body:
+                self._fold_searched(event, body)
+            case Faulted() as body:
+                self._fold_faulted(event, body)
+            case CallRefused() as body:
+                call = ToolCall(body.call_id, body.name, body.arguments)
+                self._exchange(event, body.said).calls.append((call, self.result_text(body), None))
+            case Pinned(page_id=page_id):
+                self.table.pin(page_id)
+            case Unpinned(page_id=page_id):
+                self.table.unpin(page_id)
+            case SessionConfigured() as body:
+                entries = self.layout.entries()
+                self._configure(body.window_tokens, body.mode, body.system, entries=entries)
+            case Erased():
+                self.epoch_due = "forgotten"
+            case _:
+                pass  # lost, of a newer version, or about the store and not the session
+
+    def _fold_content(self, page: Page, body: Content) -> None:
+        if page.row.turn > self.turn:
+            self.turn = page.row.turn
+            self.budget.renew()
+            self.searches_left = self.limits.searches_per_turn
+        self.order_next = page.row.order + 1
+        stem, _, number = page.page_id.rpartition("_")
+        self.numbers[stem] = max(self.numbers.get(stem, 0), int(number))
+        if is_user_message(page.row):
+            if page.row.part == 0:
+                self.newest_user = []
+            self.newest_user.append(page)
+        if page.row.role is Role.ASSISTANT:
+            for cited in cited_pages(page.text):
+                self._touch(cited)
+        shown = self.parts_shown(body)
+        if page.row.part < shown:
+            self.layout.add(Shown(page))
+            self._admit(page)
+        if page.row.part + 1 == min(max(shown, 1), page.row.parts) and shown < page.row.parts:
+            left = page.row.parts - shown
+            self.layout.add(Note(render.rest(page, shown - page.row.part, left * page.row.tokens), page.row.seq))
+
+    def renew_budget(self, spent: Sequence[Event]) -> None:
+        """Set what is left of this turn's limits, given the calls that the turn has had so far."""
+        self.budget.renew()
+        self.searches_left = self.limits.searches_per_turn
+        for event in spent:
+            match event.body:
+                case Searched():
+                    self.searches_left -= 1
+                case Faulted(refusal="", already_mapped=False, tokens=tokens):
+                    self.budget.spend(tokens)
+
+    @property
+    def is_backlogged(self) -> bool:
+        """Whether more has come in since the last request than a window could ever show."""
+        return self.working_set.tokens_used > 2 * self.window_tokens
+
+    def plan_backlog(self) -> EpochBegun:
+        """The epoch that drops what no request will show, so that a restart need not read it."""
+        return self._plan_epoch("backlog", [])[0]
+
+    def parts_shown(self, body: Content) -> int:
+        """How many parts of a long text enter the window by themselves.
+
+        What a user typed is shown whole; a document not at all; anything else up to a quarter of
+        the window. The rest is found and faulted like any other page.
+        """
+        if body.event_type is EventType.DOCUMENT:
+            return 0
+        if body.role is Role.USER:
+            return body.parts
+        return min(body.parts, self.limits.parts_shown(self.window_tokens))
+
+    def _fold_packed(self, event: Event, body: Packed) -> None:
+        pages = self._load_all(body.recalled)
+        self.layout.freeze(pages)
+        for page in pages:
+            self._admit(page)
+        self.request_next = body.request + 1
+        self.factor = body.factor
+        self.packed_seq = event.seq
+
+    def _fold_epoch(self, event: Event, body: EpochBegun) -> None:
+        self.epoch_due = ""
+        kept = self._load_all(body.kept)
+        self.layout.rewrite(kept, body.verbatim_from)
+        for page_id in list(self.working_set):
+            self.table.evicted(page_id)
+        self.working_set.clear()
+        for page in kept:
+            self._admit(page)
+        shown = [page for entry in self.layout.entries() for page in pages_of(entry)]
+        for page in shown:
+            if page.page_id not in self.working_set:
+                self._admit(page)
+        messages = [page for page in shown if is_user_message(page.row)]
+        messages.sort(key=lambda page: page.row.order)
+        first = max((n for n, page in enumerate(messages) if page.row.part == 0), default=0)
+        self.newest_user = messages[first:]
+        self.epoch = body.epoch
+
+    def _fold_searched(self, event: Event, body: Searched) -> None:
+        self.searches_left -= 1
+        call = ToolCall(body.call_id, SEARCH_PAGES, body.arguments)
+        self._exchange(event, body.said).calls.append((call, self.result_text(body), None))
+
+    def result_text(self, body: CallRefused | Faulted | Searched) -> str:
+        """The result of a call as the model reads it."""
+        match body:
+            case CallRefused(code=code, why=why):
+                return envelope.refusal(code, why, faults_left=self.budget.faults_left)
+            case Faulted():
+                return self._fault_result(body)[0]
+            case Searched():
+                return self._search_result(body)
+
+    def _search_result(self, body: Searched) -> str:
+        if body.refusal:
+            return envelope.refusal(body.refusal, body.why, faults_left=self.budget.faults_left)
+        hits = []
+        for hit in body.hits:
+            page = self._find(hit.page_id)
+            if page is not None:
+                hits.append((page.row, hint(page.text), hit.relevance))
+        return envelope.search_result(hits, body.total)
+
+    def _fold_faulted(self, event: Event, body: Faulted) -> None:
+        call = ToolCall(body.call_id, PAGE_FAULT, body.arguments)
+        text, page = self._fault_result(body)
+        full = page if page is not None and body.level == Level.FULL else None
+        if body.refusal:
+            self.faults_refused += 1
+        elif not body.already_mapped:
+            self.budget.spend(body.tokens)
+            self.faults_served += 1
+        self._exchange(event, body.said).calls.append((call, text, full))
+        if full is not None:
+            self._admit(full)
+        self._touch(body.page_id)
+
+    def _fault_result(self, body: Faulted) -> tuple[str, Page | None]:
+        """What the model reads, and the page that it newly shows, if any."""
+        page = None if body.refusal else self._find(body.page_id)
+        if page is None:
+            code, why = body.refusal or "forgotten", body.why or "the page was forgotten"
+            return (
+                envelope.refusal(code, why, faults_left=body.faults_left, levels=body.levels),
+                None,
+            )
+        if body.already_mapped:
+            return envelope.mapped_result(page.row, Level(body.level)), None
+        return envelope.page_result(page, Level(body.level), body.tokens), page
+
+    def _exchange(self, event: Event, said: str) -> Exchange:
+        last = self.layout.pending[-1] if self.layout.pending else None
+        if isinstance(last, Exchange) and last.cause == event.cause:
+            return last
+        exchange = Exchange(cause=event.cause, seq=event.seq, said=said)
+        self.layout.add(exchange)
+        return exchange
+
+    def _admit(self, page: Page) -> None:
+        row = page.row
+        self.table.admitted(row, Level.FULL, self.turn)
+        self.working_set.admit(
+            Resident(
+                page_id=row.page_id,
+                tokens=row.tokens + render.LABEL_TOKENS,
+                kind=row.kind,
+                modality=row.modality,
+                importance=row.importance,
+            )
+        )
+
+    def _touch(self, page_id: PageId) -> None:
+        self.working_set.touch(page_id)
+        self.table.touched(page_id, self.turn)
+
+    def _find(self, page_id: PageId) -> Page | None:
+        try:
+            return self._sources.read_page(page_id)
+        except (RecordGone, KeyError):
+            self.epoch_due = "forgotten"  # the prefix that was sent cannot be made again
+            return None
+
+    def _load_all(self, paged_in: Sequence[PagedIn]) -> list[Page]:
+        pages = (self._find(item.page_id) for item in paged_in)
+        return [page for page in pages if page is not None]
+
+    # --- plans --------------------------------------------------------------------------------
+
+    @property
+    def window_room(self) -> int:
+        """The window in our own tokens: what the model's count of it cannot exceed."""
+        return math.floor(self.window_tokens / self.factor)
+
+    def floor_tokens(self) -> int:
+        """What no epoch can remove: head, tools, pins and the newest user message."""
+        pins = sum(
+            self._sources.counter.count(render.line([page]))
+            for page in (self._find(page_id) for page_id in self.table.pins())
+            if page is not None
+        )
+        newest: list[Entry] = [Shown(page) for page in self.newest_user]
+        return self.layout.head_tokens + pins + self.layout.tokens_of(newest)
+
+    def check_message(self, pages: Sequence[Page]) -> None:
+        """Raise `MessageTooLarge` unless a typed message fits the window with what must be there."""
+        shown: list[Entry] = [Shown(page) for page in pages]
+        needed = self.layout.tokens_of(shown)
+        newest: list[Entry] = [Shown(page) for page in self.newest_user]
+        room = self.window_room - self.floor_tokens() + self.layout.tokens_of(newest)
+        if needed > room:
+            raise MessageTooLarge(
+                f"the message takes {needed:,} tokens; the window of {self.window_tokens:,} has room "
+                f"for {max(room, 0):,} beside its rules and pins",
+                hint="send it as a document (it is then paged), or open the session with a larger window",
+            )
+
+    def check_window(self) -> None:
+        """Raise `WindowTooSmall` unless the head leaves room to converse."""
+        least = self.layout.head_tokens + self.limits.room_tokens_min
+        if least > self.window_room:
+            raise WindowTooSmall(
+                f"a window of {self.window_tokens:,} tokens is too small: the system prompt, rules and "
+                f"tools take {self.layout.head_tokens:,}, and a conversation needs "
+                f"{self.limits.room_tokens_min:,} more",
+                hint=f"use a window of at least {math.ceil(least * self.factor):,} tokens, or a shorter system prompt",
+            )
+
+    @property
+    def awaits_request(self) -> bool:
+        """Whether a user message has come in that no request has carried yet."""
+        return any(
+            isinstance(entry, Shown) and is_user_message(entry.page.row)
+            for entry in self.layout.pending
+        )
+
+    def cost_of_fault(self, asked: Faulted, page: Page) -> int:
+        """What serving the page at `asked.level` adds to the request, call and envelope included."""
+        call = ToolCall(asked.call_id, PAGE_FAULT, asked.arguments)
+        text = envelope.page_result(page, Level(asked.level), page.row.tokens)
+        return self.layout.exchange_tokens(asked.said, [(call, text, page)])
+
+    def fault_room(self) -> int:
+        """What a fault could take in the window once everything that may leave has left."""
+        unsent = [entry for entry in self.layout.pending if isinstance(entry, Exchange)]
+        return self.window_room - self.floor_tokens() - self.layout.tokens_of(unsent)
+
+    def observe(self, reported_tokens: int) -> None:
+        """Learn from a provider that it counted more for the last request than we did.
+
+        The factor only grows within an epoch: it gates what is admitted, so that a model whose
+        tokenizer is less frugal than o200k is never sent more than its window.
+        """
+        counted = self.layout.frozen_tokens()
+        if reported_tokens > counted * self.factor:
+            self.factor = math.ceil(1000 * reported_tokens / counted) / 1000
+
+    def plan_request(self, recalled: Sequence[Page]) -> list[Body]:
+        """The records of the next request: a `Packed`, after an `EpochBegun` where one is due.
+
+        `recalled` are pages that the runtime would bring in, best first; they give way before the
+        conversation does.
+        """
+        pages = self._unseen_pins() + [
+            page for page in recalled if page.page_id not in self.working_set
+        ]
+        epoch: EpochBegun | None = None
+        if self.epoch_due or self.layout.tokens(pages) > self.window_room:
+            epoch, pages = self._plan_epoch(self.epoch_due or "window_full", pages)
+            tokens = self._tokens_after(epoch, pages)
+        else:
+            tokens = self.layout.tokens(pages)
+        packed = Packed(
+            request=self.request_next,
+            renderer=render.RENDERER,
+            tokens=tokens,
+            factor=self.factor,
+            recalled=tuple(PagedIn(page_id=page.page_id) for page in pages),
+        )
+        return [packed] if epoch is None else [epoch, packed]
+
+    def request(self) -> Request:
+        """The request as it was packed last."""
+        messages: tuple[Message, ...] = self.layout.messages()
+        return Request(
+            messages=messages,
+            tools=self.layout.tools,
+            tokens=self.layout.frozen_tokens(),
+            factor=self.factor,
+            window_tokens=self.window_tokens,
+        )
+
+    def _unseen_pins(self) -> list[Page]:
+        unseen = (p for p in self.table.pins() if p not in self.working_set)
+        return [page for page in (self._find(page_id) for page_id in unseen) if page is not None]
+
+    def _plan_epoch(self, reason: str, pages: list[Page]) -> tuple[EpochBegun, list[Page]]:
+        """Choose what leaves: first by policy down to the target, then whatever it takes to fit."""
+        pinned = [page for page in pages if self.table.is_pinned(page.page_id)]
+        target = self.window_room * self.limits.epoch_target_share
+        for protect_turns, down_to, bring in (
+            (self.limits.last_turns_kept, target, pages),
+            (0, target, pages),
+            (0, 0.0, pages),
+            (0, 0.0, pinned),
+        ):
+            epoch = self._candidate_epoch(reason, protect_turns, down_to, bring)
+            if self._tokens_after(epoch, bring) <= self.window_room:
+                return epoch, bring
+        raise WindowTooSmall(
+            f"what must be in the request takes more than the window of {self.window_tokens:,} tokens",
+            hint="unpin pages, shorten the system prompt, or open the session with a larger window",
+        )
+
+    def _candidate_epoch(
+        self, reason: str, protect_turns: int, down_to: float, bring: Sequence[Page]
+    ) -> EpochBegun:
+        hard = {page.page_id for page in self.newest_user} | set(self.table.pins())
+        unsent = [entry for entry in self.layout.pending if isinstance(entry, Exchange)]
+        hard |= {page.page_id for entry in unsent for page in pages_of(entry)}
+        entries = self.layout.entries()
+        shown = [entry for entry in entries if isinstance(entry, Shown)]
+        soft = self._last_turns(shown, protect_turns)
+        evictable = [p for p in self.working_set if p not in hard and p not in soft]
+        needed = math.ceil(self.layout.tokens(bring) - down_to)
+        victims = set(self.working_set.victims(evictable, needed))
+        verbatim_from = self._verbatim_from(shown, victims, unsent)
+        stay_exchange = {
+            page.page_id
+            for entry in entries
+            if isinstance(entry, Exchange) and entry.seq >= verbatim_from
+            for page in pages_of(entry)
+        }
+        verbatim = {entry.page.page_id for entry in shown if entry.seq >= verbatim_from}
+        kept = [p for p in self.working_set if p not in victims | verbatim | stay_exchange]
+        return EpochBegun(
+            epoch=self.epoch + 1,
+            reason=reason,
+            kept=tuple(PagedIn(page_id=page_id) for page_id in kept),
+            verbatim_from=verbatim_from,
+            evicted=tuple(p for p in self.working_set if p in victims - stay_exchange),
+        )
+
+    def _last_turns(self, shown: Sequence[Shown], turns: int) -> set[PageId]:
+        """The pages of the last turns, but never more than half of the window."""
+        last: set[PageId] = set()
+        tokens = 0
+        for entry in reversed(shown):
+            tokens += self.working_set.tokens(entry.page.page_id)
+            if entry.page.row.turn <= self.turn - turns or tokens > self.window_room // 2:
+                break
+            last.add(entry.page.page_id)
+        return last
+
+    def _verbatim_from(
+        self, shown: Sequence[Shown], victims: set[PageId], unsent: Sequence[Exchange]
+    ) -> Seq:
+        """Where the unbroken run of messages begins that stay word for word in their places.
+
+        At the first part of a text: a message is kept in its place whole, or as recalled lines.
+        """
+        start = unsent[0].seq if unsent else Seq((shown[-1].seq if shown else 0) + 1)
+        for entry in reversed(shown):
+            if entry.page.page_id in victims:
+                break
+            if entry.page.row.part == 0:
+                start = min(start, entry.seq)
+        return start
+
+    def _tokens_after(self, epoch: EpochBegun, bring: Sequence[Page]) -> int:
+        return self.layout.tokens_if_rewritten(
+            self._load_all(epoch.kept), epoch.verbatim_from, bring
+        )
+
+    def check(self) -> None:
+        """Every invariant, slowly."""
+        self.working_set.check()
+        self.layout.check()
+        self.table.check(self.working_set)
+        shown = [page.page_id for entry in self.layout.entries() for page in pages_of(entry)]
+        assert set(shown) == set(self.working_set), "(1)"
+        assert {page.page_id for page in self.newest_user} <= set(shown), "(2)"

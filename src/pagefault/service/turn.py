@@ -1,0 +1,137 @@
+"""One model turn, as data in and data out. Nothing here awaits, sleeps, logs or knows HTTP.
+
+The driver, a proxy, a simulator and the tests all ask this same machine what a reply obliges them
+to do. What a fault may cost is checked later, when its page is known (`paging/fault.py`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pagefault.model.defaults import FAULT_LEVEL, SEARCH_LIMIT
+from pagefault.model.ids import PageId
+from pagefault.model.kinds import FaultReason, Level, Modality
+from pagefault.model.request import Reply, ToolCall
+from pagefault.pack.tools import PAGE_FAULT, SEARCH_LIMIT_MAX, SEARCH_PAGES
+
+
+@dataclass(frozen=True, slots=True)
+class ServeFault:
+    call: ToolCall
+    page_id: PageId
+    level: Level
+    reason: FaultReason
+
+
+@dataclass(frozen=True, slots=True)
+class ServeSearch:
+    call: ToolCall
+    query: str
+    modality: Modality | None
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """A call that cannot be served whatever memory holds. `code` is stable."""
+
+    call: ToolCall
+    code: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The turn is over. `complete` is False where the model was still calling at the last step."""
+
+    text: str
+    complete: bool = True
+
+
+Action = ServeFault | ServeSearch | Refuse | Finish
+
+
+class Turn:
+    """From a user message to the final answer, in at most `steps_max` requests."""
+
+    def __init__(self, steps_max: int) -> None:
+        if steps_max < 1:
+            raise ValueError("a turn takes at least one step")
+        self._steps_left = steps_max
+
+    def receive(self, reply: Reply) -> list[Action]:
+        """What the reply obliges the driver to do next, in order. A `Finish` comes alone."""
+        self._steps_left -= 1
+        if not reply.tool_calls:
+            return [Finish(reply.text)]
+        if self._steps_left < 1:
+            return [Finish(reply.text, complete=False)]
+        return [read_call(call) for call in reply.tool_calls]
+
+
+def read_call(call: ToolCall) -> ServeFault | ServeSearch | Refuse:
+    """A call as the model wrote it becomes typed values here, and only here."""
+    try:
+        arguments = json.loads(call.arguments or "{}")
+    except ValueError:
+        return Refuse(call, "bad_arguments", "the arguments are not JSON")
+    if not isinstance(arguments, dict):
+        return Refuse(call, "bad_arguments", "the arguments are not a JSON object")
+    try:
+        match call.name:
+            case "page_fault":
+                return _fault(call, arguments)
+            case "search_pages":
+                return _search(call, arguments)
+    except _Bad as bad:
+        return Refuse(call, "bad_arguments", str(bad))
+    return Refuse(call, "unknown_tool", f"there are two tools: {PAGE_FAULT} and {SEARCH_PAGES}")
+
+
+class _Bad(Exception):
+    """Why an argument cannot be used."""
+
+
+def _fault(call: ToolCall, arguments: dict[str, Any]) -> ServeFault:
+    page_id = _text(arguments, "page_id")
+    level = arguments.get("target_level", FAULT_LEVEL)
+    if not isinstance(level, int) or isinstance(level, bool) or level not in list(Level):
+        raise _Bad("target_level is 0, 1, 2 or 3")
+    reason = arguments.get("reason", str(FaultReason.RESOLVE_REFERENCE))
+    if reason not in list(FaultReason):
+        raise _Bad(f"reason is one of {', '.join(FaultReason)}")
+    return ServeFault(call, PageId(page_id), Level(level), FaultReason(reason))
+
+
+def _search(call: ToolCall, arguments: dict[str, Any]) -> ServeSearch:
+    modality = arguments.get("modality")
+    if modality is not None and modality not in list(Modality):
+        raise _Bad(f"modality is one of {', '.join(Modality)}")
+    limit = arguments.get("limit", SEARCH_LIMIT)
+    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= SEARCH_LIMIT_MAX:
+        raise _Bad(f"limit is a number from 1 to {SEARCH_LIMIT_MAX}")
+    query = _text(arguments, "query", empty=True)
+    return ServeSearch(call, query, Modality(modality) if modality else None, limit)
+
+
+def _text(arguments: dict[str, Any], name: str, *, empty: bool = False) -> str:
+    value = arguments.get(name)
+    if not isinstance(value, str) or not (value or empty):
+        raise _Bad(f"{name} is a text, and required")
+    return value
+
+
+def unique_call_ids(calls: Sequence[ToolCall], taken: str) -> tuple[ToolCall, ...]:
+    """The same calls with ids that are present and differ, as every provider's protocol requires."""
+    seen: set[str] = set()
+    fixed: list[ToolCall] = []
+    for number, call in enumerate(calls):
+        call_id = call.call_id
+        if not call_id or call_id in seen:
+            call_id = f"call_{taken}_{number}"
+        seen.add(call_id)
+        fixed.append(ToolCall(call_id, call.name, call.arguments))
+    return tuple(fixed)

@@ -1,0 +1,68 @@
+"""How a draft becomes an event, whatever log accepts it."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable
+
+from pagefault.model.errors import BadInput
+from pagefault.model.events import (
+    BODY_TYPES,
+    Draft,
+    Erased,
+    Event,
+    Lost,
+    Opaque,
+    SessionOpened,
+)
+from pagefault.model.ids import Seq, SessionNo, TurnNo
+from pagefault.model.kinds import RUNTIME, Actor
+from pagefault.store import codec
+
+
+def hash_key(secret: bytes, session: SessionNo, key: str) -> str:
+    """HMAC-SHA256 of an idempotency key within its session, cut and in base64url."""
+    message = f"key\0{session}\0{key}".encode()
+    return codec.short(hmac.digest(secret, message, "sha256")[: codec.CUT_BYTES]).decode()
+
+
+def accept(
+    draft: Draft, seq: Seq, event_id: str, at_ms: int, hashed: Callable[[SessionNo, str], str]
+) -> Event:
+    """The event that a draft becomes. `BadInput` if no draft may say that."""
+    body = draft.body
+    session = draft.session
+    if isinstance(body, SessionOpened):
+        if session:
+            raise BadInput("a session is opened by a draft of session 0")
+        session = SessionNo(seq)
+    elif isinstance(body, Erased | Lost):
+        raise BadInput("only the log itself writes what is left of a record")
+    elif isinstance(body, Opaque) and body.type in BODY_TYPES:
+        raise BadInput(f"{body.type!r} has a form of its own")
+    return Event(
+        seq=seq,
+        event_id=event_id,
+        session=session,
+        turn=draft.turn,
+        at_ms=at_ms,
+        actor=draft.actor,
+        origin=draft.origin,
+        body=body,
+        cause=draft.cause,
+        key=hashed(draft.session, draft.key) if draft.key else "",
+    )
+
+
+def lost(seq: Seq, event_id: str, at_ms: int, reason: str) -> Event:
+    """What stands where a record cannot be read."""
+    return Event(
+        seq=seq,
+        event_id=event_id,
+        session=SessionNo(0),
+        turn=TurnNo(0),
+        at_ms=at_ms,
+        actor=Actor.SYSTEM,
+        origin=RUNTIME,
+        body=Lost(reason=reason),
+    )

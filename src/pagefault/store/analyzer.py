@@ -1,0 +1,183 @@
+"""Text to terms: what two words must have in common to match.
+
+Engine-neutral and versioned: an index made under another `ANALYZER` is rebuilt. The same function
+reads pages and queries, so whatever it does to one it does to the other.
+
+ - Unicode is brought to one form (NFKC, casefolded), diacritics are dropped.
+ - English words are stemmed (Snowball), so that a plural finds its singular. Other alphabets pass.
+ - Scripts without blanks become overlapping pairs of characters.
+ - A name such as `fooBar`, `foo_bar.py` or `src/foo-bar` stands as a whole, without its joints, so
+   that all ways of writing it meet; and in its pieces; a path also in its components.
+ - Numbers keep their joints (`3.5`, `2023-05-07`), as 35 is another number; `1,200` is 1200.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from collections.abc import Iterable
+from datetime import datetime
+from functools import lru_cache
+from itertools import chain
+from typing import Final
+
+import Stemmer
+
+from pagefault.model.events import Content
+
+ANALYZER: Final = 1
+"""Changes whenever any text could yield other terms than before."""
+
+SPEAKER_MARK: Final = "@"
+"""Begins the terms of who spoke: `@caroline` is by Caroline, `carolin` may only mention her."""
+
+TERM_CHARS_MAX: Final = 64  # longer ones are data (keys, base64), told apart by their beginning
+
+# Scripts written without blanks between words: Thai to Khmer, kana, Han, Hangul.
+_UNSPACED: Final = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1100-\u11ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_JOINT: Final = r"[_.,:/\\@#&+'-]"
+_CHUNK: Final = re.compile(rf"[^\W_]+(?:{_JOINT}+[^\W_]+)*")
+_CHUNK_OR_RUN: Final = re.compile(
+    rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+(?:{_JOINT}+[^\W_{_UNSPACED}]+)*"
+)
+_PIECE: Final = re.compile(r"[^\W_]+")
+_COMPONENT: Final = re.compile(r"[^/\\:@]+")
+_HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_DIACRITIC: Final = re.compile(
+    "[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u1ab0-\u1aff\u1dc0-\u1dff]"
+)
+_NUMBER_JOINT: Final = re.compile(r"[^\w.:]|_")
+_THOUSANDS: Final = re.compile(r"\d{1,3}(?:,\d{3})+")
+_APOSTROPHES: Final = str.maketrans("’ʼ＇", "'''")
+
+_STOP_WORDS: Final = frozenset(
+    """
+    a about above after again against all am an and any are as at be because been before being
+    below between both but by can could did do does doing down during each few for from further
+    had has have having he her here hers herself him himself his how i if in into is it its itself
+    just let me might more most must my myself no nor not now of off on once only or other our ours
+    ourselves out over own same shall she should so some such than that the their theirs them
+    themselves then there these they this those through to too under until up upon us very was we
+    were what when where which while who whom whose why will with would you your yours yourself
+    yourselves d ll m re s t ve don doesn didn isn wasn weren hasn haven hadn won wouldn shouldn
+    couldn ain aren mustn mightn cannot
+    """.split()
+)
+
+
+def analyze(text: str) -> list[str]:
+    """The terms of a text, in its order, repeated as they repeat."""
+    return list(chain.from_iterable(map(_terms, _words(text))))
+
+
+def query_terms(text: str) -> list[str]:
+    """The terms a question is about, each once, in its order.
+
+    Stop words are left out, unless there is nothing else: `to be or not to be` is a query too.
+    """
+    words = list(_words(text))
+    telling = [word for word in words if not _is_stop(word)]
+    return list(dict.fromkeys(term for word in telling or words for term in _terms(word)))
+
+
+def page_terms(body: Content) -> list[str]:
+    """What a page can be found by: who spoke, when it happened, its title and its text."""
+    terms = speaker_terms(body.speaker)
+    terms += _date_terms(body.occurred_at)
+    if body.title:
+        terms += analyze(body.title)
+    terms += analyze(body.text)
+    return terms
+
+
+def speaker_terms(name: str) -> list[str]:
+    """The terms that mark a page as this speaker's, and no page that only mentions the name."""
+    return [SPEAKER_MARK + term for term in analyze(name)]
+
+
+def _words(text: str) -> Iterable[str]:
+    """Words, names and numbers as written, brought to one Unicode form; case is kept for humps."""
+    if text.isascii():
+        return _CHUNK.findall(text)
+    text = _DIACRITIC.sub("", unicodedata.normalize("NFKD", text.translate(_APOSTROPHES)))
+    return _CHUNK_OR_RUN.findall(unicodedata.normalize("NFKC", text))
+
+
+@lru_cache(maxsize=32_768)
+def _terms(word: str) -> tuple[str, ...]:
+    """The terms of one word: one for most, several for a name with joints or humps."""
+    folded = word.casefold()
+    if _HUMP.search(word) is None and folded.isalnum():
+        if folded.isascii():
+            return (_stem(folded[:TERM_CHARS_MAX]),)
+        return _unspaced_terms(folded)
+    if "'" in folded and folded.replace("'", "").isalpha():
+        return (_stem(folded[:TERM_CHARS_MAX]).replace("'", ""),)
+    if _THOUSANDS.fullmatch(folded):
+        return (folded.replace(",", ""),)
+    terms: dict[str, None] = {}
+    pieces: list[str] = _PIECE.findall(word)
+    wholes = [word, *_COMPONENT.findall(word)]
+    for whole in wholes:
+        terms[_whole(whole)] = None
+    for piece in pieces:
+        for hump in (piece, *_HUMP.split(piece)):
+            terms[_stem(hump.casefold()[:TERM_CHARS_MAX])] = None
+    return tuple(terms)
+
+
+def _whole(name: str) -> str:
+    pieces = _PIECE.findall(name.casefold())
+    if all(piece.isdigit() for piece in pieces):
+        return _NUMBER_JOINT.sub("-", name)[:TERM_CHARS_MAX]
+    return _stem("".join(pieces)[:TERM_CHARS_MAX])
+
+
+def _unspaced_terms(word: str) -> tuple[str, ...]:
+    if _CHUNK_OR_RUN.match(word) and re.match(f"[{_UNSPACED}]", word):
+        if len(word) == 1:
+            return (word,)
+        return tuple(word[i : i + 2] for i in range(len(word) - 1))
+    return (_stem(word[:TERM_CHARS_MAX]),)
+
+
+def _is_stop(word: str) -> bool:
+    folded = word.casefold()
+    return folded in _STOP_WORDS or ("'" in folded and folded.split("'", 1)[0] in _STOP_WORDS)
+
+
+def _date_terms(occurred_at: str) -> list[str]:
+    """Weekday, month and year by name: how people ask for a day."""
+    if not occurred_at:
+        return []
+    try:
+        moment = datetime.fromisoformat(occurred_at)
+    except ValueError:
+        return []
+    return [_stem(_DAYS[moment.weekday()]), _stem(_MONTHS[moment.month - 1]), str(moment.year)]
+
+
+_DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_MONTHS: Final = (
+    "january", "february", "march", "april", "may", "june",
+    "july", "august", "september", "october", "november", "december",
+)  # fmt: skip
+
+
+class _Stemmers(threading.local):
+    """One Snowball stemmer for each thread: they are not to be shared."""
+
+    def __init__(self) -> None:
+        self.english = Stemmer.Stemmer("english", 0)  # `_terms` is the cache
+
+
+_STEMMERS: Final = _Stemmers()
+
+
+def _stem(word: str) -> str:
+    stemmed: str = _STEMMERS.english.stemWord(word)
+    return stemmed

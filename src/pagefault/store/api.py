@@ -1,0 +1,184 @@
+"""The three contracts of a store. `pagefault.testing.contracts` proves an implementation.
+
+All calls block; `commit.py` gives writers a thread and a shared fsync. One thread writes at a
+time; any number may read while it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from pagefault.model.events import Draft, Event
+from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
+from pagefault.model.kinds import Kind
+from pagefault.model.page import PageRow, Scope, SessionRow
+
+
+class EventLog(Protocol):
+    """The truth: an append-only sequence of records, numbered 1, 2, 3 … without gaps."""
+
+    def append(self, drafts: Sequence[Draft]) -> list[Event]:
+        """Write all or none, in order. Durable only after `sync`; readable at once.
+
+        A draft that opens a session has session 0 and gets its own seq as its session. Empty input
+        changes nothing. After a failure of the medium, raises `StoreLatched` from then on.
+        """
+        ...
+
+    def sync(self) -> None:
+        """Everything appended before this call is on stable storage when it returns."""
+        ...
+
+    def get(self, seq: Seq) -> Event:
+        """The record at `seq`.
+
+        `IndexError` outside 1…head; `StoreCorrupt` if it does not read back.
+        """
+        ...
+
+    def read(self, after: Seq = NOTHING) -> Iterator[Event]:
+        """Records with a larger seq, in order, as of the moment of the call."""
+        ...
+
+    def head(self) -> Seq:
+        """The seq of the last record, 0 if there is none."""
+        ...
+
+    def hash_key(self, session: SessionNo, key: str) -> str:
+        """What `Event.key` is for this key of a session: a hash that only this root can make."""
+        ...
+
+    def erase(self, seqs: Collection[Seq]) -> int:
+        """Destroy the bodies of these records and every byte of them; the chain still verifies.
+
+        Returns how many were erased now. Erasing twice is harmless, so an interrupted call is
+        simply repeated.
+        """
+        ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A page that contains at least one term of a query, with what ranking needs to know."""
+
+    seq: Seq
+    order: int
+    counts: tuple[int, ...]  # how often each query term stands in it, in the query's order
+    length: int  # terms in all
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What an index answers to a set of terms. Ranking is the caller's (`recall`)."""
+
+    pages: int  # pages in scope
+    length_mean: float  # terms in a page of the scope, on average
+    frequencies: tuple[int, ...]  # how many pages in scope contain each term
+    rows: tuple[Candidate, ...] = ()
+
+
+@dataclass(slots=True)
+class PageFilter:
+    """Which pages of a scope are wanted. Empty collections mean any."""
+
+    kinds: Collection[Kind] = field(default_factory=tuple)
+    after_order: int = -1
+    before_order: int | None = None
+
+
+class PageIndex(Protocol):
+    """A fold of the log that answers questions quickly. Disposable: `rebuild` makes it again.
+
+    It holds no text that could be read back.
+    """
+
+    def apply(self, events: Sequence[Event]) -> None:
+        """Fold these in, in one transaction. They must follow `applied_seq` without a gap.
+
+        Events already applied are skipped, so a repeated call is harmless.
+        """
+        ...
+
+    def applied_seq(self) -> Seq: ...
+
+    def sessions(self) -> list[SessionRow]:
+        """Every session, the most recently used first."""
+        ...
+
+    def session(self, session: SessionNo) -> SessionRow | None: ...
+
+    def find_session(self, name_or_id: str) -> SessionRow | None:
+        """By id, or else the most recently used of that name."""
+        ...
+
+    def find_page(self, scope: Scope, page_id: PageId) -> PageRow | None: ...
+
+    def page_at(self, seq: Seq) -> PageRow | None:
+        """The page that the record at `seq` made, if it made one."""
+        ...
+
+    def pages(
+        self, scope: Scope, wanted: PageFilter, *, limit: int, newest_first: bool = False
+    ) -> list[PageRow]:
+        """Pages in scope by their order."""
+        ...
+
+    def pages_at(self, scope: Scope, orders: Collection[int]) -> list[PageRow]:
+        """The pages in scope that have one of these orders, by order; gaps are left out."""
+        ...
+
+    def prefix_counts(self, scope: Scope) -> dict[str, int]:
+        """For each prefix of page ids in scope, the largest number taken (`{"msg": 302}`).
+
+        Numbers stay taken after a forget.
+        """
+        ...
+
+    def candidates(self, scope: Scope, terms: Sequence[str], *, limit: int) -> Candidates:
+        """Pages in scope that contain any of `terms` (already analysed), the likeliest first.
+
+        Statistics are over the whole scope; `rows` are at most `limit`.
+        """
+        ...
+
+    def events(
+        self, session: SessionNo, *, types: Collection[str] = (), after: Seq = NOTHING
+    ) -> list[Seq]:
+        """The seqs of a session's own records, in order; of the given types, if any are given."""
+        ...
+
+    def find_key(self, session: SessionNo, key: str) -> Seq | None:
+        """The record that carries this (hashed) idempotency key, if any."""
+        ...
+
+    def forget(self, seqs: Collection[Seq], sessions: Collection[SessionNo]) -> None:
+        """Drop these records' rows, and these sessions whole, and every byte of them."""
+        ...
+
+    def check(self) -> list[str]:
+        """What is wrong with the index itself, one sentence each; empty if nothing is."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class BlobStore(Protocol):
+    """Large bytes by name. Names are keyed hashes: content cannot be guessed from one."""
+
+    def put(self, data: bytes) -> str:
+        """Store durably and return the name. The same bytes have the same name."""
+        ...
+
+    def get(self, name: str) -> bytes:
+        """The bytes. `KeyError` if there are none of that name, `StoreCorrupt` if they changed."""
+        ...
+
+    def delete(self, name: str) -> bool:
+        """Whether something was deleted."""
+        ...
+
+    def names(self) -> Iterator[str]: ...

@@ -1,0 +1,330 @@
+"""Records as lines of JSON, and back: the only module that knows how a record looks on disk.
+
+    {"v":"1.0","seq":7,"id":"01jd…","ses":1,"turn":3,"at":1764000000000,"type":"chat_turn",
+     "actor":"user","origin":"user_typed","cause":…,"key":…,"more":…,                  (header)
+     "salt":…,"commit":…,"link":…,"payload":{…},"crc":"89abcdef"}                (one line, "\\n")
+
+* `cause`, `key` and `more` are left out where they say nothing, and so are a payload's fields that
+  hold their default. `more` counts the records of the same batch that follow: a batch counts
+  whole or not at all.
+* `salt` is chance; `commit` is HMAC-SHA256(salt, payload), cut to 16 bytes; `link` is
+  SHA-256(link before || header || commit), cut likewise, where the header is every byte before
+  `,"salt"`. All three are base64url without padding.
+* Forgetting turns `salt` and `payload` into `null`. Header, commit and link stay, so the chain
+  still verifies; but without the salt nobody can confirm a guess at what the payload was.
+* `crc` is CRC-32C over every byte of the line before `,"crc":`.
+
+How the format may change. In every version a record is one line that begins with `{"v":` and ends
+with the crc of what is before it, so damage and novelty are told apart. A newer minor version may
+add fields (ignored here, kept on disk, because rewriting copies lines and never re-encodes them),
+types (read as `Opaque`) and values inside a payload (the payload is then read as `Opaque` too).
+Anything else, a new actor or origin included, is a new major version, which is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from binascii import a2b_base64, b2a_base64
+from collections.abc import Callable
+from dataclasses import MISSING, fields, is_dataclass
+from functools import lru_cache
+from math import isfinite
+from operator import attrgetter
+from typing import Any, Final, get_args, get_type_hints
+
+import google_crc32c
+import msgspec
+
+from pagefault.model.errors import BadInput, StoreCorrupt, StoreIncompatible
+from pagefault.model.events import (
+    BODY_TYPES,
+    VERSION,
+    Body,
+    Content,
+    Erased,
+    Event,
+    Opaque,
+    type_of,
+)
+from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
+from pagefault.model.kinds import Actor, Origin
+
+SALT_BYTES: Final = 16
+CUT_BYTES: Final = 16
+"""Commitments and links are cut to 128 bits: forging one is out of reach, and lines stay short."""
+
+_V: Final = f"{VERSION[0]}.{VERSION[1]}"
+_CRC_FIELD: Final = b',"crc":"'
+_TAIL: Final = len(_CRC_FIELD) + 8 + len(b'"}\n')
+_SALT_FIELD: Final = b',"salt":'
+_URL: Final = bytes.maketrans(b"+/", b"-_")
+_STANDARD: Final = bytes.maketrans(b"-_", b"+/")
+
+
+class Record(msgspec.Struct, frozen=True, gc=False):
+    """A line, taken apart but with its payload still in bytes."""
+
+    v: str
+    seq: int
+    id: str
+    ses: int
+    turn: int
+    at: int
+    type: str
+    actor: str
+    origin: str
+    salt: str | None
+    commit: str
+    link: str
+    payload: msgspec.Raw
+    crc: str
+    cause: int = 0
+    key: str = ""
+    more: int = 0
+
+    @property
+    def erased(self) -> bool:
+        return self.salt is None
+
+
+# --- writing ----------------------------------------------------------------------------------
+
+
+def encode(event: Event, *, more: int, salt: bytes, previous: bytes) -> tuple[bytes, bytes]:
+    """The line of an event, and the link after it. `BadInput` if JSON cannot hold the body."""
+    payload = encode_body(event.body)
+    head = (
+        f'{{"v":"{_V}","seq":{event.seq},"id":{_quoted(event.event_id)},"ses":{event.session}'
+        f',"turn":{event.turn},"at":{event.at_ms},"type":{_known(event.type)}'
+        f',"actor":"{event.actor.value}","origin":{_known(event.origin)}'
+    )
+    if event.cause:
+        head += f',"cause":{event.cause}'
+    if event.key:
+        head += f',"key":{_quoted(event.key)}'
+    if more:
+        head += f',"more":{more}'
+    header = head.encode()
+    commit = hmac.digest(salt, payload, "sha256")[:CUT_BYTES]
+    link = next_link(previous, header, commit)
+    # In one go, as this is what every turn pays: 16 bytes and 2 of padding make 24 characters.
+    chars = b2a_base64(b"%b\0\0%b\0\0%b\0\0" % (salt, commit, link), newline=False).translate(_URL)
+    line = b'%b,"salt":"%b","commit":"%b","link":"%b","payload":%b' % (
+        header,
+        chars[:22],
+        chars[24:46],
+        chars[48:70],
+        payload,
+    )
+    return seal(line), link
+
+
+def encode_body(body: Body) -> bytes:
+    """A payload: the body's fields that do not hold their default.
+
+    `BadInput` for text that is not Unicode and numbers that are not finite.
+    """
+    try:
+        return _ENCODERS[type(body)](body)
+    except (UnicodeEncodeError, OverflowError) as problem:
+        raise BadInput(
+            f"a {type_of(body)} cannot be stored: {problem}",
+            hint="text must be valid Unicode, without lone surrogates",
+        ) from problem
+
+
+def erase(line: bytes) -> bytes:
+    """The same record without its salt and payload. `StoreCorrupt` if the line is damaged."""
+    record = parse(line)
+    header = line[: line.index(_SALT_FIELD)]
+    return seal(
+        b'%b,"salt":null,"commit":"%b","link":"%b","payload":null'
+        % (header, record.commit.encode(), record.link.encode())
+    )
+
+
+def seal(opened: bytes) -> bytes:
+    """Close a line with its checksum."""
+    return b'%b,"crc":"%08x"}\n' % (opened, google_crc32c.value(opened))
+
+
+def short(raw: bytes) -> bytes:
+    """16 bytes as 22 characters of base64url."""
+    return b2a_base64(raw, newline=False)[:22].translate(_URL)
+
+
+# --- reading ----------------------------------------------------------------------------------
+
+
+def is_sealed(line: bytes) -> bool:
+    """Whether a line is whole and its checksum is right."""
+    return (
+        line[-_TAIL : 8 - _TAIL] == _CRC_FIELD
+        and line[-3:] == b'"}\n'
+        and line[8 - _TAIL : -3] == b"%08x" % google_crc32c.value(line[:-_TAIL])
+    )
+
+
+def parse(line: bytes) -> Record:
+    """Take a line apart.
+
+    `StoreCorrupt` if it is damaged, `StoreIncompatible` if it is whole but too new.
+    """
+    if not is_sealed(line):
+        raise StoreCorrupt("a record is damaged: its checksum is not that of its bytes")
+    try:
+        record = _RECORD.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
+        refuse_newer_major(line)
+        raise StoreCorrupt(f"a record is whole but cannot be read: {problem}") from problem
+    if record.v != _V:
+        refuse_newer_major(line)
+    return record
+
+
+def decode(line: bytes) -> Event:
+    """The event of a line. Errors as for `parse`."""
+    return to_event(parse(line))
+
+
+def to_event(record: Record) -> Event:
+    """The event of a record. `StoreCorrupt` if its body does not fit its type."""
+    try:
+        return Event(
+            seq=Seq(record.seq),
+            event_id=record.id,
+            session=SessionNo(record.ses),
+            turn=TurnNo(record.turn),
+            at_ms=record.at,
+            actor=_ACTORS[record.actor],
+            origin=_origin(record.origin),
+            body=_body(record),
+            cause=Seq(record.cause) if record.cause else NOTHING,
+            key=record.key,
+        )
+    except (msgspec.MsgspecError, UnicodeDecodeError, KeyError, ValueError) as problem:
+        raise StoreCorrupt(f"record {record.seq} does not make sense: {problem}") from problem
+
+
+def confirms(record: Record) -> bool:
+    """Whether the payload is the one committed to. Nothing confirms an erased one."""
+    if record.salt is None:
+        return False
+    commit = hmac.digest(long(record.salt), bytes(record.payload), "sha256")[:CUT_BYTES]
+    return short(commit) == record.commit.encode()
+
+
+def link_of(previous: bytes, line: bytes, record: Record) -> bytes:
+    """The link that a record must carry if `previous` is the one before it."""
+    return next_link(previous, line[: line.index(_SALT_FIELD)], long(record.commit))
+
+
+def next_link(previous: bytes, header: bytes, commit: bytes) -> bytes:
+    return hashlib.sha256(b"%b%b%b" % (previous, header, commit)).digest()[:CUT_BYTES]
+
+
+def long(text: str) -> bytes:
+    """What `short` made short. `StoreCorrupt` if it did not."""
+    try:
+        return a2b_base64(text.encode().translate(_STANDARD) + b"==")
+    except ValueError as problem:
+        raise StoreCorrupt(f"{text!r} is not base64url") from problem
+
+
+def refuse_newer_major(line: bytes) -> None:
+    """`StoreIncompatible` if a whole line says it is of a newer major version."""
+    version = line[6 : line.find(b'"', 6)].decode("ascii", "replace")
+    major, _, _ = version.partition(".")
+    if line.startswith(b'{"v":"') and major.isdecimal() and int(major) > VERSION[0]:
+        raise StoreIncompatible(f"a record has format {version}, this version reads up to {_V}")
+
+
+# --- pieces -----------------------------------------------------------------------------------
+
+_JSON: Final = msgspec.json.Encoder()
+_RECORD: Final = msgspec.json.Decoder(Record)
+_ACTORS: Final = {actor.value: actor for actor in Actor}
+
+
+def _quoted(text: str) -> str:
+    return _JSON.encode(str(text)).decode()
+
+
+_known: Final = lru_cache(maxsize=1024)(_quoted)  # types and origins: few, and in every record
+_origin: Final = lru_cache(maxsize=1024)(Origin)
+
+
+def _fields_encoder(cls: type, *, leave_out: str = "") -> Callable[[Any], dict[str, object]]:
+    """A function from a value of a dataclass to its fields, those at their default left out."""
+    hints = get_type_hints(cls)
+    told_of = [field for field in fields(cls) if field.name != leave_out]
+    required = [field.name for field in told_of if field.default is MISSING]
+    optional = [field.name for field in told_of if field.default is not MISSING]
+    defaults = tuple(field.default for field in told_of if field.default is not MISSING)
+    required_of, optional_of = _getter(required), _getter(optional)
+    names = required + optional
+    floats = [name for name in names if hints[name] is float]
+    inner = {
+        name: _fields_encoder(get_args(hints[name])[0])
+        for name in names
+        if get_args(hints[name]) and is_dataclass(get_args(hints[name])[0])
+    }
+
+    def encoded(body: Any) -> dict[str, object]:
+        told: dict[str, Any] = dict(zip(required, required_of(body), strict=True))
+        rest = optional_of(body)
+        if rest != defaults:  # seldom: this is what makes a plain turn cheap
+            told |= {n: v for n, v, d in zip(optional, rest, defaults, strict=True) if v != d}
+        for name in floats:
+            if name in told and not isfinite(told[name]):
+                raise BadInput(f"{name} is {told[name]}, which JSON cannot hold")
+        for name, encode_one in inner.items():
+            if name in told:
+                told[name] = [encode_one(one) for one in told[name]]
+        return told
+
+    return encoded
+
+
+def _getter(names: list[str]) -> Callable[[Any], tuple[object, ...]]:
+    """`attrgetter`, but a tuple for one name and for none too."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda body: tuple(getattr(body, name) for name in names)
+
+
+def _encoder(cls: type) -> Callable[[Any], bytes]:
+    encoded = _fields_encoder(cls, leave_out="event_type" if cls is Content else "")
+    return lambda body: _JSON.encode(encoded(body))
+
+
+_ENCODERS: Final[dict[type, Callable[[Any], bytes]]] = {
+    cls: _encoder(cls) for cls in set(BODY_TYPES.values())
+} | {Opaque: lambda body: _JSON.encode(body.payload)}
+
+_DECODERS: Final[dict[type, msgspec.json.Decoder[Any]]] = {
+    cls: msgspec.json.Decoder(cls) for cls in set(BODY_TYPES.values())
+}
+
+
+def _body(record: Record) -> Body:
+    kind = BODY_TYPES.get(record.type)
+    if record.salt is None:
+        return Erased(type=record.type)
+    payload = bytes(record.payload)
+    if kind is None:
+        return _opaque(record.type, payload)
+    if kind is Content:  # its type stands in the header; the last of two equal names counts
+        payload = b'%b,"event_type":%b}' % (payload[:-1], _known(record.type).encode())
+    try:
+        body: Body = _DECODERS[kind].decode(payload)
+        return body
+    except msgspec.ValidationError:
+        if record.v == _V:
+            raise
+        return _opaque(record.type, bytes(record.payload))
+
+
+def _opaque(type_: str, payload: bytes) -> Opaque:
+    return Opaque(type=type_, payload=msgspec.json.decode(payload, type=dict[str, object]))

@@ -1,0 +1,154 @@
+"""Group commit: one thread writes; appends that wait together share an fsync.
+
+An append is acknowledged when it is written, synced as the level says, and in the index. The queue
+is bounded: a producer that is faster than the disk waits in `append`, it does not fill memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Final, Protocol, TypeVar
+
+from pagefault.model.errors import StoreError
+from pagefault.model.events import Draft, Event
+from pagefault.model.kinds import Sync
+
+T = TypeVar("T")
+
+QUEUE_MAX: Final = 1_024  # appends that may wait
+GROUP_DRAFTS_MAX: Final = 4_096  # drafts that share one fsync, at most
+
+
+class Writable(Protocol):
+    """What the thread writes to: a log and its index, as one."""
+
+    def append(self, drafts: Sequence[Draft]) -> list[Event]:
+        """Write all or none; not yet durable, not yet in the index."""
+        ...
+
+    def settle(self, events: Sequence[Event], *, sync: bool) -> None:
+        """Make what was appended durable, if asked, and fold it into the index."""
+        ...
+
+
+class _Append:
+    __slots__ = ("drafts", "future")
+
+    def __init__(self, drafts: Sequence[Draft]) -> None:
+        self.drafts = drafts
+        self.future: Future[list[Event]] = Future()
+        self.future.set_running_or_notify_cancel()  # once queued it is written, whoever still waits
+
+
+class _Run:
+    __slots__ = ("call", "future")
+
+    def __init__(self, call: Callable[[], object]) -> None:
+        self.call = call
+        self.future: Future[object] = Future()
+        self.future.set_running_or_notify_cancel()
+
+
+class Committer:
+    """Owns the writing thread. `close` ends it after everything queued is written."""
+
+    def __init__(self, store: Writable, sync: Sync) -> None:
+        self._store = store
+        self._sync = sync
+        self._queue: queue.Queue[_Append | _Run | None] = queue.Queue(QUEUE_MAX)
+        self._thread = threading.Thread(target=self._work, name="pagefault-commit", daemon=True)
+        self._thread.start()
+        self._closed = False
+
+    async def append(self, drafts: Sequence[Draft]) -> list[Event]:
+        """Append as one batch and return its events once they are acknowledged.
+
+        Cancelling the wait does not undo the append: retry with the same idempotency key.
+        """
+        if not drafts:
+            return []
+        item = _Append(drafts)
+        await self._put(item)
+        return await asyncio.wrap_future(item.future)
+
+    async def run(self, call: Callable[[], T]) -> T:
+        """Run `call` on the writing thread, alone: nothing is appended meanwhile."""
+        item = _Run(call)
+        await self._put(item)
+        result: T = await asyncio.wrap_future(item.future)  # type: ignore[assignment]
+        return result
+
+    def close(self) -> None:
+        """Write what is queued, then end the thread. Harmless when repeated."""
+        if not self._closed:
+            self._closed = True
+            self._queue.put(None)
+            self._thread.join()
+
+    async def _put(self, item: _Append | _Run) -> None:
+        if self._closed:
+            raise StoreError("this memory is closed", hint="open it again")
+        try:
+            self._queue.put_nowait(item)
+        except queue.Full:  # back-pressure: wait in a thread, so that the loop goes on
+            await asyncio.to_thread(self._queue.put, item)
+
+    def _work(self) -> None:
+        while True:
+            item = self._queue.get()
+            if item is None:
+                return
+            if isinstance(item, _Run):
+                self._call(item)
+                continue
+            group, last = self._gather(item)
+            self._write(group)
+            if isinstance(last, _Run):
+                self._call(last)
+            elif last is _END:
+                return
+
+    def _gather(self, first: _Append) -> tuple[list[_Append], object]:
+        """What waits behind `first` and may share its fsync, and what came after that, if not an append."""
+        group, drafts = [first], len(first.drafts)
+        while self._sync is not Sync.ALWAYS and drafts < GROUP_DRAFTS_MAX:
+            try:
+                item = self._queue.get_nowait()
+            except queue.Empty:
+                break
+            if not isinstance(item, _Append):
+                return group, _END if item is None else item
+            group.append(item)
+            drafts += len(item.drafts)
+        return group, None
+
+    def _write(self, group: list[_Append]) -> None:
+        written: list[tuple[_Append, list[Event]]] = []
+        for item in group:
+            try:
+                written.append((item, self._store.append(item.drafts)))
+            except Exception as failure:
+                item.future.set_exception(failure)
+        try:
+            events = [event for _, made in written for event in made]
+            self._store.settle(events, sync=self._sync is not Sync.OS)
+        except Exception as failure:
+            for item, _ in written:
+                item.future.set_exception(failure)
+            return
+        for item, made in written:
+            item.future.set_result(made)
+
+    @staticmethod
+    def _call(item: _Run) -> None:
+        try:
+            item.future.set_result(item.call())
+        except Exception as failure:
+            item.future.set_exception(failure)
+
+
+_END: Final = object()

@@ -1,0 +1,83 @@
+"""What a session's row is: a fold of its records, the same for every index."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from pagefault.model.events import Content, Erased, Event, Packed, SessionOpened
+from pagefault.model.ids import NOTHING, Seq, SessionNo
+from pagefault.model.kinds import EventType
+from pagefault.model.page import SessionRow
+
+RECEIPTS: Final = ("forget_begun", "forget_done")
+"""Records that outlive the session they speak of: they prove what was done to it."""
+
+_CONTENT_TYPES: Final = frozenset(map(str, EventType))
+
+
+@dataclass(slots=True)
+class SessionTally:
+    """One session while records are folded into it.
+
+    Invariant: `turns` and `pages` never fall, so what a forget removed keeps its number.
+    """
+
+    session: SessionNo
+    session_id: str
+    name: str
+    parent: SessionNo
+    parent_seq: Seq
+    turns: int
+    pages: int
+    opened_at_ms: int
+    last_used_ms: int
+    last_seq: Seq
+    epoch_seq: Seq = NOTHING
+
+    @classmethod
+    def open(cls, event: Event, body: SessionOpened, *, turns: int, pages: int) -> SessionTally:
+        """A session as its first record makes it; a fork begins with what its parent had."""
+        return cls(
+            session=SessionNo(event.seq),
+            session_id=body.session_id,
+            name=body.name,
+            parent=body.parent,
+            parent_seq=body.parent_seq,
+            turns=turns,
+            pages=pages,
+            opened_at_ms=event.at_ms,
+            last_used_ms=event.at_ms,
+            last_seq=event.seq,
+        )
+
+    def absorb(self, event: Event) -> None:
+        """Fold in one record of this session, in the log's order."""
+        self.last_seq = event.seq
+        self.last_used_ms = event.at_ms
+        match event.body:
+            case Content(order=order):
+                self.turns = max(self.turns, event.turn + 1)
+                self.pages = max(self.pages, order + 1)
+            case Erased(type=name) if name in _CONTENT_TYPES:
+                self.turns = max(self.turns, event.turn + 1)
+                self.pages += 1  # orders have no gaps: this record once took the next one
+            case Packed(epoch_reason=reason) if reason:
+                self.epoch_seq = event.seq
+            case _:
+                pass
+
+    def row(self) -> SessionRow:
+        return SessionRow(
+            session=self.session,
+            session_id=self.session_id,
+            name=self.name,
+            parent=self.parent,
+            parent_seq=self.parent_seq,
+            turns=self.turns,
+            pages=self.pages,
+            opened_at_ms=self.opened_at_ms,
+            last_used_ms=self.last_used_ms,
+            last_seq=self.last_seq,
+            epoch_seq=self.epoch_seq,
+        )

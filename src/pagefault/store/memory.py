@@ -1,0 +1,79 @@
+"""A log and a blob store as short as they can be put: the specification in code."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+from pagefault.model.clock import Clock
+from pagefault.model.events import Draft, Erased, Event
+from pagefault.model.ids import NOTHING, IdMinter, Seq, SessionNo
+from pagefault.store.acceptance import accept, hash_key
+from pagefault.store.codec import encode_body
+
+
+class MemoryLog:
+    """`EventLog` in a list. Nothing outlives the process, so `sync` has nothing to do."""
+
+    def __init__(self, *, secret: bytes, clock: Clock, minter: IdMinter) -> None:
+        self._secret = secret
+        self._clock = clock
+        self._minter = minter
+        self._events: list[Event] = []
+
+    def append(self, drafts: Sequence[Draft]) -> list[Event]:
+        at_ms = self._clock.now_ms()
+        events = []
+        for seq, draft in enumerate(drafts, start=self.head() + 1):
+            encode_body(draft.body)  # what could not be written to a file is refused here too
+            events.append(accept(draft, Seq(seq), self._minter.mint(), at_ms, self.hash_key))
+        self._events += events
+        return events
+
+    def sync(self) -> None: ...
+
+    def get(self, seq: Seq) -> Event:
+        if not 1 <= seq <= self.head():
+            raise IndexError(f"the log has records 1 to {self.head()}, not {seq}")
+        return self._events[seq - 1]
+
+    def read(self, after: Seq = NOTHING) -> Iterator[Event]:
+        return iter(self._events[max(after, NOTHING) :])
+
+    def head(self) -> Seq:
+        return Seq(len(self._events))
+
+    def hash_key(self, session: SessionNo, key: str) -> str:
+        return hash_key(self._secret, session, key)
+
+    def erase(self, seqs: Collection[Seq]) -> int:
+        events = [self.get(seq) for seq in set(seqs)]
+        changed = [event for event in events if not isinstance(event.body, Erased)]
+        for event in changed:
+            self._events[event.seq - 1] = replace(event, body=Erased(type=event.type))
+        return len(changed)
+
+    def close(self) -> None: ...
+
+
+class MemoryBlobs:
+    """`BlobStore` in a dict."""
+
+    def __init__(self, *, secret: bytes) -> None:
+        self._secret = secret
+        self._blobs: dict[str, bytes] = {}
+
+    def put(self, data: bytes) -> str:
+        name = hmac.digest(self._secret, data, "sha256").hex()
+        self._blobs[name] = bytes(data)
+        return name
+
+    def get(self, name: str) -> bytes:
+        return self._blobs[name]
+
+    def delete(self, name: str) -> bool:
+        return self._blobs.pop(name, None) is not None
+
+    def names(self) -> Iterator[str]:
+        return iter(sorted(self._blobs))

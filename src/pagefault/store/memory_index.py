@@ -1,0 +1,213 @@
+"""The index as dicts: the specification in code, and what `SqliteIndex` is compared with."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from pagefault.model.errors import StoreError
+from pagefault.model.events import Content, Erased, Event, SessionOpened
+from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
+from pagefault.model.page import PageRow, Scope, SessionRow
+from pagefault.store.analyzer import page_terms
+from pagefault.store.api import Candidate, Candidates, PageFilter
+from pagefault.store.fold import RECEIPTS, SessionTally
+from pagefault.store.likely import likeliest
+
+_NUMBERED = re.compile(r"([a-z]*)_(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    row: PageRow
+    terms: Counter[str]
+
+
+class MemoryIndex:
+    """A `PageIndex` for one thread."""
+
+    def __init__(self) -> None:
+        self._applied = NOTHING
+        self._sessions: dict[SessionNo, SessionTally] = {}
+        self._events: dict[Seq, tuple[SessionNo, str]] = {}
+        self._pages: dict[Seq, _Entry] = {}
+        self._taken: dict[Seq, tuple[SessionNo, PageId]] = {}
+        self._keys: dict[tuple[SessionNo, str], Seq] = {}
+
+    def apply(self, events: Sequence[Event]) -> None:
+        fresh = [event for event in events if event.seq > self._applied]
+        if fresh and fresh[0].seq != self._applied + 1:
+            raise StoreError(f"record {self._applied + 1} is missing before {fresh[0].seq}")
+        for event in fresh:
+            self._apply_one(event)
+            self._applied = event.seq
+
+    def _apply_one(self, event: Event) -> None:
+        body = event.body
+        if isinstance(body, SessionOpened):
+            turns, pages = self._inherited(body.parent, body.parent_seq)
+            tally = SessionTally.open(event, body, turns=turns, pages=pages)
+            self._sessions[tally.session] = tally
+        elif event.session in self._sessions:
+            self._sessions[event.session].absorb(event)
+        if event.key:
+            self._keys.setdefault((event.session, event.key), event.seq)
+        if isinstance(body, Erased):
+            return
+        self._events[event.seq] = event.session, event.type
+        if isinstance(body, Content):
+            row = PageRow(
+                page_id=body.page_id,
+                seq=event.seq,
+                session=event.session,
+                order=body.order,
+                turn=event.turn,
+                role=body.role,
+                kind=body.kind,
+                modality=body.modality,
+                origin=event.origin,
+                tokens=body.tokens,
+                importance=body.importance,
+                at_ms=event.at_ms,
+                part=body.part,
+                parts=body.parts,
+            )
+            self._pages[event.seq] = _Entry(row, Counter(page_terms(body)))
+
+    def _inherited(self, parent: SessionNo, upto: Seq) -> tuple[int, int]:
+        tally = self._sessions.get(parent)
+        if tally is None:
+            return 0, 0
+        if upto >= tally.last_seq:
+            return tally.turns, tally.pages
+        own = list(self._in_scope(Scope(((parent, upto),))))
+        if own:
+            last = max(own, key=lambda entry: entry.row.order).row
+            return last.turn + 1, last.order + 1
+        return self._inherited(tally.parent, min(upto, tally.parent_seq))
+
+    def applied_seq(self) -> Seq:
+        return self._applied
+
+    def sessions(self) -> list[SessionRow]:
+        rows = [tally.row() for tally in self._sessions.values()]
+        return sorted(rows, key=lambda row: (-row.last_used_ms, -row.session))
+
+    def session(self, session: SessionNo) -> SessionRow | None:
+        tally = self._sessions.get(session)
+        return None if tally is None else tally.row()
+
+    def find_session(self, name_or_id: str) -> SessionRow | None:
+        rows = self.sessions()
+        by_id = [row for row in rows if row.session_id == name_or_id]
+        by_name = [row for row in rows if row.name == name_or_id]
+        return next(iter(by_id + by_name), None)
+
+    def _in_scope(self, scope: Scope) -> Iterator[_Entry]:
+        for session, upto in scope.parts:
+            for seq, entry in self._pages.items():
+                if entry.row.session == session and seq <= upto:
+                    yield entry
+
+    def find_page(self, scope: Scope, page_id: PageId) -> PageRow | None:
+        rows = (entry.row for entry in self._in_scope(scope))
+        return next((row for row in rows if row.page_id == page_id), None)
+
+    def page_at(self, seq: Seq) -> PageRow | None:
+        entry = self._pages.get(seq)
+        return None if entry is None else entry.row
+
+    def pages(
+        self, scope: Scope, wanted: PageFilter, *, limit: int, newest_first: bool = False
+    ) -> list[PageRow]:
+        rows = [
+            row
+            for row in (entry.row for entry in self._in_scope(scope))
+            if row.order > wanted.after_order
+            and (wanted.before_order is None or row.order < wanted.before_order)
+            and (not wanted.kinds or row.kind in wanted.kinds)
+        ]
+        return sorted(rows, key=_place, reverse=newest_first)[:limit]
+
+    def pages_at(self, scope: Scope, orders: Collection[int]) -> list[PageRow]:
+        rows = (entry.row for entry in self._in_scope(scope))
+        return sorted((row for row in rows if row.order in orders), key=_place)
+
+    def prefix_counts(self, scope: Scope) -> dict[str, int]:
+        ids = [entry.row.page_id for entry in self._in_scope(scope)]
+        for session, upto in scope.parts:
+            ids += [name for seq, (s, name) in self._taken.items() if s == session and seq <= upto]
+        counts: dict[str, int] = {}
+        for match in filter(None, map(_NUMBERED.fullmatch, ids)):
+            counts[match[1]] = max(int(match[2]), counts.get(match[1], 0))
+        return counts
+
+    def candidates(self, scope: Scope, terms: Sequence[str], *, limit: int) -> Candidates:
+        entries = {entry.row.seq: entry for entry in self._in_scope(scope)}
+        postings = [
+            {seq: entry.terms[term] for seq, entry in entries.items() if term in entry.terms}
+            for term in terms
+        ]
+        lengths = {seq: entry.terms.total() for seq, entry in entries.items()}
+        chosen = likeliest(postings, pages=len(entries), limit=limit)
+        return Candidates(
+            pages=len(entries),
+            length_mean=sum(lengths.values()) / len(entries) if entries else 0.0,
+            frequencies=tuple(map(len, postings)),
+            rows=tuple(
+                Candidate(
+                    seq,
+                    entries[seq].row.order,
+                    tuple(posting.get(seq, 0) for posting in postings),
+                    lengths[seq],
+                )
+                for seq in chosen
+            ),
+        )
+
+    def containing(self, scope: Scope, term: str) -> frozenset[Seq]:
+        return frozenset(e.row.seq for e in self._in_scope(scope) if term in e.terms)
+
+    def events(
+        self, session: SessionNo, *, types: Collection[str] = (), after: Seq = NOTHING
+    ) -> list[Seq]:
+        return [
+            seq
+            for seq, (owner, name) in self._events.items()
+            if owner == session and seq > after and (not types or name in types)
+        ]
+
+    def find_key(self, session: SessionNo, key: str) -> Seq | None:
+        return self._keys.get((session, key))
+
+    def forget(self, seqs: Collection[Seq], sessions: Collection[SessionNo]) -> None:
+        whole = {seq for seq, entry in self._pages.items() if entry.row.session in sessions}
+        for seq in whole.union(seqs):
+            self._events.pop(seq, None)
+            entry = self._pages.pop(seq, None)
+            if entry is not None:
+                self._taken[seq] = entry.row.session, entry.row.page_id
+        for session in sessions:
+            self._sessions.pop(session, None)
+            self._taken = {s: t for s, t in self._taken.items() if t[0] != session}
+            self._keys = {k: seq for k, seq in self._keys.items() if k[0] != session}
+            self._events = {
+                seq: (owner, name)
+                for seq, (owner, name) in self._events.items()
+                if owner != session or name in RECEIPTS
+            }
+
+    def check(self) -> list[str]:
+        wrong = [f"page {seq} lacks its record" for seq in self._pages if seq not in self._events]
+        return wrong + [
+            f"{seq} is beyond applied_seq" for seq in self._events if seq > self._applied
+        ]
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+
+def _place(row: PageRow) -> tuple[int, int]:
+    return row.order, row.seq

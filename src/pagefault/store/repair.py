@@ -1,0 +1,288 @@
+"""Reading a whole log critically, and setting aside what damage has made unreadable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from pagefault.model.errors import StoreCorrupt
+from pagefault.model.ids import NOTHING, Seq
+from pagefault.store import codec
+from pagefault.store.disk import Disk
+from pagefault.store.inventory import TEMPORARY
+from pagefault.store.recovery import judge_tail
+from pagefault.store.rewrite import Mended, mend
+from pagefault.store.scan import Place, Problem, Scan, problems, salvage, scan
+from pagefault.store.segment import Segment
+from pagefault.store.segment_format import Header, file_name
+
+_NONE = (Seq(1), NOTHING)
+
+
+# --- verifying --------------------------------------------------------------------------------
+
+
+def verify(
+    segments: Sequence[Segment],
+    read: Callable[[int], bytes],
+    first_link: bytes,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Problem]:
+    """Everything that is wrong with these segments. `read(i)` gives the bytes of the i-th that
+    count; where the last is not sealed, what follows its last whole batch does not.
+    """
+    told: list[Problem] = []
+    total = sum(_size(segment.path) for segment in segments)
+    done = 0
+    first: Seq | None = Seq(1)
+    link: bytes | None = first_link
+    number = 1
+    for index in range(len(segments)):
+        data = read(index)
+        segment = segments[index]
+        if segment.number != number:
+            gap = range(number, segment.number)
+            told += [
+                Problem(_sibling(segment, n), 0, 0, *_NONE, "this segment is missing") for n in gap
+            ]
+            first = link = None
+        result = scan(data)
+        place = Place(
+            path=segment.path,
+            number=segment.number,
+            generation=segment.generation,
+            sealed=index < len(segments) - 1 or segment.sealed,
+            first=first,
+            link=link,
+            last=_before(segments, index + 1),
+        )
+        told += problems(result, place)
+        if not place.sealed:
+            told += judge_tail(data, result, place, NOTHING).wrong
+        told += _records(data, result, segment.path)
+        footer, number = result.footer, segment.number + 1
+        first = Seq(footer.last + 1) if footer else None
+        link = footer.link if footer else None
+        done += len(data)
+        if progress:
+            progress(done, max(done, total))
+    return told
+
+
+def _records(data: bytes, result: Scan, path: Path) -> Iterator[Problem]:
+    """What is wrong inside records whose lines are whole."""
+    owed = 0  # records that the batch before still lacks
+    for found in result.found:
+        record = codec.parse(data[found.offset : found.end])
+        what = ""
+        try:
+            codec.to_event(record)
+        except StoreCorrupt as problem:
+            what = str(problem)
+        if record.erased != (bytes(record.payload) == b"null"):
+            what = "salt and payload are not erased together"
+        elif not record.erased and not codec.confirms(record):
+            what = "its payload is not the one it committed to"
+        elif owed and not found.lost and found.more != owed - 1:
+            what = "the batch before it is not whole"
+        if what:
+            yield Problem(path, found.offset, found.length, found.seq, found.seq, what)
+        owed = found.more
+
+
+# --- repairing --------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class RepairReport:
+    """What a repair did; all empty if there was nothing to do."""
+
+    lost: list[tuple[Seq, Seq]] = field(default_factory=list)  # inclusive, now `lost` records
+    quarantined: list[Path] = field(default_factory=list)
+    rewritten: list[Path] = field(default_factory=list)
+    unrepaired: list[Problem] = field(
+        default_factory=list
+    )  # readable, yet not as they were written
+
+
+class _MakeHeader(Protocol):
+    def __call__(self, number: int, generation: int, first: Seq, link: bytes, /) -> Header: ...
+
+
+@dataclass(slots=True)
+class Repairer:
+    """Walks the segments in order; `_first` and `_link` are what the next must begin with."""
+
+    directory: Path
+    quarantine: Path
+    disk: Disk
+    first_link: bytes
+    acknowledged: Seq
+    header: _MakeHeader
+    lost_line: Callable[[Seq, bytes], tuple[bytes, bytes]]
+
+    def run(self, segments: Sequence[Segment]) -> RepairReport:
+        report = RepairReport()
+        first, link, number = Seq(1), self.first_link, 1
+        for index, segment in enumerate(segments):
+            data = segment.content()
+            result = scan(data)
+            while number < segment.number:
+                first, link = self._stand_in(number, segment, result, first, link, report)
+                number += 1
+            is_last = index == len(segments) - 1
+            after = None if is_last else _before(segments, index + 1)
+            mended = self._mend(segment, data, result, first, link, after, is_last, report)
+            if mended is not None:
+                first, link = Seq(mended.new.header.first + len(mended.new.lengths)), mended.link
+            elif result.footer is not None:
+                first, link = Seq(result.footer.last + 1), result.footer.link
+            number += 1
+        return report
+
+    def _mend(
+        self,
+        segment: Segment,
+        data: bytes,
+        result: Scan,
+        first: Seq,
+        link: bytes,
+        after: Seq | None,
+        is_last: bool,
+        report: RepairReport,
+    ) -> Mended | None:
+        """Make a new generation of a segment that needs one."""
+        place = Place(
+            path=segment.path,
+            number=segment.number,
+            generation=segment.generation,
+            sealed=not is_last or result.footer is not None,
+            first=first,
+            last=after,
+        )
+        wrong = problems(result, place)
+        if is_last:
+            wrong += judge_tail(data, result, place, self.acknowledged).wrong
+        chained = {one.seq for one in result.unlinked}
+        report.unrepaired += [
+            one for one in wrong if one.first == one.last and one.first in chained
+        ]
+        wrong = [one for one in wrong if one not in report.unrepaired]
+        if not wrong:
+            return None
+        last = Seq(max([first - 1, *(one.seq for one in result.found)]))
+        if result.footer is not None:
+            last = max(last, result.footer.last)
+        if after is not None:
+            last = max(last, after)
+        if is_last:
+            last = max([last, *(one.last for one in wrong)])
+            last = max(last, self._salvaged_last(data, result))
+        header = self.header(
+            segment.number,
+            segment.generation + 1,
+            first,
+            result.header.link if result.header and result.header.first == first else link,
+        )
+        mended = mend(
+            data,
+            result,
+            header,
+            last=last,
+            sealed=place.sealed,
+            link=result.footer.link if result.footer else None,
+            lost_line=self.lost_line,
+        )
+        for stretch in mended.aside:
+            name = f"{segment.path.stem}.{stretch.offset}.damaged"
+            report.quarantined.append(self._set_aside(name, data[stretch.offset : stretch.end]))
+        path = self._place(segment.number, header.generation, mended.new.data)
+        self.disk.unlink(segment.path)
+        self.disk.sync_directory(self.directory)
+        report.rewritten.append(path)
+        report.lost += _ranges(mended.lost)
+        return mended
+
+    def _salvaged_last(self, data: bytes, result: Scan) -> Seq:
+        return Seq(
+            max(
+                (
+                    codec.parse(line).seq
+                    for stretch in result.stretches
+                    for _, line in salvage(data[stretch.offset : stretch.end])
+                ),
+                default=0,
+            )
+        )
+
+    def _stand_in(
+        self,
+        number: int,
+        following: Segment,
+        result: Scan,
+        first: Seq,
+        link: bytes,
+        report: RepairReport,
+    ) -> tuple[Seq, bytes]:
+        """Make a segment in place of one that is missing: every record of it is lost.
+
+        The first of several missing ones takes all the seqs, as nobody can tell how they lay.
+        """
+        begins = (
+            result.header.first if result.header else result.found[0].seq if result.found else first
+        )
+        known = result.header.link if result.header else None
+        mended = mend(
+            b"",
+            Scan(size=0),
+            self.header(number, 0, first, link),
+            last=Seq(max(begins, first) - 1),
+            sealed=True,
+            link=known,
+            lost_line=self.lost_line,
+        )
+        report.rewritten.append(self._place(number, 0, mended.new.data))
+        report.lost += _ranges(mended.lost)
+        return max(begins, first), mended.link
+
+    def _place(self, number: int, generation: int, data: bytes) -> Path:
+        path = self.directory / file_name(number, generation)
+        self.disk.place(path, path.with_name(path.name + TEMPORARY), data)
+        return path
+
+    def _set_aside(self, name: str, data: bytes) -> Path:
+        self.disk.make_directory(self.quarantine)
+        path = self.quarantine / name
+        self.disk.place(path, path.with_name(name + TEMPORARY), data)
+        return path
+
+
+def _before(segments: Sequence[Segment], index: int) -> Seq | None:
+    """The last seq before a segment, if there is one and it knows where it begins."""
+    if index >= len(segments) or segments[index].number != segments[index - 1].number + 1:
+        return None
+    return Seq(segments[index].first - 1)
+
+
+def _sibling(segment: Segment, number: int) -> Path:
+    return segment.path.with_name(file_name(number, 0))
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _ranges(seqs: Sequence[Seq]) -> list[tuple[Seq, Seq]]:
+    """Ascending seqs as inclusive ranges."""
+    told: list[tuple[Seq, Seq]] = []
+    for seq in seqs:
+        if told and told[-1][1] == seq - 1:
+            told[-1] = (told[-1][0], seq)
+        else:
+            told.append((seq, seq))
+    return told

@@ -1,0 +1,250 @@
+"""What stands in the bytes of one segment: records, and whatever is not as it was written.
+
+Everything here is a function of bytes. What to do about it is decided in `recovery` (at opening)
+and `repair` (when asked).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from pagefault.model.errors import StoreCorrupt
+from pagefault.model.ids import NOTHING, Seq
+from pagefault.store import codec
+from pagefault.store.segment_format import (
+    Footer,
+    Header,
+    offsets_for,
+    parse_footer,
+    parse_header,
+)
+
+_BEGINNING: Final = b'{"v":"'
+_ENDING: Final = re.compile(rb',"crc":"[0-9a-f]{8}"\}')
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something in the log that is not as it was written.
+
+    Records `first` to `last` are affected (none if `first > last`); the bytes are those from
+    `offset` on, `length` of them (0 where bytes are missing rather than wrong).
+    """
+
+    path: Path
+    offset: int
+    length: int
+    first: Seq
+    last: Seq
+    what: str
+
+    def __str__(self) -> str:
+        where = f"{self.path.name} at byte {self.offset}"
+        if self.first > self.last:
+            return f"{where}: {self.what}"
+        if self.first == self.last:
+            return f"{where}, record {self.first}: {self.what}"
+        return f"{where}, records {self.first} to {self.last}: {self.what}"
+
+
+# --- scanning ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A whole record, and where it is."""
+
+    seq: Seq
+    offset: int
+    length: int
+    more: int
+    link: bytes
+    lost: bool
+
+    @property
+    def end(self) -> int:
+        return self.offset + self.length
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Bytes that are no record, header or footer."""
+
+    offset: int
+    length: int
+
+    @property
+    def end(self) -> int:
+        return self.offset + self.length
+
+
+@dataclass(slots=True)
+class Scan:
+    """Everything that stands in one file, in order. Seqs rise; they may have gaps."""
+
+    size: int
+    header: Header | None = None
+    footer: Footer | None = None
+    found: list[Found] = field(default_factory=list)
+    stretches: list[Stretch] = field(default_factory=list)
+    unlinked: list[Found] = field(default_factory=list)  # whole, but not chained to the one before
+
+    @property
+    def records_end(self) -> int:
+        """Where the footer begins, or would."""
+        return self.found[-1].end if self.found else self.header_end
+
+    @property
+    def header_end(self) -> int:
+        return len(self.header.encode()) if self.header else 0
+
+
+def scan(data: bytes) -> Scan:
+    """Look at every line: checksum, seq and link. `StoreIncompatible` if one is too new."""
+    result = Scan(size=len(data))
+    expected: int | None = None
+    link: bytes | None = None
+    for offset, end in lines(data):
+        line = data[offset:end]
+        if offset == 0 and (header := parse_header(line)):
+            result.header, expected, link = header, header.first, header.link
+        elif end == len(data) and (footer := parse_footer(line)):
+            result.footer = footer
+        elif (record := _record(line)) and (expected is None or record.seq >= expected):
+            chained = record.seq == expected and link is not None
+            own = codec.long(record.link)
+            found = Found(
+                Seq(record.seq), offset, end - offset, record.more, own, record.type == "lost"
+            )
+            if chained and link is not None and codec.link_of(link, line, record) != own:
+                result.unlinked.append(found)
+            result.found.append(found)
+            # What followed a lost record was chained to what is lost: its own link is believed.
+            expected, link = record.seq + 1, None if found.lost else own
+        else:
+            _spoil(result.stretches, offset, end)
+    return result
+
+
+def _record(line: bytes) -> codec.Record | None:
+    try:
+        record = codec.parse(line)
+        codec.long(record.link)
+        codec.long(record.commit)
+    except StoreCorrupt:
+        return None
+    return record
+
+
+def _spoil(stretches: list[Stretch], offset: int, end: int) -> None:
+    if stretches and stretches[-1].end == offset:
+        offset = stretches.pop().offset
+    stretches.append(Stretch(offset, end - offset))
+
+
+def lines(data: bytes) -> Iterator[tuple[int, int]]:
+    """Where each line begins and ends, its newline included; the last may lack one."""
+    offset = 0
+    while offset < len(data):
+        end = data.find(b"\n", offset) + 1 or len(data)
+        yield offset, end
+        offset = end
+
+
+def salvage(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Whole records inside bytes that are no lines: their offsets, and the lines they were.
+
+    Damage to a newline joins two lines or splits one; what stood beside it can still be read.
+    """
+    offset = data.find(_BEGINNING)
+    while offset >= 0:
+        after = offset + 1
+        for ending in _ENDING.finditer(data, offset):
+            line = data[offset : ending.end()] + b"\n"
+            if _record(line):
+                yield offset, line
+                after = ending.end()
+                break
+            if data.find(_BEGINNING, offset + 1, ending.end()) >= 0:
+                break  # another record begins before this ending: the damage is in this one
+        offset = data.find(_BEGINNING, after)
+
+
+def hides_records(data: bytes, stretch: Stretch) -> bool:
+    """Whether something whole begins after the damage, so that it is no torn tail."""
+    return any(offset for offset, _ in salvage(data[stretch.offset : stretch.end]))
+
+
+# --- judging ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """What a segment ought to be, by its name and its neighbours (where those are not silent)."""
+
+    path: Path
+    number: int
+    generation: int
+    sealed: bool = True
+    first: Seq | None = None
+    link: bytes | None = None
+    last: Seq | None = None
+
+
+def problems(result: Scan, place: Place) -> list[Problem]:
+    """What is wrong with a segment. What stands after its last record is left to `recovery`,
+    unless the segment is sealed and so can have no torn tail.
+    """
+    path, none = place.path, (Seq(1), NOTHING)
+    told: list[Problem] = []
+    header = result.header
+    if header is None:
+        told.append(Problem(path, 0, 0, *none, "its first line is damaged"))
+    elif (header.segment, header.generation) != (place.number, place.generation):
+        told.append(Problem(path, 0, 0, *none, "its first line is that of another segment"))
+    elif place.first is not None and header.first != place.first:
+        told.append(Problem(path, 0, 0, *none, "it does not begin where the one before ends"))
+    elif place.link is not None and header.link != place.link:
+        told.append(Problem(path, 0, 0, *none, "it does not continue the chain"))
+    expected = header.first if header else place.first
+    offset = result.header_end
+    for found in result.found:
+        if expected is not None and found.seq > expected:
+            length, last = found.offset - offset, Seq(found.seq - 1)
+            told.append(Problem(path, offset, length, expected, last, "cannot be read"))
+        elif found.offset > offset and not (expected is None and offset == 0):
+            length = found.offset - offset
+            told.append(Problem(path, offset, length, *none, "these bytes are no record"))
+        expected, offset = Seq(found.seq + 1), found.end
+    told += [
+        Problem(
+            path, one.offset, one.length, one.seq, one.seq, "it is not chained to the one before"
+        )
+        for one in result.unlinked
+    ]
+    if place.sealed or result.footer:
+        told += _sealing(result, place, expected, offset)
+    return told
+
+
+def _sealing(result: Scan, place: Place, expected: Seq | None, offset: int) -> Iterator[Problem]:
+    footer, path, none = result.footer, place.path, (Seq(1), NOTHING)
+    if footer is None:
+        lost = (expected, place.last) if expected and place.last else none
+        yield Problem(
+            path, offset, result.size - offset, *lost, "its end, the seal included, is damaged"
+        )
+        return
+    length = result.size - len(footer.encode()) - offset
+    if expected is not None and footer.last >= expected:
+        yield Problem(path, offset, length, expected, footer.last, "cannot be read")
+    elif length:
+        yield Problem(path, offset, length, *none, "these bytes are no record")
+    elif footer.offsets != offsets_for([one.offset for one in result.found]):
+        yield Problem(path, offset, 0, *none, "its seal is of other records")
+    elif result.found and not result.found[-1].lost and footer.link != result.found[-1].link:
+        yield Problem(path, offset, 0, *none, "its seal does not continue the chain")

@@ -1,0 +1,149 @@
+"""How one file of the log is made: its name, its first line and its last.
+
+    00000001.g0.jsonl      segment 1, generation 0 (rewriting makes the next generation)
+
+    {"pagefault":"segment","v":"1.0","segment":1,"generation":0,"first":1,"root":…,"project":…,
+     "link":…,"crc":…}                                     the link before its first record
+    …records…
+    {"seal":1,"records":9,"last":9,"link":…,"offsets":[…],"crc":…}          only once it is full
+
+A seal says where every 16th record begins, so a sealed segment is never scanned to find one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from array import array
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pagefault.model.errors import StoreCorrupt, StoreIncompatible
+from pagefault.model.events import VERSION
+from pagefault.model.ids import Seq
+from pagefault.store import codec
+
+STRIDE: Final = 16
+"""Records between two offsets that are kept: one read of about 12 kB finds any of them."""
+
+_NAME: Final = re.compile(r"(\d{8,})\.g(\d+)\.jsonl")
+
+
+def file_name(number: int, generation: int) -> str:
+    return f"{number:08d}.g{generation}.jsonl"
+
+
+def parse_name(name: str) -> tuple[int, int] | None:
+    """Segment and generation, or nothing if no segment has such a name."""
+    match = _NAME.fullmatch(name)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def first_link(root: str) -> bytes:
+    """The link before the first record of a log: no two roots share one."""
+    return hashlib.sha256(b"pagefault\0" + root.encode()).digest()[: codec.CUT_BYTES]
+
+
+# --- first and last lines ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    segment: int
+    generation: int
+    first: Seq
+    root: str
+    project: str
+    link: bytes
+
+    def encode(self) -> bytes:
+        fields = {
+            "pagefault": "segment",
+            "v": f"{VERSION[0]}.{VERSION[1]}",
+            "segment": self.segment,
+            "generation": self.generation,
+            "first": self.first,
+            "root": self.root,
+            "project": self.project,
+            "link": codec.short(self.link).decode(),
+        }
+        return codec.seal(_compact(fields))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Footer:
+    segment: int
+    records: int
+    last: Seq
+    link: bytes
+    offsets: array[int]
+
+    def encode(self) -> bytes:
+        fields = {
+            "seal": self.segment,
+            "records": self.records,
+            "last": self.last,
+            "link": codec.short(self.link).decode(),
+            "offsets": self.offsets.tolist(),
+        }
+        return codec.seal(_compact(fields))
+
+
+def _compact(fields: dict[str, object]) -> bytes:
+    return json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode()[:-1]
+
+
+def parse_header(line: bytes) -> Header | None:
+    """The header, or nothing if the line is none. `StoreIncompatible` if it is too new."""
+    fields = _open(line)
+    try:
+        if fields is None or fields["pagefault"] != "segment":
+            return None
+        version = str(fields["v"])
+        if int(version.partition(".")[0]) > VERSION[0]:
+            raise StoreIncompatible(f"a segment has format {version}")
+        return Header(
+            segment=int(fields["segment"]),
+            generation=int(fields["generation"]),
+            first=Seq(int(fields["first"])),
+            root=str(fields["root"]),
+            project=str(fields["project"]),
+            link=codec.long(fields["link"]),
+        )
+    except (KeyError, ValueError, TypeError, AttributeError, StoreCorrupt):
+        return None
+
+
+def parse_footer(line: bytes) -> Footer | None:
+    """The footer, or nothing if the line is none."""
+    if not line.startswith(b'{"seal":'):
+        return None
+    fields = _open(line)
+    try:
+        if fields is None:
+            return None
+        return Footer(
+            segment=int(fields["seal"]),
+            records=int(fields["records"]),
+            last=Seq(int(fields["last"])),
+            link=codec.long(fields["link"]),
+            offsets=array("Q", fields["offsets"]),
+        )
+    except (KeyError, ValueError, TypeError, OverflowError, AttributeError, StoreCorrupt):
+        return None
+
+
+def _open(line: bytes) -> dict[str, Any] | None:
+    if not codec.is_sealed(line):
+        return None
+    try:
+        fields = json.loads(line)
+    except ValueError:
+        return None
+    return fields if isinstance(fields, dict) else None
+
+
+def offsets_for(starts: list[int]) -> array[int]:
+    """What a seal keeps of where the records of a segment begin."""
+    return array("Q", starts[::STRIDE])

@@ -1,0 +1,553 @@
+"""The log as a directory of segments: the truth of a memory root.
+
+Invariants, true between any two public calls:
+ (1) The bytes of the last segment are whole batches, up to where its `Segment` says they end.
+ (2) `_head` is its last seq and `_link` the link after it; nothing is written unless they are.
+ (3) Every segment but the last is sealed. The last may be: then the next append begins another.
+ (4) After a failed write or sync nothing is written again (`_refusal` latches).
+
+One thread writes at a time, under `_lock`; readers take no lock. Whoever opens a log for writing
+holds the root's lock (`lock.py`): nothing here keeps a second process out.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from threading import RLock
+from typing import Final
+
+from pagefault.model.clock import Clock
+from pagefault.model.errors import (
+    StoreCorrupt,
+    StoreError,
+    StoreLatched,
+    StoreReadOnly,
+)
+from pagefault.model.events import Draft, Event
+from pagefault.model.ids import NOTHING, IdMinter, Seq, SessionNo
+from pagefault.store import codec
+from pagefault.store.acceptance import accept, hash_key, lost
+from pagefault.store.disk import Disk
+from pagefault.store.handles import Handles
+from pagefault.store.inventory import TEMPORARY, take_inventory
+from pagefault.store.recovery import Recovery, Tear, judge_tail
+from pagefault.store.repair import Repairer, RepairReport, verify
+from pagefault.store.rewrite import Rewritten, without
+from pagefault.store.scan import Place, Problem, scan
+from pagefault.store.segment import Replaced, Segment
+from pagefault.store.segment_format import Header, file_name, first_link
+
+SEGMENT_BYTES: Final = 10_000_000
+FILES_MAX: Final = 64
+
+_UNWRITABLE: Final = {
+    errno.EROFS,
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EACCES,
+    errno.EPERM,
+}
+"""What keeps a medium from being written but not from being read."""
+
+
+class SegmentLog:
+    """`EventLog` over files. Constructing it opens it, and recovers from a crash if there was one.
+
+    `root` names the memory root and `secret` keys its hashes. `acknowledged` is a seq that is
+    known to have been durable (the index's, say; 0 where acknowledging did not mean that).
+    `entropy(n)` gives n random bytes. With `durable=False`, `sync` leaves it to the kernel.
+
+    A log that is damaged, or whose medium cannot be written, still opens, for reading; `refusal`
+    says why. `recovery` is what was cut.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        root: str,
+        project: str,
+        secret: bytes,
+        clock: Clock,
+        minter: IdMinter,
+        entropy: Callable[[int], bytes] = os.urandom,
+        acknowledged: Seq = NOTHING,
+        read_only: bool = False,
+        durable: bool = True,
+        segment_bytes: int = SEGMENT_BYTES,
+        files_max: int = FILES_MAX,
+        disk: Disk | None = None,
+    ) -> None:
+        self._directory = directory
+        self._root = root
+        self._project = project
+        self._secret = secret
+        self._clock = clock
+        self._minter = minter
+        self._entropy = entropy
+        self._acknowledged = acknowledged
+        self._read_only = read_only
+        self._durable = durable
+        self._segment_bytes = segment_bytes
+        self._disk = disk or Disk()
+        self._lock = RLock()
+        self._handles = Handles(files_max)
+        self._open()
+
+    # --- opening ------------------------------------------------------------------------------
+
+    def _open(self) -> None:
+        """Everything that is mutable gets its value here, and again after a repair."""
+        self._segments: list[Segment] = []
+        self._missing: list[Problem] = []
+        self._head = NOTHING
+        self._link = first_link(self._root)
+        self._fd = -1  # of the unsealed segment, for appending
+        self._unsynced = False
+        self._refusal: StoreError | None = None
+        self._cause: BaseException | None = None
+        self.recovery: Recovery | None = None
+        if self._read_only:
+            self._refuse_from_now(StoreReadOnly("this log was opened for reading"))
+        else:
+            with self._unwritable_is_read_only():
+                self._disk.make_directory(self._directory)
+        for _ in range(10):
+            try:
+                self._survey()
+                return
+            except Replaced:  # another process is rewriting while we look: look again
+                self._segments = []
+        raise StoreError(f"the files in {self._directory} keep changing", hint="try again")
+
+    def _survey(self) -> None:
+        inventory = take_inventory(self._directory)
+        if inventory.leftovers and self._refusal is None:
+            with self._unwritable_is_read_only():
+                for path in inventory.leftovers:
+                    self._disk.unlink(path)
+                self._disk.sync_directory(self._directory)
+        for number, generation in sorted(inventory.generations.items()):
+            self._segments.append(self._segment(number, generation))
+        none = (Seq(1), NOTHING)
+        self._missing = [
+            Problem(self._directory / file_name(n, 0), 0, 0, *none, "this segment is missing")
+            for n in inventory.missing
+        ]
+        if self._segments:
+            self._survey_last()
+        if self.damage():
+            count = len(self.damage())
+            self._refuse_from_now(
+                StoreCorrupt(
+                    f"the log is damaged in {count} place(s), the first: {self.damage()[0]}"
+                )
+            )
+
+    def _survey_last(self) -> None:
+        """Read what the last segment holds, and decide what its end means."""
+        segment = self._segments[-1]
+        first, link = self._expected(len(self._segments) - 1)
+        data = segment.content()
+        footer_line = data[data.rfind(b"\n", 0, -1) + 1 :]
+        if footer_line.startswith(b'{"seal":') and segment.sealed and not segment.problems:
+            assert segment.footer is not None
+            self._head, self._link = segment.last, segment.footer.link
+            return
+        result = scan(data)
+        place = Place(
+            path=segment.path,
+            number=segment.number,
+            generation=segment.generation,
+            sealed=False,
+            first=first,
+            link=link,
+        )
+        verdict = judge_tail(data, result, place, self._acknowledged)
+        torn = verdict.torn
+        if torn is not None and torn.tear is Tear.HEADER:
+            self._begin_again(segment, torn)
+            return
+        segment.take(data, result, place, verdict.wrong)
+        self._head = segment.last
+        if torn is not None:
+            kept = [one for one in result.found if one.end <= torn.kept]
+            self._head = kept[-1].seq if kept else Seq(segment.first - 1)
+            self.recovery = torn
+            if not segment.problems:
+                segment.shorten(torn.kept, self._head)
+        self._head = max([self._head, *(problem.last for problem in verdict.wrong)])
+        whole = [one for one in result.found if one.seq <= self._head]
+        self._link = (
+            whole[-1].link if whole else result.header.link if result.header else self._link
+        )
+        if not segment.problems and not segment.sealed and self._refusal is None:
+            with self._unwritable_is_read_only():
+                self._fd = self._disk.append_to(segment.path)
+                if torn is not None:
+                    self._disk.truncate(self._fd, torn.kept)
+                    self._disk.sync(self._fd)
+                    self.recovery = replace(torn, performed=True)
+
+    def _begin_again(self, segment: Segment, torn: Recovery) -> None:
+        """The last segment was begun and holds nothing: as if it had not been begun."""
+        self._segments.pop()
+        self.recovery = torn
+        if self._segments:
+            footer = self._segments[-1].footer
+            assert footer is not None
+            self._head, self._link = footer.last, footer.link
+        if self._refusal is None:
+            with self._unwritable_is_read_only():
+                self._disk.unlink(segment.path)
+                self._disk.sync_directory(self._directory)
+                self.recovery = replace(torn, performed=True)
+
+    def _expected(self, index: int) -> tuple[Seq | None, bytes | None]:
+        """What a segment must begin with: nothing is known if the one before is damaged."""
+        number = self._segments[index].number
+        if number == 1:
+            return Seq(1), first_link(self._root)
+        before = self._segments[index - 1] if index else None
+        if before is None or before.number != number - 1:
+            return None, None
+        before.load()
+        if before.footer is None:
+            return None, None
+        return Seq(before.footer.last + 1), before.footer.link
+
+    def _segment(self, number: int, generation: int) -> Segment:
+        path = self._directory / file_name(number, generation)
+
+        def follows() -> Seq:
+            earlier = [one for one in self._segments if one.number < number]
+            return Seq(earlier[-1].last + 1) if earlier else Seq(1)
+
+        return Segment(path, number, generation, self._handles, follows)
+
+    # --- writing ------------------------------------------------------------------------------
+
+    def append(self, drafts: Sequence[Draft]) -> list[Event]:
+        if not drafts:
+            return []
+        with self._lock:
+            self._refuse()
+            events, lines, link = self._encode(drafts)
+            with self._latching("an append"):
+                if self._fd < 0 or self._segments[-1].end >= self._segment_bytes:
+                    self._roll()
+                self._unsynced = True
+                self._disk.write_all(self._fd, b"".join(lines))
+            self._segments[-1].grow([len(line) for line in lines])
+            self._link = link
+            self._head = events[-1].seq
+            return events
+
+    def _encode(self, drafts: Sequence[Draft]) -> tuple[list[Event], list[bytes], bytes]:
+        at_ms, link, seq = self._clock.now_ms(), self._link, self._head
+        salts = self._entropy(codec.SALT_BYTES * len(drafts))
+        events, lines = [], []
+        for number, draft in enumerate(drafts):
+            seq = Seq(seq + 1)
+            event = accept(draft, seq, self._minter.mint(), at_ms, self.hash_key)
+            line, link = codec.encode(
+                event,
+                more=len(drafts) - 1 - number,
+                salt=salts[number * codec.SALT_BYTES : (number + 1) * codec.SALT_BYTES],
+                previous=link,
+            )
+            events.append(event)
+            lines.append(line)
+        return events, lines, link
+
+    def _roll(self) -> None:
+        """Seal the last segment, if it is not, and begin the next."""
+        if self._fd >= 0:
+            last = self._segments[-1]
+            footer = last.seal(self._link)
+            self._disk.write_all(self._fd, footer.encode())
+            self._disk.sync(self._fd)
+            last.footer = footer
+            os.close(self._fd)
+            self._fd = -1
+        number = self._segments[-1].number + 1 if self._segments else 1
+        header = self._header(number, 0, Seq(self._head + 1), self._link)
+        path = self._directory / file_name(number, 0)
+        line = header.encode()
+        self._disk.place(path, path.with_name(path.name + TEMPORARY), line)
+        segment = self._segment(number, 0)
+        segment.begin(header, len(line))
+        self._fd = self._disk.append_to(path)
+        self._segments.append(segment)
+
+    def _header(self, number: int, generation: int, first: Seq, link: bytes) -> Header:
+        return Header(
+            segment=number,
+            generation=generation,
+            first=first,
+            root=self._root,
+            project=self._project,
+            link=link,
+        )
+
+    def sync(self) -> None:
+        with self._lock:
+            if isinstance(self._refusal, StoreLatched):
+                self._refuse()
+            if self._unsynced and self._durable and self._fd >= 0:
+                with self._latching("a sync"):
+                    self._disk.sync(self._fd)
+            self._unsynced = False
+
+    def hash_key(self, session: SessionNo, key: str) -> str:
+        """What is stored of a key: nobody can confirm a guess without the root's secret."""
+        return hash_key(self._secret, session, key)
+
+    # --- reading ------------------------------------------------------------------------------
+
+    def head(self) -> Seq:
+        return self._head
+
+    def get(self, seq: Seq) -> Event:
+        if not 1 <= seq <= self._head:
+            raise IndexError(f"the log has records 1 to {self._head}, not {seq}")
+        while True:
+            index = self._index_of(seq)
+            try:
+                return codec.to_event(self._segments[index].record(seq))
+            except Replaced:
+                self._look_again(index)
+
+    def read(self, after: Seq = NOTHING) -> Iterator[Event]:
+        return self._read(after, self._head, damaged_too=False)
+
+    def read_rest(self, after: Seq = NOTHING) -> Iterator[Event]:
+        """As `read`, but a record that cannot be read comes as `Lost` instead of an error."""
+        return self._read(after, self._head, damaged_too=True)
+
+    def _read(self, after: Seq, head: Seq, *, damaged_too: bool) -> Iterator[Event]:
+        seq = Seq(max(after, NOTHING) + 1)
+        while seq <= head:
+            index = self._index_of(seq)
+            try:
+                chunk = self._segments[index].records(seq, head)
+            except Replaced:
+                self._look_again(index)
+                continue
+            for record in chunk:
+                try:
+                    if isinstance(record, StoreCorrupt):
+                        raise record
+                    yield codec.to_event(record)
+                except StoreCorrupt as problem:
+                    if not damaged_too:
+                        raise
+                    yield lost(seq, "", 0, str(problem))
+                seq = Seq(seq + 1)
+
+    def _index_of(self, seq: Seq) -> int:
+        return max(0, bisect_right(self._segments, seq, key=self._first_of) - 1)
+
+    def _first_of(self, segment: Segment) -> Seq:
+        while True:
+            try:
+                return segment.first
+            except Replaced:
+                index = next(i for i, s in enumerate(self._segments) if s.number == segment.number)
+                self._look_again(index)
+                segment = self._segments[index]
+
+    def _look_again(self, index: int) -> None:
+        """Another generation took this segment's place: find it, unless the writer here has."""
+        with self._lock:
+            old = self._segments[index]
+            generation = take_inventory(self._directory).generations.get(old.number)
+            if generation is None:
+                raise StoreCorrupt(f"{old.path.name} is missing")
+            if generation != old.generation:
+                self._handles.drop(str(old.path))
+                self._segments[index] = self._segment(old.number, generation)
+
+    # --- forgetting ---------------------------------------------------------------------------
+
+    def erase(self, seqs: Collection[Seq]) -> int:
+        """As the contract says. What `repair` set aside is destroyed too, all of it: nobody can
+        tell what damaged bytes once were.
+        """
+        wanted = sorted(set(seqs))
+        if not wanted:
+            return 0
+        if not 1 <= wanted[0] <= wanted[-1] <= self._head:
+            raise IndexError(f"the log has records 1 to {self._head}")
+        with self._lock:
+            self._refuse()
+            groups: dict[int, list[Seq]] = {}
+            for seq in wanted:
+                groups.setdefault(self._index_of(seq), []).append(seq)
+            with self._latching("an erasure"):
+                changed = sum(self._erase_in(index, group) for index, group in groups.items())
+                self._empty_quarantine()
+            return changed
+
+    def _erase_in(self, index: int, seqs: Sequence[Seq]) -> int:
+        old = self._segments[index]
+        new = without(old.content(), seqs, old.generation + 1, old.last)
+        if new.changed:
+            self._replace(index, new)
+        return new.changed
+
+    def _replace(self, index: int, new: Rewritten) -> None:
+        """Put a new generation in a segment's place. Until the old one is gone, both are whole."""
+        old, is_last = self._segments[index], index == len(self._segments) - 1
+        path = self._directory / file_name(old.number, new.header.generation)
+        self._disk.place(path, path.with_name(path.name + TEMPORARY), new.data)
+        segment = self._segment(old.number, new.header.generation)
+        if is_last and self._fd >= 0:
+            fd = self._disk.append_to(path)
+            os.close(self._fd)
+            self._fd = fd
+            segment.begin(new.header, new.header_end, new.lengths)
+        self._segments[index] = segment
+        self._disk.unlink(old.path)
+        self._handles.drop(str(old.path))
+        self._disk.sync_directory(self._directory)
+
+    @property
+    def _quarantine(self) -> Path:
+        return self._directory.parent / "quarantine"
+
+    def _empty_quarantine(self) -> None:
+        if self._quarantine.is_dir():
+            for path in sorted(self._quarantine.iterdir()):
+                self._disk.unlink(path)
+            self._disk.sync_directory(self._quarantine)
+
+    # --- damage -------------------------------------------------------------------------------
+
+    @property
+    def refusal(self) -> StoreError | None:
+        """Why nothing can be written; nothing if it can."""
+        return self._refusal
+
+    @property
+    def missing(self) -> int:
+        """Acknowledged records that are not there: an index that has them must be rebuilt."""
+        return max(0, self._acknowledged - self._head)
+
+    @property
+    def segments(self) -> int:
+        """How many files the log has."""
+        return len(self._segments)
+
+    def damage(self) -> list[Problem]:
+        """What is known to be damaged, from opening or from reading. `verify` looks at it all."""
+        return [*self._missing, *(problem for one in self._segments for problem in one.problems)]
+
+    def verify(self, progress: Callable[[int, int], None] | None = None) -> list[Problem]:
+        """Read everything and check it: checksums, JSON, seqs, commitments, chain, first and last
+        lines. `progress(done, total)` is told bytes.
+        """
+        return verify(self._segments, self._bytes_of, first_link(self._root), progress)
+
+    def _bytes_of(self, index: int) -> bytes:
+        """The bytes of a segment that count: not the tail that recovery left out."""
+        with self._lock:
+            while True:
+                segment = self._segments[index]
+                try:
+                    whole = segment.sealed or segment.problems
+                    return segment.content(None if whole else segment.end)
+                except Replaced:
+                    self._look_again(index)
+
+    def repair(self) -> RepairReport:
+        """Set the damage aside and go on with the rest. Doing it twice changes nothing more.
+
+        Each damaged stretch is copied to `quarantine/` beside the log; each record that cannot be
+        read becomes a `lost` one, so its seq stays taken. The chain continues from the stored
+        link of the record after it: what the lost ones said can no longer be proved.
+        """
+        with self._lock:
+            if not isinstance(self._refusal, StoreCorrupt | None):
+                self._refuse()
+            repairer = Repairer(
+                directory=self._directory,
+                quarantine=self._quarantine,
+                disk=self._disk,
+                first_link=first_link(self._root),
+                acknowledged=self._acknowledged,
+                header=self._header,
+                lost_line=self._lost_line,
+            )
+            with self._latching("a repair"):
+                report = repairer.run(self._segments)
+            self._shut()
+            self._handles.close()
+            self._open()
+            return report
+
+    def _lost_line(self, seq: Seq, previous: bytes) -> tuple[bytes, bytes]:
+        event = lost(seq, self._minter.mint(), self._clock.now_ms(), "damaged, set aside by repair")
+        return codec.encode(event, more=0, salt=self._entropy(codec.SALT_BYTES), previous=previous)
+
+    # --- failing ------------------------------------------------------------------------------
+
+    def _refuse(self) -> None:
+        """Raise if nothing can be written."""
+        if self._refusal is not None:
+            raise type(self._refusal)(str(self._refusal), hint=self._refusal.hint) from self._cause
+
+    def _refuse_from_now(self, refusal: StoreError, cause: BaseException | None = None) -> None:
+        self._refusal, self._cause = refusal, cause
+
+    @contextmanager
+    def _latching(self, what: str) -> Iterator[None]:
+        """Within this block a failure of the medium is the last thing that was tried."""
+        try:
+            yield
+        except OSError as failure:
+            why = failure.strerror or str(failure)
+            if failure.errno in (errno.ENOSPC, errno.EDQUOT):
+                why = "the disk is full"
+            message = f"{what} failed ({why}), so what is on the disk is unknown"
+            hint = StoreLatched.hint
+            if failure.errno in (errno.ENOSPC, errno.EDQUOT):
+                hint = f"free some space, then {hint}"
+            self._refuse_from_now(StoreLatched(message, hint=hint), failure)
+            self._refuse()
+
+    @contextmanager
+    def _unwritable_is_read_only(self) -> Iterator[None]:
+        """Within this block a medium that cannot be written makes the log one for reading."""
+        try:
+            yield
+        except OSError as failure:
+            if failure.errno not in _UNWRITABLE:
+                raise StoreError(f"{self._directory} cannot be opened: {failure}") from failure
+            self._shut()
+            self._refuse_from_now(
+                StoreReadOnly(
+                    f"{self._directory} cannot be written: {failure.strerror}",
+                    hint="reading works; make room or make it writable, then open it again",
+                ),
+                failure,
+            )
+
+    def _shut(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def close(self) -> None:
+        """Stop. Does not sync: what was not synced was not acknowledged."""
+        with self._lock:
+            self._shut()
+            self._handles.close()
+            if self._refusal is None:
+                self._refuse_from_now(StoreReadOnly("this log was closed"))

@@ -1,0 +1,87 @@
+"""Both blob stores keep the same contract; and what only the directory promises."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pagefault.model.errors import StoreCorrupt, StoreError, StoreReadOnly
+from pagefault.store.api import BlobStore
+from pagefault.store.blobs import DirectoryBlobs
+from pagefault.store.disk import Disk
+from pagefault.store.memory import MemoryBlobs
+from pagefault.testing.log_contract import BlobStoreContract
+from tests.store.logs import SECRET
+
+
+class TestMemoryBlobs(BlobStoreContract):
+    @pytest.fixture
+    def blobs(self) -> BlobStore:
+        return MemoryBlobs(secret=SECRET)
+
+
+class TestDirectoryBlobs(BlobStoreContract):
+    @pytest.fixture
+    def blobs(self, tmp_path: Path) -> BlobStore:
+        return DirectoryBlobs(tmp_path / "blobs", secret=SECRET)
+
+
+def _only_file(directory: Path) -> Path:
+    (path,) = (path for path in directory.rglob("*") if path.is_file())
+    return path
+
+
+def test_blobs_outlive_the_object_and_are_named_by_the_secret(tmp_path: Path) -> None:
+    name = DirectoryBlobs(tmp_path, secret=SECRET).put(b"x")
+    assert DirectoryBlobs(tmp_path, secret=SECRET).get(name) == b"x"
+    assert DirectoryBlobs(tmp_path / "other", secret=b"another").put(b"x") != name
+
+
+def test_every_changed_bit_of_a_blob_is_noticed(tmp_path: Path) -> None:
+    blobs = DirectoryBlobs(tmp_path, secret=SECRET)
+    name = blobs.put(b"some bytes")
+    path = _only_file(tmp_path)
+    for bit in range(8 * 10):
+        damaged = bytearray(b"some bytes")
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        with pytest.raises(StoreCorrupt):
+            blobs.get(name)
+    path.write_bytes(b"")
+    with pytest.raises(StoreCorrupt):
+        blobs.get(name)
+    assert blobs.put(b"some bytes") == name, "putting it again heals it"
+    assert blobs.get(name) == b"some bytes"
+
+
+def test_a_crash_while_writing_leaves_no_blob_and_no_bytes(tmp_path: Path) -> None:
+    class Crashing(Disk):
+        def rename(self, old: Path, new: Path) -> None:
+            raise OSError(5, "injected")
+
+    blobs = DirectoryBlobs(tmp_path, secret=SECRET, disk=Crashing())
+    with pytest.raises(StoreError):
+        blobs.put(b"half written")
+    assert list(blobs.names()) == []
+    assert _only_file(tmp_path).read_bytes() == b"half written"
+    DirectoryBlobs(tmp_path, secret=SECRET, read_only=True)
+    assert _only_file(tmp_path).exists(), "a reader must not remove what a writer may be writing"
+    DirectoryBlobs(tmp_path, secret=SECRET)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_blobs_opened_for_reading_write_nothing(tmp_path: Path) -> None:
+    name = DirectoryBlobs(tmp_path, secret=SECRET).put(b"x")
+    blobs = DirectoryBlobs(tmp_path, secret=SECRET, read_only=True)
+    assert blobs.get(name) == b"x"
+    with pytest.raises(StoreReadOnly):
+        blobs.put(b"y")
+    with pytest.raises(StoreReadOnly):
+        blobs.delete(name)
+
+
+def test_blobs_are_for_their_owner_alone(tmp_path: Path) -> None:
+    DirectoryBlobs(tmp_path / "blobs", secret=SECRET).put(b"x")
+    for path in (tmp_path / "blobs").rglob("*"):
+        assert path.stat().st_mode & 0o077 == 0
