@@ -152,6 +152,10 @@ def line(name: str, answers: Collection[Answer]) -> str:
     return f"{name:<28}{len(answers):>5}" + "".join(f"{cell:>8.1f}" for cell in cells)
 
 
+def say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+
+
 def main(path: Path) -> None:
     talks = [conversation(sample) for sample in json.loads(path.read_text(encoding="utf-8"))]
     plain = [answer for talk in talks for answer in ask(talk, by_bm25)]
@@ -161,22 +165,21 @@ def main(path: Path) -> None:
     def answerable(answers: Iterable[Answer]) -> list[Answer]:
         return [answer for answer in answers if answer.question.category != 5]
 
-    print(f"{'':<28}{'n':>5}" + "".join(f"{'@' + str(depth):>8}" for depth in DEPTHS))
-    print(line("plain BM25, 1-4", answerable(plain)))
-    print(line("search, 1-4", answerable(ours)))
-    print(line("search, 1-4, first three", answerable(a for answers in each[:3] for a in answers)))
+    say(f"{'':<28}{'n':>5}" + "".join(f"{'@' + str(depth):>8}" for depth in DEPTHS))
+    say(line("plain BM25, 1-4", answerable(plain)))
+    say(line("search, 1-4", answerable(ours)))
+    first = answerable(a for answers in each[:3] for a in answers)
+    say(line("search, 1-4, first three", first))
     if len(each) > 3:
-        print(
-            line("search, 1-4, the others", answerable(a for answers in each[3:] for a in answers))
-        )
-    print(line("plain BM25, all", plain))
-    print(line("search, all", ours))
+        say(line("search, 1-4, the others", answerable(a for answers in each[3:] for a in answers)))
+    say(line("plain BM25, all", plain))
+    say(line("search, all", ours))
     for category in sorted({answer.question.category for answer in ours}):
         chosen = [answer for answer in ours if answer.question.category == category]
-        print(line(f"search, category {category}", chosen))
+        say(line(f"search, category {category}", chosen))
     times = sorted(answer.seconds * 1000 for answer in ours)
     p95 = times[math.ceil(len(times) * 0.95) - 1]
-    print(f"search ms: p50 {times[len(times) // 2]:.2f}, p95 {p95:.2f}")
+    say(f"search ms: p50 {times[len(times) // 2]:.2f}, p95 {p95:.2f}")
 
 
 if __name__ == "__main__":

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pagefault.model.errors import StoreCorrupt
 from pagefault.model.events import Event
 from pagefault.model.ids import IdMinter, Seq
+from pagefault.store.disk import Disk
 from pagefault.store.memory import MemoryLog
 from pagefault.store.scan import scan
 from pagefault.store.segments import SegmentLog
@@ -71,8 +73,6 @@ def ends(path: Path) -> list[int]:
 
 def readable(log: SegmentLog, upto: int) -> set[int]:
     """Which records can be read, each on its own."""
-    from pagefault.model.errors import StoreCorrupt
-
     good = set()
     for seq in range(1, upto + 1):
         try:
@@ -80,3 +80,11 @@ def readable(log: SegmentLog, upto: int) -> set[int]:
         except (StoreCorrupt, IndexError):
             continue
     return {int(seq) for seq in good}
+
+
+class Careless(Disk):
+    """A disk that is never asked to hurry: the tests that cut no power need no syncs."""
+
+    def sync(self, fd: int) -> None: ...
+
+    def sync_directory(self, path: Path) -> None: ...

@@ -442,10 +442,16 @@ class RemoteEngine:
                 async with asyncio.timeout_at(min(now() + self._timeouts.between_s, total)):
                     chunk = await anext(answer.rest, b"")
             except TimeoutError:
-                failure = (
-                    f"{self._host} fell silent in the middle of an answer",
-                    "raise engine.between_s or engine.total_s if the model is only slow",
-                )
+                if now() >= total:
+                    failure = (
+                        f"{self._host} took more than {self._timeouts.total_s:g} s for an answer",
+                        "raise engine.total_s if the model is only slow",
+                    )
+                else:
+                    failure = (
+                        f"{self._host} fell silent in the middle of an answer",
+                        "raise engine.between_s if the model is only slow",
+                    )
             except httpx2.HTTPError:
                 failure = (
                     f"the connection to {self._host} broke in the middle of an answer",

@@ -89,6 +89,8 @@ def passages_of(message: Message) -> list[Passage]:
     if message.role is Role.SYSTEM:
         return []
     found = list(_LABELLED.finditer(message.content))
+    if not found:
+        return []
     ends = [match.start() for match in found[1:]] + [len(message.content)]
     return [
         Passage(

@@ -37,7 +37,8 @@ def hint(text: str, *, title: str = "") -> str:
 
 def _first_telling(text: str) -> str:
     """The first sentence that is more than a greeting, or else the first."""
-    sentences = [match[0].strip() for match in _SENTENCE.finditer(_plain_lines(text))]
+    found = (match[0].strip() for match in _SENTENCE.finditer(_plain_lines(text)))
+    sentences = [sentence for sentence in found if re.search(r"\w", sentence)]
     for sentence in sentences:
         words = [word for word in re.findall(r"\w+", sentence) if word.lower() not in _EMPTY_TALK]
         if len(words) >= 4 or any(not word.isascii() for word in words):

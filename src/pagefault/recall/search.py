@@ -14,7 +14,7 @@ from pagefault.recall.rank import Ranked, rank
 from pagefault.store.analyzer import SPEAKER_MARK, query_terms
 from pagefault.store.api import PageFilter, PageIndex
 
-CANDIDATES_MAX: Final = 300  # ranked at most; 150 find as much on LoCoMo, so this has room
+CANDIDATES_MAX: Final = 200  # ranked at most, with their neighbours; more find no more on LoCoMo
 RELEVANCE_MIN: Final = 0.1  # less than this share of what a query tells is chance
 SHORTLIST: Final = 150  # places that speaker, recency and importance may reorder
 SPEAKER: Final = 0.5  # a page by the speaker asked about is worth half as much again
@@ -80,11 +80,11 @@ class Searcher:
             return _NOTHING_FOUND
         said = [self._index.containing(scope, SPEAKER_MARK + term) for term in terms]
         spoken = frozenset[Seq]().union(*said)
-        places = [
-            place
-            for place in rank(found, speakers=[i for i, seqs in enumerate(said) if seqs])
-            if place.coverage >= RELEVANCE_MIN
-        ]
+        places = rank(
+            found,
+            speakers=[position for position, seqs in enumerate(said) if seqs],
+            coverage_min=RELEVANCE_MIN,
+        )
         places = self._standing(scope, places, pages=found.pages)
         shortlist = max(SHORTLIST, limit)
         if not (wanted.kinds or wanted.modalities):
@@ -110,7 +110,7 @@ class Searcher:
         return [(place, rows[place.order]) for place in places if place.order in rows]
 
     def _standing(self, scope: Scope, places: list[Ranked], *, pages: int) -> list[Ranked]:
-        """Those places where there is a page. Without gaps, that is those between first and last."""
+        """Those places where there is a page: without gaps, all between the first and the last."""
         last = self._index.pages(scope, PageFilter(), limit=1, newest_first=True)
         if last and last[0].order == pages - 1:
             return [place for place in places if 0 <= place.order < pages]

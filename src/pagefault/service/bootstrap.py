@@ -52,12 +52,14 @@ async def open_memory(
     seed: int | None = None,
     counter: TokenCounter | None = None,
     progress: Progress | None = None,
+    meter: Callable[[str, float], None] = lambda what, seconds: None,
 ) -> AsyncIterator[Memory]:
     """Open a memory for the length of the block; what was said in it is durable as it is said.
 
     `root` is a directory, or ":memory:". `secrets` are values that must never be logged, besides
     those that the environment names. With `seed`, ids and salts are the same in every run: for
-    tests and replays, not for secrets.
+    tests and replays, not for secrets. `meter` is told how many seconds each append, request,
+    search and fault took.
     """
     if policy not in POLICIES:
         raise BadInput(f"unknown eviction policy {policy!r}", hint=f"one of {', '.join(POLICIES)}")
@@ -94,6 +96,8 @@ async def open_memory(
         limits=limits or Limits(),
         policy=POLICIES[policy],
         hash_key=store.hash_key,
+        clock=real_clock,
+        meter=meter,
         mint_session_id=lambda: f"ses_{minter.mint()}",
     )
     memory = Memory(

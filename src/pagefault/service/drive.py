@@ -30,6 +30,7 @@ class Answer:
     faults: int
     faults_refused: int
     searches: int
+    paged_in_tokens: int  # brought in by recall and by faults, in this turn
     request_tokens: int  # of the last request, by our count
     usage: Usage | None  # of the last request, by the provider's
     complete: bool
@@ -58,6 +59,7 @@ async def drive(
             await session.call(action.call, said=reply.text if number == 0 else "")
             searches += action.call.name == "search_pages"
     visible = set(session.resident())
+    paged_in = session.paged_in_tokens
     page_id = await session.assistant(text)
     cited = cited_pages(text)
     served, refused = session.fault_counts()
@@ -70,6 +72,7 @@ async def drive(
         faults=served - faults_before[0],
         faults_refused=refused - faults_before[1],
         searches=searches,
+        paged_in_tokens=paged_in,
         request_tokens=request.tokens,
         usage=reply.usage,
         complete=complete,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from pagefault.model.clock import Clock
 from pagefault.model.errors import RecordGone
 from pagefault.model.events import Content, Event, SessionOpened
 from pagefault.model.ids import PageId, Seq, SessionNo
@@ -64,7 +66,16 @@ class Runtime:
     limits: Limits
     policy: Callable[[], EvictionPolicy]
     hash_key: Callable[[SessionNo, str], str]
+    clock: Clock
+    meter: Callable[[str, float], None]  # told what took how many seconds
     mint_session_id: Callable[[], str]
+
+    @contextmanager
+    def timed(self, what: str) -> Iterator[None]:
+        """Tell the meter how long the block took, if it ends well."""
+        began = self.clock.monotonic_s()
+        yield
+        self.meter(what, self.clock.monotonic_s() - began)
 
     def scope(self, session: SessionNo) -> Scope:
         """What a session can see: itself and its ancestors, each up to where it was forked."""

@@ -49,6 +49,7 @@ from pagefault.model.request import Request, ToolCall, Usage
 from pagefault.pack.count import TokenCounter
 from pagefault.pack.envelope import offered_levels
 from pagefault.pack.render import LABEL_TOKENS
+from pagefault.pack.tools import PAGE_FAULT
 from pagefault.recall.search import SearchFilter, SearchResult
 from pagefault.service.drive import Answer, drive
 from pagefault.service.limits import Limits
@@ -198,10 +199,11 @@ class Session:
             raise BadInput(f"unknown format {format!r}", hint='use format="openai", or none')
 
         async def verb() -> Request:
-            recalled = await self._recall_for_turn()
-            bodies = self._state.plan_request(recalled)
-            await self._commit([self._draft(body) for body in bodies])
-            return self._state.request()
+            with self._runtime.timed("request"):
+                recalled = await self._recall_for_turn()
+                bodies = self._state.plan_request(recalled)
+                await self._commit([self._draft(body) for body in bodies])
+                return self._state.request()
 
         request = await self._whole(verb)
         return to_wire(request) if format == "openai" else request
@@ -213,6 +215,10 @@ class Session:
         """
 
         async def verb() -> str:
+            with self._runtime.timed("fault" if call.name == PAGE_FAULT else "search"):
+                return await served()
+
+        async def served() -> str:
             action = read_call(call)
             match action:
                 case ServeFault():
@@ -380,6 +386,11 @@ class Session:
         """Faults served and refused since this session was opened here."""
         return self._state.faults_served, self._state.faults_refused
 
+    @property
+    def paged_in_tokens(self) -> int:
+        """What recall and faults have brought into the window in this turn."""
+        return self._state.paged_in_tokens
+
     def observe(self, usage: Usage) -> None:
         """Tell the session what a provider counted for the last request."""
         self._state.observe(usage.input_tokens)
@@ -421,7 +432,8 @@ class Session:
             await asyncio.wait(set(self._tasks))
 
     async def _commit(self, drafts: Sequence[Draft]) -> list[Event]:
-        events = await self._runtime.journal.append(drafts)
+        with self._runtime.timed("append"):
+            events = await self._runtime.journal.append(drafts)
         for event in events:
             self._state.fold(event)
             self._folded = event.seq

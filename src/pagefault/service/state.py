@@ -40,7 +40,7 @@ from pagefault.model.request import Message, Request, ToolCall
 from pagefault.pack import envelope, prompts, render
 from pagefault.pack.citations import cited_pages
 from pagefault.pack.count import TokenCounter
-from pagefault.pack.layout import Entry, Exchange, Layout, Note, Shown, pages_of
+from pagefault.pack.layout import Entry, Exchange, Layout, Note, Recalled, Shown, pages_of
 from pagefault.pack.tools import PAGE_FAULT, SEARCH_PAGES, vm_tools
 from pagefault.paging.fault import FaultBudget
 from pagefault.paging.questions import EvictionPolicy, Resident
@@ -111,6 +111,7 @@ class SessionState:
         self.searches_left = limits.searches_per_turn
         self.faults_served = 0
         self.faults_refused = 0
+        self.paged_in_tokens = 0
         self.newest_user: list[Page] = []
         self.epoch_due = ""  # why the next request must begin an epoch, if it must
         self._configure(opened.window_tokens, opened.mode, opened.system, entries=[])
@@ -160,6 +161,7 @@ class SessionState:
     def _fold_content(self, page: Page, body: Content) -> None:
         if page.row.turn > self.turn:
             self.turn = page.row.turn
+            self.paged_in_tokens = 0
             self.budget.renew()
             self.searches_left = self.limits.searches_per_turn
         self.order_next = page.row.order + 1
@@ -215,6 +217,8 @@ class SessionState:
     def _fold_packed(self, event: Event, body: Packed) -> None:
         pages = self._load_all(body.recalled)
         self.layout.freeze(pages)
+        if pages:
+            self.paged_in_tokens += self.layout.tokens_of([Recalled(tuple(pages), event.seq)])
         for page in pages:
             self._admit(page)
         self.request_next = body.request + 1
@@ -274,6 +278,7 @@ class SessionState:
         elif not body.already_mapped:
             self.budget.spend(body.tokens)
             self.faults_served += 1
+            self.paged_in_tokens += body.tokens
         self._exchange(event, body.said).calls.append((call, text, full))
         if full is not None:
             self._admit(full)

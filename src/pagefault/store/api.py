@@ -145,6 +145,10 @@ class PageIndex(Protocol):
         """
         ...
 
+    def containing(self, scope: Scope, term: str) -> frozenset[Seq]:
+        """Every page in scope that contains this (analysed) term."""
+        ...
+
     def events(
         self, session: SessionNo, *, types: Collection[str] = (), after: Seq = NOTHING
     ) -> list[Seq]:

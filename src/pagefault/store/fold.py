@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from pagefault.model.events import Content, Erased, Event, Packed, SessionOpened
+from pagefault.model.events import Content, EpochBegun, Erased, Event, SessionOpened
 from pagefault.model.ids import NOTHING, Seq, SessionNo
 from pagefault.model.kinds import EventType
 from pagefault.model.page import SessionRow
@@ -62,7 +62,7 @@ class SessionTally:
             case Erased(type=name) if name in _CONTENT_TYPES:
                 self.turns = max(self.turns, event.turn + 1)
                 self.pages += 1  # orders have no gaps: this record once took the next one
-            case Packed(epoch_reason=reason) if reason:
+            case EpochBegun():
                 self.epoch_seq = event.seq
             case _:
                 pass

@@ -20,7 +20,7 @@ from typing import Any, Final
 import apsw
 
 from pagefault.model.errors import StoreBusy, StoreError
-from pagefault.model.events import Content, Erased, Event, SessionOpened
+from pagefault.model.events import Content, Erased, Event, ForgetBegun, SessionOpened
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import Kind, Modality, Origin, Role
 from pagefault.model.page import PageRow, Scope, SessionRow
@@ -129,7 +129,7 @@ class SqliteIndex:
             for step in ("uncount", "take", "terms", "page", "event"):
                 db.executemany(_SQL[f"forget_{step}"], ((seq,) for seq in going))
             for session in sessions:
-                db.execute(_SQL["forget_session"], (*[session] * 4, receipts))
+                db.execute(_SQL["forget_session"], (*[session] * 3, receipts))
             db.execute(_SQL["forget_finish"])
         with self._connections.bare() as db:
             db.execute(_SQL["forget_vacuum"])
@@ -218,7 +218,7 @@ class SqliteIndex:
     def candidates(self, scope: Scope, terms: Sequence[str], *, limit: int) -> Candidates:
         with self._connections.read() as db:
             pages, length = _size(db, scope)
-            postings: list[Counter[Seq]] = [Counter() for _ in terms]
+            postings: list[Counter[Any]] = [Counter() for _ in terms]
             for posting, term in zip(postings, terms, strict=True):
                 for session, upto in scope.parts:
                     found = db.execute(_SQL["postings"], (f"{session}:{term}", upto)).fetchall()
@@ -233,7 +233,9 @@ class SqliteIndex:
             length_mean=length / pages if pages else 0.0,
             frequencies=tuple(map(len, postings)),
             rows=tuple(
-                Candidate(seq, places[seq][0], tuple([p[seq] for p in postings]), places[seq][1])
+                Candidate(
+                    seq, places[seq][0], tuple([p.get(seq, 0) for p in postings]), places[seq][1]
+                )
                 for seq in chosen
             ),
         )
@@ -283,7 +285,7 @@ class SqliteIndex:
         )
 
     def _code_array(self, words: Iterable[str]) -> str:
-        """The codes of these words as a JSON array. A word never met has none: it matches nothing."""
+        """The codes of these words as a JSON array. A word never met has none and matches nothing."""
         if not self._codes.keys() >= set(words):
             with self._connections.read() as db:
                 self._learn(db)
@@ -291,7 +293,8 @@ class SqliteIndex:
 
     def _learn(self, db: apsw.Connection) -> dict[int, str]:
         """Read the words again: another process may have written some."""
-        self._words = dict(db.execute(_SQL["words"]).fetchall())
+        rows: list[tuple[Any, ...]] = db.execute(_SQL["words"]).fetchall()
+        self._words = {code: word for code, word in rows}  # noqa: C416
         self._codes = {word: code for code, word in self._words.items()}
         return self._words
 
@@ -321,6 +324,7 @@ class _Batch:
         self._pages: list[tuple[object, ...]] = []
         self._terms: list[tuple[int, str]] = []
         self._keys: list[tuple[int, str, int]] = []
+        self._taken: list[tuple[int, str]] = []
         self._unknown: set[SessionNo] = set()
 
     def add(self, event: Event) -> None:
@@ -339,6 +343,12 @@ class _Batch:
         self._events.append((seq, session, self._code(event.type), event.turn, event.at_ms))
         if isinstance(body, Content):
             self._add_page(event, body)
+        elif isinstance(body, ForgetBegun):
+            for taken in body.taken:
+                self._taken.append((taken.session, f"{taken.stem}_{taken.number}"))
+                tally = self._tally(taken.session)
+                if tally is not None:
+                    tally.pages = max(tally.pages, taken.order + 1)
 
     def write(self) -> None:
         """Write what was collected, and begin anew."""
@@ -349,6 +359,8 @@ class _Batch:
             db.executemany(_SQL["add_terms"], self._terms)
         if self._keys:
             db.executemany(_SQL["add_keys"], self._keys)
+        if self._taken:
+            db.executemany(_SQL["add_taken"], self._taken)
         db.executemany(
             _SQL["put_session"],
             [
@@ -356,7 +368,7 @@ class _Batch:
                 for session, tally in self._tallies.items()
             ],
         )
-        for rows in (self._events, self._pages, self._terms, self._keys):
+        for rows in (self._events, self._pages, self._terms, self._keys, self._taken):
             rows.clear()
 
     def _add_page(self, event: Event, body: Content) -> None:
@@ -419,8 +431,9 @@ class _Batch:
     def _code(self, word: str) -> int:
         code = self.codes.get(word)
         if code is None:
-            ((code,),) = self._db.execute(_SQL["add_word"], (word,)).fetchall()
-            self.codes[str(word)] = code
+            row = _first(self._db, "add_word", word)
+            assert row is not None
+            code = self.codes[str(word)] = int(row[0])
         return code
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pagefault.model.ids import Seq
 
@@ -19,15 +19,27 @@ def likeliest(postings: Sequence[Mapping[Seq, int]], *, pages: int, limit: int) 
     Rare terms count for more, a repeated term for little more than one; length is not looked at,
     since reading it for each page would cost more than it tells. Of equals the newest comes first.
     """
+    telling = sorted(
+        ((rarity(pages, len(posting)), posting) for posting in postings if posting),
+        key=lambda pair: -pair[0],
+    )
+    rest = sum(weight for weight, _ in telling)  # the most that the terms still to come can add
     worth: dict[Seq, float] = {}
-    for posting in postings:
-        weight = rarity(pages, len(posting))
-        once = weight / 2
-        for seq, count in posting.items():
-            add = once if count == 1 else weight * count / (count + 1)
-            worth[seq] = worth.get(seq, 0.0) + add
+    closed = False
+    for weight, posting in telling:
+        closed = closed or (len(worth) >= limit and rest < _least(worth, limit))
+        # Once closed, a page not met before cannot reach the first `limit` any more.
+        met: Iterable[Seq] = worth.keys() & posting.keys() if closed else posting
+        for seq in met:
+            count = posting[seq]
+            worth[seq] = worth.get(seq, 0.0) + weight * count / (count + 1)
+        rest -= weight
     if len(worth) > limit:
-        # Sorting bare floats is several times quicker than sorting everything by a key.
-        least = sorted(worth.values(), reverse=True)[limit - 1] if limit > 0 else math.inf
+        least = _least(worth, limit)
         worth = {seq: value for seq, value in worth.items() if value >= least}
     return sorted(worth, key=lambda seq: (-worth[seq], -seq))[: max(limit, 0)]
+
+
+def _least(worth: Mapping[Seq, float], limit: int) -> float:
+    """What the last of the best `limit` is worth."""
+    return sorted(worth.values(), reverse=True)[limit - 1] if limit > 0 else math.inf

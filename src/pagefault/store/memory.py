@@ -26,8 +26,9 @@ class MemoryLog:
         at_ms = self._clock.now_ms()
         events = []
         for seq, draft in enumerate(drafts, start=self.head() + 1):
-            encode_body(draft.body)  # what could not be written to a file is refused here too
-            events.append(accept(draft, Seq(seq), self._minter.mint(), at_ms, self.hash_key))
+            event = accept(draft, Seq(seq), self._minter.mint(), at_ms, self.hash_key)
+            encode_body(event.body)  # what could not be written to a file is refused here too
+            events.append(event)
         self._events += events
         return events
 

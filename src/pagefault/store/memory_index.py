@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from pagefault.model.errors import StoreError
-from pagefault.model.events import Content, Erased, Event, SessionOpened
+from pagefault.model.events import Content, Erased, Event, ForgetBegun, SessionOpened
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.page import PageRow, Scope, SessionRow
 from pagefault.store.analyzer import page_terms
@@ -33,7 +33,7 @@ class MemoryIndex:
         self._sessions: dict[SessionNo, SessionTally] = {}
         self._events: dict[Seq, tuple[SessionNo, str]] = {}
         self._pages: dict[Seq, _Entry] = {}
-        self._taken: dict[Seq, tuple[SessionNo, PageId]] = {}
+        self._taken: dict[tuple[SessionNo, PageId], Seq] = {}
         self._keys: dict[tuple[SessionNo, str], Seq] = {}
 
     def apply(self, events: Sequence[Event]) -> None:
@@ -48,8 +48,8 @@ class MemoryIndex:
         body = event.body
         if isinstance(body, SessionOpened):
             turns, pages = self._inherited(body.parent, body.parent_seq)
-            tally = SessionTally.open(event, body, turns=turns, pages=pages)
-            self._sessions[tally.session] = tally
+            opened = SessionTally.open(event, body, turns=turns, pages=pages)
+            self._sessions[opened.session] = opened
         elif event.session in self._sessions:
             self._sessions[event.session].absorb(event)
         if event.key:
@@ -57,6 +57,12 @@ class MemoryIndex:
         if isinstance(body, Erased):
             return
         self._events[event.seq] = event.session, event.type
+        if isinstance(body, ForgetBegun):
+            for taken in body.taken:
+                self._taken[taken.session, PageId(f"{taken.stem}_{taken.number}")] = NOTHING
+                if taken.session in self._sessions:
+                    tally = self._sessions[taken.session]
+                    tally.pages = max(tally.pages, taken.order + 1)
         if isinstance(body, Content):
             row = PageRow(
                 page_id=body.page_id,
@@ -138,7 +144,7 @@ class MemoryIndex:
     def prefix_counts(self, scope: Scope) -> dict[str, int]:
         ids = [entry.row.page_id for entry in self._in_scope(scope)]
         for session, upto in scope.parts:
-            ids += [name for seq, (s, name) in self._taken.items() if s == session and seq <= upto]
+            ids += [n for (s, n), seq in self._taken.items() if s == session and seq <= upto]
         counts: dict[str, int] = {}
         for match in filter(None, map(_NUMBERED.fullmatch, ids)):
             counts[match[1]] = max(int(match[2]), counts.get(match[1], 0))
@@ -188,10 +194,9 @@ class MemoryIndex:
             self._events.pop(seq, None)
             entry = self._pages.pop(seq, None)
             if entry is not None:
-                self._taken[seq] = entry.row.session, entry.row.page_id
+                self._taken.setdefault((entry.row.session, entry.row.page_id), seq)
         for session in sessions:
             self._sessions.pop(session, None)
-            self._taken = {s: t for s, t in self._taken.items() if t[0] != session}
             self._keys = {k: seq for k, seq in self._keys.items() if k[0] != session}
             self._events = {
                 seq: (owner, name)

@@ -28,6 +28,7 @@ def verify(
     segments: Sequence[Segment],
     read: Callable[[int], bytes],
     first_link: bytes,
+    acknowledged: Seq,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Problem]:
     """Everything that is wrong with these segments. `read(i)` gives the bytes of the i-th that
@@ -56,11 +57,11 @@ def verify(
             sealed=index < len(segments) - 1 or segment.sealed,
             first=first,
             link=link,
-            last=_before(segments, index + 1),
+            last=_ends(segments, index),
         )
         told += problems(result, place)
         if not place.sealed:
-            told += judge_tail(data, result, place, NOTHING).wrong
+            told += judge_tail(data, result, place, acknowledged).wrong
         told += _records(data, result, segment.path)
         footer, number = result.footer, segment.number + 1
         first = Seq(footer.last + 1) if footer else None
@@ -133,8 +134,8 @@ class Repairer:
                 first, link = self._stand_in(number, segment, result, first, link, report)
                 number += 1
             is_last = index == len(segments) - 1
-            after = None if is_last else _before(segments, index + 1)
-            mended = self._mend(segment, data, result, first, link, after, is_last, report)
+            following = None if is_last else segments[index + 1]
+            mended = self._mend(segment, data, result, first, link, following, report)
             if mended is not None:
                 first, link = Seq(mended.new.header.first + len(mended.new.lengths)), mended.link
             elif result.footer is not None:
@@ -149,18 +150,19 @@ class Repairer:
         result: Scan,
         first: Seq,
         link: bytes,
-        after: Seq | None,
-        is_last: bool,
+        following: Segment | None,
         report: RepairReport,
     ) -> Mended | None:
         """Make a new generation of a segment that needs one."""
+        is_last = following is None
+        after = _begins(segment, following)
         place = Place(
             path=segment.path,
             number=segment.number,
             generation=segment.generation,
             sealed=not is_last or result.footer is not None,
             first=first,
-            last=after,
+            last=Seq(after.first - 1) if after else None,
         )
         wrong = problems(result, place)
         if is_last:
@@ -176,7 +178,7 @@ class Repairer:
         if result.footer is not None:
             last = max(last, result.footer.last)
         if after is not None:
-            last = max(last, after)
+            last = max(last, Seq(after.first - 1))
         if is_last:
             last = max([last, *(one.last for one in wrong)])
             last = max(last, self._salvaged_last(data, result))
@@ -192,7 +194,7 @@ class Repairer:
             header,
             last=last,
             sealed=place.sealed,
-            link=result.footer.link if result.footer else None,
+            link=result.footer.link if result.footer else after.link if after else None,
             lost_line=self.lost_line,
         )
         for stretch in mended.aside:
@@ -259,11 +261,19 @@ class Repairer:
         return path
 
 
-def _before(segments: Sequence[Segment], index: int) -> Seq | None:
-    """The last seq before a segment, if there is one and it knows where it begins."""
-    if index >= len(segments) or segments[index].number != segments[index - 1].number + 1:
+def _begins(segment: Segment, following: Segment | None) -> Header | None:
+    """The first line of the segment right after this one, if there is one and it can be read."""
+    if following is None or following.number != segment.number + 1:
         return None
-    return Seq(segments[index].first - 1)
+    return following.header
+
+
+def _ends(segments: Sequence[Segment], index: int) -> Seq | None:
+    """The seq that a segment should end with, by the first line of the one after it."""
+    if index + 1 == len(segments):
+        return None
+    header = _begins(segments[index], segments[index + 1])
+    return Seq(header.first - 1) if header else None
 
 
 def _sibling(segment: Segment, number: int) -> Path:

@@ -83,6 +83,12 @@ class Segment:
         return self._first
 
     @property
+    def header(self) -> Header | None:
+        """Its first line; nothing if that is damaged."""
+        _ = self.first
+        return self._header
+
+    @property
     def last(self) -> Seq:
         """The seq that it ends with; one less than `first` if it holds none."""
         self.load()
@@ -185,7 +191,7 @@ class Segment:
         """The records from `seq` on, as many as one read gives; a damaged one is its error."""
         self.load()
         upto = min(upto, self._last)
-        if self._exact is not None or upto < seq:
+        if self._exact is not None or not self.first <= seq <= upto:
             return [self._or_error(seq)]
         data, skip = self._span(seq, CHUNK)
         upto = min(upto, Seq(seq - skip + CHUNK - 1))

@@ -453,7 +453,13 @@ class SegmentLog:
         """Read everything and check it: checksums, JSON, seqs, commitments, chain, first and last
         lines. `progress(done, total)` is told bytes.
         """
-        return verify(self._segments, self._bytes_of, first_link(self._root), progress)
+        return verify(
+            self._segments,
+            self._bytes_of,
+            first_link(self._root),
+            self._acknowledged,
+            progress,
+        )
 
     def _bytes_of(self, index: int) -> bytes:
         """The bytes of a segment that count: not the tail that recovery left out."""

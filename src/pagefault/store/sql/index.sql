@@ -50,11 +50,12 @@ CREATE TABLE page (
 CREATE INDEX page_by_id ON page (session, page_id);
 CREATE INDEX page_by_order ON page (session, ordinal, length);
 
--- Ids of forgotten pages, so that their numbers stay taken.
+-- Ids of pages that were forgotten, so that their numbers stay taken, even for forks of a session
+-- that is gone. seq is 0 where only a receipt tells of them.
 CREATE TABLE taken (
-    seq INTEGER PRIMARY KEY, session INTEGER NOT NULL, page_id TEXT NOT NULL
-);
-CREATE INDEX taken_by_session ON taken (session);
+    session INTEGER NOT NULL, page_id TEXT NOT NULL, seq INTEGER NOT NULL,
+    PRIMARY KEY (session, page_id)
+) WITHOUT ROWID;
 
 CREATE TABLE key (
     session INTEGER NOT NULL, key TEXT NOT NULL, seq INTEGER NOT NULL,
@@ -111,6 +112,9 @@ INSERT INTO event_fts (rowid, terms) VALUES (?, ?);
 
 -- add_keys: Idempotency keys. The first record of a key is the one.
 INSERT INTO key (session, key, seq) VALUES (?, ?, ?) ON CONFLICT DO NOTHING;
+
+-- add_taken: Ids that stay taken though no record tells of them any more.
+INSERT OR REPLACE INTO taken (session, page_id, seq) VALUES (?, ?, 0);
 
 -- put_session: A session as it is now.
 INSERT OR REPLACE INTO session (
@@ -220,8 +224,8 @@ UPDATE session SET
 WHERE session = (SELECT session FROM page WHERE seq = ?1);
 
 -- forget_take: The id of a page that goes stays taken.
-INSERT OR IGNORE INTO taken (seq, session, page_id)
-SELECT seq, session, page_id FROM page WHERE seq = ?;
+INSERT OR IGNORE INTO taken (session, page_id, seq)
+SELECT session, page_id, seq FROM page WHERE seq = ?;
 
 -- forget_terms: A page that goes can no longer be found by its words.
 DELETE FROM event_fts WHERE rowid = (SELECT seq FROM page WHERE seq = ?);
@@ -235,9 +239,8 @@ DELETE FROM event WHERE seq = ?;
 -- session_pages: Every page that a session made itself.
 SELECT seq FROM page WHERE session = ?;
 
--- forget_session: A session and all it has, save the receipts (a JSON array of codes).
+-- forget_session: A session and all it has, save receipts (a JSON array of codes) and taken ids.
 DELETE FROM session WHERE session = ?1;
-DELETE FROM taken WHERE session = ?1;
 DELETE FROM key WHERE session = ?1;
 DELETE FROM event WHERE session = ?1 AND type NOT IN (SELECT value FROM json_each(?2));
 

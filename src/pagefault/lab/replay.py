@@ -1,0 +1,255 @@
+"""Replays: a recorded conversation run through a session, and questions asked of it afterwards.
+
+Every line goes through the same verbs as in a live conversation, a request is packed at every user
+message, and what the requests hold is checked from the outside: by reading them as a model would,
+not by asking the session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from statistics import mean
+from typing import Any
+
+from pagefault.engine.scripted import Passage, ScriptedEngine, passages_of
+from pagefault.guard.neutralise import neutralise
+from pagefault.lab.transcripts import Conversation, Line, Question
+from pagefault.model.errors import MessageTooLarge
+from pagefault.model.ids import PageId
+from pagefault.model.kinds import Role
+from pagefault.model.request import Reply, Request
+from pagefault.pack.count import REQUEST_TOKENS, O200k, TokenCounter, message_tokens, tools_tokens
+from pagefault.service.memory import Memory
+from pagefault.service.session import Session
+
+Progress = Callable[[str, int, int], None]
+
+
+class Stopwatch:
+    """A meter that keeps every duration it is told, by what it measured."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, list[float]] = {}
+
+    def __call__(self, what: str, seconds: float) -> None:
+        self.seconds.setdefault(what, []).append(seconds)
+
+    def quantile_ms(self, what: str, share: float) -> float | None:
+        """In milliseconds; None if nothing of that name was measured."""
+        durations = sorted(self.seconds.get(what, ()))
+        if not durations:
+            return None
+        return round(1000 * durations[min(int(share * len(durations)), len(durations) - 1)], 3)
+
+
+@dataclass(slots=True, kw_only=True)
+class ReplayReport:
+    """What a replay saw. `turns` counts lines said; evidence is that of answerable questions."""
+
+    window_tokens: int
+    sessions: list[str] = field(default_factory=list)
+    turns: int = 0
+    requests: int = 0
+    max_request_tokens: int = 0
+    requests_over_window: int = 0
+    newest_turn_missing: int = 0
+    duplicate_pages: int = 0
+    too_large_for_window: int = 0
+    faults: int = 0
+    faults_refused: int = 0
+    faults_per_question: list[int] = field(default_factory=list)
+    paged_in_tokens: list[int] = field(default_factory=list)
+    evidence_by_category: dict[str, list[int]] = field(default_factory=dict)  # found, named
+    unanswerable: int = 0
+    unanswerable_declined: int = 0
+    citations: int = 0
+    citations_valid: int = 0
+    stopwatch: Stopwatch = field(default_factory=Stopwatch)
+
+    def to_dict(self) -> dict[str, Any]:
+        """One object for `--json`. Fractions are None where there was nothing to divide by."""
+        found = sum(found for found, _ in self.evidence_by_category.values())
+        named = sum(named for _, named in self.evidence_by_category.values())
+        watch = self.stopwatch
+        return {
+            "sessions": self.sessions,
+            "turns": self.turns,
+            "requests": self.requests,
+            "window_tokens": self.window_tokens,
+            "max_request_tokens": self.max_request_tokens,
+            "requests_over_window": self.requests_over_window,
+            "newest_turn_missing": self.newest_turn_missing,
+            "duplicate_pages": self.duplicate_pages,
+            "too_large_for_window": self.too_large_for_window,
+            "faults": self.faults,
+            "faults_refused": self.faults_refused,
+            "faults_per_question_max": max(self.faults_per_question, default=0),
+            "questions": len(self.faults_per_question),
+            "evidence_found_frac": _share(found, named),
+            "evidence_found_by_category": {
+                category: _share(*pair)
+                for category, pair in sorted(self.evidence_by_category.items())
+            },
+            "paged_in_tokens_per_question": (
+                round(mean(self.paged_in_tokens), 1) if self.paged_in_tokens else None
+            ),
+            "paged_in_tokens_per_question_max": max(self.paged_in_tokens, default=None),
+            "unanswerable_declined_frac": _share(self.unanswerable_declined, self.unanswerable),
+            "citations": self.citations,
+            "citations_valid_frac": _share(self.citations_valid, self.citations),
+            "append_p50_ms": watch.quantile_ms("append", 0.5),
+            "append_p95_ms": watch.quantile_ms("append", 0.95),
+            "request_p50_ms": watch.quantile_ms("request", 0.5),
+            "request_p95_ms": watch.quantile_ms("request", 0.95),
+            "search_p95_ms": watch.quantile_ms("search", 0.95),
+            "fault_p95_ms": watch.quantile_ms("fault", 0.95),
+        }
+
+
+async def replay(
+    memory: Memory,
+    conversations: Sequence[Conversation],
+    *,
+    window: int,
+    mode: str = "active",
+    questions: bool = False,
+    questions_max: int | None = None,
+    stopwatch: Stopwatch | None = None,
+    progress: Progress | None = None,
+    counter: TokenCounter | None = None,
+) -> ReplayReport:
+    """Run conversations through new sessions of `memory`; with `questions`, ask theirs on forks.
+
+    Each question is asked on its own fork of the finished session, so that none helps another;
+    `questions_max` bounds how many are asked of each conversation. `stopwatch` is the meter that
+    `memory` was opened with. `progress` is told a label, how much is done, and of how much.
+    """
+    report = ReplayReport(window_tokens=window, stopwatch=stopwatch or Stopwatch())
+    player = _Player(memory, report, progress or _silent, counter or O200k())
+    for conversation in conversations:
+        asked = conversation.questions[:questions_max] if questions else ()
+        await player.play(conversation, asked, window=window, mode=mode)
+    return report
+
+
+class _Player:
+    def __init__(
+        self, memory: Memory, report: ReplayReport, progress: Progress, counter: TokenCounter
+    ) -> None:
+        self._memory = memory
+        self._report = report
+        self._progress = progress
+        self._counter = counter
+
+    async def play(
+        self, conversation: Conversation, questions: Sequence[Question], *, window: int, mode: str
+    ) -> None:
+        name = await self._free_name(conversation.name)
+        session = await self._memory.session(
+            name, window=window, mode=mode, system=conversation.system
+        )
+        self._report.sessions.append(name)
+        pages: dict[str, tuple[PageId, str]] = {}
+        for number, line in enumerate(conversation.lines, 1):
+            page_id = await self._say(session, line)
+            if line.ref and page_id:
+                pages[line.ref] = (page_id, line.text)
+            self._report.turns += 1
+            self._progress(f"replaying {name}", number, len(conversation.lines))
+        for number, question in enumerate(questions, 1):
+            await self._ask(session, question, f"{name} ? {number}", pages)
+            self._progress(f"asking {name}", number, len(questions))
+
+    async def _free_name(self, name: str) -> str:
+        taken = {row.name for row in await self._memory.sessions()}
+        names = (name if n == 1 else f"{name} ({n})" for n in range(1, len(taken) + 2))
+        return next(candidate for candidate in names if candidate not in taken)
+
+    async def _say(self, session: Session, line: Line) -> PageId | None:
+        match line.role:
+            case Role.USER:
+                try:
+                    page_id = await session.user(
+                        line.text, speaker=line.speaker, occurred_at=line.occurred_at
+                    )
+                except MessageTooLarge:
+                    self._report.too_large_for_window += 1
+                    return (await session.document(line.text, origin="import"))[0]
+                self._look(await session.request(), line.text)
+                return page_id
+            case Role.ASSISTANT:
+                return await session.assistant(
+                    line.text, speaker=line.speaker, occurred_at=line.occurred_at
+                )
+            case Role.TOOL:
+                pages = await session.tool_result(
+                    line.text, name=line.speaker or "tool", call_id=line.call_id
+                )
+                return pages[0]
+            case Role.SYSTEM:
+                return (await session.document(line.text, title="system note", origin="import"))[0]
+
+    async def _ask(
+        self, session: Session, question: Question, name: str, pages: dict[str, tuple[PageId, str]]
+    ) -> None:
+        fork = await session.fork(name)
+        await fork.user(question.text)
+        engine = _Watched(ScriptedEngine())
+        answer = await fork.run(engine)
+        for request in engine.requests:
+            self._look(request, question.text)
+        shown = {p.page_id: p.text for m in engine.requests[-1].messages for p in passages_of(m)}
+        report = self._report
+        report.faults += answer.faults
+        report.faults_refused += answer.faults_refused
+        report.faults_per_question.append(answer.faults)
+        report.paged_in_tokens.append(answer.paged_in_tokens)
+        report.citations += len(answer.citations)
+        report.citations_valid += sum(page in shown for page in answer.citations)
+        if not question.answerable:
+            report.unanswerable += 1
+            report.unanswerable_declined += not answer.citations
+            return
+        tally = report.evidence_by_category.setdefault(question.category, [0, 0])
+        for ref in question.evidence:
+            page_id, text = pages[ref]
+            tally[0] += neutralise(text) in shown.get(page_id, "")
+            tally[1] += 1
+
+    def _look(self, request: Request, newest: str) -> None:
+        """Check a request as a stranger would, who only has its bytes."""
+        report, counter = self._report, self._counter
+        tokens = REQUEST_TOKENS + tools_tokens(counter, request.tools)
+        tokens += sum(message_tokens(counter, message) for message in request.messages)
+        report.requests += 1
+        report.max_request_tokens = max(report.max_request_tokens, tokens)
+        report.requests_over_window += tokens * request.factor > request.window_tokens
+        spoken = [m.content for m in request.messages if m.role is Role.USER]
+        report.newest_turn_missing += not any(neutralise(newest) in text for text in spoken[-2:])
+        passages: list[Passage] = [p for m in request.messages for p in passages_of(m)]
+        ids = [passage.page_id for passage in passages]
+        report.duplicate_pages += len(ids) - len(set(ids))
+
+
+class _Watched:
+    """An engine that keeps the requests it was given."""
+
+    def __init__(self, engine: ScriptedEngine) -> None:
+        self._engine = engine
+        self.requests: list[Request] = []
+
+    async def reply(self, request: Request) -> AsyncIterator[str | Reply]:
+        self.requests.append(request)
+        async for piece in self._engine.reply(request):
+            yield piece
+
+
+def _share(part: int, whole: int) -> float | None:
+    return round(part / whole, 4) if whole else None
+
+
+def _silent(label: str, done: int, total: int) -> None:
+    pass
+
+
