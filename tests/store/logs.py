@@ -51,7 +51,9 @@ def memory_log() -> MemoryLog:
     return MemoryLog(secret=SECRET, clock=clock, minter=IdMinter(clock, random.Random(1)))
 
 
-def fill(log: SegmentLog, batches: list[int], text: Callable[[int], str] = "turn {}".format) -> list[Event]:
+def fill(
+    log: SegmentLog, batches: list[int], text: Callable[[int], str] = "turn {}".format
+) -> list[Event]:
     """A session and then batches of turns of these sizes. Every turn's text is its own."""
     events = log.append([opened()])
     for size in batches:

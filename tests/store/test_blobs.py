@@ -56,18 +56,30 @@ def test_every_changed_bit_of_a_blob_is_noticed(tmp_path: Path) -> None:
 
 
 def test_a_crash_while_writing_leaves_no_blob_and_no_bytes(tmp_path: Path) -> None:
+    class Crash(BaseException): ...
+
     class Crashing(Disk):
         def rename(self, old: Path, new: Path) -> None:
-            raise OSError(5, "injected")
+            raise Crash
 
     blobs = DirectoryBlobs(tmp_path, secret=SECRET, disk=Crashing())
-    with pytest.raises(StoreError):
+    with pytest.raises(Crash):
         blobs.put(b"half written")
     assert list(blobs.names()) == []
     assert _only_file(tmp_path).read_bytes() == b"half written"
     DirectoryBlobs(tmp_path, secret=SECRET, read_only=True)
     assert _only_file(tmp_path).exists(), "a reader must not remove what a writer may be writing"
     DirectoryBlobs(tmp_path, secret=SECRET)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_a_blob_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+    class Failing(Disk):
+        def sync(self, fd: int) -> None:
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(StoreError, match="No space"):
+        DirectoryBlobs(tmp_path, secret=SECRET, disk=Failing()).put(b"too much")
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 

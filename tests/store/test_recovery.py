@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,14 +17,15 @@ import pytest
 from pagefault.model.errors import StoreCorrupt
 from pagefault.model.events import Event, Lost
 from pagefault.model.ids import Seq
-from pagefault.store import codec, inventory, recovery, segments
+from pagefault.store import codec, inventory, opening, recovery
 from pagefault.store.disk import Disk
 from pagefault.store.recovery import Recovery, Tear, Verdict
+from pagefault.store.repair import RepairReport
 from pagefault.store.segment_format import parse_footer, parse_header
 from pagefault.testing.builders import said
 from tests.store.logs import Careless, ends, files, fill, open_log, readable
 
-BATCHES = [1, 3, 1, 2]
+BATCHES = [1, 3, 1]
 
 
 def _made(root: Path, *, segment_bytes: int, batches: list[int] = BATCHES) -> list[Event]:
@@ -76,6 +78,9 @@ def check_torn_at(
         assert log.recovery.performed
         assert log.recovery.bytes_cut == length - (spots[kept] if length > spots[0] else 0)
         assert log.recovery.records_cut == there - kept
+    if length % 4 and not clean:  # going on from there is tried at every fourth byte
+        log.close()
+        return
     more = log.append([said("after")])
     assert log.verify() == []
     log.close()
@@ -85,28 +90,24 @@ def check_torn_at(
     log.close()
 
 
-@pytest.mark.parametrize("segment_bytes", [100_000, 1_800])
+@pytest.mark.parametrize("segment_bytes", [100_000, 1_500])
 def test_a_tail_torn_at_any_byte_is_cut_to_the_last_whole_batch(
     tmp_path: Path, segment_bytes: int
 ) -> None:
     events = _made(tmp_path / "made", segment_bytes=segment_bytes)
     length = files(tmp_path / "made")[-1].stat().st_size
     for at in range(length + 1):
-        check_torn_at(
-            tmp_path / "made", tmp_path / "torn", at, events, Careless(), segment_bytes
-        )
+        check_torn_at(tmp_path / "made", tmp_path / "torn", at, events, Careless(), segment_bytes)
 
 
 def test_a_seal_torn_at_any_byte_is_written_again(tmp_path: Path) -> None:
-    events = _made(tmp_path / "made", segment_bytes=1_800)
+    events = _made(tmp_path / "made", segment_bytes=1_500)
     files(tmp_path / "made")[-1].unlink()
     sealed = files(tmp_path / "made")[-1]
     spots = ends(sealed)
     held = sum(len(ends(path)) - 1 for path in files(tmp_path / "made"))
     for at in range(spots[-1], sealed.stat().st_size + 1):
-        check_torn_at(
-            tmp_path / "made", tmp_path / "torn", at, events[:held], Careless(), 1_800
-        )
+        check_torn_at(tmp_path / "made", tmp_path / "torn", at, events[:held], Careless(), 1_500)
 
 
 def test_control_a_log_that_keeps_part_of_a_batch_fails_the_check(
@@ -119,9 +120,9 @@ def test_control_a_log_that_keeps_part_of_a_batch_fails_the_check(
             return Verdict(torn=_recovery(place.path, kept, result.size - kept))
         return verdict
 
-    _expect_torn_check_to_fail(tmp_path, lambda: monkeypatch.setattr(
-        segments, "judge_tail", without_batches
-    ))
+    _expect_torn_check_to_fail(
+        tmp_path, lambda: monkeypatch.setattr(opening, "judge_tail", without_batches)
+    )
 
 
 def test_control_a_log_that_does_not_cut_fails_the_check(tmp_path: Path) -> None:
@@ -145,13 +146,11 @@ def _expect_torn_check_to_fail(
         if disk is not None and at == spots[4]:
             continue
         with pytest.raises((AssertionError, StoreCorrupt)):
-            check_torn_at(
-                root / "made", root / "torn", at, events, disk or Careless(), 100_000
-            )
+            check_torn_at(root / "made", root / "torn", at, events, disk or Careless(), 100_000)
 
 
 def test_a_segment_whose_first_line_was_torn_is_begun_again(tmp_path: Path) -> None:
-    events = _made(tmp_path, segment_bytes=1_800)
+    events = _made(tmp_path, segment_bytes=1_500)
     last = files(tmp_path)[-1]
     held = len(events) - (len(ends(last)) - 1)
     for text in (b"", b'{"pagefault":"segm', bytes(500)):
@@ -170,7 +169,13 @@ def test_a_segment_whose_first_line_was_torn_is_begun_again(tmp_path: Path) -> N
 
 
 def check_damaged(
-    root: Path, path: Path, damage: Callable[[], object], events: list[Event], lost_max: int
+    root: Path,
+    path: Path,
+    damage: Callable[[], object],
+    events: list[Event],
+    lost_max: int,
+    *,
+    thorough: bool = True,
 ) -> None:
     """After `damage` to one file of a log whose every record was acknowledged: nothing is cut,
     nothing reads wrong, everything else reads, it is noticed, and repair goes on with the rest.
@@ -194,6 +199,9 @@ def check_damaged(
         with pytest.raises(StoreCorrupt) as caught:
             log.append([said("x")])
         assert "repair" in caught.value.hint
+    if not thorough:
+        log.close()
+        return
     log.repair()
     assert log.refusal is None
     assert log.verify() == []
@@ -202,7 +210,7 @@ def check_damaged(
     for seq in good:
         assert mended[seq - 1] == events[seq - 1], "repair lost what could be read"
     again = log.repair()
-    assert not (again.lost or again.quarantined or again.rewritten or again.unrepaired)
+    assert again == RepairReport()
     more = log.append([said("after")])
     log.close()
     log = open_log(root, acknowledged=head, disk=Careless())
@@ -217,11 +225,15 @@ def _flip(path: Path, at: int, bit: int) -> None:
     path.write_bytes(data)
 
 
-def _flip_anywhere(template: Path, root: Path, events: list[Event], spots: list[tuple[int, int, int]]) -> None:
-    for number, at, bit in spots:
+def _flip_anywhere(
+    template: Path, root: Path, events: list[Event], spots: list[tuple[int, int, int]]
+) -> None:
+    for count, (number, at, bit) in enumerate(spots):
         _again(template, root)
         path = files(root)[number]
-        check_damaged(root, path, lambda p=path, a=at, b=bit: _flip(p, a, b), events, 1)  # type: ignore[misc]
+        damage = partial(_flip, path, at, bit)
+        thorough = count % 3 == 0  # mending is tried at every third
+        check_damaged(root, path, damage, events, 1, thorough=thorough)
 
 
 def _spots(template: Path, seed: int) -> list[tuple[int, int, int]]:
@@ -274,7 +286,7 @@ def test_control_a_log_that_cuts_at_the_first_bad_record_loses_acknowledged_ones
 
     events = _made(tmp_path / "made", segment_bytes=100_000)
     at = files(tmp_path / "made")[0].read_bytes().index(b"turn 3")
-    monkeypatch.setattr(segments, "judge_tail", naive)
+    monkeypatch.setattr(opening, "judge_tail", naive)
     with pytest.raises(AssertionError, match="something was cut"):
         _flip_anywhere(tmp_path / "made", tmp_path / "flip", events, [(0, at, 0)])
 

@@ -22,12 +22,13 @@ from pagefault.model.request import Message, Reply, Request, ToolCall
 UNKNOWN: Final = "I don't have that in the mapped context."
 
 _LABELLED: Final = re.compile(
-    r"^(?:[A-Z] )?\((?P<id>[a-z]{3,4}_\d+)(?P<rest>[^()\n]*)\):? ", re.MULTILINE
+    r"^(?:[A-Z] )?\((?P<id>[a-z]{3,4}_[0-9]+)(?P<rest>[^()\n]*)\):? ", re.MULTILINE
 )
 _WORD: Final = re.compile(r"\w+")
 _SENTENCE: Final = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 _CERTAIN: Final = 0.9  # of the question's weight in one passage: no need to look further
-_LIMIT: Final = re.compile(r"at most (\d+) pages of together")
+_LIMIT: Final = re.compile(r"at most (\d+) pages of together at most (\d+) tokens")
+_CITATION: Final = re.compile(r"\s*\[ref:[^\]]*\]")
 _COMMON: Final = frozenset(
     "a about after all am an and any are as at be been before but by can could did do does for from "
     "had has have he her hers him his how i if in into is it its just me my no not of on or our out "
@@ -75,17 +76,21 @@ class ScriptedEngine:
         best = [passage for score, passage in ranked[: self._quotes] if score >= self._sure]
         if not best:
             return Reply(text=UNKNOWN)
-        said = [f"{p.who}: “{_sentence(p.text, weights)}” [ref: {p.page_id}]" for p in best]
+        said = [
+            f"{p.who + ': ' if p.who else ''}“{_sentence(p.text, weights)}” [ref: {p.page_id}]"
+            for p in best
+        ]
         return Reply(text="\n".join(said))
 
 
 def passages_of(message: Message) -> list[Passage]:
     """The pages that a message shows, by their labels, or by the envelope of a tool result."""
     if message.role is Role.TOOL:
-        page = _json(message.content).get("page", {})
-        text = page.get("content", {}).get("text", "")
-        meta = page.get("meta", {})
-        return [Passage(page["page_id"], meta.get("speaker", ""), text)] if text else []
+        match _json(message.content):
+            case {"page": {"page_id": str(page_id), "content": {"text": str(text)}, **page}}:
+                who = page.get("meta", {}).get("speaker", "")
+                return [Passage(page_id, who, _uncited(text))] if text else []
+        return []
     if message.role is Role.SYSTEM:
         return []
     found = list(_LABELLED.finditer(message.content))
@@ -96,7 +101,7 @@ def passages_of(message: Message) -> list[Passage]:
         Passage(
             match["id"],
             match["rest"].strip(" ·").split(" · ")[0],
-            message.content[match.end() : end].replace("</VM:CONTEXT>", "").strip(),
+            _uncited(message.content[match.end() : end].replace("</VM:CONTEXT>", "")).strip(),
         )
         for match, end in zip(found, ends, strict=True)
     ]
@@ -136,17 +141,23 @@ def _next_calls(
         if message.role is Role.TOOL
         for hit in _json(message.content).get("results", [])
     ]
-    limit = _LIMIT.search(request.messages[0].content)
-    faults = int(limit[1]) if limit else 1
+    stated = _LIMIT.search(request.messages[0].content)
+    faults, tokens_left = (int(stated[1]), int(stated[2])) if stated else (1, 0)
+    wanted: list[str] = []
+    for hit in results:
+        cost = hit.get("tokens_est", 0)
+        if len(wanted) < faults and (cost <= tokens_left or not stated):
+            wanted.append(hit["page_id"])
+            tokens_left -= cost
     return tuple(
         ToolCall(
             f"call_{question.page_id}_{number + place}",
             "page_fault",
             json.dumps(
-                {"page_id": hit["page_id"], "target_level": 0, "reason": "user_requested_recall"}
+                {"page_id": page_id, "target_level": 0, "reason": "user_requested_recall"}
             ),
         )
-        for place, hit in enumerate(results[:faults])
+        for place, page_id in enumerate(wanted)
     )
 
 
@@ -166,6 +177,11 @@ def _score(passage: Passage, weights: dict[str, float]) -> float:
     whole = sum(weights.values())
     stems = set(_stems(f"{passage.who} {passage.text}"))
     return sum(weight for term, weight in weights.items() if term in stems) / whole if whole else 0.0
+
+
+def _uncited(text: str) -> str:
+    """Without the citations of an earlier answer: quoted, they would pass for our own."""
+    return _CITATION.sub("", text)
 
 
 def _sentence(text: str, weights: dict[str, float]) -> str:

@@ -1,49 +1,149 @@
 """Makes stored text unable to forge the protocol it is rendered into, and shows that it did.
 
 What is kept is never changed; only its rendering is. A reader still sees every word: an angle
-bracket becomes its single-quote look-alike, a bracket its tortoise-shell one, and a character that
-would act instead of being seen is spelled out as `⟨U+202E⟩`.
+bracket becomes its single-quote look-alike, a bracket one with a quill, a parenthesis an ornamental
+one, and a character that would act instead of being seen is spelled out as `⟨U+202E⟩`.
+
+Structure is looked for in a *fold* of the text, as a model reads it rather than as bytes compare:
+compatibility forms and look-alike letters count as the plain ones, what nobody sees as nothing,
+and every kind of line break as one. Where the line is: only what reads as our own tags, labels and
+citations, or as a control token of a chat template, is touched. Other brackets that resemble `<`
+are not, since they are no more of a tag than what we put in its place; nor are encodings that a
+reader would have to undo first (entities, escapes, base64), nor plain words such as `System:`.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
+from functools import cache
 from typing import Final
 
-_ACTING = (
+from pagefault.model.kinds import PAGE_PREFIX
+
+_RTL: Final = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
+_UNSPACED: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
+
+_ACTING: Final = re.compile(
+    # The flags of England, Scotland and Wales are the only emoji that are spelled in tags.
+    "(?P<flag>\U0001f3f4\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067"
+    "|\U000e0073\U000e0063\U000e0074|\U000e0077\U000e006c\U000e0073)\U000e007f)"
+    "|(?P<acting>["
     "\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f"  # C0 and C1 controls but tab, LF, CR
-    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional overrides and marks
-    "\u200b\u2028\u2029\u2060-\u2064\ufeff"  # breaks and joins that nobody sees
-    "\U000e0000-\U000e007f"  # tag characters: invisible ASCII
-    "\ufff9-\ufffb"
-    "\ud800-\udfff"  # lone surrogates cannot be encoded at all
+    "\u2028\u2029\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # breaks, overrides, joins
+    "\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"  # tag characters: invisible ASCII
+    "\ud800-\udfff]"  # lone surrogates cannot be encoded at all
+    f"|(?<![{_RTL}])[\u061c\u200e\u200f](?![{_RTL}])"  # marks of direction, where none is mixed
+    f"|\u200b(?![{_UNSPACED}])|(?<![{_UNSPACED}])\u200b"  # a break that these scripts need
+    # One joiner or selector shapes what stands before it; a row of them is a hidden message.
+    "|(?<=[\u200c\u200d])[\u200c\u200d]"
+    "|(?<=[\ufe00-\ufe0f\U000e0100-\U000e01ef])[\ufe00-\ufe0f\U000e0100-\U000e01ef])"
 )
-_INVISIBLE: Final = re.compile(f"[{_ACTING}]")
 
-_TAG: Final = re.compile(r"[<\uff1c](?=\s*/?\s*vm\s*[:\uff1a])", re.IGNORECASE)
-_CITATION: Final = re.compile(r"\[(?=\s*ref\s*[:\uff1a])", re.IGNORECASE)
+_OPENS: Final = re.compile("[<(\\[≮﹤＜⁽₍︵﹙（﹇［]")  # what folds to an opening bracket
+_UNSEEN: Final = re.compile("[^\t\n\x20-\x7e]")  # a text without these is its own fold
+_BREAKS: Final = frozenset("\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
+_LOOK_ALIKE: Final = dict(
+    zip(
+        "∶꞉ːː׃⁄∕" + "ѴѵνᴠМмΜᴍϺ" + "АаΑαсСеЕΕеіІιΙӏ" + "ѕЅоОοΟрРρΡтТτΤхХΧгᴦԁɡᴜᴛᴏꜱᴀᴇʀ",
+        ":::::" + "//" + "VvvvMmMmM" + "AaAacCeEEeiIiIl" + "sSoOoOpPpPtTtTxXXrrdgutosaer",
+        strict=True,
+    )
+)
+
+_SPACE: Final = r"[^\S\n]*"
+_ID: Final = rf"{_SPACE}[A-Za-z]{{3,4}}{_SPACE}_{_SPACE}[0-9]"
+_OUR_ID: Final = (
+    rf"(?i:{_SPACE}(?:{'|'.join((*PAGE_PREFIX.values(), 'img', 'aud', 'vid'))}){_SPACE}_{_SPACE}[0-9])"
+)
+_GAP: Final = rf"(?:[^\w(\n]|\((?!{_ID}))"  # quotes, bullets, spaces
+_WORDS: Final = rf"(?:[^\W\d_]{{1,20}}+(?!\w){_GAP}++){{1,2}}+"  # a speaker's name
+
+_TAG: Final = re.compile(r"<(?=[\s/\\!?]*v\s*m\s*:)", re.IGNORECASE)
+_TOKEN: Final = re.compile(
+    r"<(?=\|[\w▁./-]{1,64}\|>"
+    r"|\s*\|\s*(?i:im_start|im_end|im_sep|endof\w+|begin_of\w+|end_of\w+|start_header_id|end_header_id"
+    r"|eot_id|eom_id|python_tag|start|end|message|channel|call|return|constrain"
+    r"|system|user|assistant|tool)\b"
+    r"|(?i:/?s|bos|eos|start_of_turn|end_of_turn)>|</?SYS>>)"
+)
+_INSTRUCTION: Final = re.compile(
+    r"\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])"
+)
+_CITATION: Final = re.compile(r"\[(?=\s*ref\s*:)", re.IGNORECASE)
 _LABEL: Final = re.compile(
-    r"^(?P<indent>[ \t>*#-]*)(?P<letter>(?:[A-Z][ \t]*)?)\((?=[a-z]{3,4}_\d)", re.MULTILINE
+    # At the start of a line, whatever bullets, quotes, numbers or speaker stand before it …
+    rf"^(?:{_GAP}|[\d_])*+(?:\((?={_ID})|[A-Z]{_SPACE}\((?={_ID})|(?:{_WORDS})\((?={_OUR_ID}))"
+    # … and anywhere, where it is closed and followed by a colon, as in VM:CONTEXT.
+    rf"|\((?={_OUR_ID}[^()❨\n]{{0,120}}\){_SPACE}:)",
+    re.MULTILINE,
 )
-_ROLE: Final = re.compile(
-    r"<(?=\|(?:im_start|im_end|start_header_id|end_header_id|eot_id|system|user|assistant|end|begin_of_text)\b)"
-)
-
-
-def _spell(match: re.Match[str]) -> str:
-    return f"⟨U+{ord(match[0]):04X}⟩"
 
 
 def neutralise(text: str, *, citations: bool = False) -> str:
-    """`text` as it may be shown to a model.
+    """`text` as it may be shown to a model: encodable, and free of forged structure.
 
     `citations` leaves `[ref: …]` as it is: right for what the model itself wrote, wrong for
-    anything else, since a citation in a page would pass for evidence.
+    anything else, since a citation in a page would pass for evidence. Applied twice, it changes
+    nothing more.
     """
-    text = _INVISIBLE.sub(_spell, text)
-    text = _TAG.sub("‹", text)
-    text = _ROLE.sub("‹", text)
-    text = _LABEL.sub(r"\g<indent>\g<letter>❨", text)
-    if not citations:
-        text = _CITATION.sub("⁅", text)
-    return text
+    if _OPENS.search(text):
+        text = _without_structure(text, citations=citations)
+    return _ACTING.sub(_spell, text) if not text.isascii() or not text.isprintable() else text
+
+
+def _without_structure(text: str, *, citations: bool) -> str:
+    folded, places = _fold(text)
+    found: dict[int, str] = {}
+    for pattern, shown in (
+        (_TAG, "‹"),
+        (_TOKEN, "‹"),
+        (_INSTRUCTION, "⁅"),
+        (_LABEL, "❨"),
+        *(() if citations else ((_CITATION, "⁅"),)),
+    ):
+        for match in pattern.finditer(folded):
+            found[places[match.end() - 1]] = shown
+    if not found:
+        return text
+    characters = list(text)
+    for place, shown in found.items():
+        characters[place] = shown
+    return "".join(characters)
+
+
+def _fold(text: str) -> tuple[str, range | list[int]]:
+    """`text` as a model reads it, and for each character of that its place in `text`."""
+    if not _UNSEEN.search(text):
+        return text, range(len(text))
+    folded: list[str] = []
+    places: list[int] = []
+    for place, character in enumerate(text):
+        plain = character if "\x20" <= character <= "\x7e" else _plain(character)
+        if plain:
+            folded.append(plain)
+            places.append(place)
+    return "".join(folded), places
+
+
+@cache
+def _plain(character: str) -> str:
+    """The one character that this one is read as; itself if in doubt; nothing if it is not seen."""
+    if character in "\t\n":
+        return character
+    if character in _BREAKS:
+        return "\n"
+    if character in "\u115f\u1160\u3164\uffa0\u2065":  # fillers: blank, but not spaces
+        return ""
+    kept = [
+        part
+        for part in unicodedata.normalize("NFKD", character)
+        if unicodedata.category(part) not in ("Mn", "Me", "Cf", "Cc", "Cs")
+    ]
+    if len(kept) > 1:
+        return character
+    return _LOOK_ALIKE.get(kept[0], kept[0]) if kept else ""
+
+
+def _spell(match: re.Match[str]) -> str:
+    return match["flag"] or f"⟨U+{ord(match['acting']):04X}⟩"

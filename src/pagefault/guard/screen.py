@@ -20,6 +20,7 @@ import hashlib
 import hmac
 import re
 from collections.abc import Iterable, Mapping
+from enum import Enum
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, Final, TypeVar
@@ -166,7 +167,9 @@ class Screen:
             changed = {}
             for name in _names(kind):
                 old = getattr(value, name)
-                new = self._cleaned(old)
+                if not old or isinstance(old, int | float | Enum):
+                    continue  # most fields, most of the time
+                new = self.clean(old) if type(old) is str else self._cleaned(old)
                 if new is not old:
                     changed[name] = new
             return replace(value, **changed) if changed else value

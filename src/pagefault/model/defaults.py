@@ -40,7 +40,7 @@ EPOCH_TARGET_SHARE: Final = 0.6
 LAST_TURNS_KEPT: Final = 3
 CORE_WINDOW_SHARE: Final = 0.10
 PAGE_TOKENS: Final = 1_024
-SEGMENT_BYTES: Final = 10 * 1024 * 1024
+SEGMENT_BYTES: Final = 10_000_000
 ROOM_TOKENS_MIN: Final = 256
 
 TABLE: Final[tuple[Default, ...]] = (
@@ -136,7 +136,7 @@ TABLE: Final[tuple[Default, ...]] = (
         "segment_bytes",
         "bytes",
         SEGMENT_BYTES,
-        10 * 1024 * 1024,
+        10_000_000,
         "004 store: rotation at 10 MB",
     ),
     # Named by the texts, and waiting for the work they belong to.

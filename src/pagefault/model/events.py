@@ -151,6 +151,7 @@ class Searched:
     total: int = 0
     refusal: str = ""
     why: str = ""
+    faults_left: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,6 +182,7 @@ class CallRefused:
     code: str
     why: str
     said: str = ""
+    faults_left: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

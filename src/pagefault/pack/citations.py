@@ -8,7 +8,7 @@ from typing import Final
 from pagefault.model.ids import PageId
 
 _CITATION: Final = re.compile(r"\[ref:\s*([^\]\n]{1,200})\]")
-_ID: Final = re.compile(r"[a-z]{3,4}_\d+")
+_ID: Final = re.compile(r"(?<!\w)[a-z]{3,4}_[0-9]+(?!\w)")
 
 
 def cited_pages(text: str) -> list[PageId]:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from pagefault.guard.neutralise import neutralise
 from pagefault.model.kinds import Level, Tier
 from pagefault.model.page import Page, PageRow
 from pagefault.pack.render import reference
+
+REFERENCE_TOKENS: Final = 24  # of the one line that level 3 is
 
 
 def dump(value: Any) -> str:
@@ -24,14 +26,14 @@ def page_result(page: Page, level: Level, tokens_est: int) -> str:
     """A page that was faulted in: `{page, effects}`."""
     text = neutralise(page.text) if level is Level.FULL else reference(page.row)
     meta: dict[str, Any] = {"source_tier": page.row.tier, "role": page.row.role}
-    meta["origin"] = str(page.row.origin)
+    meta["origin"] = neutralise(page.row.origin)
     meta["word_count"] = len(page.text.split())
     if page.speaker:
         meta["speaker"] = neutralise(page.speaker)
     if page.title:
         meta["title"] = neutralise(page.title)
     if page.occurred_at:
-        meta["occurred_at"] = page.occurred_at
+        meta["occurred_at"] = neutralise(page.occurred_at)
     if page.row.parts > 1:
         meta["part"] = [page.row.part + 1, page.row.parts]
     return dump(
@@ -93,6 +95,11 @@ def refusal(code: str, message: str, *, faults_left: int, levels: Sequence[int] 
     if levels:
         error["levels"] = list(levels)
     return dump({"error": error})
+
+
+def level_tokens(row: PageRow, level: Level) -> int:
+    """What a page at a level counts against the limits of a turn: the tokens of its content."""
+    return row.tokens if level is Level.FULL else min(row.tokens, REFERENCE_TOKENS)
 
 
 def offered_levels(row: PageRow) -> tuple[Level, ...]:

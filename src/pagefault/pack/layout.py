@@ -8,19 +8,25 @@ Invariants, true between any two public calls:
  (1) Outside `rewrite`, the messages of one request begin with those of the one before it.
  (2) `tokens` is the sum over head, tools and segments, each counted as it is rendered.
  (3) No page stands in the layout twice at level 0.
+ (4) No two messages of the user, or of the model, stand in a row: some chat templates refuse that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Final
+from itertools import pairwise
+from typing import Final
 
 from pagefault.model.ids import PageId, Seq
-from pagefault.model.kinds import Role
+from pagefault.model.kinds import Kind, Role
 from pagefault.model.page import Page
 from pagefault.model.request import Message, ToolCall, ToolSpec
 from pagefault.pack import render
 from pagefault.pack.count import REQUEST_TOKENS, TokenCounter, message_tokens, tools_tokens
+
+_COUNTED_MAX: Final = 64  # messages whose tokens are remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +83,17 @@ class Segment:
         return [page.page_id for entry in self.entries for page in pages_of(entry)]
 
 
+SILENCE: Final = {
+    Role.USER: Message(role=Role.ASSISTANT, content="(no answer)"),
+    Role.ASSISTANT: Message(role=Role.USER, content="(no message)"),
+}
+"""What stands between two messages of one role: the log has nothing there."""
+
+
 class Layout:
     def __init__(self, counter: TokenCounter, head: str, tools: tuple[ToolSpec, ...]) -> None:
         self._counter = counter
+        self._counted: dict[Message, int] = {}
         self.tools = tools
         self.head = Message(role=Role.SYSTEM, content=head)
         self.head_tokens = (
@@ -94,7 +108,7 @@ class Layout:
 
     def freeze(self, recalled: Sequence[Page] = ()) -> None:
         """Turn what is pending into messages, with `recalled` before the newest user message."""
-        self.segments += self.compose(_with_recalled(self.pending, recalled))
+        self.segments += self._appended(recalled)
         self.pending = []
 
     def rewrite(self, kept: Sequence[Page], verbatim_from: Seq) -> None:
@@ -122,7 +136,7 @@ class Layout:
 
     def tokens(self, recalled: Sequence[Page] = ()) -> int:
         """Of the whole request if it were packed now, with `recalled`."""
-        return self.frozen_tokens() + self.tokens_of(_with_recalled(self.pending, recalled))
+        return self.frozen_tokens() + sum(segment.tokens for segment in self._appended(recalled))
 
     def tokens_if_rewritten(
         self, kept: Sequence[Page], verbatim_from: Seq, recalled: Sequence[Page]
@@ -146,36 +160,51 @@ class Layout:
         """Head and segments. What is pending is not among them: `freeze` first."""
         return (self.head, *(message for segment in self.segments for message in segment.messages))
 
-    def compose(self, entries: Sequence[Entry]) -> list[Segment]:
+    def compose(self, entries: Sequence[Entry], *, after: Role = Role.SYSTEM) -> list[Segment]:
         """Messages for entries, in order; neighbours of one role become one message.
 
-        Some chat templates refuse two messages of one role in a row, so there are none.
+        `after` is the role of the message that these follow. Where it was sent already and so
+        cannot be added to, or where calls follow words of the model, a `SILENCE` stands between.
         """
-        segments: list[Segment] = []
+        composed: list[Segment] = []
         group: list[Entry] = []
         for entry in entries:
             if group and (isinstance(entry, Exchange) or _role(entry) != _role(group[-1])):
-                segments.append(self._text_segment(group))
+                composed.append(self._text_segment(group))
                 group = []
             if isinstance(entry, Exchange):
-                segments.append(self._exchange_segment(entry))
+                composed.append(self._exchange_segment(entry))
             else:
                 group.append(entry)
         if group:
-            segments.append(self._text_segment(group))
+            composed.append(self._text_segment(group))
+        segments: list[Segment] = []
+        for segment in composed:
+            if segment.messages[0].role is after:
+                silence = SILENCE[after]
+                segments.append(Segment((silence,), (), message_tokens(self._counter, silence)))
+            segments.append(segment)
+            after = segment.messages[-1].role
         return segments
+
+    def _appended(self, recalled: Sequence[Page]) -> list[Segment]:
+        """What `freeze` would append."""
+        last = self.segments[-1].messages[-1] if self.segments else self.head
+        return self.compose(_with_recalled(self.pending, recalled), after=last.role)
 
     def check(self) -> None:
         """The invariants that can be seen from here, slowly."""
         for segment in self.segments:
             recount = sum(message_tokens(self._counter, message) for message in segment.messages)
             assert segment.tokens == recount, "(2)"
+        roles = [message.role for message in self.messages()]
+        assert all(a != b or a is Role.TOOL for a, b in pairwise(roles)), "(4)"
         shown = [page.page_id for entry in self.entries() for page in pages_of(entry)]
         assert len(shown) == len(set(shown)), f"(3) {sorted(p for p in shown if shown.count(p) > 1)}"
 
     def _text_segment(self, group: Sequence[Entry]) -> Segment:
         message = Message(role=_role(group[0]), content="\n\n".join(_texts(group)))
-        return Segment((message,), tuple(group), message_tokens(self._counter, message))
+        return Segment((message,), tuple(group), self._count(message))
 
     def _exchange_segment(self, exchange: Exchange) -> Segment:
         calls = tuple(call for call, _, _ in exchange.calls)
@@ -184,8 +213,17 @@ class Layout:
             Message(role=Role.TOOL, content=result, call_id=call.call_id)
             for call, result, _ in exchange.calls
         ]
-        tokens = sum(message_tokens(self._counter, message) for message in messages)
+        tokens = sum(self._count(message) for message in messages)
         return Segment(tuple(messages), (exchange,), tokens)
+
+    def _count(self, message: Message) -> int:
+        """A message is counted when it is planned and again when it is frozen: once is enough."""
+        tokens = self._counted.get(message)
+        if tokens is None:
+            if len(self._counted) >= _COUNTED_MAX:
+                self._counted.clear()
+            tokens = self._counted[message] = message_tokens(self._counter, message)
+        return tokens
 
 
 def pages_of(entry: Entry) -> list[Page]:
@@ -207,11 +245,16 @@ def _with_recalled(entries: Sequence[Entry], recalled: Sequence[Page]) -> list[E
         return list(entries)
     at = len(entries)
     for place, entry in enumerate(entries):
-        if isinstance(entry, Shown) and _role(entry) is Role.USER and entry.page.row.part == 0:
+        if isinstance(entry, Shown) and _opens_turn(entry.page):
             at = place
     in_order = sorted(recalled, key=lambda page: page.row.order)
     seq = entries[at].seq if at < len(entries) else Seq(0)
     return [*entries[:at], Recalled(tuple(in_order), seq), *entries[at:]]
+
+
+def _opens_turn(page: Page) -> bool:
+    row = page.row
+    return row.role is Role.USER and row.kind is Kind.TRANSCRIPT and row.part == 0
 
 
 def _role(entry: Entry) -> Role:

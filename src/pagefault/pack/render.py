@@ -16,8 +16,10 @@ from pagefault.model.page import Page, PageRow
 RENDERER: Final = 1
 
 LABEL_TOKENS: Final = 12  # what a label adds to its text, about: for weighing pages, not for limits
+LABEL_TOKENS_MAX: Final = 1_000  # of any label, with its message's framing: three fields, spelled out
 
 _FIELD_CHARS: Final = 48  # of a speaker or a title in a label
+_FIELD_SIGNS: Final = str.maketrans("()（）·", "[][]-")  # what a label is made of
 
 
 def prefix(row: PageRow) -> str:
@@ -95,5 +97,7 @@ def _text(parts: Sequence[Page]) -> str:
 
 
 def _field(text: str) -> str:
-    flat = " ".join(neutralise(text).split()).replace("(", "[").replace(")", "]").replace("·", "-")
+    # Brackets are changed first: what they become must not read as a citation either.
+    flat = " ".join(text.split()).translate(_FIELD_SIGNS)
+    flat = neutralise(flat)
     return flat if len(flat) <= _FIELD_CHARS else flat[: _FIELD_CHARS - 1] + "…"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from pagefault.model.defaults import FAULT_LEVEL, SEARCH_LIMIT
-from pagefault.model.kinds import Modality
+from pagefault.model.kinds import FaultReason, Modality
 from pagefault.model.request import ToolSpec
 from pagefault.paging.fault import FaultLimits
 
@@ -16,6 +16,16 @@ SEARCH_LIMIT_MAX: Final = 50
 
 def vm_tools(limits: FaultLimits) -> tuple[ToolSpec, ...]:
     """Sorted by name and frozen, since tools stand first in every provider's cached prefix."""
+    reason: dict[str, Any] = {
+        "type": "string",
+        "enum": [str(reason) for reason in limits.reasons],
+        "description": "Why it is needed",
+    }
+    required = ["page_id"]
+    if FaultReason.RESOLVE_REFERENCE in limits.reasons:
+        reason["default"] = str(FaultReason.RESOLVE_REFERENCE)
+    else:
+        required.append("reason")  # what is taken where none is given would be refused
     return (
         ToolSpec(
             PAGE_FAULT,
@@ -33,14 +43,9 @@ def vm_tools(limits: FaultLimits) -> tuple[ToolSpec, ...]:
                         "description": "0 full, 1 reduced, 2 abstract, 3 reference only; where a "
                         "level does not exist, the next fuller one is loaded",
                     },
-                    "reason": {
-                        "type": "string",
-                        "enum": [str(reason) for reason in limits.reasons],
-                        "default": "resolve_reference",
-                        "description": "Why it is needed",
-                    },
+                    "reason": reason,
                 },
-                "required": ["page_id"],
+                "required": required,
             },
         ),
         ToolSpec(

@@ -81,7 +81,7 @@ class FaultBudget:
                 "reason_not_allowed", f"faults are granted for these reasons: {names}", page_id
             )
         served = serve_level(level, offers)
-        cost, most = offers[served], min(self.tokens_left, room_tokens)
+        cost, most = offers[served], max(0, min(self.tokens_left, room_tokens))
         if cost > most:
             cheaper = tuple(int(other) for other, tokens in offers.items() if tokens <= most)
             code = "token_limit" if cost > self.tokens_left else "no_room"

@@ -61,6 +61,14 @@ class PageTable:
                 self.tlb.insert(row)
         return row
 
+    def known(self, page_id: PageId) -> PageRow | None:
+        """The page's row if it is here without asking the index; counts as a hit only if it is."""
+        entry = self._entries.get(page_id)
+        if entry is not None:
+            self.tlb.hits += 1
+            return entry.row
+        return self.tlb.lookup(page_id) if page_id in self.tlb else None
+
     def entry(self, page_id: PageId) -> Entry | None:
         """The entry of a page in or entering the window; None for a ghost."""
         return self._entries.get(page_id)
@@ -90,6 +98,8 @@ class PageTable:
             entry = Entry(row, level)
             entry.residency = step(entry.residency, Cause.ADMITTED)
             self._entries[row.page_id] = entry
+        elif entry.residency is Residency.LOADING:
+            step(entry.residency, Cause.ADMITTED)  # there is no such edge: `loaded` is what it awaits
         self.touched(row.page_id, turn)
 
     def touched(self, page_id: PageId, turn: TurnNo) -> None:

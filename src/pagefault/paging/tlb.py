@@ -24,6 +24,9 @@ class TLB:
     def __len__(self) -> int:
         return len(self._rows)
 
+    def __contains__(self, page_id: object) -> bool:
+        return page_id in self._rows
+
     def lookup(self, page_id: PageId) -> PageRow | None:
         """The row if it is here, counted as a hit; else None, counted as a miss."""
         row = self._rows.pop(page_id, None)

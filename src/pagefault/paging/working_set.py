@@ -2,7 +2,7 @@
 
 Invariants, true between any two public calls:
  (1) `tokens_used` is the sum over the members.
- (2) Only members are held, and a hold is counted, so holds nest.
+ (2) Only members are held, each by the blocks it was in when they began, so holds nest.
  (3) Iteration is coldest first; `touch` moves a page to the end.
  (4) Admitting a member changes nothing but its recency: a page is accounted once.
 
@@ -22,7 +22,7 @@ class WorkingSet:
     def __init__(self, policy: EvictionPolicy) -> None:
         self._policy = policy
         self._members: dict[PageId, Resident] = {}
-        self._holds: dict[PageId, int] = {}
+        self._holds: dict[PageId, set[object]] = {}  # each member of a set is one block that holds
         self.tokens_used = 0
 
     def __contains__(self, page_id: object) -> bool:
@@ -56,7 +56,7 @@ class WorkingSet:
 
     def evict(self, page_id: PageId) -> bool:
         """Ask a page to leave. Refused, with False, while somebody holds it; True once it is out."""
-        if self._holds.get(page_id):
+        if self.is_held(page_id):
             return False
         self._remove(page_id)
         return True
@@ -72,22 +72,22 @@ class WorkingSet:
             self.invalidate(page_id)
 
     def is_held(self, page_id: PageId) -> bool:
-        return self._holds.get(page_id, 0) > 0
+        return page_id in self._holds
 
     @contextmanager
     def hold(self, *page_ids: PageId) -> Iterator[None]:
         """For the length of the block these pages refuse eviction. Only members can be held."""
-        held = [page_id for page_id in page_ids if page_id in self._members]
+        block = object()  # a count would let it release what came back after an `invalidate`
+        held = {page_id for page_id in page_ids if page_id in self._members}
         for page_id in held:
-            self._holds[page_id] = self._holds.get(page_id, 0) + 1
+            self._holds.setdefault(page_id, set()).add(block)
         try:
             yield
         finally:
             for page_id in held:
-                left = self._holds.get(page_id, 0) - 1
-                if left > 0:
-                    self._holds[page_id] = left
-                else:
+                blocks = self._holds.get(page_id, set())
+                blocks.discard(block)
+                if not blocks:
                     self._holds.pop(page_id, None)
 
     def victims(self, evictable: list[PageId], tokens_needed: int) -> list[PageId]:
@@ -100,7 +100,7 @@ class WorkingSet:
         """Every invariant, slowly."""
         assert self.tokens_used == sum(r.tokens for r in self._members.values()), "(1)"
         assert self._holds.keys() <= self._members.keys(), "(2)"
-        assert all(count > 0 for count in self._holds.values()), "(2)"
+        assert all(self._holds.values()), "(2)"
         assert all(page_id == r.page_id for page_id, r in self._members.items()), "(4)"
 
     def _remove(self, page_id: PageId) -> None:

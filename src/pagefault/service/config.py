@@ -162,7 +162,7 @@ def _settings(owner: type[Any], prefix: str) -> Iterator[Setting]:
 
 
 _LISTED: Final = "`pagefault config show` lists what there is"
-_OTHER_VARIABLES: Final = ("PAGEFAULT_CONFIG", "PAGEFAULT_VERIFY")
+_OTHER_VARIABLES: Final = ("PAGEFAULT_CONFIG", "PAGEFAULT_DEBUG", "PAGEFAULT_VERIFY")
 
 
 # --- loading --------------------------------------------------------------------------------------

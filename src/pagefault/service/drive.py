@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from pagefault.service.session import Session
 
 
+CALLS_PER_REPLY_MAX = 8
+"""Of one reply; what a model calls beyond that is dropped, as if it had not been said."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """A finished turn. A citation is valid if the model could see the page it names, in full."""
@@ -48,7 +52,7 @@ async def drive(
         reply = await _ask(engine, request, on_text)
         if reply.usage is not None:
             session.observe(reply.usage)
-        reply_calls = unique_call_ids(reply.tool_calls, str(request.tokens))
+        reply_calls = unique_call_ids(reply.tool_calls[:CALLS_PER_REPLY_MAX], str(request.tokens))
         reply = Reply(text=reply.text, tool_calls=reply_calls, usage=reply.usage)
         actions = turn.receive(reply)
         match actions:

@@ -12,40 +12,40 @@ from pagefault.paging.fault import FaultLimits
 class Limits:
     """Quantities carry their unit in `model/defaults.py`; shares are of the session's window."""
 
-    faults_per_turn: int = defaults.FAULTS_PER_TURN
-    fault_tokens_per_turn: int = defaults.FAULT_TOKENS_PER_TURN
+    faults_per_turn_max: int = defaults.FAULTS_PER_TURN
+    fault_tokens_per_turn_max: int = defaults.FAULT_TOKENS_PER_TURN
     fault_window_share: float = defaults.FAULT_WINDOW_SHARE
     fault_threshold: str = defaults.FAULT_THRESHOLD
-    searches_per_turn: int = defaults.SEARCHES_PER_TURN
-    steps_per_turn: int = defaults.STEPS_PER_TURN
-    recall_tokens: int = defaults.RECALL_TOKENS
+    searches_per_turn_max: int = defaults.SEARCHES_PER_TURN
+    steps_per_turn_max: int = defaults.STEPS_PER_TURN
+    recall_tokens_max: int = defaults.RECALL_TOKENS
     recall_window_share: float = defaults.RECALL_WINDOW_SHARE
     last_turns_kept: int = defaults.LAST_TURNS_KEPT
     epoch_target_share: float = defaults.EPOCH_TARGET_SHARE
     core_window_share: float = defaults.CORE_WINDOW_SHARE
-    page_tokens: int = defaults.PAGE_TOKENS
+    page_tokens_max: int = defaults.PAGE_TOKENS
     room_tokens_min: int = defaults.ROOM_TOKENS_MIN
 
     def fault_limits(self, window_tokens: int) -> FaultLimits:
         """What is advertised to the model, and enforced."""
         share = int(window_tokens * self.fault_window_share)
         return FaultLimits(
-            faults_max=self.faults_per_turn,
-            tokens_max=min(self.fault_tokens_per_turn, share),
+            faults_max=self.faults_per_turn_max,
+            tokens_max=min(self.fault_tokens_per_turn_max, share),
             threshold=self.fault_threshold,
         )
 
-    def recall_tokens_max(self, window_tokens: int) -> int:
+    def recall_room(self, window_tokens: int) -> int:
         """What the runtime may page in by itself at the start of a turn."""
-        return min(self.recall_tokens, int(window_tokens * self.recall_window_share))
+        return min(self.recall_tokens_max, int(window_tokens * self.recall_window_share))
 
-    def page_tokens_max(self, window_tokens: int) -> int:
+    def page_room(self, window_tokens: int) -> int:
         """Where a long text is split: small enough that an eighth of the window takes a page."""
-        return max(32, min(self.page_tokens, window_tokens // 8))
+        return max(32, min(self.page_tokens_max, window_tokens // 8))
 
     def parts_shown(self, window_tokens: int) -> int:
         """How many parts of a long text enter the window by themselves: a quarter of it."""
-        return max(1, window_tokens // (4 * self.page_tokens_max(window_tokens)))
+        return max(1, window_tokens // (4 * self.page_room(window_tokens)))
 
     def core_tokens_max(self, window_tokens: int) -> int:
         """What pins may take together."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
+from dataclasses import asdict
 from pathlib import Path
 
 from pagefault.service.bootstrap import open_memory
@@ -30,13 +32,15 @@ def open(
     must never be logged. One process writes to a root at a time: raises `StoreBusy` otherwise,
     unless `read_only`.
     """
-    config = load()
+    given = {"root": root, "window_tokens": window, "mode": mode, "sync": sync}
+    flags = {key: str(value) for key, value in given.items() if value is not None}
+    config = load(environ=os.environ, cwd=Path.cwd(), flags=flags)
     return open_memory(
-        root if root is not None else config.root,
-        sync=sync or config.sync,
-        window=window or config.window_tokens,
-        mode=mode or config.mode,
-        limits=limits or config.limits,
+        config.root,
+        sync=config.sync,
+        window=config.window_tokens,
+        mode=config.mode,
+        limits=limits or Limits(**asdict(config.limits)),
         secrets={"engine.api_key": config.engine.api_key} | dict(secrets or {}),
         read_only=read_only,
     )

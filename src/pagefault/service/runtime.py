@@ -50,6 +50,10 @@ class PageReader:
                 self._cache.popitem(last=False)
         return page
 
+    def cached(self, row: PageRow) -> Page | None:
+        """The page of a row if it is here without reading the log."""
+        return self._cache.get(row.seq)
+
     def flush(self) -> None:
         """Drop every cached text: something was forgotten."""
         self._cache.clear()
@@ -95,13 +99,7 @@ class Runtime:
         def find_row(page_id: PageId) -> PageRow | None:
             return self.index.find_page(scope, page_id)
 
-        def read_page(page_id: PageId) -> Page:
-            row = find_row(page_id)
-            if row is None:
-                raise KeyError(page_id)
-            return self.pages.read(row)
-
-        return Sources(find_row, read_page, self.counter, self.policy)
+        return Sources(find_row, self.pages.read, self.counter, self.policy)
 
     def events_of(self, session: SessionNo, types: Collection[str]) -> list[Event]:
         """A session's own records of some types, oldest first."""
@@ -124,5 +122,5 @@ class Runtime:
         SessionState(opened, self.limits, empty).check_window()
 
 
-def _no_page(page_id: PageId) -> Page:
-    raise KeyError(page_id)
+def _no_page(row: PageRow) -> Page:
+    raise KeyError(row.page_id)

@@ -29,7 +29,7 @@ from pagefault.model.events import (
     SessionOpened,
     Unpinned,
 )
-from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
+from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import (
     MODEL_GENERATED,
     PAGE_PREFIX,
@@ -47,7 +47,7 @@ from pagefault.model.kinds import (
 from pagefault.model.page import Page, PageRow, Scope
 from pagefault.model.request import Request, ToolCall, Usage
 from pagefault.pack.count import TokenCounter
-from pagefault.pack.envelope import offered_levels
+from pagefault.pack.envelope import level_tokens, offered_levels
 from pagefault.pack.render import LABEL_TOKENS
 from pagefault.pack.tools import PAGE_FAULT
 from pagefault.recall.search import SearchFilter, SearchResult
@@ -61,6 +61,8 @@ from pagefault.service.turn import Refuse, ServeFault, ServeSearch, read_call
 T = TypeVar("T")
 
 RECALL_CANDIDATES = 50  # pages that a turn-start recall looks at
+_HIT_TOKENS = 120  # of one search result, at most
+_ARGUMENTS_MAX = 1_000  # characters of a call's arguments; no call of ours needs more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +125,7 @@ class Session:
         self._open_new = open_new
         self._lock = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._queued: list[asyncio.Future[list[Event]]] = []  # records of calls under way
 
     def __repr__(self) -> str:
         return f"<Session {self.name or self.session_id}: {self._state.order_next} pages>"
@@ -211,7 +214,8 @@ class Session:
     async def call(self, call: ToolCall, *, said: str = "") -> str:
         """Serve one tool call of the model and return the result's text.
 
-        Never raises for what the model got wrong: a refusal is a result too, and is logged.
+        Never raises for what the model got wrong: a refusal is a result too, and is logged. The
+        record of the call is durable before the next request is, not before this returns.
         """
 
         async def verb() -> str:
@@ -219,7 +223,11 @@ class Session:
                 return await served()
 
         async def served() -> str:
+            nonlocal call
             action = read_call(call)
+            if len(call.arguments) > _ARGUMENTS_MAX:
+                call = replace(call, arguments="{}")
+                action = Refuse(call, "bad_arguments", "the arguments are too long")
             match action:
                 case ServeFault():
                     body: CallRefused | Faulted | Searched = await self._fault(action)
@@ -232,18 +240,10 @@ class Session:
                         arguments=call.arguments,
                         code=code,
                         why=why,
+                        faults_left=self._state.budget.faults_left,
                     )
-            body = replace(body, said=said)
-            draft = Draft(
-                session=self.session,
-                turn=self._turn(),
-                actor=Actor.MODEL,
-                origin=MODEL_GENERATED,
-                body=body,
-                cause=self._state.packed_seq,
-            )
-            await self._commit([draft])
-            return self._state.result_text(body)
+            body = replace(body, said=self._runtime.journal.clean(said))
+            return self._note_call(body)
 
         return await self._whole(verb)
 
@@ -253,7 +253,7 @@ class Session:
         The answer is logged and its citations checked against what the model could see.
         `on_text` is given pieces of text as they arrive.
         """
-        return await drive(self, engine, self._state.limits.steps_per_turn, on_text)
+        return await drive(self, engine, self._state.limits.steps_per_turn_max, on_text)
 
     # --- pages --------------------------------------------------------------------------------
 
@@ -395,6 +395,10 @@ class Session:
         """Tell the session what a provider counted for the last request."""
         self._state.observe(usage.input_tokens)
 
+    def check(self) -> None:
+        """Every invariant of this session's state, slowly: for tests."""
+        self._state.check()
+
     def no_such_page(self, page_id: str) -> NoSuchPage:
         """The error for a page that this session does not have."""
         return NoSuchPage(page_id, self.name or self.session_id)
@@ -430,10 +434,39 @@ class Session:
         """Wait until every verb under way has ended."""
         while self._tasks:
             await asyncio.wait(set(self._tasks))
+        if self._queued:
+            await asyncio.wait(self._queued)
+
+    def _note_call(self, body: CallRefused | Faulted | Searched) -> str:
+        """Fold a call at once and queue its record: whatever is appended next comes after it."""
+        draft = Draft(
+            session=self.session,
+            turn=self._turn(),
+            actor=Actor.MODEL,
+            origin=MODEL_GENERATED,
+            body=body,
+            cause=self._state.packed_seq,
+        )
+        self._queued.append(asyncio.ensure_future(self._runtime.journal.append([draft])))
+        expected = Event(
+            seq=NOTHING,  # not known yet, and nothing about a call depends on it
+            event_id="",
+            session=draft.session,
+            turn=draft.turn,
+            at_ms=0,
+            actor=draft.actor,
+            origin=draft.origin,
+            body=draft.body,
+            cause=draft.cause,
+        )
+        return self._state.fold_call(expected)
 
     async def _commit(self, drafts: Sequence[Draft]) -> list[Event]:
         with self._runtime.timed("append"):
-            events = await self._runtime.journal.append(drafts)
+            *queued, events = await asyncio.gather(
+                *self._queued, self._runtime.journal.append(drafts)
+            )
+        self._queued.clear()
         for event in events:
             self._state.fold(event)
             self._folded = event.seq
@@ -452,7 +485,10 @@ class Session:
         known: list[PageId] = []
         fresh: list[Said] = []
         for item in items:
-            pages = await asyncio.to_thread(self._runtime.pages_of_key, self.session, item.key)
+            pages: list[PageId] = []
+            if item.key:
+                find = self._runtime.pages_of_key
+                pages = await asyncio.to_thread(find, self.session, item.key)
             known += pages
             if not pages:
                 fresh.append(item)
@@ -461,7 +497,7 @@ class Session:
     def _contents(self, items: Sequence[Said], origin: Origin) -> list[Draft]:
         state, counter = self._state, self._runtime.counter
         numbers, order, turn = dict(state.numbers), state.order_next, state.turn
-        tokens_max = state.limits.page_tokens_max(state.window_tokens)
+        tokens_max = state.limits.page_room(state.window_tokens)
         texts = [self._runtime.journal.clean(item.text) for item in items]
         counts = counter.count_all(texts)
         drafts: list[Draft] = []
@@ -528,12 +564,18 @@ class Session:
         )
         return Page(row=row, text=body.text, speaker=body.speaker, occurred_at=body.occurred_at)
 
+    async def _look_up(self, page_id: PageId) -> Page:
+        """A page of this session, from memory where it is there. `KeyError`, `RecordGone`."""
+        row = self._state.table.known(page_id)
+        page = None if row is None else self._runtime.pages.cached(row)
+        return page or await asyncio.to_thread(self._state.read_page, page_id)
+
     async def _recall_for_turn(self) -> list[Page]:
         """What the newest user message calls for and the window does not show, best first."""
         state = self._state
         if not state.awaits_request:
             return []
-        room = state.limits.recall_tokens_max(state.window_tokens)
+        room = state.limits.recall_room(state.window_tokens)
         query = "".join(page.text for page in state.newest_user)
         result = await self.recall(query, limit=RECALL_CANDIDATES)
         chosen: list[Page] = []
@@ -545,6 +587,7 @@ class Session:
                 chosen.append(await asyncio.to_thread(self._runtime.pages.read, hit.page))
             except RecordGone:
                 continue
+            state.table.tlb.insert(hit.page)
             room -= cost
         return chosen
 
@@ -557,6 +600,7 @@ class Session:
                 query=action.query,
                 refusal="search_limit",
                 why="no searches are left in this turn: answer from what you can see",
+                faults_left=self._state.budget.faults_left,
             )
         # Pages in the window are not news to the model, so they do not crowd out those that are.
         seen = self._state.working_set
@@ -564,12 +608,13 @@ class Session:
             action.query, limit=action.limit + len(seen), modality=action.modality
         )
         hits = [hit for hit in result.hits if hit.page.page_id not in seen]
+        fitting = max(1, self._state.room_for_results() // _HIT_TOKENS)
         return Searched(
             call_id=call.call_id,
             arguments=call.arguments,
             query=action.query,
             hits=tuple(
-                Hit(page_id=hit.page.page_id, relevance=round(hit.relevance, 3)) for hit in hits[: action.limit]
+                Hit(page_id=hit.page.page_id, relevance=round(hit.relevance, 3)) for hit in hits[: min(action.limit, fitting)]
             ),
             total=result.total - (len(result.hits) - len(hits)),
         )
@@ -584,22 +629,18 @@ class Session:
             reason=action.reason,
             faults_left=state.budget.faults_left,
         )
-        row = await asyncio.to_thread(state.table.find, action.page_id)
-        if row is None:
-            return replace(asked, refusal="unknown_page", why="there is no page of that id")
-        if row.page_id in state.working_set:
-            return replace(asked, level=0, already_mapped=True)
         try:
-            page = await asyncio.to_thread(self._runtime.pages.read, row)
+            page = await self._look_up(action.page_id)
+        except KeyError:
+            return replace(asked, refusal="unknown_page", why="there is no page of that id")
         except RecordGone:
             return replace(asked, refusal="forgotten", why="the page was forgotten")
-        offers = {
-            level: state.cost_of_fault(replace(asked, level=level), page)
-            for level in offered_levels(row)
-        }
+        if page.page_id in state.working_set:
+            return replace(asked, level=0, already_mapped=True)
+        offers = {level: level_tokens(page.row, level) for level in offered_levels(page.row)}
         try:
             level = state.budget.grant(
-                row.page_id, action.level, action.reason, offers, state.fault_room()
+                page.page_id, action.level, action.reason, offers, state.fault_room(asked, page)
             )
         except FaultRefused as refused:
             return replace(asked, refusal=refused.code, why=refused.why, levels=refused.levels)

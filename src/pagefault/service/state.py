@@ -56,7 +56,7 @@ class Sources:
     """Where a state looks up what its records only name."""
 
     find_row: Callable[[PageId], PageRow | None]
-    read_page: Callable[[PageId], Page]  # raises RecordGone, KeyError
+    read_page: Callable[[PageRow], Page]  # raises RecordGone
     counter: TokenCounter
     policy: Callable[[], EvictionPolicy]
 
@@ -108,7 +108,7 @@ class SessionState:
         self.epoch = 0
         self.factor = 1.0
         self.packed_seq = NOTHING
-        self.searches_left = limits.searches_per_turn
+        self.searches_left = limits.searches_per_turn_max
         self.faults_served = 0
         self.faults_refused = 0
         self.paged_in_tokens = 0
@@ -139,13 +139,8 @@ class SessionState:
                 self._fold_packed(event, body)
             case EpochBegun() as body:
                 self._fold_epoch(event, body)
-            case Searched() as body:
-                self._fold_searched(event, body)
-            case Faulted() as body:
-                self._fold_faulted(event, body)
-            case CallRefused() as body:
-                call = ToolCall(body.call_id, body.name, body.arguments)
-                self._exchange(event, body.said).calls.append((call, self.result_text(body), None))
+            case Searched() | Faulted() | CallRefused():
+                self.fold_call(event)
             case Pinned(page_id=page_id):
                 self.table.pin(page_id)
             case Unpinned(page_id=page_id):
@@ -163,7 +158,7 @@ class SessionState:
             self.turn = page.row.turn
             self.paged_in_tokens = 0
             self.budget.renew()
-            self.searches_left = self.limits.searches_per_turn
+            self.searches_left = self.limits.searches_per_turn_max
         self.order_next = page.row.order + 1
         stem, _, number = page.page_id.rpartition("_")
         self.numbers[stem] = max(self.numbers.get(stem, 0), int(number))
@@ -185,7 +180,7 @@ class SessionState:
     def renew_budget(self, spent: Sequence[Event]) -> None:
         """Set what is left of this turn's limits, given the calls that the turn has had so far."""
         self.budget.renew()
-        self.searches_left = self.limits.searches_per_turn
+        self.searches_left = self.limits.searches_per_turn_max
         for event in spent:
             match event.body:
                 case Searched():
@@ -216,9 +211,10 @@ class SessionState:
 
     def _fold_packed(self, event: Event, body: Packed) -> None:
         pages = self._load_all(body.recalled)
+        brought: list[Entry] = [Recalled(tuple(pages), event.seq)] if pages else []
+        brought += [entry for entry in self._unsent() if pages_of(entry)]
+        self.paged_in_tokens += self.layout.tokens_of(brought)
         self.layout.freeze(pages)
-        if pages:
-            self.paged_in_tokens += self.layout.tokens_of([Recalled(tuple(pages), event.seq)])
         for page in pages:
             self._admit(page)
         self.request_next = body.request + 1
@@ -244,24 +240,28 @@ class SessionState:
         self.newest_user = messages[first:]
         self.epoch = body.epoch
 
-    def _fold_searched(self, event: Event, body: Searched) -> None:
-        self.searches_left -= 1
-        call = ToolCall(body.call_id, SEARCH_PAGES, body.arguments)
-        self._exchange(event, body.said).calls.append((call, self.result_text(body), None))
-
-    def result_text(self, body: CallRefused | Faulted | Searched) -> str:
-        """The result of a call as the model reads it."""
-        match body:
-            case CallRefused(code=code, why=why):
-                return envelope.refusal(code, why, faults_left=self.budget.faults_left)
-            case Faulted():
-                return self._fault_result(body)[0]
-            case Searched():
-                return self._search_result(body)
+    def fold_call(self, event: Event) -> str:
+        """Fold a call of the model and return its result as the model reads it."""
+        shown: Page | None = None
+        match event.body:
+            case CallRefused() as body:
+                name = body.name
+                text = envelope.refusal(body.code, body.why, faults_left=body.faults_left)
+            case Searched() as body:
+                self.searches_left -= 1
+                name, text = SEARCH_PAGES, self._search_result(body)
+            case Faulted() as body:
+                name = PAGE_FAULT
+                text, shown = self._fold_faulted(body)
+            case other:
+                raise AssertionError(f"{other} is not a call")
+        call = ToolCall(body.call_id, name, body.arguments)
+        self._exchange(event, body.said).calls.append((call, text, shown))
+        return text
 
     def _search_result(self, body: Searched) -> str:
         if body.refusal:
-            return envelope.refusal(body.refusal, body.why, faults_left=self.budget.faults_left)
+            return envelope.refusal(body.refusal, body.why, faults_left=body.faults_left)
         hits = []
         for hit in body.hits:
             page = self._find(hit.page_id)
@@ -269,20 +269,18 @@ class SessionState:
                 hits.append((page.row, hint(page.text), hit.relevance))
         return envelope.search_result(hits, body.total)
 
-    def _fold_faulted(self, event: Event, body: Faulted) -> None:
-        call = ToolCall(body.call_id, PAGE_FAULT, body.arguments)
+    def _fold_faulted(self, body: Faulted) -> tuple[str, Page | None]:
         text, page = self._fault_result(body)
-        full = page if page is not None and body.level == Level.FULL else None
+        shown = page if body.level == Level.FULL else None
         if body.refusal:
             self.faults_refused += 1
         elif not body.already_mapped:
             self.budget.spend(body.tokens)
             self.faults_served += 1
-            self.paged_in_tokens += body.tokens
-        self._exchange(event, body.said).calls.append((call, text, full))
-        if full is not None:
-            self._admit(full)
+        if shown is not None:
+            self._admit(shown)
         self._touch(body.page_id)
+        return text, shown
 
     def _fault_result(self, body: Faulted) -> tuple[str, Page | None]:
         """What the model reads, and the page that it newly shows, if any."""
@@ -301,7 +299,8 @@ class SessionState:
         last = self.layout.pending[-1] if self.layout.pending else None
         if isinstance(last, Exchange) and last.cause == event.cause:
             return last
-        exchange = Exchange(cause=event.cause, seq=event.seq, said=said)
+        # Its place in the conversation is that of the request that led to it.
+        exchange = Exchange(cause=event.cause, seq=event.cause, said=said)
         self.layout.add(exchange)
         return exchange
 
@@ -322,9 +321,16 @@ class SessionState:
         self.working_set.touch(page_id)
         self.table.touched(page_id, self.turn)
 
+    def read_page(self, page_id: PageId) -> Page:
+        """A page of this session. `KeyError` if there is none, `RecordGone` if it was forgotten."""
+        row = self.table.find(page_id)
+        if row is None:
+            raise KeyError(page_id)
+        return self._sources.read_page(row)
+
     def _find(self, page_id: PageId) -> Page | None:
         try:
-            return self._sources.read_page(page_id)
+            return self.read_page(page_id)
         except (RecordGone, KeyError):
             self.epoch_due = "forgotten"  # the prefix that was sent cannot be made again
             return None
@@ -342,26 +348,36 @@ class SessionState:
 
     def floor_tokens(self) -> int:
         """What no epoch can remove: head, tools, pins and the newest user message."""
-        pins = sum(
-            self._sources.counter.count(render.line([page]))
-            for page in (self._find(page_id) for page_id in self.table.pins())
-            if page is not None
-        )
         newest: list[Entry] = [Shown(page) for page in self.newest_user]
-        return self.layout.head_tokens + pins + self.layout.tokens_of(newest)
+        return self.layout.head_tokens + self._pin_tokens() + self.layout.tokens_of(newest)
+
+    def _pin_tokens(self) -> int:
+        pins = (self._find(page_id) for page_id in self.table.pins())
+        return sum(
+            self._sources.counter.count(render.line([page])) for page in pins if page is not None
+        )
 
     def check_message(self, pages: Sequence[Page]) -> None:
         """Raise `MessageTooLarge` unless a typed message fits the window with what must be there."""
+        room = self.window_room - self.layout.head_tokens - self._pin_tokens()
+        if self._surely_fits(pages, room):
+            return
         shown: list[Entry] = [Shown(page) for page in pages]
         needed = self.layout.tokens_of(shown)
-        newest: list[Entry] = [Shown(page) for page in self.newest_user]
-        room = self.window_room - self.floor_tokens() + self.layout.tokens_of(newest)
         if needed > room:
             raise MessageTooLarge(
                 f"the message takes {needed:,} tokens; the window of {self.window_tokens:,} has room "
                 f"for {max(room, 0):,} beside its rules and pins",
                 hint="send it as a document (it is then paged), or open the session with a larger window",
             )
+
+    @staticmethod
+    def _surely_fits(pages: Sequence[Page], room: int) -> bool:
+        """A cheap answer for the many messages that are far from filling a window.
+
+        Making a text harmless spells one character out in at most eight tokens.
+        """
+        return 8 * sum(page.row.tokens for page in pages) + render.LABEL_TOKENS_MAX <= room
 
     def check_window(self) -> None:
         """Raise `WindowTooSmall` unless the head leaves room to converse."""
@@ -382,16 +398,31 @@ class SessionState:
             for entry in self.layout.pending
         )
 
-    def cost_of_fault(self, asked: Faulted, page: Page) -> int:
-        """What serving the page at `asked.level` adds to the request, call and envelope included."""
-        call = ToolCall(asked.call_id, PAGE_FAULT, asked.arguments)
-        text = envelope.page_result(page, Level(asked.level), page.row.tokens)
-        return self.layout.exchange_tokens(asked.said, [(call, text, page)])
+    def fault_room(self, asked: Faulted, page: Page) -> int:
+        """How many tokens of content this fault could bring once all that may leave has left.
 
-    def fault_room(self) -> int:
-        """What a fault could take in the window once everything that may leave has left."""
-        unsent = [entry for entry in self.layout.pending if isinstance(entry, Exchange)]
-        return self.window_room - self.floor_tokens() - self.layout.tokens_of(unsent)
+        Exact only where it is close: rendering a page exactly costs more than the fault itself.
+        """
+        free = self.room_for_results()
+        if 4 * page.row.tokens + render.LABEL_TOKENS_MAX <= free:
+            return free
+        call = ToolCall(asked.call_id, PAGE_FAULT, asked.arguments)
+        text = envelope.page_result(page, Level.FULL, page.row.tokens)
+        framing = self.layout.exchange_tokens(asked.said, [(call, text, page)]) - page.row.tokens
+        return free - framing
+
+    def room_for_results(self) -> int:
+        """What the window could give to results of calls."""
+        return self.window_room - self.floor_tokens() - self.layout.tokens_of(self._unsent())
+
+    def _unsent(self) -> list[Exchange]:
+        """The calls of this turn whose results the model has not seen yet."""
+        since = self.newest_user[-1].row.seq if self.newest_user else NOTHING
+        return [
+            entry
+            for entry in self.layout.pending
+            if isinstance(entry, Exchange) and entry.seq > since
+        ]
 
     def observe(self, reported_tokens: int) -> None:
         """Learn from a provider that it counted more for the last request than we did.
@@ -446,13 +477,15 @@ class SessionState:
         """Choose what leaves: first by policy down to the target, then whatever it takes to fit."""
         pinned = [page for page in pages if self.table.is_pinned(page.page_id)]
         target = self.window_room * self.limits.epoch_target_share
-        for protect_turns, down_to, bring in (
-            (self.limits.last_turns_kept, target, pages),
-            (0, target, pages),
-            (0, 0.0, pages),
-            (0, 0.0, pinned),
+        unsent = self._unsent()
+        for protect_turns, down_to, bring, results in (
+            (self.limits.last_turns_kept, target, pages, unsent),
+            (0, target, pages, unsent),
+            (0, 0.0, pages, unsent),
+            (0, 0.0, pinned, unsent),
+            (0, 0.0, pinned, []),
         ):
-            epoch = self._candidate_epoch(reason, protect_turns, down_to, bring)
+            epoch = self._candidate_epoch(reason, protect_turns, down_to, bring, results)
             if self._tokens_after(epoch, bring) <= self.window_room:
                 return epoch, bring
         raise WindowTooSmall(
@@ -461,16 +494,21 @@ class SessionState:
         )
 
     def _candidate_epoch(
-        self, reason: str, protect_turns: int, down_to: float, bring: Sequence[Page]
+        self,
+        reason: str,
+        protect_turns: int,
+        down_to: float,
+        bring: Sequence[Page],
+        unsent: Sequence[Exchange],
     ) -> EpochBegun:
         hard = {page.page_id for page in self.newest_user} | set(self.table.pins())
-        unsent = [entry for entry in self.layout.pending if isinstance(entry, Exchange)]
         hard |= {page.page_id for entry in unsent for page in pages_of(entry)}
         entries = self.layout.entries()
         shown = [entry for entry in entries if isinstance(entry, Shown)]
         soft = self._last_turns(shown, protect_turns)
         evictable = [p for p in self.working_set if p not in hard and p not in soft]
-        needed = math.ceil(self.layout.tokens(bring) - down_to)
+        weight = self.working_set.tokens_used + sum(page.row.tokens for page in bring)
+        needed = math.ceil(self.layout.head_tokens + weight - down_to)
         victims = set(self.working_set.victims(evictable, needed))
         verbatim_from = self._verbatim_from(shown, victims, unsent)
         stay_exchange = {
@@ -507,7 +545,8 @@ class SessionState:
 
         At the first part of a text: a message is kept in its place whole, or as recalled lines.
         """
-        start = unsent[0].seq if unsent else Seq((shown[-1].seq if shown else 0) + 1)
+        entries = self.layout.entries()
+        start = unsent[0].seq if unsent else Seq(entries[-1].seq + 1 if entries else 1)
         for entry in reversed(shown):
             if entry.page.page_id in victims:
                 break

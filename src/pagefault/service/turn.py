@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from pagefault.model.defaults import FAULT_LEVEL, SEARCH_LIMIT
@@ -76,7 +77,7 @@ def read_call(call: ToolCall) -> ServeFault | ServeSearch | Refuse:
     """A call as the model wrote it becomes typed values here, and only here."""
     try:
         arguments = json.loads(call.arguments or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):  # the latter: brackets nested beyond all reason
         return Refuse(call, "bad_arguments", "the arguments are not JSON")
     if not isinstance(arguments, dict):
         return Refuse(call, "bad_arguments", "the arguments are not a JSON object")
@@ -121,17 +122,30 @@ def _text(arguments: dict[str, Any], name: str, *, empty: bool = False) -> str:
     value = arguments.get(name)
     if not isinstance(value, str) or not (value or empty):
         raise _Bad(f"{name} is a text, and required")
+    if not _is_encodable(value):
+        raise _Bad(f"{name} is not valid Unicode")
     return value
+
+
+def _is_encodable(text: str) -> bool:
+    """Whether it can be written down: JSON can spell halves of surrogate pairs, UTF-8 cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def unique_call_ids(calls: Sequence[ToolCall], taken: str) -> tuple[ToolCall, ...]:
     """The same calls with ids that are present and differ, as every provider's protocol requires."""
     seen: set[str] = set()
+    fresh = (f"call_{taken}_{number}" for number in count())
+    given = {call.call_id for call in calls}
     fixed: list[ToolCall] = []
-    for number, call in enumerate(calls):
+    for call in calls:
         call_id = call.call_id
         if not call_id or call_id in seen:
-            call_id = f"call_{taken}_{number}"
+            call_id = next(name for name in fresh if name not in given)
         seen.add(call_id)
         fixed.append(ToolCall(call_id, call.name, call.arguments))
     return tuple(fixed)

@@ -63,6 +63,7 @@ class Committer:
         self._thread = threading.Thread(target=self._work, name="pagefault-commit", daemon=True)
         self._thread.start()
         self._closed = False
+        self._door = asyncio.Lock()  # who comes first is queued first, even where the queue is full
 
     async def append(self, drafts: Sequence[Draft]) -> list[Event]:
         """Append as one batch and return its events once they are acknowledged.
@@ -92,10 +93,11 @@ class Committer:
     async def _put(self, item: _Append | _Run) -> None:
         if self._closed:
             raise StoreError("this memory is closed", hint="open it again")
-        try:
-            self._queue.put_nowait(item)
-        except queue.Full:  # back-pressure: wait in a thread, so that the loop goes on
-            await asyncio.to_thread(self._queue.put, item)
+        async with self._door:
+            try:
+                self._queue.put_nowait(item)
+            except queue.Full:  # back-pressure: wait in a thread, so that the loop goes on
+                await asyncio.to_thread(self._queue.put, item)
 
     def _work(self) -> None:
         while True:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -78,11 +79,16 @@ class Disk:
         Both names must be in one directory. A crash may leave the temporary name behind.
         """
         self.unlink(temporary)
-        fd = self.create(temporary)
         try:
-            self.write_all(fd, data)
-            self.sync(fd)
-        finally:
-            os.close(fd)
-        self.rename(temporary, path)
+            fd = self.create(temporary)
+            try:
+                self.write_all(fd, data)
+                self.sync(fd)
+            finally:
+                os.close(fd)
+            self.rename(temporary, path)
+        except OSError:
+            with suppress(OSError):  # on a full disk, give back what it took
+                self.unlink(temporary)
+            raise
         self.sync_directory(path.parent)

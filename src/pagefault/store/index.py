@@ -2,7 +2,7 @@
 
 Invariants, true between any two public calls:
  (1) `applied_seq` changes in the transaction that applies the records up to it.
- (2) Every row of `page` has its row in `event` and its terms in `event_fts`.
+ (2) Every row of `page` has its row in `event`, and its terms in `event_fts` or in `fresh`.
  (3) A session's `own_pages` and `own_length` are those of its rows in `page`.
  (4) No text stands in the file, only terms; a forgotten page leaves none behind.
 
@@ -35,6 +35,8 @@ SCHEMA: Final = 1
 """Changes with the tables. No migration: the index is made again."""
 
 _SQL: Final = queries("index.sql")
+FRESH_MAX: Final = 128  # pages whose terms wait: a query scans them, in under a millisecond
+
 _IMPORTANCE: Final = 0.5  # of a page that nobody weighed
 _FAR: Final = 2**62  # beyond any order
 
@@ -121,6 +123,7 @@ class SqliteIndex:
         with self._connections.bare() as db:
             db.execute(_SQL["forget_secure"])
         with self._connections.write() as db:
+            _drain(db)
             going = dict.fromkeys(seqs)
             for session in sessions:
                 going |= dict.fromkeys(
@@ -218,11 +221,7 @@ class SqliteIndex:
     def candidates(self, scope: Scope, terms: Sequence[str], *, limit: int) -> Candidates:
         with self._connections.read() as db:
             pages, length = _size(db, scope)
-            postings: list[Counter[Any]] = [Counter() for _ in terms]
-            for posting, term in zip(postings, terms, strict=True):
-                for session, upto in scope.parts:
-                    found = db.execute(_SQL["postings"], (f"{session}:{term}", upto)).fetchall()
-                    posting.update([seq for (seq,) in found])
+            postings = _postings(db, scope, terms)
             chosen = likeliest(postings, pages=pages, limit=limit)
             places = {
                 seq: (order, length)
@@ -242,11 +241,7 @@ class SqliteIndex:
 
     def containing(self, scope: Scope, term: str) -> frozenset[Seq]:
         with self._connections.read() as db:
-            return frozenset(
-                seq
-                for session, upto in scope.parts
-                for (seq,) in db.execute(_SQL["postings"], (f"{session}:{term}", upto))
-            )
+            return frozenset(_postings(db, scope, [term])[0])
 
     # --- the file itself ----------------------------------------------------------------------
 
@@ -285,7 +280,7 @@ class SqliteIndex:
         )
 
     def _code_array(self, words: Iterable[str]) -> str:
-        """The codes of these words as a JSON array. A word never met has none and matches nothing."""
+        """Codes of these words as a JSON array. A word never met has none and matches nothing."""
         if not self._codes.keys() >= set(words):
             with self._connections.read() as db:
                 self._learn(db)
@@ -299,7 +294,7 @@ class SqliteIndex:
         return self._words
 
 
-# A dict is five times quicker than calling the enumeration, and a search makes hundreds of rows.
+# A dict is ten times quicker than calling the enumeration, and a search makes hundreds of rows.
 _ROLES: Final = {str(role): role for role in Role}
 _KINDS: Final = {str(kind): kind for kind in Kind}
 _MODALITIES: Final = {str(modality): modality for modality in Modality}
@@ -322,7 +317,7 @@ class _Batch:
         self._own: dict[SessionNo, list[int]] = {}  # pages and terms that a session holds itself
         self._events: list[tuple[int, ...]] = []
         self._pages: list[tuple[object, ...]] = []
-        self._terms: list[tuple[int, str]] = []
+        self._terms: list[tuple[int, int, str]] = []
         self._keys: list[tuple[int, str, int]] = []
         self._taken: list[tuple[int, str]] = []
         self._unknown: set[SessionNo] = set()
@@ -356,7 +351,7 @@ class _Batch:
         db.executemany(_SQL["add_events"], self._events)
         if self._pages:
             db.executemany(_SQL["add_pages"], self._pages)
-            db.executemany(_SQL["add_terms"], self._terms)
+            self._write_terms()
         if self._keys:
             db.executemany(_SQL["add_keys"], self._keys)
         if self._taken:
@@ -370,6 +365,14 @@ class _Batch:
         )
         for rows in (self._events, self._pages, self._terms, self._keys, self._taken):
             rows.clear()
+
+    def _write_terms(self) -> None:
+        ((waiting,),) = self._db.execute(_SQL["count_fresh"])
+        if waiting + len(self._terms) <= FRESH_MAX:
+            self._db.executemany(_SQL["add_fresh"], self._terms)
+            return
+        _drain(self._db)
+        self._db.executemany(_SQL["add_terms"], map(_marked, self._terms))
 
     def _add_page(self, event: Event, body: Content) -> None:
         seq, session = event.seq, event.session
@@ -391,8 +394,7 @@ class _Batch:
                 len(terms),
             )
         )
-        mark = f"{session}:"
-        self._terms.append((seq, mark + f" {mark}".join(terms) if terms else ""))
+        self._terms.append((seq, session, " ".join(sorted(terms))))
         own = self._own.get(session)
         if own is not None:
             own[0] += 1
@@ -435,6 +437,32 @@ class _Batch:
             assert row is not None
             code = self.codes[str(word)] = int(row[0])
         return code
+
+
+def _drain(db: apsw.Connection) -> None:
+    """Bring the terms that wait to the others."""
+    db.executemany(_SQL["add_terms"], map(_marked, db.execute(_SQL["all_fresh"]).fetchall()))
+    db.execute(_SQL["drop_fresh"])
+
+
+def _marked(row: tuple[Any, ...]) -> tuple[int, str]:
+    seq, session, terms = row
+    mark = f"{session}:"
+    return seq, mark + terms.replace(" ", f" {mark}") if terms else ""
+
+
+def _postings(db: apsw.Connection, scope: Scope, terms: Sequence[str]) -> list[Counter[Any]]:
+    """For each term, how often it stands in each page of the scope that has it."""
+    postings: list[Counter[Any]] = [Counter() for _ in terms]
+    for session, upto in scope.parts:
+        for posting, term in zip(postings, terms, strict=True):
+            found = db.execute(_SQL["postings"], (f"{session}:{term}", upto)).fetchall()
+            posting.update([seq for (seq,) in found])
+        for seq, text in db.execute(_SQL["fresh"], (session, upto)):
+            for posting, term in zip(postings, terms, strict=True):
+                if term in text and (count := text.split(" ").count(term)):
+                    posting[seq] = count
+    return postings
 
 
 def _facts(root_id: str) -> dict[str, int | str]:

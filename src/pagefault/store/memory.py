@@ -61,7 +61,7 @@ class MemoryLog:
 class MemoryBlobs:
     """`BlobStore` in a dict."""
 
-    def __init__(self, *, secret: bytes) -> None:
+    def __init__(self, secret: bytes) -> None:
         self._secret = secret
         self._blobs: dict[str, bytes] = {}
 

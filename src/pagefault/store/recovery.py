@@ -13,7 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from pagefault.model.ids import NOTHING, Seq
-from pagefault.store.scan import Place, Problem, Scan, hides_records
+from pagefault.store.scan import Place, Problem, Scan, last_hidden
 
 
 class Tear(StrEnum):
@@ -66,8 +66,9 @@ def judge_tail(data: bytes, result: Scan, place: Place, acknowledged: Seq) -> Ve
     rest = result.size - result.records_end
     if rest:
         stretch = result.stretches[-1]
-        if hides_records(data, stretch) or expected <= acknowledged:
-            last = max(expected, acknowledged)
+        hidden = last_hidden(data, stretch)
+        if hidden or expected <= acknowledged:
+            last = max(expected, acknowledged, hidden)
             told.append(
                 Problem(
                     place.path, stretch.offset, stretch.length, expected, last, "cannot be read"
@@ -93,10 +94,11 @@ def judge_tail(data: bytes, result: Scan, place: Place, acknowledged: Seq) -> Ve
 def _judge_header(data: bytes, result: Scan, place: Place, acknowledged: Seq) -> Verdict:
     """A file without a single whole line: begun and torn, if one line is all there ever was."""
     one_line = b"\n" not in data[:-1]
-    hidden = any(hides_records(data, stretch) for stretch in result.stretches)
+    hidden = max((last_hidden(data, stretch) for stretch in result.stretches), default=NOTHING)
     if one_line and not hidden and place.first is not None and place.first > acknowledged:
         return Verdict(torn=_torn(place, Tear.HEADER, result.size, 0, 0))
-    return Verdict(wrong=(Problem(place.path, 0, result.size, Seq(1), NOTHING, "holds no record"),))
+    first, last = place.first or Seq(1), max(acknowledged, hidden)
+    return Verdict(wrong=(Problem(place.path, 0, result.size, first, last, "cannot be read"),))
 
 
 def _torn(place: Place, tear: Tear, size: int, kept: int, records: int) -> Recovery:

@@ -174,9 +174,10 @@ def salvage(data: bytes) -> Iterator[tuple[int, bytes]]:
         offset = data.find(_BEGINNING, after)
 
 
-def hides_records(data: bytes, stretch: Stretch) -> bool:
-    """Whether something whole begins after the damage, so that it is no torn tail."""
-    return any(offset for offset, _ in salvage(data[stretch.offset : stretch.end]))
+def last_hidden(data: bytes, stretch: Stretch) -> Seq:
+    """The last record that begins after the damage, which then is no torn tail; 0 if none does."""
+    found = salvage(data[stretch.offset : stretch.end])
+    return Seq(max((codec.parse(line).seq for offset, line in found if offset), default=0))
 
 
 # --- judging ----------------------------------------------------------------------------------

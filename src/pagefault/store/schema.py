@@ -45,7 +45,7 @@ def record_schema() -> dict[str, Any]:
             "type": {"type": "string", "minLength": 1},
             "actor": {"enum": [actor.value for actor in Actor]},
             "origin": {
-                "anyOf": [{"enum": list(ORIGINS)}, {"type": "string", "pattern": "^tool:."}]
+                "anyOf": [{"enum": list(ORIGINS)}, {"type": "string", "pattern": "^tool:[\\s\\S]"}]
             },
             "cause": {"type": "integer", "minimum": 1},
             "key": _CUT,

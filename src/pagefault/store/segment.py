@@ -212,7 +212,7 @@ class Segment:
 
     def content(self, end: int | None = None) -> bytes:
         """The whole file, or its first `end` bytes. `Replaced` if it is gone."""
-        with _reading(self._name):
+        with _Reading(self._name):
             data = self.path.read_bytes()
         return data if end is None else data[:end]
 
@@ -260,7 +260,7 @@ class Segment:
         raise StoreCorrupt(what)
 
     def _read(self, offset: int, length: int) -> bytes:
-        with _reading(self._name), self._handles.hold(self._name) as fd:
+        with _Reading(self._name), self._handles.hold(self._name) as fd:
             data = os.pread(fd, length, offset)
             gone = os.fstat(fd).st_nlink == 0
         if gone:  # what was read may have been erased since
@@ -276,7 +276,7 @@ class Segment:
 
     def _last_line(self) -> tuple[Footer | None, int]:
         """The footer and where it begins; nothing if the last line is none."""
-        with _reading(self._name), self._handles.hold(self._name) as fd:
+        with _Reading(self._name), self._handles.hold(self._name) as fd:
             size = os.fstat(fd).st_size
         peek = _TAIL_PEEK
         while True:
@@ -288,7 +288,7 @@ class Segment:
             peek *= 8
 
 
-class _reading:
+class _Reading:
     """Within this block, a file that is gone is `Replaced` and one that fails is `StoreError`."""
 
     __slots__ = ("_name",)

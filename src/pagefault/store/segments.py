@@ -4,7 +4,7 @@ Invariants, true between any two public calls:
  (1) The bytes of the last segment are whole batches, up to where its `Segment` says they end.
  (2) `_head` is its last seq and `_link` the link after it; nothing is written unless they are.
  (3) Every segment but the last is sealed. The last may be: then the next append begins another.
- (4) After a failed write or sync nothing is written again (`_refusal` latches).
+ (4) After a failed write or sync nothing is written again (`_latch`).
 
 One thread writes at a time, under `_lock`; readers take no lock. Whoever opens a log for writing
 holds the root's lock (`lock.py`): nothing here keeps a second process out.
@@ -12,12 +12,9 @@ holds the root's lock (`lock.py`): nothing here keeps a second process out.
 
 from __future__ import annotations
 
-import errno
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from threading import RLock
 from typing import Final
@@ -36,24 +33,16 @@ from pagefault.store.acceptance import accept, hash_key, lost
 from pagefault.store.disk import Disk
 from pagefault.store.handles import Handles
 from pagefault.store.inventory import TEMPORARY, take_inventory
-from pagefault.store.recovery import Recovery, Tear, judge_tail
+from pagefault.store.latch import Latch
+from pagefault.store.opening import Opener, place_of, segment_of
 from pagefault.store.repair import Repairer, RepairReport, verify
 from pagefault.store.rewrite import Rewritten, without
-from pagefault.store.scan import Place, Problem, scan
+from pagefault.store.scan import Problem, scan
 from pagefault.store.segment import Replaced, Segment
 from pagefault.store.segment_format import Header, file_name, first_link
 
 SEGMENT_BYTES: Final = 10_000_000
 FILES_MAX: Final = 64
-
-_UNWRITABLE: Final = {
-    errno.EROFS,
-    errno.ENOSPC,
-    errno.EDQUOT,
-    errno.EACCES,
-    errno.EPERM,
-}
-"""What keeps a medium from being written but not from being read."""
 
 
 class SegmentLog:
@@ -104,132 +93,27 @@ class SegmentLog:
 
     def _open(self) -> None:
         """Everything that is mutable gets its value here, and again after a repair."""
-        self._segments: list[Segment] = []
-        self._missing: list[Problem] = []
-        self._head = NOTHING
-        self._link = first_link(self._root)
-        self._fd = -1  # of the unsealed segment, for appending
-        self._unsynced = False
-        self._refusal: StoreError | None = None
-        self._cause: BaseException | None = None
-        self.recovery: Recovery | None = None
+        self._latch = Latch()
         if self._read_only:
-            self._refuse_from_now(StoreReadOnly("this log was opened for reading"))
+            self._latch.refuse_from_now(StoreReadOnly("this log was opened for reading"))
         else:
-            with self._unwritable_is_read_only():
+            with self._latch.read_only_if_unwritable(self._directory):
                 self._disk.make_directory(self._directory)
-        for _ in range(10):
-            try:
-                self._survey()
-                return
-            except Replaced:  # another process is rewriting while we look: look again
-                self._segments = []
-        raise StoreError(f"the files in {self._directory} keep changing", hint="try again")
-
-    def _survey(self) -> None:
-        inventory = take_inventory(self._directory)
-        if inventory.leftovers and self._refusal is None:
-            with self._unwritable_is_read_only():
-                for path in inventory.leftovers:
-                    self._disk.unlink(path)
-                self._disk.sync_directory(self._directory)
-        for number, generation in sorted(inventory.generations.items()):
-            self._segments.append(self._segment(number, generation))
-        none = (Seq(1), NOTHING)
-        self._missing = [
-            Problem(self._directory / file_name(n, 0), 0, 0, *none, "this segment is missing")
-            for n in inventory.missing
-        ]
-        if self._segments:
-            self._survey_last()
-        if self.damage():
-            count = len(self.damage())
-            self._refuse_from_now(
-                StoreCorrupt(
-                    f"the log is damaged in {count} place(s), the first: {self.damage()[0]}"
-                )
-            )
-
-    def _survey_last(self) -> None:
-        """Read what the last segment holds, and decide what its end means."""
-        segment = self._segments[-1]
-        first, link = self._expected(len(self._segments) - 1)
-        data = segment.content()
-        footer_line = data[data.rfind(b"\n", 0, -1) + 1 :]
-        if footer_line.startswith(b'{"seal":') and segment.sealed and not segment.problems:
-            assert segment.footer is not None
-            self._head, self._link = segment.last, segment.footer.link
-            return
-        result = scan(data)
-        place = Place(
-            path=segment.path,
-            number=segment.number,
-            generation=segment.generation,
-            sealed=False,
-            first=first,
-            link=link,
-        )
-        verdict = judge_tail(data, result, place, self._acknowledged)
-        torn = verdict.torn
-        if torn is not None and torn.tear is Tear.HEADER:
-            self._begin_again(segment, torn)
-            return
-        segment.take(data, result, place, verdict.wrong)
-        self._head = segment.last
-        if torn is not None:
-            kept = [one for one in result.found if one.end <= torn.kept]
-            self._head = kept[-1].seq if kept else Seq(segment.first - 1)
-            self.recovery = torn
-            if not segment.problems:
-                segment.shorten(torn.kept, self._head)
-        self._head = max([self._head, *(problem.last for problem in verdict.wrong)])
-        whole = [one for one in result.found if one.seq <= self._head]
-        self._link = (
-            whole[-1].link if whole else result.header.link if result.header else self._link
-        )
-        if not segment.problems and not segment.sealed and self._refusal is None:
-            with self._unwritable_is_read_only():
-                self._fd = self._disk.append_to(segment.path)
-                if torn is not None:
-                    self._disk.truncate(self._fd, torn.kept)
-                    self._disk.sync(self._fd)
-                    self.recovery = replace(torn, performed=True)
-
-    def _begin_again(self, segment: Segment, torn: Recovery) -> None:
-        """The last segment was begun and holds nothing: as if it had not been begun."""
-        self._segments.pop()
-        self.recovery = torn
-        if self._segments:
-            footer = self._segments[-1].footer
-            assert footer is not None
-            self._head, self._link = footer.last, footer.link
-        if self._refusal is None:
-            with self._unwritable_is_read_only():
-                self._disk.unlink(segment.path)
-                self._disk.sync_directory(self._directory)
-                self.recovery = replace(torn, performed=True)
-
-    def _expected(self, index: int) -> tuple[Seq | None, bytes | None]:
-        """What a segment must begin with: nothing is known if the one before is damaged."""
-        number = self._segments[index].number
-        if number == 1:
-            return Seq(1), first_link(self._root)
-        before = self._segments[index - 1] if index else None
-        if before is None or before.number != number - 1:
-            return None, None
-        before.load()
-        if before.footer is None:
-            return None, None
-        return Seq(before.footer.last + 1), before.footer.link
-
-    def _segment(self, number: int, generation: int) -> Segment:
-        path = self._directory / file_name(number, generation)
-
-        def follows() -> Seq:
-            earlier = [one for one in self._segments if one.number < number]
-            return Seq(earlier[-1].last + 1) if earlier else Seq(1)
-
-        return Segment(path, number, generation, self._handles, follows)
+        opened = Opener(
+            directory=self._directory,
+            first_link=first_link(self._root),
+            acknowledged=self._acknowledged,
+            disk=self._disk,
+            handles=self._handles,
+            latch=self._latch,
+        ).open()
+        self._segments = opened.segments
+        self._missing = opened.missing
+        self._head = opened.head
+        self._link = opened.link
+        self._fd = opened.fd
+        self._unsynced = False
+        self.recovery = opened.recovery
 
     # --- writing ------------------------------------------------------------------------------
 
@@ -237,9 +121,9 @@ class SegmentLog:
         if not drafts:
             return []
         with self._lock:
-            self._refuse()
+            self._latch.check()
             events, lines, link = self._encode(drafts)
-            with self._latching("an append"):
+            with self._latch.latching("an append"):
                 if self._fd < 0 or self._segments[-1].end >= self._segment_bytes:
                     self._roll()
                 self._unsynced = True
@@ -281,7 +165,7 @@ class SegmentLog:
         path = self._directory / file_name(number, 0)
         line = header.encode()
         self._disk.place(path, path.with_name(path.name + TEMPORARY), line)
-        segment = self._segment(number, 0)
+        segment = segment_of(self._segments, self._directory, number, 0, self._handles)
         segment.begin(header, len(line))
         self._fd = self._disk.append_to(path)
         self._segments.append(segment)
@@ -298,10 +182,10 @@ class SegmentLog:
 
     def sync(self) -> None:
         with self._lock:
-            if isinstance(self._refusal, StoreLatched):
-                self._refuse()
+            if isinstance(self.refusal, StoreLatched):
+                self._latch.check()
             if self._unsynced and self._durable and self._fd >= 0:
-                with self._latching("a sync"):
+                with self._latch.latching("a sync"):
                     self._disk.sync(self._fd)
             self._unsynced = False
 
@@ -370,9 +254,14 @@ class SegmentLog:
             generation = take_inventory(self._directory).generations.get(old.number)
             if generation is None:
                 raise StoreCorrupt(f"{old.path.name} is missing")
-            if generation != old.generation:
-                self._handles.drop(str(old.path))
-                self._segments[index] = self._segment(old.number, generation)
+            if generation == old.generation:
+                return
+            self._handles.drop(str(old.path))
+            new = self._generation(old, generation)
+            if index == len(self._segments) - 1 and old.footer is None:
+                data = new.content()  # it cannot be asked to load itself: it may have no seal
+                new.take(data, scan(data), place_of(new, sealed=False))
+            self._segments[index] = new
 
     # --- forgetting ---------------------------------------------------------------------------
 
@@ -386,28 +275,29 @@ class SegmentLog:
         if not 1 <= wanted[0] <= wanted[-1] <= self._head:
             raise IndexError(f"the log has records 1 to {self._head}")
         with self._lock:
-            self._refuse()
+            self._latch.check()
             groups: dict[int, list[Seq]] = {}
             for seq in wanted:
                 groups.setdefault(self._index_of(seq), []).append(seq)
-            with self._latching("an erasure"):
+            with self._latch.latching("an erasure"):
                 changed = sum(self._erase_in(index, group) for index, group in groups.items())
                 self._empty_quarantine()
             return changed
 
     def _erase_in(self, index: int, seqs: Sequence[Seq]) -> int:
+        data = self._bytes_of(index)
         old = self._segments[index]
-        new = without(old.content(), seqs, old.generation + 1, old.last)
+        new = without(data, seqs, old.generation + 1, old.last)
         if new.changed:
-            self._replace(index, new)
+            self._put(index, new)
         return new.changed
 
-    def _replace(self, index: int, new: Rewritten) -> None:
+    def _put(self, index: int, new: Rewritten) -> None:
         """Put a new generation in a segment's place. Until the old one is gone, both are whole."""
         old, is_last = self._segments[index], index == len(self._segments) - 1
         path = self._directory / file_name(old.number, new.header.generation)
         self._disk.place(path, path.with_name(path.name + TEMPORARY), new.data)
-        segment = self._segment(old.number, new.header.generation)
+        segment = self._generation(old, new.header.generation)
         if is_last and self._fd >= 0:
             fd = self._disk.append_to(path)
             os.close(self._fd)
@@ -417,6 +307,9 @@ class SegmentLog:
         self._disk.unlink(old.path)
         self._handles.drop(str(old.path))
         self._disk.sync_directory(self._directory)
+
+    def _generation(self, old: Segment, generation: int) -> Segment:
+        return segment_of(self._segments, self._directory, old.number, generation, self._handles)
 
     @property
     def _quarantine(self) -> Path:
@@ -433,7 +326,7 @@ class SegmentLog:
     @property
     def refusal(self) -> StoreError | None:
         """Why nothing can be written; nothing if it can."""
-        return self._refusal
+        return self._latch.refusal
 
     @property
     def missing(self) -> int:
@@ -480,8 +373,9 @@ class SegmentLog:
         link of the record after it: what the lost ones said can no longer be proved.
         """
         with self._lock:
-            if not isinstance(self._refusal, StoreCorrupt | None):
-                self._refuse()
+            self._latch.check(but_damage=True)
+            self._reopen()  # the damage may be newer than what was seen at opening
+            self._latch.check(but_damage=True)
             repairer = Repairer(
                 directory=self._directory,
                 quarantine=self._quarantine,
@@ -491,59 +385,21 @@ class SegmentLog:
                 header=self._header,
                 lost_line=self._lost_line,
             )
-            with self._latching("a repair"):
+            with self._latch.latching("a repair"):
                 report = repairer.run(self._segments)
-            self._shut()
-            self._handles.close()
-            self._open()
+            self._reopen()
             return report
+
+    def _reopen(self) -> None:
+        self._shut()
+        self._handles.close()
+        self._open()
 
     def _lost_line(self, seq: Seq, previous: bytes) -> tuple[bytes, bytes]:
         event = lost(seq, self._minter.mint(), self._clock.now_ms(), "damaged, set aside by repair")
         return codec.encode(event, more=0, salt=self._entropy(codec.SALT_BYTES), previous=previous)
 
-    # --- failing ------------------------------------------------------------------------------
-
-    def _refuse(self) -> None:
-        """Raise if nothing can be written."""
-        if self._refusal is not None:
-            raise type(self._refusal)(str(self._refusal), hint=self._refusal.hint) from self._cause
-
-    def _refuse_from_now(self, refusal: StoreError, cause: BaseException | None = None) -> None:
-        self._refusal, self._cause = refusal, cause
-
-    @contextmanager
-    def _latching(self, what: str) -> Iterator[None]:
-        """Within this block a failure of the medium is the last thing that was tried."""
-        try:
-            yield
-        except OSError as failure:
-            why = failure.strerror or str(failure)
-            if failure.errno in (errno.ENOSPC, errno.EDQUOT):
-                why = "the disk is full"
-            message = f"{what} failed ({why}), so what is on the disk is unknown"
-            hint = StoreLatched.hint
-            if failure.errno in (errno.ENOSPC, errno.EDQUOT):
-                hint = f"free some space, then {hint}"
-            self._refuse_from_now(StoreLatched(message, hint=hint), failure)
-            self._refuse()
-
-    @contextmanager
-    def _unwritable_is_read_only(self) -> Iterator[None]:
-        """Within this block a medium that cannot be written makes the log one for reading."""
-        try:
-            yield
-        except OSError as failure:
-            if failure.errno not in _UNWRITABLE:
-                raise StoreError(f"{self._directory} cannot be opened: {failure}") from failure
-            self._shut()
-            self._refuse_from_now(
-                StoreReadOnly(
-                    f"{self._directory} cannot be written: {failure.strerror}",
-                    hint="reading works; make room or make it writable, then open it again",
-                ),
-                failure,
-            )
+    # --- closing ------------------------------------------------------------------------------
 
     def _shut(self) -> None:
         if self._fd >= 0:
@@ -555,5 +411,4 @@ class SegmentLog:
         with self._lock:
             self._shut()
             self._handles.close()
-            if self._refusal is None:
-                self._refuse_from_now(StoreReadOnly("this log was closed"))
+            self._latch.refuse_from_now(StoreReadOnly("this log was closed"))

@@ -23,7 +23,7 @@ class EventLogContract:
         log.sync()
 
     def test_what_is_appended_reads_back_at_once_and_equal(self, log: EventLog) -> None:
-        events = log.append([opened(), said("one"), said("two \u2028 \U0001f600 \\ \" \x00")])
+        events = log.append([opened(), said("one"), said('two \u2028 \U0001f600 \\ " \x00')])
         assert [log.get(event.seq) for event in events] == events
         assert list(log.read()) == events
 

@@ -69,6 +69,10 @@ CREATE VIRTUAL TABLE event_fts USING fts5 (
 );
 CREATE VIRTUAL TABLE posting USING fts5vocab (event_fts, instance);
 
+-- Terms of the newest pages, on their way to event_fts: it takes many at once far more cheaply.
+-- They are sorted, so that no sentence can be read back.
+CREATE TABLE fresh (seq INTEGER PRIMARY KEY, session INTEGER NOT NULL, terms TEXT NOT NULL);
+
 -- The names that requirement 004 gives to what is here.
 CREATE VIEW sessions AS SELECT * FROM session;
 CREATE VIEW events AS
@@ -107,7 +111,22 @@ INSERT INTO page (
     tokens, importance, part, parts, length
 ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
--- add_terms: What a page can be found by.
+-- add_fresh: What a page can be found by.
+INSERT INTO fresh (seq, session, terms) VALUES (?, ?, ?);
+
+-- count_fresh: How many pages wait.
+SELECT count(*) FROM fresh;
+
+-- all_fresh: The pages that wait.
+SELECT seq, session, terms FROM fresh;
+
+-- drop_fresh: Nothing waits any more.
+DELETE FROM fresh;
+
+-- fresh: The pages that wait in one part of a scope.
+SELECT seq, terms FROM fresh WHERE session = ? AND seq <= ?;
+
+-- add_terms: What a page can be found by, each term behind its session.
 INSERT INTO event_fts (rowid, terms) VALUES (?, ?);
 
 -- add_keys: Idempotency keys. The first record of a key is the one.
@@ -258,10 +277,11 @@ INSERT INTO event_fts (event_fts) VALUES ('integrity-check');
 
 -- check_pages: Pages without their record, or without their terms.
 SELECT seq FROM page
-WHERE seq NOT IN (SELECT seq FROM event) OR seq NOT IN (SELECT id FROM event_fts_docsize);
+WHERE seq NOT IN (SELECT seq FROM event) OR seq NOT IN (SELECT id FROM event_fts_docsize UNION ALL SELECT seq FROM fresh);
 
 -- check_postings: Terms without their page.
-SELECT id FROM event_fts_docsize WHERE id NOT IN (SELECT seq FROM page);
+SELECT id FROM (SELECT id FROM event_fts_docsize UNION ALL SELECT seq FROM fresh)
+WHERE id NOT IN (SELECT seq FROM page);
 
 -- check_sessions: Sessions whose counts are not those of their pages.
 SELECT session FROM session

@@ -1,0 +1,5 @@
+"""`python -m pagefault.cli`."""
+
+from pagefault.cli import main
+
+main()

@@ -1,0 +1,242 @@
+"""What every command is given: the global options, the configuration, an open memory, the terminal."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from pagefault.cli.term import Term
+
+if TYPE_CHECKING:
+    from pagefault.model.page import SessionRow
+    from pagefault.service.config import Config
+    from pagefault.service.limits import Limits
+    from pagefault.service.memory import Memory
+    from pagefault.service.session import Session
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class App:
+    """One run of the command line."""
+
+    root: str | None = None
+    term: Term = field(default_factory=Term)
+
+    def config(self, **flags: object) -> Config:
+        """The configuration as it stands, `flags` by their keys with `__` for dots."""
+        from pagefault.service.config import load
+
+        given: dict[str, object] = {key.replace("__", "."): v for key, v in flags.items()}
+        given["root"] = self.root
+        return load(environ=os.environ, cwd=_here(), flags=given)
+
+    def directory(self) -> Path:
+        """The root as a directory, for commands that need files."""
+        from pagefault.model.errors import BadInput
+        from pagefault.service.config import MEMORY
+
+        root = self.config().root
+        if root == MEMORY:
+            raise BadInput(
+                f"a memory at {MEMORY} has no files", hint="name a folder: --root, PAGEFAULT_HOME"
+            )
+        return Path(root)
+
+    def existing_directory(self) -> Path:
+        """As `directory`, and there is a memory in it. Raises `StoreMissing`."""
+        from pagefault.model.errors import StoreMissing
+
+        path = self.directory()
+        if not (path / "root.json").exists():
+            raise StoreMissing(f"there is no memory at {path}", hint=MAKE_ONE)
+        return path
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        import asyncio
+
+        return asyncio.run(work)
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[Memory]:
+        """The memory, for reading: works while another process writes. Raises `StoreMissing`."""
+        async with self.memory(self.config(), read_only=True) as memory:
+            yield memory
+
+    @asynccontextmanager
+    async def writing(self, config: Config | None = None, **more: Any) -> AsyncIterator[Memory]:
+        """The memory, made if it is not there. Raises `StoreBusy`."""
+        async with self.memory(config or self.config(), **more) as memory:
+            yield memory
+
+    @asynccontextmanager
+    async def memory(
+        self, config: Config, *, read_only: bool = False, **more: Any
+    ) -> AsyncIterator[Memory]:
+        from pagefault.service.bootstrap import open_memory
+
+        self.term.detail(f"memory: {config.root}")
+        with self.term.progress() as progress:
+            opening = open_memory(
+                config.root,
+                sync=config.sync,
+                window=config.window_tokens,
+                mode=config.mode,
+                limits=more.pop("limits", None) or limits_of(config),
+                secrets={"engine.api_key": config.engine.api_key},
+                read_only=read_only,
+                progress=lambda done, total: progress("building the index", done, total),
+                **more,
+            )
+            memory = await opening.__aenter__()
+        try:
+            for notice in memory.notices:
+                self.term.note(f"note: {notice}")
+            yield memory
+        finally:
+            await opening.__aexit__(None, None, None)
+
+
+MAKE_ONE = (
+    "`pagefault chat` or `pagefault replay FILE` makes one; --root or PAGEFAULT_HOME says where"
+)
+
+
+def limits_of(config: Config) -> Limits:
+    from dataclasses import asdict
+
+    from pagefault.service.limits import Limits
+
+    return Limits(**asdict(config.limits))
+
+
+async def find_row(memory: Memory, name: str | None) -> SessionRow:
+    """The session of that name or id; without one, the most recently used that is no fork."""
+    from pagefault.model.errors import SessionNotFound
+
+    rows = await memory.sessions()
+    if name is None:
+        row = next((row for row in rows if not row.parent), None)
+        if row is None:
+            missing = SessionNotFound("")
+            missing.args = ("there is no session here yet",)
+            missing.hint = MAKE_ONE
+            raise missing
+        return row
+    by_id = [row for row in rows if row.session_id == name]
+    by_name = [row for row in rows if row.name == name]
+    if not by_id and not by_name:
+        raise SessionNotFound(name)
+    return (by_id or by_name)[0]
+
+
+async def find_session(memory: Memory, name: str | None) -> Session:
+    row = await find_row(memory, name)
+    return await memory.session(row.session_id, create=False)
+
+
+def _here() -> Path:
+    from pagefault.model.errors import BadInput
+
+    try:
+        return Path.cwd()
+    except OSError:
+        raise BadInput(
+            "the current folder is gone", hint="cd to one that exists, and try again"
+        ) from None
+
+
+# --- options ------------------------------------------------------------------------------------
+
+
+def _set_root(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        ctx.ensure_object(App).root = value
+
+
+def _set_loudness(by: int) -> Callable[[click.Context, click.Parameter, bool], None]:
+    def set_loudness(ctx: click.Context, _param: click.Parameter, given: bool) -> None:
+        if given:
+            ctx.ensure_object(App).term.loudness = by
+
+    return set_loudness
+
+
+def _set_plain(ctx: click.Context, _param: click.Parameter, given: bool) -> None:
+    if given:
+        ctx.ensure_object(App).term.plain()
+
+
+def _global_options(*, hidden: bool) -> list[click.Parameter]:
+    """Accepted before and after the sub-command; shown by the root's help alone."""
+    return [
+        click.Option(
+            ["--root"],
+            metavar="PATH",
+            help='Where the memory is: a folder, or ":memory:".',
+            callback=_set_root,
+            expose_value=False,
+            hidden=hidden,
+        ),
+        click.Option(
+            ["-q", "--quiet"],
+            is_flag=True,
+            help="Say only what was asked for, and errors.",
+            callback=_set_loudness(-1),
+            expose_value=False,
+            hidden=hidden,
+        ),
+        click.Option(
+            ["-v", "--verbose"],
+            is_flag=True,
+            help="Say more on stderr.",
+            callback=_set_loudness(1),
+            expose_value=False,
+            hidden=hidden,
+        ),
+        click.Option(
+            ["--no-color"],
+            is_flag=True,
+            help="No colours. So do NO_COLOR and TERM=dumb.",
+            callback=_set_plain,
+            expose_value=False,
+            hidden=hidden,
+        ),
+    ]
+
+
+class Command(click.Command):
+    """A command that takes the global options too."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.params += _global_options(hidden=True)
+
+
+class Group(click.Group):
+    """A group of such commands."""
+
+    command_class = Command
+
+    def __init__(self, *args: Any, visible_options: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.params += _global_options(hidden=not visible_options)
+
+
+pass_app = click.make_pass_decorator(App, ensure=True)
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
+
+session_option = click.option(
+    "--session",
+    "session_name",
+    metavar="NAME",
+    help="Which session, by name or id; without it the most recently used that is no fork.",
+)

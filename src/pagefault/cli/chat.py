@@ -1,0 +1,183 @@
+"""`pagefault chat`: one message from a pipe, or a conversation at a terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.term import plural, printable
+
+if TYPE_CHECKING:
+    from pagefault.engine.api import Engine
+    from pagefault.service.config import Config
+    from pagefault.service.drive import Answer
+    from pagefault.service.memory import Memory
+    from pagefault.service.session import Session
+
+SESSION = "chat"
+
+
+@click.command(cls=Command)
+@click.argument("session_name", metavar="[SESSION]", required=False, default=SESSION)
+@click.option(
+    "--engine",
+    "engine_name",
+    type=click.Choice(["remote", "scripted"]),
+    default="remote",
+    show_default=True,
+    help="remote: the configured endpoint. scripted: no model, offline, quotes what it finds.",
+)
+@click.option("--engine-model", metavar="NAME", help="Which model, whatever is configured.")
+@click.option("--engine-base-url", metavar="URL", help="Which endpoint, whatever is configured.")
+@click.option("--window", type=click.IntRange(min=1), metavar="TOKENS", help="Of every request.")
+@click.option("--mode", type=click.Choice(["passive", "active", "strict"]))
+@click.option("--system", metavar="TEXT", help="The system prompt of this session.")
+@json_option
+@pass_app
+def chat(
+    app: App,
+    session_name: str,
+    engine_name: str,
+    engine_model: str | None,
+    engine_base_url: str | None,
+    window: int | None,
+    mode: str | None,
+    system: str | None,
+    as_json: bool,
+) -> None:
+    """Talk to a model that has memory. SESSION is made if it is not there; without it, "chat".
+
+    At a terminal /help lists what else can be typed. Without one, reads one message from stdin,
+    answers it and ends. JSON: {session, page_id, text, citations, citations_invalid, faults,
+    searches, request_tokens, usage, complete}.
+    """
+    config = app.config(
+        window_tokens=window,
+        mode=mode,
+        engine__model=engine_model,
+        engine__base_url=engine_base_url,
+    )
+    setting = {"window": window, "mode": mode, "system": system}
+    talks = app.term.is_interactive and not as_json
+    message = "" if talks else _message()
+    with asyncio.Runner() as runner:
+        opening = _open(app, config, session_name, engine_name, setting)
+        memory, session, engine = runner.run(opening.__aenter__())
+        try:
+            if talks:
+                from pagefault.cli.conversation import Conversation
+
+                Conversation(app.term, runner, memory, session, engine).talk()
+            else:
+                _once(app, runner, session, engine, message, as_json=as_json)
+        finally:
+            runner.run(opening.__aexit__(None, None, None))
+
+
+@asynccontextmanager
+async def _open(
+    app: App, config: Config, name: str, engine_name: str, setting: dict[str, Any]
+) -> AsyncIterator[tuple[Memory, Session, Engine]]:
+    if engine_name == "scripted":
+        from pagefault.engine.scripted import ScriptedEngine
+
+        async with app.writing(config) as memory:
+            yield memory, await memory.session(name, **setting), ScriptedEngine()
+        return
+    from pagefault.cli.engines import remote_engine
+
+    async with remote_engine(config) as engine, app.writing(config) as memory:
+        yield memory, await memory.session(name, **setting), engine
+
+
+def _message() -> str:
+    from pagefault.model.errors import BadInput
+
+    if sys.stdin.isatty():
+        raise BadInput(
+            "there is no message", hint="echo 'your question' | pagefault chat, or leave stdout alone"
+        )
+    try:
+        text = sys.stdin.read().strip()
+    except UnicodeDecodeError:
+        raise BadInput("the message is not UTF-8", hint="convert it first") from None
+    if not text:
+        raise BadInput("the message is empty", hint="echo 'your question' | pagefault chat")
+    return text
+
+
+def _once(
+    app: App,
+    runner: asyncio.Runner,
+    session: Session,
+    engine: Engine,
+    message: str,
+    *,
+    as_json: bool,
+) -> None:
+    stream: Callable[[str], None] | None = None
+    if not as_json:
+        stream = lambda piece: app.term.piece(printable(piece))  # noqa: E731 - one line says it
+    answer = runner.run(ask(session, engine, message, stream))
+    if as_json:
+        app.term.data(_object(session, answer))
+        return
+    app.term.line()
+    tell(app.term.note, answer)
+
+
+async def ask(
+    session: Session, engine: Engine, message: str, on_text: Callable[[str], None] | None
+) -> Answer:
+    """Say something, unless it is empty, and let the engine answer."""
+    if message:
+        await session.user(message)
+    return await session.run(engine, on_text=on_text)
+
+
+def tell(note: Callable[[str], None], answer: Answer) -> None:
+    """What the answer took, in a line."""
+    told = [plural(answer.request_tokens, "token")]
+    if answer.searches:
+        told.append(plural(answer.searches, "search", "searches"))
+    if answer.faults:
+        told.append(plural(answer.faults, "fault"))
+    if answer.faults_refused:
+        told.append(f"{answer.faults_refused} refused")
+    if answer.citations:
+        told.append(f"cites {', '.join(answer.citations)}")
+    note(" · ".join(told))
+    if answer.citations_invalid:
+        note(f"not to be trusted: {', '.join(answer.citations_invalid)} could not be seen")
+    if not answer.complete:
+        note("the engine did not come to an end within its steps; ask again")
+
+
+def _object(session: Session, answer: Answer) -> dict[str, Any]:
+    usage = answer.usage
+    return {
+        "session": session.name or session.session_id,
+        "page_id": answer.page_id,
+        "text": answer.text,
+        "citations": list(answer.citations),
+        "citations_invalid": list(answer.citations_invalid),
+        "requests": answer.requests,
+        "faults": answer.faults,
+        "faults_refused": answer.faults_refused,
+        "searches": answer.searches,
+        "request_tokens": answer.request_tokens,
+        "usage": None
+        if usage is None
+        else {
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "cached_tokens": usage.cached_tokens,
+        },
+        "complete": answer.complete,
+    }

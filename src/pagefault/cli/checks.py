@@ -1,0 +1,277 @@
+"""What `pagefault doctor` looks at. Every check answers; none changes anything."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import platform
+import shutil
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from pagefault.cli.app import App
+from pagefault.cli.config import paths
+from pagefault.cli.term import iso, plural
+from pagefault.cli.upkeep import store_tools
+from pagefault.model.errors import BadInput, PagefaultError
+
+if TYPE_CHECKING:
+    from pagefault.service.config import Config
+    from pagefault.store.root import Store
+
+PYTHON_MIN: Final = (3, 11)
+SQLITE_MIN: Final = (3, 51, 3)  # earlier ones carry the bug of the WAL reset
+FREE_WARN: Final = 1_000_000_000
+FREE_FAIL: Final = 20_000_000
+EPOCH_2026_MS: Final = 1_767_225_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """`status` is ok, warn or fail; `advice` says what to do, where there is something to do."""
+
+    name: str
+    status: str
+    found: str
+    advice: str = ""
+
+
+def run_checks(app: App, *, network: bool) -> Iterator[Check]:
+    """Every check in its order; what rests on a failed one is left out."""
+    yield _python()
+    yield _sqlite()
+    yield _tokenizer()
+    config: Config | None = None
+    try:
+        config = app.config()
+        files = [str(path) for _, path in paths() if path.is_file()]
+        yield Check("config", "ok", f"valid; read {', '.join(files) or 'no files'}")
+    except BadInput as bad:
+        yield Check("config", "fail", str(bad), bad.hint)
+    if config is not None:
+        newest_ms = 0
+        if config.root == ":memory:":
+            yield Check("root", "ok", "in memory: nothing is kept")
+        else:
+            for check, at_ms in _root(Path(config.root)):
+                newest_ms = max(newest_ms, at_ms)
+                yield check
+        yield _clock(newest_ms)
+        engine = _engine(config)
+        yield engine
+        if network and engine.status == "ok":
+            yield _network(app, config)
+
+
+# --- the installation ---------------------------------------------------------------------------
+
+
+def _python() -> Check:
+    found = f"{platform.python_version()} ({sys.executable})"
+    if sys.version_info[:2] < PYTHON_MIN:
+        return Check("python", "fail", found, "install Python 3.11 or newer")
+    return Check("python", "ok", found)
+
+
+def _sqlite() -> Check:
+    try:
+        import apsw
+    except ImportError as error:
+        return Check("sqlite", "fail", f"apsw cannot be loaded: {error}", "pip install apsw")
+    version = apsw.sqlite_lib_version()
+    if "ENABLE_FTS5" not in apsw.compile_options:
+        return Check("sqlite", "fail", f"{version} without FTS5", "pip install --force-reinstall apsw")
+    if tuple(int(part) for part in version.split(".")) < SQLITE_MIN:
+        return Check(
+            "sqlite",
+            "warn",
+            f"{version}, whose write-ahead log can lose a commit",
+            "pip install --upgrade apsw: the index may need a `pagefault rebuild` else",
+        )
+    return Check("sqlite", "ok", f"{version} with FTS5")
+
+
+def _tokenizer() -> Check:
+    from pagefault.pack.count import O200k
+
+    began = time.perf_counter()
+    try:
+        counted = O200k().count("hello world")
+    except Exception as error:  # a compiled extension may raise anything
+        return Check("tokenizer", "fail", f"cannot be loaded: {error}", "pip install toktok-rs")
+    took_ms = 1000 * (time.perf_counter() - began)
+    if counted != 2:
+        return Check("tokenizer", "fail", f"counts {counted} for 2", "reinstall toktok-rs")
+    return Check("tokenizer", "ok", f"o200k, loaded in {took_ms:.0f} ms")
+
+
+# --- the memory ---------------------------------------------------------------------------------
+
+
+def _root(path: Path) -> Iterator[tuple[Check, int]]:
+    """Checks, each with the time of the newest record it saw, 0 if it saw none."""
+    if not path.exists():
+        yield _unmade(path), 0
+        return
+    if not path.is_dir():
+        yield Check("root", "fail", f"{path} is not a folder", "name another: --root"), 0
+        return
+    yield _access(path), 0
+    yield _space(path), 0
+    if not (path / "root.json").exists():
+        yield Check("log", "ok", "no memory in this folder yet; the first chat makes it"), 0
+        return
+    holder = _holder(path)
+    yield Check("lock", "ok", f"held by {holder}" if holder else "free"), 0
+    yield from _contents(path, busy=bool(holder))
+
+
+def _unmade(path: Path) -> Check:
+    parent = next(folder for folder in path.parents if folder.exists())
+    if not os.access(parent, os.W_OK | os.X_OK):
+        advice = "choose another place: --root or PAGEFAULT_HOME"
+        return Check("root", "fail", f"{path} is not there and cannot be made", advice)
+    return Check("root", "ok", f"{path} is not there yet; the first chat makes it")
+
+
+def _access(path: Path) -> Check:
+    if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        return Check("root", "fail", f"{path} cannot be written", f"chown or chmod u+rwx {path}")
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & 0o077:
+        return Check(
+            "root", "warn", f"{path} is open to other users (mode {mode:04o})", f"chmod 700 {path}"
+        )
+    return Check("root", "ok", f"{path}, mode {mode:04o}")
+
+
+def _space(path: Path) -> Check:
+    free = shutil.disk_usage(path).free
+    found = f"{free / 1e9:,.1f} GB free"
+    if free < FREE_WARN:
+        return Check("disk", "fail" if free < FREE_FAIL else "warn", found, "make room")
+    return Check("disk", "ok", found)
+
+
+def _holder(path: Path) -> str:
+    """Who writes here at the moment. Asks the lock itself, as its text may be old."""
+    from pagefault.store.lock import read_holder
+
+    try:
+        fd = os.open(path / "lock", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return str(read_holder(path) or "another process")
+    except OSError:
+        return ""
+    finally:
+        os.close(fd)
+    return ""
+
+
+def _contents(path: Path, *, busy: bool) -> Iterator[tuple[Check, int]]:
+    from pagefault.store.root import open_store
+
+    try:
+        store = open_store(path, read_only=True, **store_tools())
+    except PagefaultError as error:
+        yield Check("log", "fail", str(error), error.hint), 0
+        return
+    try:
+        yield _log(store), _newest_ms(store)
+        yield _index(store, busy=busy), 0
+    finally:
+        store.close()
+
+
+def _log(store: Store) -> Check:
+    from pagefault.model.errors import StoreReadOnly
+
+    head = store.log.head()
+    if store.refusal is not None and not isinstance(store.refusal, StoreReadOnly):
+        return Check("log", "fail", str(store.refusal), store.refusal.hint)
+    recovery = getattr(store.log, "recovery", None)
+    if recovery is not None:
+        return Check("log", "warn", str(recovery), "the next command that writes cuts it off")
+    return Check("log", "ok", f"{plural(head, 'record')}; `pagefault verify` reads them all")
+
+
+def _index(store: Store, *, busy: bool) -> Check:
+    if store.rebuilt:
+        return Check("index", "warn", f"unusable: {store.rebuilt}", "`pagefault rebuild`")
+    behind = store.log.head() - store.index.applied_seq()
+    if behind > 0 and not busy:
+        advice = "the next command that writes catches up"
+        return Check("index", "warn", f"{plural(behind, 'record')} behind the log", advice)
+    return Check("index", "ok", "current")
+
+
+def _newest_ms(store: Store) -> int:
+    try:
+        return store.log.get(store.log.head()).at_ms if store.log.head() else 0
+    except PagefaultError:
+        return 0
+
+
+def _clock(newest_ms: int) -> Check:
+    now_ms = int(time.time() * 1000)
+    if now_ms < EPOCH_2026_MS:
+        return Check("clock", "fail", f"{iso(now_ms)} is in the past", "set the system's clock")
+    if newest_ms > now_ms + 60_000:
+        return Check(
+            "clock",
+            "warn",
+            f"{iso(now_ms)}, before the newest record ({iso(newest_ms)})",
+            "set the system's clock; the order of records is safe, their times are not",
+        )
+    return Check("clock", "ok", iso(now_ms))
+
+
+# --- the engine ---------------------------------------------------------------------------------
+
+
+def _engine(config: Config) -> Check:
+    from pagefault.cli.engines import remote_engine
+
+    try:
+        remote_engine(config)
+    except PagefaultError as error:
+        return Check("engine", "warn", str(error), error.hint)
+    told = f"{config.engine.model} at {config.engine.base_url}"
+    return Check("engine", "ok", f"{told} (not tried; --network tries it)")
+
+
+def _network(app: App, config: Config) -> Check:
+    from pagefault.cli.engines import remote_engine
+    from pagefault.model.kinds import Role
+    from pagefault.model.request import Message, Reply, Request
+
+    request = Request(
+        messages=(Message(role=Role.USER, content="Answer with the one word: ready"),),
+        tools=(),
+        tokens=16,
+        factor=1.0,
+        window_tokens=config.window_tokens,
+    )
+
+    async def ask() -> str:
+        async with remote_engine(config) as engine:
+            async for piece in engine.reply(request):
+                if isinstance(piece, Reply):
+                    return piece.text
+        return ""
+
+    began = time.perf_counter()
+    try:
+        text = " ".join(app.run(ask()).split())[:40]
+    except PagefaultError as error:
+        return Check("network", "fail", str(error), error.hint)
+    return Check("network", "ok", f"answered {text!r} in {time.perf_counter() - began:.1f} s")

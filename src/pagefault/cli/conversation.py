@@ -1,0 +1,214 @@
+"""A conversation at a terminal: reading lines, streaming answers, and what begins with a slash."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from pagefault.cli import chat
+from pagefault.cli.outcome import INTERRUPTED, describe
+from pagefault.cli.term import Term, plural, printable, wrapped
+from pagefault.model.errors import PagefaultError
+
+if TYPE_CHECKING:
+    from pagefault.engine.api import Engine
+    from pagefault.service.memory import Memory
+    from pagefault.service.session import Session
+
+_HELP = """\
+/help            this list
+/quit            leave (so does Ctrl-D); everything said is stored
+/retry           let the engine answer again, after an error or Ctrl-C
+/cited           the pages that the last answer cites
+/page ID         a page in full
+/pages           the latest pages, and which of them the window holds
+/search WORDS    pages that bear on some words
+/pin ID          keep a page in the window; /unpin ID lets it go
+/faults          what was faulted in, or refused
+/status          the window, counted
+A line that ends in a backslash goes on in the next one."""
+
+
+class Conversation:
+    """Runs on the runner's loop one verb at a time, so that Ctrl-C stops a verb and not the talk."""
+
+    def __init__(
+        self,
+        term: Term,
+        runner: asyncio.Runner,
+        memory: Memory,
+        session: Session,
+        engine: Engine,
+    ) -> None:
+        self._term = term
+        self._runner = runner
+        self._memory = memory
+        self._session = session
+        self._engine = engine
+        self._cited: tuple[str, ...] = ()
+        self._commands: dict[str, Callable[[str], None]] = {
+            "help": lambda _: term.line(_HELP),
+            "retry": lambda _: self._ask(""),
+            "cited": lambda _: self._show(*self._cited),
+            "page": lambda text: self._show(*text.split()),
+            "pages": lambda _: self._pages(),
+            "search": self._search,
+            "pin": lambda text: self._pin(text, pinned=True),
+            "unpin": lambda text: self._pin(text, pinned=False),
+            "faults": lambda _: self._faults(),
+            "status": lambda _: self._status(),
+        }
+
+    def talk(self) -> None:
+        """Until /quit, Ctrl-D, or Ctrl-C twice."""
+        with suppress(ImportError):
+            import readline  # noqa: F401 - line editing, by being there
+
+        status = self._runner.run(self._session.status())
+        self._term.note(
+            f"{self._session.name or self._session.session_id}: {plural(status.pages, 'page')}, a "
+            f"window of {status.window_tokens:,} tokens, {status.mode}. /help lists what can be typed."
+        )
+        interrupted = False
+        while True:
+            try:
+                text = self._read()
+                interrupted = False
+            except EOFError:
+                self._term.line()
+                return
+            except KeyboardInterrupt:
+                self._term.line()
+                if interrupted:
+                    raise SystemExit(INTERRUPTED) from None
+                interrupted = True
+                self._term.note("Ctrl-C again, Ctrl-D or /quit leaves; everything said is stored")
+                continue
+            if text in ("/quit", "/exit", "/q"):
+                return
+            self._answer(text)
+
+    def _read(self) -> str:
+        lines = [input("> ")]
+        while lines[-1].endswith("\\"):
+            lines[-1] = lines[-1][:-1]
+            lines.append(input("… "))
+        return "\n".join(lines).strip()
+
+    def _answer(self, text: str) -> None:
+        try:
+            if text.startswith("/"):
+                name, _, rest = text[1:].partition(" ")
+                command = self._commands.get(name)
+                if command is None:
+                    self._term.warn(f"there is no /{printable(name)}; /help lists what there is")
+                else:
+                    command(rest.strip())
+            elif text:
+                self._ask(text)
+        except PagefaultError as error:
+            message, hint = describe(error)
+            self._term.warn(f"error: {message}" + (f"\nhint: {hint}" if hint else ""))
+        except KeyboardInterrupt:
+            self._term.line()
+            self._term.note("stopped; your message is stored, the answer is not: /retry asks again")
+
+    def _ask(self, text: str) -> None:
+        def stream(piece: str) -> None:
+            self._term.piece(printable(piece))
+
+        answer = self._runner.run(chat.ask(self._session, self._engine, text, stream))
+        self._cited = answer.citations
+        self._term.line()
+        chat.tell(self._term.note, answer)
+        if answer.citations:
+            self._term.note("/cited shows what it rests on")
+
+    # --- commands -----------------------------------------------------------------------------
+
+    def _show(self, *page_ids: str) -> None:
+        if not page_ids:
+            self._term.note("no page to show: name one (/page msg_12)")
+        for page_id in page_ids:
+            page = self._runner.run(self._session.page(page_id))
+            who = page.speaker or str(page.row.role)
+            when = page.occurred_at[:16].replace("T", " ")
+            head = printable(f"{page_id} · {who}{', ' + when if when else ''} · turn {page.row.turn}")
+            self._term.line(self._term.style(head, "bold"))
+            self._term.line(wrapped(page.text, min(self._term.width, 100), "  "))
+
+    def _pages(self) -> None:
+        rows = self._runner.run(self._memory.pages(self._session, limit=15, newest_first=True))
+        resident = set(self._session.resident())
+        told = []
+        for row in rows[::-1]:
+            page = self._runner.run(self._session.page(row.page_id))
+            who = page.speaker or str(row.role)
+            state = "in window" if row.page_id in resident else ""
+            told.append([row.page_id, str(row.turn), who, f"{row.tokens:,}", state, page.text])
+        self._term.table(["id", "turn", "who", "tokens", "state", "text"], told, right="turn tokens")
+
+    def _search(self, words: str) -> None:
+        if not words:
+            self._term.note("say what to look for: /search WORDS")
+            return
+        result = self._runner.run(self._session.recall(words, limit=10))
+        told = []
+        for hit in result.hits:
+            page = self._runner.run(self._session.page(hit.page.page_id))
+            who = page.speaker or str(hit.page.role)
+            told.append([hit.page.page_id, f"{hit.relevance:.2f}", who, page.text])
+        if told:
+            self._term.table(["id", "relevance", "who", "text"], told, right="relevance")
+        else:
+            self._term.note("nothing bears on that")
+
+    def _pin(self, page_id: str, *, pinned: bool) -> None:
+        if not page_id:
+            self._term.note("name a page: /pin msg_12")
+            return
+        self._runner.run(self._session.pin(page_id) if pinned else self._session.unpin(page_id))
+        pins = self._runner.run(self._session.status()).pinned
+        self._term.line(f"pinned: {', '.join(pins) or 'nothing'}")
+
+    def _faults(self) -> None:
+        from pagefault.cli.faults import fault_object
+
+        told = [fault_object("", event) for event in self._runner.run(self._session.faults())]
+        if not told:
+            self._term.note("no faults yet")
+            return
+        self._term.table(
+            ["turn", "page", "level", "tokens", "reason", "outcome"],
+            [
+                [
+                    str(one["turn"]),
+                    one["page_id"],
+                    str(one["level"]),
+                    f"{one['tokens']:,}",
+                    one["reason"],
+                    one["outcome"].replace("_", " ") + (f": {one['why']}" if one["why"] else ""),
+                ]
+                for one in told
+            ],
+            right="turn level tokens",
+        )
+
+    def _status(self) -> None:
+        status = self._runner.run(self._session.status())
+        share = status.request_tokens / status.window_tokens
+        self._term.table(
+            ["what", "value"],
+            [
+                ["session", status.name or status.session_id],
+                ["turns", f"{status.turns:,}"],
+                ["pages", f"{status.pages:,}, {status.resident_pages:,} of them in the window"],
+                ["window", f"{status.request_tokens:,} of {status.window_tokens:,} tokens ({share:.0%})"],
+                ["mode", status.mode],
+                ["epoch", f"{status.epoch:,}, {plural(status.requests, 'request')} so far"],
+                ["pinned", ", ".join(status.pinned) or "nothing"],
+                ["faults left", f"{status.faults_left} in this turn"],
+            ],
+        )

@@ -1,0 +1,60 @@
+"""`pagefault demo`: the main job, narrated. Offline, no key, nothing left behind."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pagefault.cli import demo_view
+from pagefault.cli.app import App, Command, json_option, pass_app
+
+
+@click.command(cls=Command)
+@json_option
+@pass_app
+def demo(app: App, as_json: bool) -> None:
+    """A conversation that outgrows its window, and remembers. Offline, no key.
+
+    Seven weeks of planning a bike workshop go through a window of 3,000 tokens, so that most of
+    them leave it. Then questions are asked, each on a fork, and a scripted engine (no model) finds
+    and faults in the pages that answer them. The memory is temporary, unless --root names one.
+    The same in every run. JSON: {conversation, weeks, questions, totals}.
+    """
+    began = time.monotonic()
+    if app.root is not None:
+        told = app.run(_play(app, app.config().root, as_json=as_json))
+    else:
+        with tempfile.TemporaryDirectory(prefix="pagefault-demo-") as folder:
+            told = app.run(_play(app, str(Path(folder) / "memory"), as_json=as_json))
+    if as_json:
+        app.term.data(told)
+    else:
+        demo_view.farewell(app.term, app.root)
+    app.term.note(f"took {time.monotonic() - began:.1f} s")
+
+
+async def _play(app: App, root: str, *, as_json: bool) -> dict[str, Any]:
+    """Play the scenes, showing each as it comes, and gather them."""
+    from pagefault.cli import demo_script
+    from pagefault.service.bootstrap import open_memory
+    from pagefault.service.limits import Limits
+
+    # The runtime recalls nothing by itself here, so that every page that comes back is a fault.
+    limits = Limits(recall_tokens_max=0)
+    told: dict[str, Any] = {"weeks": [], "questions": []}
+    async with open_memory(root, limits=limits, window=demo_script.WINDOW_TOKENS) as memory:
+        async for scene, facts in demo_script.play(memory):
+            if not as_json:
+                demo_view.show(app.term, scene, facts)
+            match scene:
+                case "week" | "question":
+                    told[f"{scene}s"].append(facts)
+                case "evicted":
+                    told["weeks"][-1]["evicted"].append(facts)
+                case _:
+                    told[scene] = facts
+    return told

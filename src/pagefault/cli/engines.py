@@ -1,0 +1,45 @@
+"""Which engine a command talks to: the configured endpoint, or the scripted one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pagefault.model.errors import BadInput
+
+if TYPE_CHECKING:
+    from pagefault.engine.remote import RemoteEngine
+    from pagefault.service.config import Config
+
+
+def remote_engine(config: Config) -> RemoteEngine:
+    """The configured endpoint. Raises `BadInput`, which says what to set, where there is none."""
+    from pagefault.engine.remote import RemoteEngine, Timeouts
+
+    told = config.engine
+    if not told.model:
+        raise BadInput(
+            "no model is configured to talk to",
+            hint="set PAGEFAULT_ENGINE__MODEL and OPENAI_API_KEY (and PAGEFAULT_ENGINE__BASE_URL for "
+            'another server, like http://localhost:11434/v1), or write [engine] model = "…" into '
+            "the file of `pagefault config path`; offline: --engine scripted",
+        )
+    if not told.api_key and config.origin("engine.base_url") == "default":
+        raise BadInput(
+            f"no key is configured for {told.base_url}",
+            hint="set OPENAI_API_KEY or PAGEFAULT_ENGINE__API_KEY, or name another server by "
+            "PAGEFAULT_ENGINE__BASE_URL; offline: --engine scripted",
+        )
+    return RemoteEngine(
+        told.base_url,
+        told.model,
+        told.api_key,
+        key_from=config.origin("engine.api_key"),
+        stream=told.stream,
+        timeouts=Timeouts(
+            connect_s=told.connect_s,
+            first_byte_s=told.first_byte_s,
+            between_s=told.between_s,
+            total_s=told.total_s,
+        ),
+        allow_http=told.allow_http,
+    )

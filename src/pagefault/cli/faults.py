@@ -1,0 +1,97 @@
+"""`pagefault faults`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pagefault.cli.app import App, Command, find_row, json_option, pass_app, session_option
+from pagefault.cli.term import iso, plural
+
+if TYPE_CHECKING:
+    from pagefault.model.events import Event
+
+
+@click.command(cls=Command)
+@session_option
+@click.option("--forks", is_flag=True, help="The faults of this session's forks too.")
+@json_option
+@pass_app
+def faults(app: App, session_name: str | None, forks: bool, as_json: bool) -> None:
+    """Every page fault of a session: what was asked for, and what came of it.
+
+    JSON is a list of objects, oldest first: session, turn, page_id, level, reason, tokens, outcome
+    (served, already_mapped or refused), code and why (of a refusal), faults_left, at.
+    """
+    rows, forked = app.run(_read(app, session_name, forks=forks))
+    if as_json:
+        app.term.data(rows)
+        return
+    if rows:
+        app.term.table(
+            [*(["session"] if forks else []), "turn", "page", "level", "tokens", "reason", "outcome"],
+            [
+                [
+                    *([row["session"]] if forks else []),
+                    str(row["turn"]),
+                    row["page_id"],
+                    str(row["level"]),
+                    f"{row['tokens']:,}",
+                    row["reason"],
+                    row["outcome"].replace("_", " ") + (f": {row['why']}" if row["why"] else ""),
+                ]
+                for row in rows
+            ],
+            right="turn level tokens",
+        )
+    outcomes = Counter(row["outcome"].replace("_", " ") for row in rows)
+    told = ", ".join(f"{count} {name}" for name, count in sorted(outcomes.items()))
+    elsewhere = f"; {forked:,} more in its forks: --forks" if forked and not forks else ""
+    app.term.note(f"{plural(len(rows), 'fault')}{f' ({told})' if told else ''}{elsewhere}")
+
+
+async def _read(
+    app: App, session_name: str | None, *, forks: bool
+) -> tuple[list[dict[str, Any]], int]:
+    """The faults to show, and how many there are in forks that are not shown."""
+    async with app.reading() as memory:
+        asked = await find_row(memory, session_name)
+        family = {asked.session}
+        everyone = sorted(await memory.sessions(), key=lambda row: row.session)
+        for row in everyone:
+            if row.parent in family:
+                family.add(row.session)
+        told: list[dict[str, Any]] = []
+        forked = 0
+        for row in everyone:
+            if row.session in family:
+                session = await memory.session(row.session_id, create=False)
+                events = await session.faults()
+                if row.session == asked.session or forks:
+                    told += [fault_object(row.name or row.session_id, event) for event in events]
+                else:
+                    forked += len(events)
+        return told, forked
+
+
+def fault_object(session: str, event: Event) -> dict[str, Any]:
+    from pagefault.model.events import Faulted
+
+    body = event.body
+    assert isinstance(body, Faulted)
+    served = "already_mapped" if body.already_mapped else "served"
+    return {
+        "session": session,
+        "turn": event.turn,
+        "page_id": body.page_id,
+        "level": body.level,
+        "reason": str(body.reason),
+        "tokens": body.tokens,
+        "outcome": "refused" if body.refusal else served,
+        "code": body.refusal or None,
+        "why": body.why,
+        "faults_left": body.faults_left,
+        "at": iso(event.at_ms),
+    }

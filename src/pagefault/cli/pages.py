@@ -1,0 +1,334 @@
+"""`pagefault pages`: list, show, search, pin, unpin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pagefault.cli.app import (
+    App,
+    Command,
+    Group,
+    find_session,
+    json_option,
+    pass_app,
+    session_option,
+)
+from pagefault.cli.term import iso, plural, printable, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from pagefault.model.page import Page, PageRow
+    from pagefault.recall.search import SearchHit
+    from pagefault.service.session import Session
+
+_ALL = 2**31
+
+
+@click.group(cls=Group)
+def pages() -> None:
+    """List, show, search and pin pages.
+
+    A page is one thing that was said or handed in. Its id (msg_302) is what the model cites.
+    """
+
+
+@pages.command("ls", cls=Command)
+@session_option
+@click.option("-n", "--limit", type=click.IntRange(min=1), default=50, show_default=True)
+@click.option("--all", "everything", is_flag=True, help="All pages, whatever --limit says.")
+@json_option
+@pass_app
+def ls(app: App, session_name: str | None, limit: int, everything: bool, as_json: bool) -> None:
+    """List the latest pages of a session, in their order.
+
+    JSON: {session, total, pages: [{page_id, turn, role, kind, speaker, occurred_at, tokens,
+    importance, origin, tier, at, part, parts, resident, pinned, hint}]}.
+    """
+
+    async def read() -> dict[str, Any]:
+        async with app.reading() as memory:
+            session = await find_session(memory, session_name)
+            status = await session.status()
+            count = _ALL if everything else limit
+            rows = await memory.pages(session, limit=count, newest_first=True)
+            resident, pinned = set(session.resident()), set(status.pinned)
+            return {
+                "session": session.name or session.session_id,
+                "total": status.pages,
+                "pages": [await _listed(session, row, resident, pinned) for row in rows[::-1]],
+            }
+
+    found = app.run(read())
+    if as_json:
+        app.term.data(found)
+        return
+    app.term.table(
+        ["id", "turn", "who", "tokens", "state", "begins"],
+        [
+            [
+                page["page_id"],
+                str(page["turn"]),
+                page["speaker"] or page["role"],
+                f"{page['tokens']:,}",
+                _state(page),
+                page["hint"],
+            ]
+            for page in found["pages"]
+        ],
+        right="turn tokens",
+    )
+    shown = len(found["pages"])
+    more = f" of {found['total']:,}; --all shows them all" if shown < found["total"] else ""
+    app.term.note(f"{plural(shown, 'page')}{more} in {found['session']!r}")
+
+
+@pages.command("show", cls=Command)
+@click.argument("page_id")
+@session_option
+@click.option(
+    "--level",
+    type=click.IntRange(0, 3),
+    default=0,
+    show_default=True,
+    help="0 full, 1 reduced, 2 abstract, 3 reference. Where one does not exist, the next fuller.",
+)
+@click.option("--text", "text_only", is_flag=True, help="The text alone, byte for byte.")
+@json_option
+@pass_app
+def show(
+    app: App, page_id: str, session_name: str | None, level: int, text_only: bool, as_json: bool
+) -> None:
+    """Show a page: its text, and what is known of it.
+
+    JSON: what `pages ls` gives, and session, level_asked, level, text, title, part_of.
+    """
+    from pagefault.model.kinds import Level
+    from pagefault.pack.envelope import offered_levels
+    from pagefault.pack.render import reference
+    from pagefault.paging.fault import serve_level
+
+    async def read() -> tuple[dict[str, Any], Page]:
+        async with app.reading() as memory:
+            session = await find_session(memory, session_name)
+            page = await session.page(page_id)
+            pinned = (await session.status()).pinned
+            listed = await _listed(session, page.row, session.resident(), pinned, page)
+            return {"session": session.name or session.session_id, **listed}, page
+
+    told, page = app.run(read())
+    served = serve_level(Level(level), dict.fromkeys(offered_levels(page.row), 0))
+    text = page.text if served is Level.FULL else reference(page.row)
+    if as_json:
+        del told["hint"]
+        told |= {"level_asked": level, "level": int(served), "text": text}
+        told |= {"title": page.title, "part_of": page.part_of or None}
+        app.term.data(told)
+    elif text_only:
+        app.term.exact(text)
+    else:
+        _print_page(app, told, page, text)
+        if served != level:
+            app.term.note(f"level {level} does not exist yet; this is level {int(served)}")
+
+
+def _print_page(app: App, told: dict[str, Any], page: Page, text: str) -> None:
+    term = app.term
+    facts = [
+        f"{page.speaker or page.row.role}" + (f", {page.occurred_at[:16].replace('T', ' ')}" if page.occurred_at else ""),
+        f"turn {page.row.turn}",
+        plural(page.row.tokens, "token"),
+        f"from {page.row.origin}",
+        _state(told) or "not in the window",
+    ]
+    if page.title:
+        facts.insert(1, repr(page.title))
+    if page.row.parts > 1:
+        facts.append(f"part {page.row.part + 1} of {page.row.parts}")
+    head = printable(" · ".join(facts))
+    term.line(f"{term.style(page.page_id, 'bold')}  {term.style(head, 'dim')}")
+    term.line()
+    term.line(wrapped(text, min(term.width, 100)))
+
+
+@pages.command("search", cls=Command)
+@click.argument("words", nargs=-1, required=True)
+@session_option
+@click.option("-n", "--limit", type=click.IntRange(1, 1000), default=10, show_default=True)
+@json_option
+@pass_app
+def search(
+    app: App, words: tuple[str, ...], session_name: str | None, limit: int, as_json: bool
+) -> None:
+    """Find pages that bear on some WORDS, best first.
+
+    JSON: {session, query, total, hits: [{page_id, relevance, score, parts, hint, turn, role,
+    speaker, occurred_at, tokens, resident}]}; `parts` add up to `score`.
+    """
+    query = " ".join(words)
+
+    async def read() -> dict[str, Any]:
+        async with app.reading() as memory:
+            session = await find_session(memory, session_name)
+            result = await session.recall(query, limit=limit)
+            resident = set(session.resident())
+            return {
+                "session": session.name or session.session_id,
+                "query": query,
+                "total": result.total,
+                "hits": [await _hit(session, hit, resident) for hit in result.hits],
+            }
+
+    found = app.run(read())
+    if as_json:
+        app.term.data(found)
+        return
+    if not found["hits"]:
+        app.term.note(f"nothing in {found['session']!r} bears on that; try other words")
+        return
+    print_hits(app, found["hits"])
+    app.term.note(
+        f"{len(found['hits'])} of {plural(found['total'], 'page')} in {found['session']!r}; "
+        f"`pagefault pages show {found['hits'][0]['page_id']}` shows the first"
+    )
+
+
+def print_hits(app: App, hits: list[dict[str, Any]]) -> None:
+    app.term.table(
+        ["id", "relevance", "who", "tokens", "state", "begins"],
+        [
+            [
+                hit["page_id"],
+                f"{hit['relevance']:.2f}",
+                hit["speaker"] or hit["role"],
+                f"{hit['tokens']:,}",
+                _state(hit),
+                hit["hint"],
+            ]
+            for hit in hits
+        ],
+        right="relevance tokens",
+    )
+
+
+@pages.command("pin", cls=Command)
+@click.argument("page_id")
+@session_option
+@json_option
+@pass_app
+def pin(app: App, page_id: str, session_name: str | None, as_json: bool) -> None:
+    """Keep a page in the window, whatever policy says.
+
+    JSON: {session, page_id, pinned, pins}.
+    """
+    _set_pin(app, page_id, session_name, pinned=True, as_json=as_json)
+
+
+@pages.command("unpin", cls=Command)
+@click.argument("page_id")
+@session_option
+@json_option
+@pass_app
+def unpin(app: App, page_id: str, session_name: str | None, as_json: bool) -> None:
+    """Let policy decide about a page again.
+
+    JSON: {session, page_id, pinned, pins}.
+    """
+    _set_pin(app, page_id, session_name, pinned=False, as_json=as_json)
+
+
+def _set_pin(
+    app: App, page_id: str, session_name: str | None, *, pinned: bool, as_json: bool
+) -> None:
+    app.existing_directory()  # a pin makes no memory
+
+    async def write() -> dict[str, Any]:
+        async with app.writing() as memory:
+            session = await find_session(memory, session_name)
+            await (session.pin(page_id) if pinned else session.unpin(page_id))
+            return {
+                "session": session.name or session.session_id,
+                "page_id": page_id,
+                "pinned": pinned,
+                "pins": list((await session.status()).pinned),
+            }
+
+    told = app.run(write())
+    if as_json:
+        app.term.data(told)
+        return
+    what = "stays in the window from the next request on" if pinned else "is no longer pinned"
+    app.term.line(f"{page_id} {what} ({told['session']})")
+    app.term.note(f"pinned: {', '.join(told['pins']) or 'nothing'}")
+
+
+# --- pages as objects ---------------------------------------------------------------------------
+
+
+async def _listed(
+    session: Session,
+    row: PageRow,
+    resident: Collection[str],
+    pinned: Collection[str],
+    page: Page | None = None,
+) -> dict[str, Any]:
+    page = page or await _find(session, row)
+    return {
+        "page_id": row.page_id,
+        "turn": row.turn,
+        "role": str(row.role),
+        "kind": str(row.kind),
+        "speaker": page.speaker if page else "",
+        "occurred_at": page.occurred_at if page else "",
+        "tokens": row.tokens,
+        "importance": row.importance,
+        "origin": str(row.origin),
+        "tier": str(row.tier),
+        "at": iso(row.at_ms),
+        "part": row.part + 1,
+        "parts": row.parts,
+        "resident": row.page_id in resident,
+        "pinned": row.page_id in pinned,
+        "hint": _hint(page),
+    }
+
+
+async def _hit(session: Session, hit: SearchHit, resident: Collection[str]) -> dict[str, Any]:
+    page = await _find(session, hit.page)
+    return {
+        "page_id": hit.page.page_id,
+        "relevance": round(hit.relevance, 3),
+        "score": round(hit.score, 4),
+        "parts": {name: round(value, 4) for name, value in hit.parts.items()},
+        "hint": _hint(page),
+        "turn": hit.page.turn,
+        "role": str(hit.page.role),
+        "speaker": page.speaker if page else "",
+        "occurred_at": page.occurred_at if page else "",
+        "tokens": hit.page.tokens,
+        "resident": hit.page.page_id in resident,
+    }
+
+
+async def _find(session: Session, row: PageRow) -> Page | None:
+    from pagefault.model.errors import RecordGone
+
+    try:
+        return await session.page(row.page_id)
+    except RecordGone:
+        return None
+
+
+def _hint(page: Page | None) -> str:
+    from pagefault.recall.hint import hint
+
+    return hint(page.text, title=page.title) if page else "(forgotten)"
+
+
+def _state(page: dict[str, Any]) -> str:
+    words = ["in window"] if page["resident"] else []
+    return ", ".join(words + (["pinned"] if page.get("pinned") else []))
+
+

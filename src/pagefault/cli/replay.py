@@ -1,0 +1,146 @@
+"""`pagefault replay`."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.bench import number
+from pagefault.cli.term import plural
+
+if TYPE_CHECKING:
+    from pagefault.lab.transcripts import Conversation
+
+_FORMATS = ("jsonl", "locomo", "openai")
+_SHOWN = {  # of the report, for people; JSON has it all
+    "turns": "lines replayed",
+    "requests": "requests packed",
+    "window_tokens": "window, tokens",
+    "max_request_tokens": "largest request, tokens",
+    "requests_over_window": "requests over the window",
+    "newest_turn_missing": "requests without the newest turn",
+    "duplicate_pages": "pages shown twice",
+    "too_large_for_window": "lines too long for the window",
+    "questions": "questions asked",
+    "evidence_found_frac": "evidence found, share",
+    "unanswerable_declined_frac": "unanswerable questions declined, share",
+    "faults": "faults served",
+    "faults_refused": "faults refused",
+    "paged_in_tokens_per_question": "paged in for a question, tokens",
+    "citations": "citations",
+    "citations_valid_frac": "citations valid, share",
+    "append_p50_ms": "append p50, ms",
+    "append_p95_ms": "append p95, ms",
+    "request_p50_ms": "request p50, ms",
+    "request_p95_ms": "request p95, ms",
+    "search_p95_ms": "search p95, ms",
+    "fault_p95_ms": "fault p95, ms",
+}
+
+
+@click.command(cls=Command)
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(_FORMATS),
+    help="How the file is written. Without it, guessed: jsonl for .jsonl, else openai or locomo.",
+)
+@click.option("--window", type=click.IntRange(min=1), metavar="TOKENS", help="Of every request.")
+@click.option("--mode", type=click.Choice(["passive", "active", "strict"]))
+@click.option("--questions", is_flag=True, help="Ask the file's questions, each on a fork.")
+@click.option(
+    "--questions-max", type=click.IntRange(min=1), metavar="N", help="At most N a conversation."
+)
+@click.option("--ephemeral", is_flag=True, help="In a temporary folder, deleted afterwards.")
+@json_option
+@pass_app
+def replay(
+    app: App,
+    file: Path,
+    form: str | None,
+    window: int | None,
+    mode: str | None,
+    questions: bool,
+    questions_max: int | None,
+    ephemeral: bool,
+    as_json: bool,
+) -> None:
+    """Run recorded conversations through a small window and measure what is lost.
+
+    FILE holds LoCoMo samples (locomo), one {"role", "content"} a line (jsonl), or a list of OpenAI
+    messages (openai). It is read whole first: a malformed line changes nothing. Each conversation
+    becomes a new session of the memory, unless --ephemeral. Answers come from the offline scripted
+    engine. JSON: one object of figures.
+    """
+    from pagefault.lab.transcripts import read_conversations
+
+    conversations = read_conversations(file, form or _guess(file))
+    wanted = questions or questions_max is not None
+    if wanted and not any(one.questions for one in conversations):
+        app.term.note("note: this file has no questions")
+    folder = tempfile.mkdtemp(prefix="pagefault-replay-") if ephemeral else None
+    try:
+        if folder is not None:
+            app.root = folder
+        report = app.run(_replay(app, conversations, window, mode, wanted, questions_max))
+    finally:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+    if as_json:
+        app.term.data(report)
+    else:
+        app.term.table(
+            ["measure", "value"],
+            [[told, number(report[name])] for name, told in _SHOWN.items() if _tells(report, name)],
+        )
+    if folder is None:
+        names = ", ".join(repr(name) for name in report["sessions"])
+        app.term.note(f"made {plural(len(report['sessions']), 'session')}: {names}")
+    else:
+        app.term.note("the temporary memory was deleted")
+
+
+async def _replay(
+    app: App,
+    conversations: list[Conversation],
+    window: int | None,
+    mode: str | None,
+    questions: bool,
+    questions_max: int | None,
+) -> dict[str, Any]:
+    from pagefault.lab.replay import Stopwatch
+    from pagefault.lab.replay import replay as run_replay
+
+    config = app.config(window_tokens=window, mode=mode)
+    watch = Stopwatch()
+    async with app.writing(config, meter=watch) as memory:
+        with app.term.progress() as progress:
+            report = await run_replay(
+                memory,
+                conversations,
+                window=config.window_tokens,
+                mode=config.mode,
+                questions=questions,
+                questions_max=questions_max,
+                stopwatch=watch,
+                progress=progress,
+            )
+    return report.to_dict()
+
+
+def _tells(report: dict[str, Any], name: str) -> bool:
+    return report.get(name) is not None
+
+
+def _guess(file: Path) -> str:
+    """From the name and, for .json, from whether the samples have conversations in them."""
+    if file.suffix != ".json":
+        return "jsonl"
+    with file.open("rb") as opened:
+        return "locomo" if b'"conversation"' in opened.read(65_536) else "openai"

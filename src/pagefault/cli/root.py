@@ -1,0 +1,88 @@
+"""The root command: which sub-commands there are, without importing any."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Final
+
+import click
+
+from pagefault import __version__
+from pagefault.cli.app import Group
+
+SECTIONS: Final[dict[str, dict[str, str]]] = {
+    "See it work": {
+        "demo": "A conversation that outgrows its window, and remembers. Offline, no key.",
+        "chat": "Talk to a model that has memory.",
+        "replay": "Run recorded conversations through a small window and measure what is lost.",
+    },
+    "Look": {
+        "sessions": "List the sessions of a memory.",
+        "pages": "List, show, search and pin pages.",
+        "faults": "Every page fault of a session: what was asked for, and what came of it.",
+        "config": "Show the configuration and where each value came from.",
+        "schema": "Print the JSON Schema of a log record.",
+    },
+    "Care": {
+        "doctor": "Check this installation, its configuration and its memory.",
+        "verify": "Read everything in a memory and check it against itself.",
+        "rebuild": "Build the index anew from the log.",
+        "repair": "Set damaged records aside and go on with the rest.",
+        "forget": "Erase a page, or a whole session, for good.",
+        "bench": "Time what a memory does.",
+    },
+}
+
+_HOMES: Final = {"rebuild": "upkeep", "repair": "upkeep", "verify": "upkeep"}
+
+_EPILOG: Final = """\
+Begin with `pagefault demo`. The memory is the folder that --root or PAGEFAULT_HOME names, else
+the nearest `.pagefault/`, else your data folder.
+
+\b
+Exit codes:  0 done   1 problems found   2 wrong usage   3 not found
+             4 refused (busy, read-only, damaged)   5 engine failed   130 interrupted"""
+
+
+class LazyRoot(Group):
+    """Imports a sub-command when it is called for, and none to list them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for section in SECTIONS.values() for name in section]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        module = import_module(f"pagefault.cli.{_HOMES.get(cmd_name, cmd_name)}")
+        command = getattr(module, cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for title, section in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl(list(section.items()), col_max=12)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click's, with a guess at what was meant."""
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, self.list_commands(ctx), n=1)
+            guess = f" Did you mean {near[0]!r}?" if near else ""
+            ctx.fail(f"No such command {name!r}.{guess}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=LazyRoot,
+    visible_options=True,
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, "-V", "--version", message="pagefault %(version)s")
+def root() -> None:
+    """Virtual memory for the context windows of language models."""

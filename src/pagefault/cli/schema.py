@@ -1,0 +1,20 @@
+"""`pagefault schema`."""
+
+from __future__ import annotations
+
+import click
+
+from pagefault.cli.app import App, Command, json_option, pass_app
+
+
+@click.command(cls=Command)
+@json_option
+@pass_app
+def schema(app: App, as_json: bool) -> None:
+    """Print the JSON Schema of a log record.
+
+    One line of a file under log/ is one record. The schema is JSON with or without --json.
+    """
+    from pagefault.store.schema import record_schema
+
+    app.term.data(record_schema())

@@ -1,0 +1,82 @@
+"""`pagefault sessions`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.term import iso, local, plural
+
+if TYPE_CHECKING:
+    from pagefault.model.page import SessionRow
+
+
+@click.command(cls=Command)
+@click.option("--forks", is_flag=True, help="Show forks too. JSON always has them.")
+@json_option
+@pass_app
+def sessions(app: App, forks: bool, as_json: bool) -> None:
+    """List the sessions of a memory.
+
+    The most recently used comes first. JSON is a list of objects: session_id, name, turns, pages
+    (those it can see, its parent's included), opened, last_used (ISO 8601, UTC) and parent (the
+    session_id it was forked from, or null).
+    """
+    rows = app.run(_read(app))
+    if as_json:
+        app.term.data(_objects(rows))
+        return
+    by_number = {row.session: row for row in rows}
+    shown = [row for row in rows if forks or not row.parent]
+    if shown:
+        app.term.table(
+            ["name", "turns", "pages", "last used", "id", *(["fork of"] if forks else [])],
+            [
+                [
+                    row.name or "(no name)",
+                    f"{row.turns:,}",
+                    f"{row.pages:,}",
+                    local(row.last_used_ms),
+                    row.session_id,
+                    *([_parent(row, by_number)] if forks else []),
+                ]
+                for row in shown
+            ],
+            right="turns pages",
+        )
+    else:
+        app.term.note("no sessions yet; `pagefault chat` begins one")
+    hidden = len(rows) - len(shown)
+    if hidden:
+        app.term.note(f"and {plural(hidden, 'fork')}: --forks shows them")
+
+
+async def _read(app: App) -> list[SessionRow]:
+    async with app.reading() as memory:
+        return await memory.sessions()
+
+
+def _objects(rows: Sequence[SessionRow]) -> list[dict[str, Any]]:
+    ids = {row.session: row.session_id for row in rows}
+    return [
+        {
+            "session_id": row.session_id,
+            "name": row.name,
+            "turns": row.turns,
+            "pages": row.pages,
+            "opened": iso(row.opened_at_ms),
+            "last_used": iso(row.last_used_ms),
+            "parent": ids.get(row.parent) if row.parent else None,
+        }
+        for row in rows
+    ]
+
+
+def _parent(row: SessionRow, by_number: dict[Any, SessionRow]) -> str:
+    if not row.parent:
+        return ""
+    parent = by_number.get(row.parent)
+    return (parent.name or parent.session_id) if parent else "(forgotten)"

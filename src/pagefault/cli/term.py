@@ -1,0 +1,291 @@
+"""The terminal: data on stdout, talk and progress on stderr, and nothing that a text could do to it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from shutil import get_terminal_size
+from typing import Any, Final, TextIO
+
+Progress = Callable[[str, int, int], None]
+
+_STYLES: Final = {
+    "bold": "1",
+    "dim": "2",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "magenta": "35",
+    "cyan": "36",
+}
+_ASCII: Final = {
+    "✓": "ok",
+    "!": "!",
+    "✗": "x",
+    "·": "-",
+    "→": "->",
+    "…": "...",
+    "█": "#",
+    "░": ".",
+    "─": "-",
+    "│": "|",
+    "“": '"',
+    "”": '"',
+    "’": "'",
+    "–": "-",
+}
+_JOINERS: Final = "\u200c\u200d"  # invisible, and part of how words and emoji are written
+
+
+def prepare(*streams: TextIO) -> None:
+    """No text can fail to be printed: what a stream cannot encode is escaped."""
+    for stream in streams:
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def printable(text: str) -> str:
+    """The text with everything that acts on a terminal made visible; lines and tabs stay."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() or char in "\n\t" or char in _JOINERS else _escaped(char)
+        for char in text
+    )
+
+
+def _escaped(char: str) -> str:
+    return "" if char == "\r" else char.encode("unicode_escape").decode()
+
+
+def json_text(value: Any) -> str:
+    """JSON as it is printed everywhere. Readable Unicode where the terminal has it."""
+    return json.dumps(value, indent=2, ensure_ascii=not _is_unicode(sys.stdout))
+
+
+def _is_unicode(stream: TextIO) -> bool:
+    return (stream.encoding or "ascii").lower().replace("-", "").startswith("utf")
+
+
+def _shows_colour(stream: TextIO) -> bool:
+    return (
+        stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    )
+
+
+class Term:
+    """`loudness` is -1 for quiet, 1 for verbose."""
+
+    def __init__(self) -> None:
+        self.loudness = 0
+        self._plain = False
+
+    def plain(self) -> None:
+        """No colours and no moving progress from now on."""
+        self._plain = True
+
+    # --- stdout -------------------------------------------------------------------------------
+
+    def line(self, text: str = "") -> None:
+        print(self._safe(text), file=sys.stdout)
+
+    def piece(self, text: str) -> None:
+        """A part of a line, at once."""
+        print(self._safe(text), end="", file=sys.stdout, flush=True)
+
+    def data(self, value: Any) -> None:
+        print(json_text(value), file=sys.stdout)
+
+    def exact(self, text: str) -> None:
+        """A text as it is, for files and other programs."""
+        sys.stdout.write(text)
+
+    @property
+    def is_interactive(self) -> bool:
+        return sys.stdin.isatty() and sys.stdout.isatty()
+
+    @property
+    def width(self) -> int:
+        return get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100
+
+    def style(self, text: str, *names: str) -> str:
+        """For stdout; plain where colours are not wanted."""
+        return self._styled(text, names, sys.stdout)
+
+    def table(self, head: Sequence[str], rows: Iterable[Sequence[str]], right: str = "") -> None:
+        """Columns under their names; those named in `right` are right-aligned, the last one is cut
+        to the terminal's width.
+        """
+        cells = [[" ".join(printable(cell).split()) for cell in row] for row in rows]
+        rights = set(right.split())
+        widths = [
+            max([cells_wide(name), *(cells_wide(row[column]) for row in cells)])
+            for column, name in enumerate(head)
+        ]
+        room = max(self.width - sum(widths[:-1]) - 2 * (len(widths) - 1), 12)
+        if sys.stdout.isatty():
+            widths[-1] = min(widths[-1], room)
+        lines = [self._row(head, widths, rights, head)]
+        lines[0] = self.style(lines[0], "bold")
+        lines += [self._row(row, widths, rights, head) for row in cells]
+        for line in lines:
+            self.line(line)
+
+    def _row(
+        self, row: Sequence[str], widths: Sequence[int], rights: set[str], head: Sequence[str]
+    ) -> str:
+        return "  ".join(
+            _padded(cut(cell, width), width, right=name in rights)
+            for cell, width, name in zip(row, widths, head, strict=True)
+        ).rstrip()
+
+    # --- stderr -------------------------------------------------------------------------------
+
+    def note(self, text: str) -> None:
+        """Talk; not where only data is wanted."""
+        if self.loudness >= 0:
+            self._tell(text)
+
+    def detail(self, text: str) -> None:
+        if self.loudness > 0:
+            self._tell(text)
+
+    def warn(self, text: str) -> None:
+        self._tell(text)
+
+    def _tell(self, text: str) -> None:
+        sys.stdout.flush()
+        print(self._styled(self._fits(text, sys.stderr), ("dim",), sys.stderr), file=sys.stderr)
+
+    @contextmanager
+    def progress(self) -> Iterator[Progress]:
+        """A function to tell how far things are. Draws on a terminal, and is silent elsewhere."""
+        if self.loudness < 0 or self._plain or not _shows_colour(sys.stderr):
+            yield lambda label, done, total: None
+            return
+        bars = _Bars()
+        try:
+            yield bars
+        finally:
+            bars.close()
+
+    # --- inside -------------------------------------------------------------------------------
+
+    def _styled(self, text: str, names: Iterable[str], stream: TextIO) -> str:
+        if self._plain or not text or not _shows_colour(stream):
+            return text
+        codes = ";".join(_STYLES[name] for name in names)
+        return f"\x1b[{codes}m{text}\x1b[0m" if codes else text
+
+    def _safe(self, text: str) -> str:
+        return self._fits(text, sys.stdout)
+
+    def _fits(self, text: str, stream: TextIO) -> str:
+        if _is_unicode(stream):
+            return text
+        return "".join(_ASCII.get(char, char) for char in text)
+
+
+class _Bars:
+    """Progress bars of rich, one for each label, made when something takes long enough to show."""
+
+    def __init__(self) -> None:
+        self._started: Any = None
+        self._tasks: dict[str, Any] = {}
+
+    def __call__(self, label: str, done: int, total: int) -> None:
+        if self._started is None:
+            self._started = self._start()
+        if label not in self._tasks:
+            for finished in self._tasks.values():
+                self._started.update(finished, visible=False)
+            self._tasks[label] = self._started.add_task(label, total=total)
+        self._started.update(self._tasks[label], completed=done, total=total)
+
+    def _start(self) -> Any:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as RichProgress
+
+        bars = RichProgress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=30),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        bars.start()
+        return bars
+
+    def close(self) -> None:
+        if self._started is not None:
+            self._started.stop()
+
+
+# --- texts --------------------------------------------------------------------------------------
+
+
+def cells_wide(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0
+        if unicodedata.combining(char) or char in _JOINERS
+        else 2
+        if unicodedata.east_asian_width(char) in "WF"
+        else 1
+        for char in text
+    )
+
+
+def cut(text: str, width: int) -> str:
+    """At most `width` columns of a text."""
+    if cells_wide(text) <= width:
+        return text
+    kept = ""
+    taken = 0
+    for char in text:
+        taken += cells_wide(char)
+        if taken > width - 1:
+            break
+        kept += char
+    return kept.rstrip() + "…"
+
+
+def _padded(text: str, width: int, *, right: bool) -> str:
+    space = " " * (width - cells_wide(text))
+    return space + text if right else text + space
+
+
+def wrapped(text: str, width: int, indent: str = "") -> str:
+    """A text of several lines, each wrapped and indented, safe to print."""
+    import textwrap
+
+    lines = []
+    for line in printable(text).split("\n"):
+        lines += textwrap.wrap(line, max(width - len(indent), 20)) or [""]
+    return "\n".join(indent + line for line in lines)
+
+
+def iso(at_ms: int) -> str:
+    """A moment as programs read it: ISO 8601, UTC."""
+    moment = datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds")
+    return moment.replace("+00:00", "Z")
+
+
+def local(at_ms: int) -> str:
+    """A moment as people read it: local time, to the minute."""
+    return datetime.fromtimestamp(at_ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    return f"{count:,} {one if count == 1 else many or one + 's'}"

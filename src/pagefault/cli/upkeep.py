@@ -1,0 +1,141 @@
+"""`pagefault verify`, `rebuild` and `repair`: the care of a root."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.outcome import PROBLEMS
+from pagefault.cli.term import plural
+
+
+def store_tools() -> dict[str, Any]:
+    """The clock and the minter that the store is opened with."""
+    import random
+
+    from pagefault.model.clock import SystemClock
+    from pagefault.model.ids import IdMinter
+
+    clock = SystemClock()
+    return {"clock": clock, "minter": IdMinter(clock, random.SystemRandom())}
+
+
+@click.command(cls=Command)
+@json_option
+@pass_app
+def verify(app: App, as_json: bool) -> None:
+    """Read everything in a memory and check it against itself.
+
+    Checksums, numbering, commitments, the chain of links, and the index. Changes nothing, and works
+    while another process writes. Exits 1 if there are problems. JSON: {ok, root, records, segments,
+    problems, notices}.
+    """
+    from pagefault.store.root import open_store
+
+    path = app.existing_directory()
+    store = open_store(path, read_only=True, **store_tools())
+    try:
+        with app.term.progress() as progress:
+            found = store.verify(lambda done, total: progress("reading the log", done, total))
+        notices = store.notices
+    finally:
+        store.close()
+    if as_json:
+        app.term.data(
+            {
+                "ok": not found.problems,
+                "root": str(path),
+                "records": found.records,
+                "segments": found.segments,
+                "problems": list(found.problems),
+                "notices": notices,
+            }
+        )
+    else:
+        what = f"{plural(found.records, 'record')} in {plural(found.segments, 'file')}"
+        for problem in found.problems:
+            app.term.line(f"{app.term.style('✗', 'red', 'bold')} {problem}")
+        if found.problems:
+            app.term.line(f"{plural(len(found.problems), 'problem')} in {what} at {path}")
+            app.term.note("`pagefault repair` sets damage aside; `pagefault rebuild` mends the index")
+        else:
+            app.term.line(f"{app.term.style('✓', 'green', 'bold')} {what}: sound")
+        for notice in notices:
+            app.term.note(f"note: {notice}")
+    if found.problems:
+        raise click.exceptions.Exit(PROBLEMS)
+
+
+@click.command(cls=Command)
+@json_option
+@pass_app
+def rebuild(app: App, as_json: bool) -> None:
+    """Build the index anew from the log.
+
+    The index is derived, so nothing can be lost. Sessions, pages and search are as before. JSON:
+    {root, records}.
+    """
+    path = app.existing_directory()
+    records = _rebuild(app, path)
+    if as_json:
+        app.term.data({"root": str(path), "records": records})
+    else:
+        app.term.line(f"the index was built anew from {plural(records, 'record')}")
+
+
+def _rebuild(app: App, path: Path) -> int:
+    from pagefault.store.root import rebuild as rebuild_index
+
+    with app.term.progress() as progress:
+        return rebuild_index(
+            path,
+            progress=lambda done, total: progress("building the index", done, total),
+            **store_tools(),
+        )
+
+
+@click.command(cls=Command)
+@json_option
+@pass_app
+def repair(app: App, as_json: bool) -> None:
+    """Set damaged records aside and go on with the rest.
+
+    Damaged bytes are moved to `quarantine/`, never thrown away; the records they were are marked
+    as lost, everything else stays as it is. Then the index is built anew. JSON: {root, changed,
+    lost (inclusive ranges of record numbers), quarantined, rewritten, unrepaired}.
+    """
+    from pagefault.store.root import repair as repair_root
+
+    path = app.existing_directory()
+    report = repair_root(path, **store_tools())
+    if as_json:
+        app.term.data(
+            {
+                "root": str(path),
+                "changed": bool(report.rewritten),
+                "lost": [[first, last] for first, last in report.lost],
+                "quarantined": [str(file) for file in report.quarantined],
+                "rewritten": [str(file) for file in report.rewritten],
+                "unrepaired": [str(problem) for problem in report.unrepaired],
+            }
+        )
+        return
+    term = app.term
+    if not (report.rewritten or report.unrepaired):
+        term.line("nothing is damaged; nothing was changed")
+        return
+    lost = sum(last - first + 1 for first, last in report.lost)
+    if report.rewritten:
+        ranges = ", ".join(f"{a}" if a == b else f"{a} to {b}" for a, b in report.lost)
+        term.line(f"{plural(lost, 'record')} could not be read" + (f": {ranges}" if ranges else ""))
+        term.line("their numbers stay taken; everything else is as it was, and can be written to")
+    for file in report.quarantined:
+        term.line(f"set aside, as found: {file}")
+    for file in report.rewritten:
+        term.line(f"written anew: {file}")
+    for problem in report.unrepaired:
+        term.line(f"cannot be mended (it reads, but not as it was written): {problem}")
+    term.note("`pagefault verify` checks the result")

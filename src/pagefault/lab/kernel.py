@@ -1,0 +1,231 @@
+"""The kernel bench: what the store and a session cost, at a given number of pages.
+
+Everything goes through the public verbs, fsynced and indexed, on a real directory; the bare fsync
+of the same disk is measured beside it. The pages are 60-word turns of made-up words, the same for
+the same seed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any, Final
+
+from pagefault.engine.scripted import ScriptedEngine
+from pagefault.lab.replay import Stopwatch
+from pagefault.model.clock import SystemClock
+from pagefault.model.ids import IdMinter
+from pagefault.model.kinds import USER_TYPED, Role
+from pagefault.model.request import ToolCall
+from pagefault.service.bootstrap import open_memory
+from pagefault.service.memory import Memory
+from pagefault.service.session import Said, Session
+from pagefault.store.root import rebuild
+
+WORDS: Final = 60
+VOCABULARY: Final = 20_000
+SAMPLES: Final = 1_000  # of each latency
+SEARCHES: Final = 200
+BATCH: Final = 500  # turns handed in together when ingesting
+WINDOW: Final = 32_000
+
+Progress = Callable[[str, int, int], None]
+
+
+def words(chance: random.Random, count: int = WORDS) -> str:
+    """A turn of `count` words, frequent ones far more often than rare ones, as in speech."""
+    ranks = (min(int(chance.paretovariate(0.8)), VOCABULARY) for _ in range(count))
+    return " ".join(_word(rank) for rank in ranks)
+
+
+def _word(rank: int) -> str:
+    syllables = ("ba", "ke", "di", "fo", "gu", "la", "me", "ni", "po", "ru", "sa", "te", "vi", "wo")
+    text = ""
+    rank += len(syllables)
+    while rank:
+        rank, digit = divmod(rank, len(syllables))
+        text += syllables[digit]
+    return text
+
+
+async def bench_kernel(
+    *,
+    pages: int = 10_000,
+    root: Path | None = None,
+    seed: int = 7,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Ingest `pages` turns into one session under `root` (a temporary directory without one), then
+    measure each verb on it. Latencies in milliseconds, rates a second.
+    """
+    tell = progress or (lambda label, done, total: None)
+    async with AsyncExitStack() as stack:
+        if root is None:
+            root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pagefault-bench-")))
+        home = root / "kernel"
+        chance = random.Random(seed)
+        watch = Stopwatch()
+        result: dict[str, Any] = {"pages": pages, "words": WORDS, "window_tokens": WINDOW}
+        result |= _fsync(root)
+        async with open_memory(home, window=WINDOW, meter=watch) as memory:
+            session = await memory.session("bench")
+            await _warm(session)
+            before = _resident_mb()
+            text_bytes, seconds = await _ingest(session, chance, pages, tell)
+            result["ingest_per_s"] = round(pages / seconds)
+            watch.seconds.clear()
+            text_bytes += await _append(session, chance, min(SAMPLES, pages), tell)
+            result |= _latency("append", watch)
+            text_bytes += await _requests(session, chance, tell)
+            result |= _latency("request", watch)
+            await _faults(memory, session, chance, tell)
+            result |= _latency("fault", watch)
+            result |= await _searches(session, chance, tell)
+            result["rss_growth_mb"] = round(_resident_mb() - before, 1)
+        result["bytes_on_disk_per_text_byte"] = round(_bytes_under(home) / text_bytes, 3)
+        result["first_request_ms"] = await _first_request(home)
+        result["rebuild_per_s"] = _rebuild(home, tell)
+        return result
+
+
+async def _warm(session: Session) -> None:
+    """Load the tokenizer and touch every path once, so that none of it is measured."""
+    await session.user("warm up")
+    await session.run(ScriptedEngine())
+
+
+async def _ingest(
+    session: Session, chance: random.Random, pages: int, tell: Progress
+) -> tuple[int, float]:
+    size, seconds = 0, 0.0
+    for start in range(0, pages, BATCH):
+        batch = [
+            Said(text=words(chance), role=Role.ASSISTANT if n % 2 else Role.USER)
+            for n in range(start, min(start + BATCH, pages))
+        ]
+        size += sum(len(said.text.encode()) for said in batch)
+        began = time.perf_counter()
+        await session.say(batch, origin=USER_TYPED)
+        seconds += time.perf_counter() - began
+        tell("ingesting", start + len(batch), pages)
+    return size, seconds
+
+
+async def _append(
+    session: Session, chance: random.Random, count: int, tell: Progress
+) -> int:
+    size = 0
+    for number in range(count):
+        text = words(chance)
+        size += len(text.encode())
+        await (session.assistant(text) if number % 2 else session.user(text))
+        tell("appending", number + 1, count)
+    return size
+
+
+async def _requests(session: Session, chance: random.Random, tell: Progress) -> int:
+    size = 0
+    for number in range(SEARCHES):
+        text = words(chance, 12)
+        size += len(text.encode())
+        await session.user(text)
+        await session.request()
+        tell("packing requests", number + 1, SEARCHES)
+    return size
+
+
+async def _faults(memory: Memory, session: Session, chance: random.Random, tell: Progress) -> None:
+    """One fault each on turns of their own, on pages from anywhere in the session."""
+    oldest = (await session.status()).pages
+    count = min(SAMPLES, oldest)
+    for number in range(count):
+        if number % memory.limits.faults_per_turn_max == 0:
+            await session.user("next")
+        page_id = f"msg_{chance.randrange(1, oldest)}"
+        arguments = json.dumps({"page_id": page_id, "target_level": 0})
+        await session.call(ToolCall(f"call_{number}", "page_fault", arguments))
+        tell("faulting", number + 1, count)
+
+
+async def _searches(
+    session: Session, chance: random.Random, tell: Progress
+) -> dict[str, float | None]:
+    watch = Stopwatch()
+    for number in range(SEARCHES):
+        query = words(chance, 6)
+        began = time.perf_counter()
+        await session.recall(query, limit=10)
+        watch("search", time.perf_counter() - began)
+        tell("searching", number + 1, SEARCHES)
+    return {
+        "search_p50_ms": watch.quantile_ms("search", 0.5),
+        "search_p95_ms": watch.quantile_ms("search", 0.95),
+        "search_p99_ms": watch.quantile_ms("search", 0.99),
+    }
+
+
+async def _first_request(home: Path) -> float:
+    """From opening a memory that exists to its first request: what a restart costs."""
+    began = time.perf_counter()
+    async with open_memory(home, window=WINDOW) as memory:
+        session = await memory.session("bench", create=False)
+        await session.user("are you there?")
+        await session.request()
+        return round(1000 * (time.perf_counter() - began), 1)
+
+
+def _rebuild(home: Path, tell: Progress) -> int:
+    clock = SystemClock()
+    minter = IdMinter(clock, random.SystemRandom())
+    began = time.perf_counter()
+    records = rebuild(home, clock=clock, minter=minter, progress=lambda d, t: tell("rebuilding", d, t))
+    return round(records / (time.perf_counter() - began))
+
+
+def _latency(what: str, watch: Stopwatch) -> dict[str, float | None]:
+    shares = {"p50": 0.5, "p95": 0.95}
+    if what == "append":
+        shares |= {"p999": 0.999, "max": 1.0}
+    return {f"{what}_{name}_ms": watch.quantile_ms(what, share) for name, share in shares.items()}
+
+
+def _fsync(root: Path, count: int = 500) -> dict[str, float | None]:
+    """The bare cost of making a turn's worth of bytes durable on this disk."""
+    watch, line = Stopwatch(), b"x" * 700
+    root.mkdir(parents=True, exist_ok=True)
+    path = root / "fsync-probe"
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        for _ in range(count):
+            began = time.perf_counter()
+            os.write(fd, line)
+            os.fsync(fd)
+            watch("fsync", time.perf_counter() - began)
+    finally:
+        os.close(fd)
+        path.unlink()
+    return {"fsync_p50_ms": watch.quantile_ms("fsync", 0.5)}
+
+
+def _resident_mb() -> float:
+    """What the process holds now; where the system does not tell, the most it ever held."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) / 1024
+    scale = 1024 * 1024 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / scale
+
+
+def _bytes_under(home: Path) -> int:
+    files: Sequence[Path] = [*(home / "log").glob("*"), *home.glob("index.db*")]
+    return sum(path.stat().st_size for path in files)

@@ -1,0 +1,66 @@
+"""Whether something may be written, and if not, why: a broken store stays broken."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from pagefault.model.errors import StoreCorrupt, StoreError, StoreLatched, StoreReadOnly
+
+_FULL: Final = {errno.ENOSPC, errno.EDQUOT}
+_UNWRITABLE: Final = _FULL | {errno.EROFS, errno.EACCES, errno.EPERM}
+"""What keeps a medium from being written but not from being read."""
+
+
+class Latch:
+    """Holds the first reason not to write.
+
+    Invariant: once there is a reason, it stays, and every attempt to write raises it. After a
+    failed write or sync the kernel may have dropped what it held, so trying again would lie.
+    """
+
+    def __init__(self) -> None:
+        self.refusal: StoreError | None = None
+        self._cause: BaseException | None = None
+
+    def refuse_from_now(self, refusal: StoreError, cause: BaseException | None = None) -> None:
+        """Let nothing be written any more; an earlier reason stands."""
+        if self.refusal is None:
+            self.refusal, self._cause = refusal, cause
+
+    def check(self, *, but_damage: bool = False) -> None:
+        """Raise if nothing may be written; `but_damage` lets a damaged log pass, to be repaired."""
+        refusal = self.refusal
+        if refusal is None or (but_damage and isinstance(refusal, StoreCorrupt)):
+            return
+        raise type(refusal)(str(refusal), hint=refusal.hint) from self._cause
+
+    @contextmanager
+    def latching(self, what: str) -> Iterator[None]:
+        """Within this block a failure of the medium is `StoreLatched`, and the last."""
+        try:
+            yield
+        except OSError as failure:
+            why, hint = failure.strerror or str(failure), StoreLatched.hint
+            if failure.errno in _FULL:
+                why, hint = "the disk is full", f"free some space, then {hint}"
+            message = f"{what} failed ({why}), so what is on the disk is unknown"
+            refusal = StoreLatched(message, hint=hint)
+            self.refuse_from_now(refusal, failure)
+            raise refusal from failure
+
+    @contextmanager
+    def read_only_if_unwritable(self, path: object) -> Iterator[None]:
+        """Within this block a medium that cannot be written makes this one for reading."""
+        try:
+            yield
+        except OSError as failure:
+            if failure.errno not in _UNWRITABLE:
+                raise StoreError(f"{path} cannot be opened: {failure}") from failure
+            refusal = StoreReadOnly(
+                f"{path} cannot be written: {failure.strerror}",
+                hint="reading works; make room or make it writable, then open it again",
+            )
+            self.refuse_from_now(refusal, failure)

@@ -1,0 +1,357 @@
+"""Subclass, provide the fixture, and your index is proved to be a `PageIndex`."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pagefault.model.errors import StoreError
+from pagefault.model.events import Content, EpochBegun, Erased, Event, ForgetBegun, Pinned, Taken
+from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
+from pagefault.model.kinds import Kind, Role
+from pagefault.model.page import Scope
+from pagefault.store.analyzer import analyze
+from pagefault.store.api import PageFilter, PageIndex
+from pagefault.store.memory_index import MemoryIndex
+from pagefault.testing.records import Records
+
+LAST = Seq(2**62)
+
+WORDS = st.sampled_from(
+    "plan plans Database index.py café 東京タワー 3.5 1,200 fooBar the a naïve x don't".split()
+)
+TEXTS = st.lists(WORDS, max_size=12).map(" ".join) | st.text(max_size=40)
+
+
+def whole(*sessions: int) -> Scope:
+    """The scope of whole sessions."""
+    return Scope(tuple((SessionNo(session), LAST) for session in sessions))
+
+
+class PageIndexContract:
+    """Every method of `PageIndex`, as sentences. A subclass provides the fixture `index`."""
+
+    @pytest.fixture
+    def index(self) -> PageIndex:
+        raise NotImplementedError
+
+    def test_a_new_index_has_seen_nothing(self, index: PageIndex) -> None:
+        assert index.applied_seq() == NOTHING
+        assert index.sessions() == []
+        assert index.find_session("planning") is None
+        assert index.find_page(whole(1), PageId("msg_1")) is None
+        assert index.page_at(Seq(1)) is None
+        assert index.candidates(whole(1), ["tea"], limit=5).rows == ()
+        assert index.check() == []
+
+    def test_applying_twice_changes_nothing(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        records.say(1, "We drink tea.")
+        index.apply(records.events)
+        once = index.sessions(), index.candidates(whole(1), ["tea"], limit=5)
+        index.apply(records.events)
+        assert (index.sessions(), index.candidates(whole(1), ["tea"], limit=5)) == once
+        assert index.check() == []
+
+    def test_a_gap_is_refused_and_nothing_is_applied(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        records.say(1, "one")
+        records.say(1, "two")
+        with pytest.raises(StoreError, match="record 1 is missing"):
+            index.apply(records.events[1:])
+        assert index.applied_seq() == NOTHING
+        assert index.page_at(Seq(2)) is None
+
+    def test_a_session_counts_its_turns_and_pages(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        index.apply(records.events)
+        assert [(row.turns, row.pages) for row in index.sessions()] == [(0, 0)]
+        records.say(1, "one", turn=0)
+        records.say(1, "two", turn=0, role=Role.ASSISTANT)
+        last = records.say(1, "three", turn=1)
+        index.apply(records.events)
+        row = index.session(SessionNo(1))
+        assert row is not None
+        assert (row.turns, row.pages, row.last_seq, row.last_used_ms) == (
+            2,
+            3,
+            last.seq,
+            last.at_ms,
+        )
+
+    def test_sessions_come_most_recently_used_first(self, index: PageIndex) -> None:
+        records = Records()
+        for name in ("planning", "cooking", "planning"):
+            records.open(name)
+        records.say(2, "tea")
+        index.apply(records.events)
+        assert [row.session for row in index.sessions()] == [2, 3, 1]
+
+    def test_a_session_is_found_by_id_or_as_the_last_used_of_a_name(self, index: PageIndex) -> None:
+        records = Records()
+        for name in ("planning", "planning", "cooking"):
+            records.open(name)
+        records.say(1, "tea")
+        index.apply(records.events)
+        by_name, by_id = index.find_session("planning"), index.find_session("id-2")
+        assert by_name is not None
+        assert by_name.session == 1
+        assert by_id is not None
+        assert by_id.session == 2
+
+    def test_a_page_is_known_without_its_text(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        event = records.say(1, "tea", importance=0.9, kind=Kind.ARTIFACT, role=Role.TOOL)
+        index.apply(records.events)
+        row = index.page_at(event.seq)
+        assert row is not None
+        assert row == index.find_page(whole(1), PageId("msg_1"))
+        assert (row.seq, row.session, row.order, row.turn) == (2, 1, 0, 0)
+        assert (row.kind, row.role, row.importance) == (Kind.ARTIFACT, Role.TOOL, 0.9)
+        assert (row.at_ms, row.tokens, row.part, row.parts) == (event.at_ms, 1, 0, 1)
+
+    def test_only_content_makes_a_page(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        pin = records.add(1, Pinned(page_id=PageId("msg_1")))
+        index.apply(records.events)
+        assert index.page_at(pin.seq) is None
+        assert index.events(SessionNo(1)) == [1, 2]
+        assert index.events(SessionNo(1), types=("pinned",)) == [2]
+
+    def test_pages_come_by_order_from_either_end(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        for number in range(6):
+            records.say(1, "tea", kind=Kind.SUMMARY if number == 3 else Kind.TRANSCRIPT)
+        index.apply(records.events)
+
+        def orders(wanted: PageFilter, *, limit: int = 9, newest_first: bool = False) -> list[int]:
+            rows = index.pages(whole(1), wanted, limit=limit, newest_first=newest_first)
+            return [row.order for row in rows]
+
+        assert orders(PageFilter()) == [0, 1, 2, 3, 4, 5]
+        assert orders(PageFilter(), limit=2, newest_first=True) == [5, 4]
+        assert orders(PageFilter(after_order=1, before_order=4)) == [2, 3]
+        assert orders(PageFilter(kinds=(Kind.SUMMARY,))) == [3]
+        assert orders(PageFilter(kinds=(Kind.CLAIM,))) == []
+        assert [row.order for row in index.pages_at(whole(1), [9, 4, 0])] == [0, 4]
+
+    def test_a_fork_sees_its_parent_as_it_was(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        kept = records.say(1, "tea before the fork")
+        later = records.say(1, "tea after it")
+        fork = records.open("variant", parent=1, parent_seq=kept.seq)
+        scope = Scope(((SessionNo(fork.seq), LAST), (SessionNo(1), kept.seq)))
+        index.apply(records.events)
+        row = index.session(SessionNo(fork.seq))
+        assert row is not None
+        assert (row.parent, row.parent_seq, row.turns, row.pages) == (1, kept.seq, 1, 1)
+        records.say(fork.seq, "tea in the fork", order=1)
+        index.apply(records.events)
+        assert [row.order for row in index.pages(scope, PageFilter(), limit=9)] == [0, 1]
+        found = index.candidates(scope, ["tea"], limit=9)
+        assert (found.pages, found.frequencies) == (2, (2,))
+        assert later.seq not in {row.seq for row in found.rows}
+        assert index.containing(scope, "fork") == {kept.seq, records.events[-1].seq}
+
+    def test_a_fork_in_one_batch_with_its_parent_is_the_same(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        kept = records.say(1, "one")
+        records.say(1, "two")
+        middle = records.open("variant", parent=1, parent_seq=kept.seq)
+        records.open("variant of it", parent=middle.seq, parent_seq=middle.seq)
+        index.apply(records.events)
+        assert [row.pages for row in sorted(index.sessions(), key=lambda r: r.session)] == [2, 1, 1]
+
+    def test_candidates_carry_exact_counts_and_lengths(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        records.say(1, "tea tea cake")
+        records.say(1, "cake")
+        records.say(1, "nothing of the kind")
+        index.apply(records.events)
+        found = index.candidates(whole(1), ["tea", "cake", "moon"], limit=9)
+        assert (found.pages, found.length_mean) == (3, 8 / 3)
+        assert found.frequencies == (1, 2, 0)
+        assert [(row.order, row.counts, row.length) for row in found.rows] == [
+            (0, (2, 1, 0), 3),
+            (1, (0, 1, 0), 1),
+        ]
+
+    def test_a_limit_keeps_the_likeliest(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        for _ in range(5):
+            records.say(1, "tea")
+        records.say(1, "tea and cake")
+        index.apply(records.events)
+        found = index.candidates(whole(1), ["tea", "cake"], limit=2)
+        assert [row.order for row in found.rows] == [5, 4]
+        assert found.frequencies == (6, 1)
+
+    def test_another_session_is_never_found(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        records.open("cooking")
+        records.say(1, "tea")
+        records.say(2, "tea")
+        index.apply(records.events)
+        assert [row.seq for row in index.candidates(whole(2), ["tea"], limit=9).rows] == [4]
+        assert index.find_page(whole(2), PageId("msg_1")) == index.page_at(Seq(4))
+
+    def test_speaker_date_and_title_can_be_searched(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        said = records.say(
+            1, "ok", speaker="Caroline", occurred_at="2026-05-07T09:00:00Z", title="Brewing"
+        )
+        index.apply(records.events)
+        for term in ("@carolin", "thursday", "may", "2026", "brew"):
+            assert index.containing(whole(1), analyze(term)[0] if term[0] != "@" else term) == {
+                said.seq
+            }
+
+    def test_a_key_names_the_first_record_that_carried_it(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        first = records.say(1, "tea", key="k")
+        records.say(1, "tea again", key="k")
+        index.apply(records.events)
+        assert index.find_key(SessionNo(1), "k") == first.seq
+        assert index.find_key(SessionNo(2), "k") is None
+
+    def test_the_epoch_of_a_session_is_the_last_that_began(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        records.add(1, EpochBegun(epoch=1, reason="window"))
+        last = records.add(1, EpochBegun(epoch=2, reason="window"))
+        records.say(1, "tea")
+        index.apply(records.events)
+        row = index.session(SessionNo(1))
+        assert row is not None
+        assert row.epoch_seq == last.seq
+
+    def test_the_numbers_of_pages_are_counted_by_prefix(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        records.say(1, "tea")
+        records.say(1, "cake", page_id="tool_7")
+        records.say(1, "milk", page_id="msg_12")
+        index.apply(records.events)
+        assert index.prefix_counts(whole(1)) == {"msg": 12, "tool": 7}
+        assert index.prefix_counts(Scope(((SessionNo(1), Seq(2)),))) == {"msg": 1}
+
+    def test_what_was_forgotten_is_found_by_nothing(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        kept = records.say(1, "tea")
+        gone = records.say(1, "secret tea", key="k")
+        index.apply(records.events)
+        index.forget([gone.seq], [])
+        index.forget([gone.seq], [])  # an interrupted forget is repeated
+        assert index.page_at(gone.seq) is None
+        assert index.find_page(whole(1), PageId("msg_2")) is None
+        assert index.containing(whole(1), "secret") == frozenset()
+        assert [row.seq for row in index.candidates(whole(1), ["tea"], limit=9).rows] == [kept.seq]
+        assert index.candidates(whole(1), ["tea"], limit=9).length_mean == 1
+        assert index.events(SessionNo(1)) == [1, 2]
+        assert index.check() == []
+
+    def test_a_forgotten_page_keeps_its_number_and_its_key(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        gone = records.say(1, "secret", key="k")
+        index.apply(records.events)
+        index.forget([gone.seq], [])
+        row = index.session(SessionNo(1))
+        assert row is not None
+        assert (row.turns, row.pages) == (1, 1)
+        assert index.prefix_counts(whole(1)) == {"msg": 1}
+        assert index.find_key(SessionNo(1), "k") == gone.seq
+
+    def test_folding_an_erased_record_equals_forgetting_it(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        records.say(1, "tea")
+        gone = records.say(1, "secret", key="k")
+        taken = Taken(session=SessionNo(1), stem="msg", number=2, order=1)
+        records.add(0, ForgetBegun(targets=((gone.seq, gone.seq),), taken=(taken,)))
+        live = MemoryIndex()
+        live.apply(records.events)
+        live.forget([gone.seq], [])
+        records.replace(gone.seq, Erased(type="chat_turn"))
+        index.apply(records.events)
+        assert index.sessions() == live.sessions()
+        assert index.prefix_counts(whole(1)) == live.prefix_counts(whole(1)) == {"msg": 2}
+        assert index.events(SessionNo(1)) == live.events(SessionNo(1))
+        assert index.find_key(SessionNo(1), "k") == live.find_key(SessionNo(1), "k")
+
+    def test_a_session_is_forgotten_whole_and_alone(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        records.open("cooking")
+        records.say(1, "tea", key="k")
+        records.say(2, "tea")
+        index.apply(records.events)
+        index.forget([Seq(1), Seq(3)], [SessionNo(1)])
+        assert [row.session for row in index.sessions()] == [2]
+        assert index.find_session("planning") is None
+        assert index.events(SessionNo(1)) == []
+        assert index.find_key(SessionNo(1), "k") is None
+        assert index.containing(whole(1), "tea") == frozenset()
+        assert index.containing(whole(2), "tea") == {Seq(4)}
+        assert index.prefix_counts(whole(1)) == {"msg": 1}, "a fork of it may live on"
+        assert index.check() == []
+
+    @settings(
+        max_examples=40,
+        deadline=None,
+        suppress_health_check=[
+            HealthCheck.function_scoped_fixture,
+            HealthCheck.differing_executors,  # each subclass runs it, over another index
+        ],
+    )
+    @given(data=st.data())
+    def test_candidates_are_those_of_the_specification(
+        self, index: PageIndex, data: st.DataObject
+    ) -> None:
+        # The index lives through all examples: each adds a session of its own.
+        texts = data.draw(st.lists(TEXTS, min_size=1, max_size=12))
+        query = data.draw(TEXTS)
+        limit = data.draw(st.integers(0, 15))
+        head = index.applied_seq()
+        records = Records(after=head)
+        session = records.open("drawn").seq
+        for text in texts:
+            records.say(session, text)
+        index.apply(records.events)
+        model = MemoryIndex()
+        model.apply(_renumbered(records.events, head))
+        scope = whole(session)
+        terms = list(dict.fromkeys(analyze(query)))
+        expected = model.candidates(whole(session - head), terms, limit=limit)
+        found = index.candidates(scope, terms, limit=limit)
+        assert (found.pages, found.length_mean) == (expected.pages, expected.length_mean)
+        assert found.frequencies == expected.frequencies
+        assert [(r.seq - head, r.order, r.counts, r.length) for r in found.rows] == [
+            (r.seq, r.order, r.counts, r.length) for r in expected.rows
+        ]
+
+
+def _renumbered(events: list[Event], by: int) -> list[Event]:
+    records = Records()
+    for event in events:
+        body = event.body
+        if isinstance(body, Content):
+            records.add(event.session - by, body, turn=event.turn)
+        else:
+            records.add(0, body)
+    return records.events

@@ -1,0 +1,147 @@
+"""Random lives of an index: `SqliteIndex` and the dicts of `MemoryIndex` must never differ."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from pagefault.model.events import Content, Erased, Event, SessionOpened, type_of
+from pagefault.model.ids import Seq, SessionNo
+from pagefault.model.kinds import Kind
+from pagefault.model.page import Scope
+from pagefault.store.api import PageFilter
+from pagefault.store.connections import MEMORY
+from pagefault.store.index import SqliteIndex
+from pagefault.store.memory_index import MemoryIndex
+from pagefault.testing.index_contract import LAST, TEXTS
+from pagefault.testing.records import Records
+
+CHANCE = st.integers(0, 2**16)
+QUERY = ["plan", "databas", "cafe", "the"]
+
+
+class IndexMachine(RuleBasedStateMachine):
+    """Sessions open, fork, speak and are forgotten; now and then the index is built anew."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.records = Records()
+        self.real = SqliteIndex.create(MEMORY, root_id="machine")
+        self.model = MemoryIndex()
+        self.scopes: dict[int, Scope] = {}
+        self.orders: dict[int, int] = {}
+        self.pending: list[Event] = []
+
+    @rule()
+    def open(self) -> None:
+        event = self.records.open("name")
+        self._opened(event, (), order=0)
+
+    @precondition(lambda self: self.scopes)
+    @rule(chance=CHANCE)
+    def fork(self, chance: int) -> None:
+        self._apply()
+        parent = self._one(chance)
+        row = self.model.session(SessionNo(parent))
+        if row is None:
+            return
+        seen = [s for s in self.model.events(SessionNo(parent)) if s >= parent]
+        upto = seen[chance % len(seen)]
+        event = self.records.open("fork", parent=parent, parent_seq=upto)
+        above = tuple((s, min(u, upto)) for s, u in self.scopes[parent].parts)
+        self._opened(event, above, order=0)
+        self._apply()
+        opened = self.model.session(SessionNo(event.seq))
+        assert opened is not None
+        self.orders[event.seq] = opened.pages
+
+    @precondition(lambda self: self.scopes)
+    @rule(chance=CHANCE, text=TEXTS, key=st.sampled_from(["", "", "k1", "k2"]))
+    def say(self, chance: int, text: str, key: str) -> None:
+        session = self._one(chance)
+        order = self.orders[session]
+        self.orders[session] += 1
+        kind = Kind.SUMMARY if chance % 5 == 0 else Kind.TRANSCRIPT
+        self.pending.append(
+            self.records.say(session, text, order=order, turn=order // 2, kind=kind, key=key)
+        )
+
+    @rule()
+    def apply(self) -> None:
+        self._apply()
+
+    @precondition(lambda self: self.scopes)
+    @rule(chance=CHANCE)
+    def forget_a_page(self, chance: int) -> None:
+        self._apply()
+        pages = [e for e in self.records.events if isinstance(e.body, Content)]
+        if pages:
+            self._forget([pages[chance % len(pages)].seq], [])
+
+    @precondition(lambda self: len(self.scopes) > 1)
+    @rule(chance=CHANCE)
+    def forget_a_session(self, chance: int) -> None:
+        self._apply()
+        session = SessionNo(self._one(chance))
+        seqs = [event.seq for event in self.records.events if event.session == session]
+        self._forget(seqs, [session])
+        del self.scopes[session]
+
+    @rule()
+    def rebuild(self) -> None:
+        """From the log as it is now; both alike, as numbers taken may only be in receipts."""
+        self._apply()
+        self.real.close()
+        self.real = SqliteIndex.create(MEMORY, root_id="machine")
+        self.model = MemoryIndex()
+        self.real.apply(self.records.events)
+        self.model.apply(self.records.events)
+
+    @invariant()
+    def agrees(self) -> None:
+        assert self.real.applied_seq() == self.model.applied_seq()
+        assert self.real.sessions() == self.model.sessions()
+        for session, scope in self.scopes.items():
+            assert self.real.candidates(scope, QUERY, limit=5) == self.model.candidates(
+                scope, QUERY, limit=5
+            )
+            for newest_first in (False, True):
+                assert self.real.pages(
+                    scope, PageFilter(kinds=(Kind.TRANSCRIPT,)), limit=7, newest_first=newest_first
+                ) == self.model.pages(
+                    scope, PageFilter(kinds=(Kind.TRANSCRIPT,)), limit=7, newest_first=newest_first
+                )
+            assert self.real.prefix_counts(scope) == self.model.prefix_counts(scope)
+            number = SessionNo(session)
+            assert self.real.events(number) == self.model.events(number)
+            assert self.real.find_key(number, "k1") == self.model.find_key(number, "k1")
+        assert self.real.check() == []
+        assert self.model.check() == []
+
+    def teardown(self) -> None:
+        if hasattr(self, "real"):
+            self.real.close()
+
+    def _one(self, chance: int) -> int:
+        return sorted(self.scopes)[chance % len(self.scopes)]
+
+    def _opened(self, event: Event, above: tuple[tuple[SessionNo, Seq], ...], order: int) -> None:
+        assert isinstance(event.body, SessionOpened)
+        self.pending.append(event)
+        self.scopes[event.seq] = Scope(((SessionNo(event.seq), LAST), *above))
+        self.orders[event.seq] = order
+
+    def _apply(self) -> None:
+        self.real.apply(self.pending)
+        self.model.apply(self.pending)
+        self.pending = []
+
+    def _forget(self, seqs: list[Seq], sessions: list[SessionNo]) -> None:
+        self.real.forget(seqs, sessions)
+        self.model.forget(seqs, sessions)
+        for position, event in enumerate(self.records.events):
+            if event.seq in seqs:
+                erased = Erased(type=type_of(event.body))
+                self.records.events[position] = replace(event, body=erased)

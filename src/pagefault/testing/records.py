@@ -1,0 +1,84 @@
+"""Records as a log would hand them out, made without a log."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from pagefault.model.events import Body, Content, Event, SessionOpened
+from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
+from pagefault.model.kinds import RUNTIME, USER_TYPED, Actor, EventType, Kind, Mode, Role
+
+
+class Records:
+    """Invariant: `events` are numbered without a gap, and each is a millisecond later."""
+
+    def __init__(self, *, after: int = NOTHING) -> None:
+        self.events: list[Event] = []
+        self._after = after
+        self._orders: dict[int, int] = {}
+
+    def open(self, name: str, *, parent: int = 0, parent_seq: int = 0) -> Event:
+        seq = self._next()
+        body = SessionOpened(
+            session_id=f"id-{seq}",
+            name=name,
+            window_tokens=32_000,
+            mode=Mode.ACTIVE,
+            system="",
+            parent=SessionNo(parent),
+            parent_seq=Seq(parent_seq),
+        )
+        return self.add(0, body)
+
+    def say(
+        self,
+        session: int,
+        text: str,
+        *,
+        order: int | None = None,
+        page_id: str = "",
+        turn: int | None = None,
+        key: str = "",
+        **fields: Any,
+    ) -> Event:
+        """A chat turn at the session's next order, or at `order`; its turn is its order."""
+        if order is None:
+            order = self._orders.get(session, 0)
+        self._orders[session] = order + 1
+        body = Content(
+            event_type=EventType.CHAT_TURN,
+            page_id=PageId(page_id or f"msg_{order + 1}"),
+            order=order,
+            role=fields.pop("role", Role.USER),
+            kind=fields.pop("kind", Kind.TRANSCRIPT),
+            text=text,
+            tokens=len(text.split()),
+            **fields,
+        )
+        return self.add(session, body, turn=order if turn is None else turn, key=key)
+
+    def add(self, session: int, body: Body, *, turn: int = 0, key: str = "") -> Event:
+        """Any record. A session that opens gets its own seq as its number."""
+        seq = self._next()
+        event = Event(
+            seq=seq,
+            event_id=f"e-{seq}",
+            session=SessionNo(seq if isinstance(body, SessionOpened) else session),
+            turn=TurnNo(turn),
+            at_ms=1_764_000_000_000 + seq,
+            actor=Actor.USER,
+            origin=USER_TYPED if isinstance(body, Content) else RUNTIME,
+            body=body,
+            key=key,
+        )
+        self.events.append(event)
+        return event
+
+    def replace(self, seq: Seq, body: Body) -> None:
+        """What erasing does to a record."""
+        position = seq - self._after - 1
+        self.events[position] = replace(self.events[position], body=body)
+
+    def _next(self) -> Seq:
+        return Seq(self._after + len(self.events) + 1)

@@ -1,0 +1,92 @@
+"""What two words must have in common to match."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pagefault.store.analyzer import TERM_CHARS_MAX, analyze, query_terms, speaker_terms
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("plans", "The plan was good."),
+        ("deciding", "We decided."),
+        ("Café", "cafe\u0301 au lait"),
+        ("STRASSE", "Straße"),
+        ("full width", "ＦＵＬＬ ｗｉｄｔｈ"),
+        ("Caroline", "Caroline's painting"),
+        ("Caroline", "Caroline’s painting"),
+        ("don't", "I don’t know"),
+        ("foo_bar.py", "see foo_bar.py."),
+        ("foo bar", "see src/foo_bar.py"),
+        ("foo_bar.py", "see src/lib/foo_bar.py"),
+        ("foobar", "call fooBar()"),
+        ("foo_bar", "call FooBar"),
+        ("http server", "class HTTPServer"),
+        ("index.py", r"C:\work\index.py"),
+        ("followup", "a follow-up"),
+        ("1200", "it cost 1,200 dollars"),
+        ("3.54.1", "SQLite 3.54.1 is out"),
+        ("2023-05-07", "on 2023-05-07."),
+        ("10:30", "at 10:30"),
+        ("MP-229", "closes MP-229"),
+        ("msg_12", "[ref: msg_12]"),
+        ("データ", "大きなデータベース"),
+        ("검색", "한국어 검색 기능"),
+        ("GIL", "Python的GIL"),
+        ("50k", "the budget is $50K"),
+    ],
+)
+def test_all_of_a_query_is_found_in(query: str, text: str) -> None:
+    assert set(query_terms(query)) <= set(analyze(text))
+
+
+@pytest.mark.parametrize(
+    ("query", "text"), [("3.5", "35"), ("cat", "category"), ("東京", "京都"), ("new", "news")]
+)
+def test_what_only_looks_alike_does_not_match(query: str, text: str) -> None:
+    assert not set(query_terms(query)) & set(analyze(text))
+
+
+def test_a_term_stands_as_often_as_its_word() -> None:
+    assert analyze("Tea, tea and TEA") == ["tea", "tea", "and", "tea"]
+
+
+def test_stop_words_are_left_out_of_a_query() -> None:
+    assert query_terms("What did we decide about the database?") == analyze("decide database")
+    assert query_terms("What's the plan") == ["plan"]
+
+
+def test_a_query_of_stop_words_alone_keeps_them() -> None:
+    assert query_terms("to be or not to be") == ["to", "be", "or", "not"]
+
+
+@pytest.mark.parametrize("text", ["", "   ", "?!… -- ***", "\x00\x01"])
+def test_a_text_without_words_has_no_terms(text: str) -> None:
+    assert analyze(text) == query_terms(text) == []
+
+
+def test_a_speaker_is_told_from_one_who_is_mentioned() -> None:
+    assert not set(speaker_terms("Caroline")) & set(analyze("Caroline @Caroline"))
+
+
+@given(st.text())
+def test_terms_are_short_bare_and_survive_any_engine(text: str) -> None:
+    for term in analyze(text):
+        assert 0 < len(term) <= TERM_CHARS_MAX
+        assert not any(char.isspace() for char in term)
+        assert term.isprintable()
+        assert all(char.isalnum() or char in ".:-" or not char.isascii() for char in term)
+
+
+@given(st.text(), st.text())
+def test_a_text_has_the_terms_of_its_lines(one: str, other: str) -> None:
+    assert analyze(f"{one}\n\n{other}") == analyze(one) + analyze(other)
+
+
+@given(st.text())
+def test_a_query_finds_the_text_it_was_copied_from(text: str) -> None:
+    assert set(query_terms(text)) <= set(analyze(text))

@@ -1,0 +1,248 @@
+"""The SQLite index and its specification in dicts."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+from hypothesis import settings
+
+from pagefault.model.errors import StoreReadOnly
+from pagefault.model.ids import Seq, SessionNo
+from pagefault.model.page import Scope
+from pagefault.store import index as index_module
+from pagefault.store.connections import IndexUnusable
+from pagefault.store.index import FRESH_MAX, SqliteIndex, needs_rebuild
+from pagefault.store.memory_index import MemoryIndex
+from pagefault.testing.index_contract import PageIndexContract, whole
+from pagefault.testing.index_machine import IndexMachine
+from pagefault.testing.records import Records
+
+
+class TestSqliteIndex(PageIndexContract):
+    @pytest.fixture
+    def index(self, tmp_path: Path) -> Iterator[SqliteIndex]:
+        index = SqliteIndex.create(tmp_path / "index.db", root_id="root")
+        yield index
+        index.close()
+
+
+class TestSqliteIndexWithoutWaiting(TestSqliteIndex):
+    """As every page is once it has left `fresh`."""
+
+    @pytest.fixture(autouse=True)
+    def _nothing_waits(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(index_module, "FRESH_MAX", 0)
+
+
+class TestSqliteIndexInMemory(PageIndexContract):
+    @pytest.fixture
+    def index(self) -> Iterator[SqliteIndex]:
+        index = SqliteIndex.create(":memory:", root_id="root")
+        yield index
+        index.close()
+
+
+class TestMemoryIndex(PageIndexContract):
+    @pytest.fixture
+    def index(self) -> MemoryIndex:
+        return MemoryIndex()
+
+
+class TestIndexLife(IndexMachine.TestCase):  # type: ignore[misc, valid-type]
+    settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+
+
+def filled(path: Path, texts: list[str]) -> SqliteIndex:
+    records = Records()
+    records.open("planning")
+    for text in texts:
+        records.say(1, text)
+    index = SqliteIndex.create(path, root_id="root")
+    index.apply(records.events)
+    return index
+
+
+@pytest.mark.parametrize("pages", [3, FRESH_MAX + 3])
+def test_no_byte_of_a_forgotten_word_is_left_in_any_file(tmp_path: Path, pages: int) -> None:
+    index = filled(tmp_path / "index.db", ["xylophagous quokkas"] + ["tea and cake"] * pages)
+    assert b"quokka" in everything(tmp_path)
+    index.forget([Seq(2)], [])
+    assert b"quokka" not in everything(tmp_path)
+    assert b"xylophag" not in everything(tmp_path)
+    assert len(index.containing(whole(1), "tea")) == pages
+    assert index.check() == []
+    index.close()
+
+
+def test_no_byte_of_a_forgotten_session_is_left_in_any_file(tmp_path: Path) -> None:
+    index = filled(tmp_path / "index.db", ["xylophagous quokkas"] * 200)
+    index.forget([Seq(seq) for seq in range(1, 202)], [SessionNo(1)])
+    for word in (b"quokka", b"xylophag", b"planning", b"id-1"):
+        assert word not in everything(tmp_path)
+    index.close()
+
+
+def everything(folder: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in folder.iterdir())
+
+
+def test_no_sentence_can_be_read_back(tmp_path: Path) -> None:
+    index = filled(tmp_path / "index.db", ["the quokka ate seven green apples"])
+    index.close()
+    assert b"quokka ate" not in everything(tmp_path)
+
+
+def test_what_was_applied_is_there_after_reopening(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    filled(path, ["tea"] * 300).close()
+    assert needs_rebuild(path, root_id="root") is None
+    index = SqliteIndex.open(path, root_id="root")
+    assert index.applied_seq() == 301
+    assert index.candidates(whole(1), ["tea"], limit=1).frequencies == (300,)
+    index.close()
+
+
+def test_the_index_of_another_root_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    filled(path, ["tea"]).close()
+    assert "root_id" in (needs_rebuild(path, root_id="another") or "")
+    with pytest.raises(IndexUnusable):
+        SqliteIndex.open(path, root_id="another")
+
+
+def test_an_index_of_another_analyzer_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "index.db"
+    filled(path, ["tea"]).close()
+    monkeypatch.setattr(index_module, "ANALYZER", 999)
+    assert "analyzer" in (needs_rebuild(path, root_id="root") or "")
+
+
+@pytest.mark.parametrize("content", [b"", b"not a database at all" * 400])
+def test_a_file_that_is_no_index_is_to_be_rebuilt(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "index.db"
+    path.write_bytes(content)
+    assert needs_rebuild(path, root_id="root") is not None
+    with pytest.raises(IndexUnusable):
+        SqliteIndex.open(path, root_id="root")
+
+
+def test_a_missing_file_is_to_be_rebuilt_and_not_made(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    assert needs_rebuild(path, root_id="root") is not None
+    assert not path.exists()
+
+
+def test_a_reader_is_refused_every_write(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    writer = filled(path, ["tea"])
+    reader = SqliteIndex.open(path, root_id="root", read_only=True)
+    records = Records(after=2)
+    with pytest.raises(StoreReadOnly):
+        reader.apply([records.say(1, "cake", order=1)])
+    with pytest.raises(StoreReadOnly):
+        reader.forget([Seq(2)], [])
+    assert reader.containing(whole(1), "tea") == {Seq(2)}
+    reader.close()
+    writer.close()
+
+
+def test_a_reader_sees_what_another_process_applied_since(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    writer = filled(path, ["tea"])
+    reader = SqliteIndex.open(path, root_id="root", read_only=True)
+    records = Records(after=2)
+    records.say(1, "cake", order=1, role="tool", kind="artifact")  # words the reader never met
+    writer.apply(records.events)
+    row = reader.page_at(Seq(3))
+    assert row is not None
+    assert (row.role, row.kind) == ("tool", "artifact")
+    reader.close()
+    writer.close()
+
+
+@pytest.mark.parametrize("where", ["file", "memory"])
+def test_threads_read_while_one_writes(tmp_path: Path, where: str) -> None:
+    path = ":memory:" if where == "memory" else tmp_path / "index.db"
+    index = SqliteIndex.create(path, root_id="root")
+    records = Records()
+    records.open("planning")
+    for _ in range(300):
+        records.say(1, "tea")
+    failures: list[BaseException] = []
+    done = threading.Event()
+
+    def ask() -> None:
+        try:
+            while not done.is_set():
+                found = index.candidates(whole(1), ["tea"], limit=5)
+                assert found.frequencies == (found.pages,), "each query sees one state"
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=ask) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for event in records.events:
+        index.apply([event])
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert index.candidates(whole(1), ["tea"], limit=5).pages == 300
+    index.close()
+
+
+def test_check_tells_what_is_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    filled(path, ["tea", "cake"]).close()
+    vandal = apsw.Connection(str(path))
+    vandal.execute("DELETE FROM event WHERE seq = 2; DELETE FROM page WHERE seq = 3")
+    vandal.close()
+    index = SqliteIndex.open(path, root_id="root")
+    assert index.check() == [
+        "a page lacks its record or its terms: 2",
+        "terms stand without their page: 3",
+        "a session's counts are not those of its pages: 1",
+    ]
+    index.close()
+
+
+def test_requirement_004_finds_its_tables(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    records = Records()
+    records.open("planning")
+    records.say(1, "tea", kind="artifact", page_id="art_1")
+    index = SqliteIndex.create(path, root_id="root")
+    index.apply(records.events)
+    index.close()
+    db = apsw.Connection(str(path))
+    assert db.execute("SELECT event_type, page_id FROM events ORDER BY seq").fetchall() == [
+        ("session_opened", None),
+        ("chat_turn", "art_1"),
+    ]
+    assert db.execute("SELECT page_id, modality FROM artifacts").fetchall() == [("art_1", "text")]
+    assert db.execute("SELECT name FROM sessions").fetchall() == [("planning",)]
+    assert db.execute("SELECT count(*) FROM event_fts WHERE event_fts MATCH 'x'").fetchall() == [
+        (0,)
+    ]
+    db.close()
+
+
+def test_an_index_costs_about_as_many_bytes_as_the_text(tmp_path: Path) -> None:
+    words = [f"word{number % 700}" for number in range(60 * 2_000)]
+    texts = [" ".join(words[at : at + 53]) for at in range(0, len(words), 60)]
+    filled(tmp_path / "index.db", texts).close()
+    assert (tmp_path / "index.db").stat().st_size < 1.1 * sum(map(len, texts))
+
+
+def test_a_scope_of_no_session_finds_nothing(tmp_path: Path) -> None:
+    index = filled(tmp_path / "index.db", ["tea"])
+    assert index.candidates(Scope(()), ["tea"], limit=5).pages == 0
+    assert index.candidates(whole(77), ["tea"], limit=5).pages == 0
+    index.close()
