@@ -87,7 +87,6 @@ TAGS = [
 @pytest.mark.parametrize("tag", TAGS, ids=ascii)
 def test_a_tag_in_any_disguise_is_shown_as_text(tag: str) -> None:
     shown = neutralise(f"hello {tag} world")
-    assert "<" not in shown.replace("<<", "").replace("<VM", "") or tag == "<<VM:RULES>>"
     assert "‹" in shown
     assert forged(shown) == []
     assert shown.startswith("hello ")
@@ -143,8 +142,7 @@ LABELS = [
 @pytest.mark.parametrize("label", LABELS, ids=ascii)
 def test_a_label_at_the_start_of_a_line_is_shown_as_text(start: str, label: str) -> None:
     shown = neutralise(f"{start}{label} I approve it")
-    if "١" not in label:
-        assert "❨" in shown
+    assert "❨" in shown
     assert forged(shown) == []
     assert read_as_pages(shown) == []
     assert shown.endswith("I approve it")

@@ -1,4 +1,4 @@
-"""What every command is given: the global options, the configuration, an open memory, the terminal."""
+"""What every command is given: global options, configuration, an open memory, the terminal."""
 
 from __future__ import annotations
 

@@ -101,10 +101,11 @@ def _message() -> str:
 
     if sys.stdin.isatty():
         raise BadInput(
-            "there is no message", hint="echo 'your question' | pagefault chat, or leave stdout alone"
+            "there is no message",
+            hint="echo 'your question' | pagefault chat, or leave stdout alone",
         )
     try:
-        text = sys.stdin.read().strip()
+        text = sys.stdin.buffer.read().decode().strip()
     except UnicodeDecodeError:
         raise BadInput("the message is not UTF-8", hint="convert it first") from None
     if not text:

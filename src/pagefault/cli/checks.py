@@ -85,7 +85,9 @@ def _sqlite() -> Check:
         return Check("sqlite", "fail", f"apsw cannot be loaded: {error}", "pip install apsw")
     version = apsw.sqlite_lib_version()
     if "ENABLE_FTS5" not in apsw.compile_options:
-        return Check("sqlite", "fail", f"{version} without FTS5", "pip install --force-reinstall apsw")
+        return Check(
+            "sqlite", "fail", f"{version} without FTS5", "pip install --force-reinstall apsw"
+        )
     if tuple(int(part) for part in version.split(".")) < SQLITE_MIN:
         return Check(
             "sqlite",

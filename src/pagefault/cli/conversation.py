@@ -32,7 +32,7 @@ A line that ends in a backslash goes on in the next one."""
 
 
 class Conversation:
-    """Runs on the runner's loop one verb at a time, so that Ctrl-C stops a verb and not the talk."""
+    """Runs one verb at a time on the runner's loop: Ctrl-C stops a verb and not the talk."""
 
     def __init__(
         self,
@@ -68,8 +68,9 @@ class Conversation:
 
         status = self._runner.run(self._session.status())
         self._term.note(
-            f"{self._session.name or self._session.session_id}: {plural(status.pages, 'page')}, a "
-            f"window of {status.window_tokens:,} tokens, {status.mode}. /help lists what can be typed."
+            f"{self._session.name or self._session.session_id}: {plural(status.pages, 'page')}, "
+            f"a window of {status.window_tokens:,} tokens, {status.mode}. "
+            "/help lists what can be typed."
         )
         interrupted = False
         while True:
@@ -79,6 +80,9 @@ class Conversation:
             except EOFError:
                 self._term.line()
                 return
+            except UnicodeError:
+                self._term.warn("error: that was not UTF-8; nothing was sent")
+                continue
             except KeyboardInterrupt:
                 self._term.line()
                 if interrupted:
@@ -95,7 +99,9 @@ class Conversation:
         while lines[-1].endswith("\\"):
             lines[-1] = lines[-1][:-1]
             lines.append(input("… "))
-        return "\n".join(lines).strip()
+        text = "\n".join(lines).strip()
+        text.encode()  # where the locale is C, what is not UTF-8 comes as surrogates
+        return text
 
     def _answer(self, text: str) -> None:
         try:
@@ -135,7 +141,9 @@ class Conversation:
             page = self._runner.run(self._session.page(page_id))
             who = page.speaker or str(page.row.role)
             when = page.occurred_at[:16].replace("T", " ")
-            head = printable(f"{page_id} · {who}{', ' + when if when else ''} · turn {page.row.turn}")
+            head = printable(
+                f"{page_id} · {who}{', ' + when if when else ''} · turn {page.row.turn}"
+            )
             self._term.line(self._term.style(head, "bold"))
             self._term.line(wrapped(page.text, min(self._term.width, 100), "  "))
 
@@ -148,7 +156,9 @@ class Conversation:
             who = page.speaker or str(row.role)
             state = "in window" if row.page_id in resident else ""
             told.append([row.page_id, str(row.turn), who, f"{row.tokens:,}", state, page.text])
-        self._term.table(["id", "turn", "who", "tokens", "state", "text"], told, right="turn tokens")
+        self._term.table(
+            ["id", "turn", "who", "tokens", "state", "text"], told, right="turn tokens"
+        )
 
     def _search(self, words: str) -> None:
         if not words:
@@ -205,7 +215,10 @@ class Conversation:
                 ["session", status.name or status.session_id],
                 ["turns", f"{status.turns:,}"],
                 ["pages", f"{status.pages:,}, {status.resident_pages:,} of them in the window"],
-                ["window", f"{status.request_tokens:,} of {status.window_tokens:,} tokens ({share:.0%})"],
+                [
+                    "window",
+                    f"{status.request_tokens:,} of {status.window_tokens:,} tokens ({share:.0%})",
+                ],
                 ["mode", status.mode],
                 ["epoch", f"{status.epoch:,}, {plural(status.requests, 'request')} so far"],
                 ["pinned", ", ".join(status.pinned) or "nothing"],

@@ -167,9 +167,7 @@ async def _cited(fork: Session, page_id: str, held: list[str], answer: Answer) -
     }
 
 
-async def _totals(
-    memory: Memory, session: Session, asked: list[dict[str, Any]]
-) -> dict[str, Any]:
+async def _totals(memory: Memory, session: Session, asked: list[dict[str, Any]]) -> dict[str, Any]:
     pages = await memory.pages(session, limit=100_000)
     verified = await memory.verify()
     cited = [one for facts in asked for one in facts["citations"]]

@@ -116,7 +116,8 @@ def _totals(term: Term, facts: dict[str, Any]) -> None:
         f"{plural(facts['declined'], 'question')} declined"
     )
     term.line(
-        f"{mark} {plural(facts['faults'], 'fault')} brought {facts['paged_in_tokens']:,} tokens back; "
+        f"{mark} {plural(facts['faults'], 'fault')} brought {facts['paged_in_tokens']:,} tokens "
+        "back; "
         f"the largest request took {facts['request_tokens_max']:,}, the whole "
         f"conversation {facts['conversation_tokens']:,}"
     )

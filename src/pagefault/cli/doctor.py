@@ -29,9 +29,7 @@ def doctor(app: App, network: bool, as_json: bool) -> None:
         checks.append(check)
         if not as_json:
             mark, colour = _MARKS[check.status]
-            app.term.line(
-                f"{app.term.style(mark, colour, 'bold')} {check.name:<10} {check.found}"
-            )
+            app.term.line(f"{app.term.style(mark, colour, 'bold')} {check.name:<10} {check.found}")
             if check.advice:
                 app.term.line(app.term.style(f"  {'':<10} → {check.advice}", "dim"))
     found = {check.status for check in checks}

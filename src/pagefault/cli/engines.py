@@ -19,15 +19,16 @@ def remote_engine(config: Config) -> RemoteEngine:
     if not told.model:
         raise BadInput(
             "no model is configured to talk to",
-            hint="set PAGEFAULT_ENGINE__MODEL and OPENAI_API_KEY (and PAGEFAULT_ENGINE__BASE_URL for "
-            'another server, like http://localhost:11434/v1), or write [engine] model = "…" into '
-            "the file of `pagefault config path`; offline: --engine scripted",
+            hint="set PAGEFAULT_ENGINE__MODEL and OPENAI_API_KEY (for another server also "
+            "PAGEFAULT_ENGINE__BASE_URL, like http://localhost:11434/v1), or write "
+            '[engine] model = "…" into the file of `pagefault config path`; offline: '
+            "`pagefault chat --engine scripted`",
         )
     if not told.api_key and config.origin("engine.base_url") == "default":
         raise BadInput(
             f"no key is configured for {told.base_url}",
             hint="set OPENAI_API_KEY or PAGEFAULT_ENGINE__API_KEY, or name another server by "
-            "PAGEFAULT_ENGINE__BASE_URL; offline: --engine scripted",
+            "PAGEFAULT_ENGINE__BASE_URL; offline: `pagefault chat --engine scripted`",
         )
     return RemoteEngine(
         told.base_url,

@@ -31,7 +31,15 @@ def faults(app: App, session_name: str | None, forks: bool, as_json: bool) -> No
         return
     if rows:
         app.term.table(
-            [*(["session"] if forks else []), "turn", "page", "level", "tokens", "reason", "outcome"],
+            [
+                *(["session"] if forks else []),
+                "turn",
+                "page",
+                "level",
+                "tokens",
+                "reason",
+                "outcome",
+            ],
             [
                 [
                     *([row["session"]] if forks else []),

@@ -63,7 +63,9 @@ def forget(
     what = f"page {page_id} of {name!r}" if page_id else f"the whole session {name!r}"
     head = f"forgotten: {what}" if plan.done else f"would be forgotten: {what}"
     term.line(term.style(head, "bold"))
-    term.line(f"  {plural(len(plan.pages), 'page')}, {plural(plan.records, 'record')}: {_few(plan.pages)}")
+    term.line(
+        f"  {plural(len(plan.pages), 'page')}, {plural(plan.records, 'record')}: {_few(plan.pages)}"
+    )
     if plan.seen_from:
         term.line(f"  gone from these forks too: {_few(plan.seen_from)}")
     if plan.quoted_by:
@@ -84,4 +86,8 @@ def _command(app: App, page_id: str | None, session_id: str) -> str:
 
 
 def _few(names: tuple[str, ...]) -> str:
-    return ", ".join(names) if len(names) <= 8 else f"{', '.join(names[:8])} and {len(names) - 8:,} more"
+    return (
+        ", ".join(names)
+        if len(names) <= 8
+        else f"{', '.join(names[:8])} and {len(names) - 8:,} more"
+    )

@@ -38,6 +38,7 @@ _CODES: Final[tuple[tuple[type[Exception], int], ...]] = (
     (errors.EngineError, ENGINE),
     (errors.PagefaultError, REFUSED),
     (click.ClickException, USAGE),
+    (UnicodeError, USAGE),
     (OSError, REFUSED),
 )
 
@@ -54,6 +55,9 @@ def run(argv: Sequence[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         _say("interrupted: what was acknowledged is stored", as_json=as_json)
         return INTERRUPTED
+    except click.exceptions.NoArgsIsHelpError as helped:
+        _say(helped.format_message(), as_json=False, bare=True)
+        return USAGE
     except SystemExit as left:  # click's own answer to a closed pipe
         return PIPE_CLOSED if _pipe_is_closed(left.__context__) else _code(left)
     except Exception as error:  # the outermost frame: what is not caught here is a traceback
@@ -100,6 +104,8 @@ def describe(error: Exception) -> tuple[str, str]:
             return _flat(error.format_message()), f"`{ctx.command_path} --help` explains the usage"
         case click.ClickException():
             return _flat(error.format_message()), ""
+        case UnicodeError():
+            return "a name or text is not valid UTF-8", "convert it first"
         case OSError(errno=errno.ENOSPC):
             return "the disk is full", "make room and try again"
         case OSError(filename=name, strerror=why) if why:

@@ -137,7 +137,8 @@ def show(
 def _print_page(app: App, told: dict[str, Any], page: Page, text: str) -> None:
     term = app.term
     facts = [
-        f"{page.speaker or page.row.role}" + (f", {page.occurred_at[:16].replace('T', ' ')}" if page.occurred_at else ""),
+        f"{page.speaker or page.row.role}"
+        + (f", {page.occurred_at[:16].replace('T', ' ')}" if page.occurred_at else ""),
         f"turn {page.row.turn}",
         plural(page.row.tokens, "token"),
         f"from {page.row.origin}",
@@ -330,5 +331,3 @@ def _hint(page: Page | None) -> str:
 def _state(page: dict[str, Any]) -> str:
     words = ["in window"] if page["resident"] else []
     return ", ".join(words + (["pinned"] if page.get("pinned") else []))
-
-

@@ -1,4 +1,4 @@
-"""The terminal: data on stdout, talk and progress on stderr, and nothing that a text could do to it."""
+"""The terminal: data on stdout, talk and progress on stderr, and no text that acts on it."""
 
 from __future__ import annotations
 
@@ -75,9 +75,7 @@ def _is_unicode(stream: TextIO) -> bool:
 
 
 def _shows_colour(stream: TextIO) -> bool:
-    return (
-        stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    )
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 class Term:

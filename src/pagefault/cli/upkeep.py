@@ -60,7 +60,9 @@ def verify(app: App, as_json: bool) -> None:
             app.term.line(f"{app.term.style('✗', 'red', 'bold')} {problem}")
         if found.problems:
             app.term.line(f"{plural(len(found.problems), 'problem')} in {what} at {path}")
-            app.term.note("`pagefault repair` sets damage aside; `pagefault rebuild` mends the index")
+            app.term.note(
+                "`pagefault repair` sets damage aside; `pagefault rebuild` mends the index"
+            )
         else:
             app.term.line(f"{app.term.style('✓', 'green', 'bold')} {what}: sound")
         for notice in notices:

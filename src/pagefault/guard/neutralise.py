@@ -21,7 +21,6 @@ from typing import Final
 
 from pagefault.model.kinds import PAGE_PREFIX
 
-_RTL: Final = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
 _UNSPACED: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
 
 _ACTING: Final = re.compile(
@@ -33,10 +32,10 @@ _ACTING: Final = re.compile(
     "\u2028\u2029\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # breaks, overrides, joins
     "\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"  # tag characters: invisible ASCII
     "\ud800-\udfff]"  # lone surrogates cannot be encoded at all
-    f"|(?<![{_RTL}])[\u061c\u200e\u200f](?![{_RTL}])"  # marks of direction, where none is mixed
     f"|\u200b(?![{_UNSPACED}])|(?<![{_UNSPACED}])\u200b"  # a break that these scripts need
-    # One joiner or selector shapes what stands before it; a row of them is a hidden message.
-    "|(?<=[\u200c\u200d])[\u200c\u200d]"
+    # One joiner, mark of direction or selector shapes what stands beside it; a row of them hides
+    # a message.
+    "|(?<=[\u061c\u200c-\u200f])[\u061c\u200c-\u200f]"
     "|(?<=[\ufe00-\ufe0f\U000e0100-\U000e01ef])[\ufe00-\ufe0f\U000e0100-\U000e01ef])"
 )
 
@@ -52,10 +51,9 @@ _LOOK_ALIKE: Final = dict(
 )
 
 _SPACE: Final = r"[^\S\n]*"
-_ID: Final = rf"{_SPACE}[A-Za-z]{{3,4}}{_SPACE}_{_SPACE}[0-9]"
-_OUR_ID: Final = (
-    rf"(?i:{_SPACE}(?:{'|'.join((*PAGE_PREFIX.values(), 'img', 'aud', 'vid'))}){_SPACE}_{_SPACE}[0-9])"
-)
+_ID: Final = rf"{_SPACE}[A-Za-z]{{3,4}}{_SPACE}_{_SPACE}\d"
+_PREFIXES: Final = "|".join((*PAGE_PREFIX.values(), "img", "aud", "vid"))
+_OUR_ID: Final = rf"(?i:{_SPACE}(?:{_PREFIXES}){_SPACE}_{_SPACE}\d)"
 _GAP: Final = rf"(?:[^\w(\n]|\((?!{_ID}))"  # quotes, bullets, spaces
 _WORDS: Final = rf"(?:[^\W\d_]{{1,20}}+(?!\w){_GAP}++){{1,2}}+"  # a speaker's name
 

@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,6 +33,7 @@ from pagefault.store.root import rebuild
 
 WORDS: Final = 60
 VOCABULARY: Final = 20_000
+STOP_WORDS: Final = 50
 SAMPLES: Final = 1_000  # of each latency
 SEARCHES: Final = 200
 BATCH: Final = 500  # turns handed in together when ingesting
@@ -41,9 +43,15 @@ Progress = Callable[[str, int, int], None]
 
 
 def words(chance: random.Random, count: int = WORDS) -> str:
-    """A turn of `count` words, frequent ones far more often than rare ones, as in speech."""
-    ranks = (min(int(chance.paretovariate(0.8)), VOCABULARY) for _ in range(count))
-    return " ".join(_word(rank) for rank in ranks)
+    """A turn of `count` words, each as frequent as its rank says (Zipf), as in speech."""
+    return " ".join(chance.choices(_VOCABULARY, cum_weights=_ZIPF, k=count))
+
+
+def question(chance: random.Random, count: int = 6) -> str:
+    """Words to search for: as `words`, less the most frequent, which stand for stop words."""
+    return " ".join(
+        chance.choices(_VOCABULARY[STOP_WORDS:], cum_weights=_ZIPF[STOP_WORDS:], k=count)
+    )
 
 
 def _word(rank: int) -> str:
@@ -54,6 +62,10 @@ def _word(rank: int) -> str:
         rank, digit = divmod(rank, len(syllables))
         text += syllables[digit]
     return text
+
+
+_VOCABULARY: Final = [_word(rank) for rank in range(VOCABULARY)]
+_ZIPF: Final = list(accumulate(1 / rank for rank in range(1, VOCABULARY + 1)))
 
 
 async def bench_kernel(
@@ -134,7 +146,7 @@ async def _append(
 async def _requests(session: Session, chance: random.Random, tell: Progress) -> int:
     size = 0
     for number in range(SEARCHES):
-        text = words(chance, 12)
+        text = question(chance, 12)
         size += len(text.encode())
         await session.user(text)
         await session.request()
@@ -160,7 +172,7 @@ async def _searches(
 ) -> dict[str, float | None]:
     watch = Stopwatch()
     for number in range(SEARCHES):
-        query = words(chance, 6)
+        query = question(chance)
         began = time.perf_counter()
         await session.recall(query, limit=10)
         watch("search", time.perf_counter() - began)

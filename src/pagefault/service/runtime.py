@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -106,20 +106,28 @@ class Runtime:
         return [self.log.get(seq) for seq in self.index.events(session, types=types)]
 
     def pages_of_key(self, session: SessionNo, key: str) -> list[PageId]:
-        """The pages that a text with this idempotency key became, if it was written before."""
+        """The pages that a text with this idempotency key became, if it was written before.
+
+        Raises `RecordGone` if it was forgotten: a late retry must not bring it back.
+        """
         if not key:
             return []
         seq = self.index.find_key(session, self.hash_key(session, key))
-        first = None if seq is None else self.index.page_at(seq)
-        if first is None:
+        if seq is None:
             return []
+        first = self.index.page_at(seq)
+        if first is None:
+            raise RecordGone(
+                "what was said under this key was forgotten since, so it is not written again",
+                hint="use another key if it is really to be said anew",
+            )
         stem, _, number = first.page_id.rpartition("_")
         return [PageId(f"{stem}_{int(number) + part}") for part in range(first.parts)]
 
-    def check_opened(self, opened: SessionOpened) -> None:
-        """Raise `WindowTooSmall` unless a session could run so."""
+    def check_opened(self, opened: SessionOpened, must_show: Sequence[Page] = ()) -> None:
+        """Raise `WindowTooSmall` unless a session that must show these pages could run so."""
         empty = Sources(lambda _: None, _no_page, self.counter, self.policy)
-        SessionState(opened, self.limits, empty).check_window()
+        SessionState(opened, self.limits, empty).check_window(must_show)
 
 
 def _no_page(row: PageRow) -> Page:

@@ -330,7 +330,8 @@ class Session:
                     window_tokens=body.window_tokens,
                     mode=body.mode,
                     system=body.system,
-                )
+                ),
+                state.must_show(),
             )
             await self._commit([self._draft(body, actor=Actor.USER)])
 

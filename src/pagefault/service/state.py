@@ -126,7 +126,7 @@ class SessionState:
         tools = () if mode is Mode.PASSIVE else vm_tools(fault_limits)
         self.layout = Layout(self._sources.counter, head, tools)
         self.layout.pending = entries
-        self.epoch_due = "configured" if entries else ""
+        self.epoch_due = "configured" if entries or self.request_next else ""
 
     # --- the fold -----------------------------------------------------------------------------
 
@@ -379,14 +379,22 @@ class SessionState:
         """
         return 8 * sum(page.row.tokens for page in pages) + render.LABEL_TOKENS_MAX <= room
 
-    def check_window(self) -> None:
-        """Raise `WindowTooSmall` unless the head leaves room to converse."""
-        least = self.layout.head_tokens + self.limits.room_tokens_min
+    def must_show(self) -> list[Page]:
+        """The pages that every request holds: the newest user message, and the pins."""
+        pins = (self._find(page_id) for page_id in self.table.pins())
+        pages = {page.page_id: page for page in (*self.newest_user, *pins) if page is not None}
+        return list(pages.values())
+
+    def check_window(self, must_show: Sequence[Page] = ()) -> None:
+        """Raise `WindowTooSmall` unless the head, and these pages, leave room to converse."""
+        pages: list[Entry] = [Shown(page) for page in must_show]
+        shown = self.layout.tokens_of(pages)
+        least = self.layout.head_tokens + shown + self.limits.room_tokens_min
         if least > self.window_room:
             raise WindowTooSmall(
                 f"a window of {self.window_tokens:,} tokens is too small: the system prompt, rules and "
-                f"tools take {self.layout.head_tokens:,}, and a conversation needs "
-                f"{self.limits.room_tokens_min:,} more",
+                f"tools take {self.layout.head_tokens:,}, pins and the newest message {shown:,}, and a "
+                f"conversation needs {self.limits.room_tokens_min:,} more",
                 hint=f"use a window of at least {math.ceil(least * self.factor):,} tokens, or a shorter system prompt",
             )
 
@@ -440,9 +448,8 @@ class SessionState:
         `recalled` are pages that the runtime would bring in, best first; they give way before the
         conversation does.
         """
-        pages = self._unseen_pins() + [
-            page for page in recalled if page.page_id not in self.working_set
-        ]
+        fresh = {page.page_id: page for page in (*self._unseen_pins(), *recalled)}
+        pages = [page for page in fresh.values() if page.page_id not in self.working_set]
         epoch: EpochBegun | None = None
         if self.epoch_due or self.layout.tokens(pages) > self.window_room:
             epoch, pages = self._plan_epoch(self.epoch_due or "window_full", pages)

@@ -71,6 +71,8 @@ _STOP_WORDS: Final = frozenset(
 
 def analyze(text: str) -> list[str]:
     """The terms of a text, in its order, repeated as they repeat."""
+    if text.isascii():  # no name spans a blank, so what stands between blanks can be remembered
+        return list(chain.from_iterable(map(_ascii_terms, text.split())))
     return list(chain.from_iterable(map(_terms, _words(text))))
 
 
@@ -105,6 +107,11 @@ def _words(text: str) -> Iterable[str]:
         return _CHUNK.findall(text)
     text = _DIACRITIC.sub("", unicodedata.normalize("NFKD", text.translate(_APOSTROPHES)))
     return _CHUNK_OR_RUN.findall(unicodedata.normalize("NFKC", text))
+
+
+@lru_cache(maxsize=65_536)
+def _ascii_terms(token: str) -> tuple[str, ...]:
+    return tuple(chain.from_iterable(map(_terms, _CHUNK.findall(token))))
 
 
 @lru_cache(maxsize=32_768)

@@ -1,7 +1,8 @@
 """Connections to one SQLite file: one that writes, and one for each thread that reads.
 
 In WAL mode readers and the writer do not block one another. A database in memory exists once, so
-there one connection serves all, in turn.
+there one connection serves all, in turn. So does one connection that was opened for reading: it
+sees the file as it was then, until it is closed, so that what it names is in a log opened later.
 """
 
 from __future__ import annotations
@@ -36,12 +37,14 @@ class Connections:
     def __init__(self, path: Path | str, *, read_only: bool) -> None:
         self._path = str(path)
         self._read_only = read_only
-        self._in_memory = self._path == MEMORY
-        self._lock = threading.RLock()  # the writer's; in memory also every reader's
+        self._is_one = read_only or self._path == MEMORY
+        self._lock = threading.RLock()  # the writer's; with one connection also every reader's
         self._mine = threading.local()
         self._opened: list[apsw.Connection] = []
         self._opened_lock = threading.Lock()
         self._writer = self._open()
+        if read_only:
+            self._freeze()
 
     @contextmanager
     def write(self) -> Iterator[apsw.Connection]:
@@ -60,8 +63,8 @@ class Connections:
     @contextmanager
     def read(self) -> Iterator[apsw.Connection]:
         """A connection that sees one state of the file until the block ends."""
-        with self._lock if self._in_memory else _NO_LOCK, _translated(self._path):
-            connection = self._writer if self._in_memory else self._reader()
+        with self._lock if self._is_one else _NO_LOCK, _translated(self._path):
+            connection = self._writer if self._is_one else self._reader()
             with connection:
                 yield connection
 
@@ -70,6 +73,15 @@ class Connections:
         with self._opened_lock, _translated(self._path):
             while self._opened:
                 self._opened.pop().close()
+
+    def _freeze(self) -> None:
+        """Begin to read, and never end: another process may go on writing meanwhile."""
+        try:
+            with _translated(self._path):
+                self._writer.execute("BEGIN; SELECT count(*) FROM sqlite_schema").fetchall()
+        except BaseException:
+            self.close()
+            raise
 
     def _reader(self) -> apsw.Connection:
         connection: apsw.Connection | None = getattr(self._mine, "connection", None)

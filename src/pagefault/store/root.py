@@ -227,7 +227,9 @@ def open_store(
         store = Store(
             log,
             index if index is not None else _empty_index(path, root.id, log),
-            DirectoryBlobs(path / "blobs", secret=root.secret, disk=disk),
+            DirectoryBlobs(
+                path / "blobs", secret=root.secret, read_only=read_only, disk=disk
+            ),
             log.hash_key,
             root.secret,
             path=path,
@@ -246,8 +248,11 @@ def open_store(
 
 def rebuild(path: Path, *, clock: Clock, minter: IdMinter, progress: Progress | None = None) -> int:
     """Build the index anew from the log. Returns the number of records folded."""
-    for leftover in path.glob("index.db*"):
-        leftover.unlink()
+    if not (path / "root.json").exists():
+        raise StoreMissing(f"there is no memory at {path}", hint="--root or PAGEFAULT_HOME says where")
+    with RootLock(path, clock=clock).held():  # or the index would go from under a writer
+        for leftover in path.glob("index.db*"):
+            leftover.unlink()
     store = open_store(path, clock=clock, minter=minter, progress=progress)
     try:
         return store.index.applied_seq()
@@ -259,6 +264,11 @@ def repair(path: Path, *, clock: Clock, minter: IdMinter) -> RepairReport:
     """Set damaged records aside and make the rest writable again; then build the index anew."""
     with RootLock(path, clock=clock).held():
         root = _root_file(path, Disk(), minter, clock, "", os.urandom, read_only=True)
+        index, _ = _open_index(path, root.id, read_only=True)
+        acknowledged = NOTHING
+        if index is not None:
+            acknowledged = index.applied_seq()
+            index.close()
         log = SegmentLog(
             path / "log",
             root=root.id,
@@ -266,6 +276,7 @@ def repair(path: Path, *, clock: Clock, minter: IdMinter) -> RepairReport:
             secret=root.secret,
             clock=clock,
             minter=minter,
+            acknowledged=acknowledged,
         )
         try:
             report = log.repair()
@@ -297,7 +308,7 @@ def _root_file(
         if read_only:
             raise StoreMissing(
                 f"there is no memory at {path}",
-                hint="`pagefault demo` or `pagefault replay FILE` makes one; --root or PAGEFAULT_HOME says where",
+                hint="`pagefault chat` or `pagefault replay FILE` makes one; --root or PAGEFAULT_HOME says where",
             )
         if (path / "log").exists() and any((path / "log").iterdir()):
             raise StoreCorrupt(

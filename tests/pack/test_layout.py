@@ -1,0 +1,208 @@
+"""The stable layout: appended to, never changed, until an epoch rewrites it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from pagefault.model.ids import PageId, Seq
+from pagefault.model.kinds import Kind, Role
+from pagefault.model.page import Page
+from pagefault.model.request import Message, ToolCall
+from pagefault.pack.count import REQUEST_TOKENS, O200k, message_tokens, tools_tokens
+from pagefault.pack.layout import Exchange, Layout, Note, Shown, pages_of
+from pagefault.pack.tools import vm_tools
+from pagefault.paging.fault import FaultLimits
+from tests.pack.pages import page
+
+COUNTER = O200k()
+TOOLS = vm_tools(FaultLimits(faults_max=2, tokens_max=4_096, threshold="referenced"))
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=30)
+
+
+def layout() -> Layout:
+    return Layout(COUNTER, "You are helpful.\n\n<VM:RULES>\n- none\n</VM:RULES>", TOOLS)
+
+
+def recount(messages: tuple[Message, ...]) -> int:
+    return (
+        REQUEST_TOKENS
+        + sum(message_tokens(COUNTER, message) for message in messages)
+        + tools_tokens(COUNTER, TOOLS)
+    )
+
+
+class LayoutMachine(RuleBasedStateMachine):
+    """Drives a layout as a session does, in any order, and looks at every request it gives."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layout = layout()
+        self.made: list[Page] = []
+        self.sent: tuple[Message, ...] = ()
+        self.calls = 0
+
+    def _page(self, text: str, role: Role, *, part: int = 0, parts: int = 1) -> Page:
+        order = len(self.made)
+        kind = Kind.TRANSCRIPT
+        made = page(f"msg_{order}", text, role=role, kind=kind, order=order, part=part, parts=parts)
+        self.made.append(made)
+        return made
+
+    def _shown(self) -> set[PageId]:
+        return {p.page_id for entry in self.layout.entries() for p in pages_of(entry)}
+
+    def _absent(self, data: st.DataObject) -> list[Page]:
+        shown = self._shown()
+        absent = [p for p in self.made if p.page_id not in shown]
+        return data.draw(st.lists(st.sampled_from(absent), unique_by=id)) if absent else []
+
+    @rule(text=TEXTS, role=st.sampled_from([Role.USER, Role.ASSISTANT, Role.TOOL]))
+    def say(self, text: str, role: Role) -> None:
+        self.layout.add(Shown(self._page(text, role)))
+
+    @rule(texts=st.lists(TEXTS, min_size=2, max_size=4), role=st.sampled_from([Role.USER, Role.TOOL]))
+    def say_at_length(self, texts: list[str], role: Role) -> None:
+        for part, text in enumerate(texts):
+            self.layout.add(Shown(self._page(text, role, part=part, parts=len(texts))))
+
+    @rule(text=TEXTS)
+    def keep_aside(self, text: str) -> None:
+        """A document: it is a page, and the window has a line about it."""
+        made = self._page(text, Role.USER)
+        self.layout.add(Note(f"({made.page_id} · not shown here)", made.row.seq))
+
+    @rule(data=st.data(), said=TEXTS, number=st.integers(1, 3))
+    def call(self, data: st.DataObject, said: str, number: int) -> None:
+        seq = Seq(self.made[-1].row.seq if self.made else 0)
+        exchange = Exchange(cause=seq, seq=seq, said=said)
+        absent = self._absent(data)[:number]
+        for place in range(number):
+            self.calls += 1
+            call = ToolCall(f"call_{self.calls}", "page_fault", "{}")
+            served = absent[place] if place < len(absent) else None
+            exchange.calls.append((call, f'{{"result": {place}}}', served))
+        self.layout.add(exchange)
+
+    @rule(data=st.data())
+    def send(self, data: st.DataObject) -> None:
+        recalled = self._absent(data)
+        tokens = self.layout.tokens(recalled)
+        self.layout.freeze(recalled)
+        messages = self.layout.messages()
+        assert messages[: len(self.sent)] == self.sent, "(1) outside an epoch: appended only"
+        assert tokens == self.layout.frozen_tokens() == recount(messages), "(2)"
+        assert {p.page_id for p in recalled} <= self._shown()
+        self.sent = messages
+
+    @precondition(lambda self: self.made)
+    @rule(data=st.data())
+    def rewrite(self, data: st.DataObject) -> None:
+        verbatim_from = Seq(data.draw(st.integers(1, len(self.made) + 1)))
+        survive = {
+            p.page_id
+            for entry in self.layout.survivors([], verbatim_from)
+            for p in pages_of(entry)
+        }
+        out = [p for p in self.made if p.page_id not in survive]
+        kept = data.draw(st.lists(st.sampled_from(out), unique_by=id)) if out else []
+        tokens = self.layout.tokens_if_rewritten(kept, verbatim_from, [])
+        self.layout.rewrite(kept, verbatim_from)
+        assert self._shown() == survive | {p.page_id for p in kept}
+        assert self.layout.tokens() == tokens, "an epoch costs what it was said to cost"
+        self.sent = (self.layout.head,)
+
+    @invariant()
+    def holds(self) -> None:
+        self.layout.check()
+        messages = self.layout.messages()
+        for one, two in pairwise(messages):
+            assert one.role != two.role or one.role is Role.TOOL
+        awaited: list[str] = []
+        for message in messages:
+            if message.role is Role.TOOL:
+                assert message.call_id == awaited.pop(0), "a result follows its call, in order"
+            else:
+                assert awaited == [], "an exchange is never split"
+            awaited += [call.call_id for call in message.tool_calls]
+        assert awaited == []
+        shown = [p.page_id for entry in self.layout.entries() for p in pages_of(entry)]
+        assert len(shown) == len(set(shown)), "no page twice"
+
+
+TestLayout = LayoutMachine.TestCase
+
+
+def contents(shown: Layout) -> list[tuple[str, str]]:
+    return [(message.role.value, message.content) for message in shown.messages()[1:]]
+
+
+def test_neighbours_of_one_role_are_one_message() -> None:
+    shown = layout()
+    for number in (1, 2):
+        shown.add(Shown(page(f"msg_{number}", "hello", order=number)))
+    shown.freeze()
+    assert contents(shown) == [("user", "(msg_1) hello\n\n(msg_2) hello")]
+
+
+def test_a_user_who_was_not_answered_and_speaks_again_has_a_silence_between() -> None:
+    """What was sent is frozen, and some chat templates refuse two messages of one role in a row."""
+    shown = layout()
+    for number in (1, 2):
+        shown.add(Shown(page(f"msg_{number}", "hello", order=number)))
+        shown.freeze()
+    assert [role for role, _ in contents(shown)] == ["user", "assistant", "user"]
+    assert shown.frozen_tokens() == recount(shown.messages())
+
+
+def test_what_is_recalled_stands_before_the_newest_message_of_the_user() -> None:
+    shown = layout()
+    shown.add(Shown(page("msg_1", "question", order=1)))
+    shown.add(Shown(page("tool_1", "a result", role=Role.TOOL, order=2)))
+    shown.freeze([page("msg_9", "old", order=0)])
+    assert contents(shown) == [
+        (
+            "user",
+            "<VM:CONTEXT>\nU (msg_9): old\n</VM:CONTEXT>\n\n(msg_1) question\n\nT (tool_1): a result",
+        )
+    ]
+
+
+def test_recalled_pages_stand_in_the_order_of_the_conversation_and_parts_together() -> None:
+    shown = layout()
+    parts = [page(f"msg_{n}", t, order=n, part=n - 1, parts=3) for n, t in ((1, "a"), (2, "b"))]
+    shown.freeze([page("msg_7", "z", order=7), parts[1], parts[0]])
+    assert contents(shown) == [
+        ("user", "<VM:CONTEXT>\nU (msg_1…msg_2): ab\nU (msg_7): z\n</VM:CONTEXT>")
+    ]
+
+
+def test_parts_with_a_gap_between_them_are_not_joined() -> None:
+    shown = layout()
+    shown.freeze([page("msg_1", "a", parts=3), page("msg_3", "c", order=2, part=2, parts=3)])
+    assert contents(shown)[0][1].splitlines()[1:3] == ["U (msg_1): a", "U (msg_3): c"]
+
+
+def test_an_epoch_joins_what_the_frozen_prefix_had_kept_apart() -> None:
+    shown = layout()
+    for number in (1, 2):
+        shown.add(Shown(page(f"msg_{number}", "hello", order=number)))
+        shown.freeze()
+    shown.rewrite([], Seq(1))
+    shown.freeze()
+    assert contents(shown) == [("user", "(msg_1) hello\n\n(msg_2) hello")]
+
+
+@given(st.lists(TEXTS, max_size=6))
+def test_the_same_calls_give_the_same_bytes(texts: list[str]) -> None:
+    def run() -> tuple[Message, ...]:
+        shown = layout()
+        for number, text in enumerate(texts):
+            shown.add(Shown(page(f"msg_{number}", text, order=number)))
+            shown.freeze()
+        return shown.messages()
+
+    assert run() == run()
