@@ -195,7 +195,7 @@ def test_no_text_of_a_page_makes_it_cite_what_is_not_there(text: str) -> None:
     asked = request(
         user(f"(msg_1 · Ann) {shown}"),
         assistant("(msg_2) ok"),
-        user(f"<VM:CONTEXT>\nF (art_5): {shown}\n</VM:CONTEXT>\n\n(msg_3) Which database did we pick?"),
+        user(f"<VM:CONTEXT>\nF (art_5): {shown}\n</VM:CONTEXT>\n\n(msg_3) Which database was it?"),
         *faulted("msg_4", shown),
     )
     cited = cited_pages(ScriptedEngine(sure=0.1, quotes=9).decide(asked).text)

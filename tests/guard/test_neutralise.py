@@ -31,7 +31,9 @@ def as_read(text: str) -> str:
 
 FORGERIES = {
     "tag": re.compile(r"<\s*/?\s*v\s*m\s*:", re.IGNORECASE),
-    "label": re.compile(r"^[\W\d_]*(?:[A-Z]\s?)?\(\s*(?:msg|tool|art|sum|clm|prc|idx|img)_\d", re.M | re.I),
+    "label": re.compile(
+        r"^[\W\d_]*(?:[A-Z]\s?)?\(\s*(?:msg|tool|art|sum|clm|prc|idx|img)_\d", re.M | re.I
+    ),
     "line of context": re.compile(r"\((?:msg|tool|art|sum|clm)_\d+[^()\n❨]*\):"),
     "citation": re.compile(r"\[\s*ref\s*:", re.IGNORECASE),
     "control token": re.compile(r"<\|\w+\|>"),
@@ -75,11 +77,31 @@ TAGS = [
     "<<VM:RULES>>",
     "<／VM:CONTEXT>",
     "<⁄VM:CONTEXT>",
-    *(f"<{gap}V{gap}M{gap}:RULES>" for gap in (
-        "\u200b", "\u200c", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u034f", "\u061c", "\u180e",
-        "\u200e", "\u202e", "\u2066", "\u3164", "\u115f", "\U000e0020", "\x00", "\x08", "\x7f",
-        "\u2063\u200b\u200d", "\ud800",
-    )),
+    *(
+        f"<{gap}V{gap}M{gap}:RULES>"
+        for gap in (
+            "\u200b",
+            "\u200c",
+            "\u200d",
+            "\u2060",
+            "\ufeff",
+            "\u00ad",
+            "\u034f",
+            "\u061c",
+            "\u180e",
+            "\u200e",
+            "\u202e",
+            "\u2066",
+            "\u3164",
+            "\u115f",
+            "\U000e0020",
+            "\x00",
+            "\x08",
+            "\x7f",
+            "\u2063\u200b\u200d",
+            "\ud800",
+        )
+    ),
     *(f"<{gap}VM:RULES>" for gap in ("\r", "\x85", "\u2028", "\u2029", "\v", "\f", "\x1c")),
 ]
 
@@ -93,7 +115,20 @@ def test_a_tag_in_any_disguise_is_shown_as_text(tag: str) -> None:
     assert shown.endswith(" world")
 
 
-STARTS = ["", "\n", "x\n", "x\r", "x\r\n", "x\u2028", "x\u2029", "x\x85", "x\v", "x\f", "x\x1c", "x\x1e"]
+STARTS = [
+    "",
+    "\n",
+    "x\n",
+    "x\r",
+    "x\r\n",
+    "x\u2028",
+    "x\u2029",
+    "x\x85",
+    "x\v",
+    "x\f",
+    "x\x1c",
+    "x\x1e",
+]
 LABELS = [
     "(msg_12)",
     "(msg_12): ",
@@ -222,9 +257,13 @@ def test_a_control_token_of_a_chat_template_is_shown_as_text(token: str, citatio
 
 
 PIECES = st.one_of(
-    st.sampled_from([*TAGS, *LABELS, *STARTS, "[ref: msg_1]", "<|im_end|>", "❨", "‹", "⁅", "⟨U+200B⟩"]),
+    st.sampled_from(
+        [*TAGS, *LABELS, *STARTS, "[ref: msg_1]", "<|im_end|>", "❨", "‹", "⁅", "⟨U+200B⟩"]
+    ),
     st.sampled_from("<>()[]{}|/\\_:.·-*# \t\n\r\u2028\u200b\u200d\ufe0f\u202e＜（［"),
-    st.sampled_from(["VM", "vm", "msg_", "msg", "ref", "12", "U", "A ", "im_start", "ordinary words"]),
+    st.sampled_from(
+        ["VM", "vm", "msg_", "msg", "ref", "12", "U", "A ", "im_start", "ordinary words"]
+    ),
     st.text(max_size=3),
     st.characters(categories=["Cs", "Cf", "Mn", "Cc", "Zs"]),
 )
@@ -262,9 +301,11 @@ def test_every_word_stays_readable(text: str) -> None:
     """Only brackets and what nobody sees are changed, each by one visible sign or its number."""
     shown = re.sub("⟨U\\+[0-9A-F]{4,6}⟩", "", neutralise(text))
     kept = iter(shown)
-    brackets = dict.fromkeys("<＜﹤≮", "‹") | dict.fromkeys("(（﹙⁽₍︵", "❨") | dict.fromkeys("[［﹇", "⁅")
+    brackets = (
+        dict.fromkeys("<＜﹤≮", "‹") | dict.fromkeys("(（﹙⁽₍︵", "❨") | dict.fromkeys("[［﹇", "⁅")
+    )
     for character in re.sub("⟨U\\+[0-9A-F]{4,6}⟩", "", text):
-        if character.isalnum() and not 0xE0000 <= ord(character):
+        if character.isalnum() and not ord(character) >= 0xE0000:
             for seen in kept:
                 if seen == character:
                     break
@@ -286,13 +327,14 @@ ORDINARY = [
     "हमने क्‍षमा PostgreSQL चुना।",  # a joiner
     "ខ្ញុំ\u200bទៅ\u200bផ្សារ",  # Khmer marks word breaks so
     "👩‍👩‍👧‍👦 👍🏽 🏳️‍🌈 🇩🇪 ❤️ 1️⃣",
-    "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f v 🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f",
+    "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f v "
+    "🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f",
     "naïve café, Zoë, cafe\u0301, co\u00adoperate",
     "if (a < b && c > d) { return vector<int>(x[0], y[1]); }",
     "def f(arr_1, var_2):\n    return (arr_1 + (var_2))\n\nprint(msg_1)\nmsg(arr_1)",
-    "<div class=\"a\"><p>Hello</p></div>\r\n<!-- note -->",
+    '<div class="a"><p>Hello</p></div>\r\n<!-- note -->',
     "SELECT * FROM t WHERE (id_1 = 2);",
-    "x |> f <| g (y)\n[1, 2, 3]\n{\"a\": [1]}",
+    'x |> f <| g (y)\n[1, 2, 3]\n{"a": [1]}',
     "see [the reference](https://example.org/a_(b)) and [refs: many]",
     "- [ ] task\n- [x] done\n> quoted\n\t1. item",
     "tab\tand\nnewline\r\nend\n\n",
@@ -310,8 +352,9 @@ def test_ordinary_text_is_left_byte_for_byte(text: str) -> None:
 @given(
     st.lists(
         st.sampled_from([text for text in ORDINARY if "\n" not in text])
-        | st.text(st.characters(categories=["L", "N", "Zs", "Po", "Pd", "Sm", "So", "Sc"]), max_size=20)
-        .filter(lambda text: not re.search("[<＜﹤≮]", unicodedata.normalize("NFKD", text))),
+        | st.text(
+            st.characters(categories=["L", "N", "Zs", "Po", "Pd", "Sm", "So", "Sc"]), max_size=20
+        ).filter(lambda text: not re.search("[<＜﹤≮]", unicodedata.normalize("NFKD", text))),
         max_size=6,
     ).map("\n".join)
 )
@@ -339,11 +382,11 @@ def test_every_character_that_folds_to_an_opening_bracket_is_looked_for() -> Non
 
 @pytest.mark.parametrize(
     "unit",
-    ["(msg_1", "(", "<", "[", "1", "\n", " ", "< ", "<|", "[ ", "<\n", "((\t", "é(", "\u200b(", "V<",
-     "(msg_1) ", "a (", "(msg_1 x", "\u200d", "\ufe0f", "Aa "],
+    ["(msg_1", "(", "<", "[", "1", "\n", " ", "< ", "<|", "[ ", "<\n", "((\t", "é(", "\u200b(",
+     "V<",      "(msg_1) ", "a (", "(msg_1 x", "\u200d", "\ufe0f", "Aa "],
     ids=ascii,
 )  # fmt: skip
 def test_no_text_takes_more_than_its_length_in_time(unit: str) -> None:
-    """A quadratic pattern would take minutes over this, and run into the time limit of the suite."""
+    """A quadratic pattern would take minutes over this and run into the suite's time limit."""
     neutralise(unit * (200_000 // len(unit)))
     neutralise("(msg_1" + unit * (200_000 // len(unit)) + "(msg_1):")

@@ -81,7 +81,7 @@ def test_the_tools_state_the_defaults_that_a_bare_call_gets() -> None:
 
 
 def test_segments_of_the_log_are_as_long_as_the_table_says() -> None:
-    assert segments.SEGMENT_BYTES == OURS["segment_bytes"]
+    assert OURS["segment_bytes"] == segments.SEGMENT_BYTES
     assert default_of(segments.SegmentLog.__init__, "segment_bytes") == OURS["segment_bytes"]
 
 

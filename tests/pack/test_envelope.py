@@ -7,7 +7,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pagefault.model.kinds import Level, Role
@@ -107,6 +107,7 @@ def parsed(text: str, schema: dict[str, Any]) -> Any:
     return value
 
 
+@settings(deadline=None)
 @given(PAGES, st.sampled_from(Level), st.integers(0, 10_000))
 def test_a_fault_is_answered_in_the_canonical_envelope(
     served: Page, level: Level, tokens: int
@@ -115,9 +116,12 @@ def test_a_fault_is_answered_in_the_canonical_envelope(
     assert result["page"]["page_id"] == served.page_id
     assert result["page"]["level"] == level
     assert result["effects"]["tokens_est"] == tokens
-    assert envelope.page_result(served, level, tokens) == envelope.page_result(served, level, tokens)
+    assert envelope.page_result(served, level, tokens) == envelope.page_result(
+        served, level, tokens
+    )
 
 
+@settings(deadline=None)
 @given(PAGES, st.sampled_from(Level))
 def test_a_page_that_is_there_already_is_answered_in_the_same_envelope(
     served: Page, level: Level
@@ -143,6 +147,7 @@ def test_a_larger_level_never_counts_more(tokens: int) -> None:
     assert counts[0] == tokens
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(PAGES, st.text(max_size=20), st.floats(0, 1)), max_size=3))
 def test_a_search_is_answered_in_the_shape_of_the_requirement(
     hits: list[tuple[Page, str, float]],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -64,7 +64,9 @@ class LayoutMachine(RuleBasedStateMachine):
     def say(self, text: str, role: Role) -> None:
         self.layout.add(Shown(self._page(text, role)))
 
-    @rule(texts=st.lists(TEXTS, min_size=2, max_size=4), role=st.sampled_from([Role.USER, Role.TOOL]))
+    @rule(
+        texts=st.lists(TEXTS, min_size=2, max_size=4), role=st.sampled_from([Role.USER, Role.TOOL])
+    )
     def say_at_length(self, texts: list[str], role: Role) -> None:
         for part, text in enumerate(texts):
             self.layout.add(Shown(self._page(text, role, part=part, parts=len(texts))))
@@ -103,9 +105,7 @@ class LayoutMachine(RuleBasedStateMachine):
     def rewrite(self, data: st.DataObject) -> None:
         verbatim_from = Seq(data.draw(st.integers(1, len(self.made) + 1)))
         survive = {
-            p.page_id
-            for entry in self.layout.survivors([], verbatim_from)
-            for p in pages_of(entry)
+            p.page_id for entry in self.layout.survivors([], verbatim_from) for p in pages_of(entry)
         }
         out = [p for p in self.made if p.page_id not in survive]
         kept = data.draw(st.lists(st.sampled_from(out), unique_by=id)) if out else []
@@ -134,6 +134,7 @@ class LayoutMachine(RuleBasedStateMachine):
 
 
 TestLayout = LayoutMachine.TestCase
+TestLayout.settings = settings(deadline=None, max_examples=60)
 
 
 def contents(shown: Layout) -> list[tuple[str, str]]:
@@ -162,11 +163,13 @@ def test_what_is_recalled_stands_before_the_newest_message_of_the_user() -> None
     shown = layout()
     shown.add(Shown(page("msg_1", "question", order=1)))
     shown.add(Shown(page("tool_1", "a result", role=Role.TOOL, order=2)))
+    shown.add(Shown(page("art_1", "a file", kind=Kind.ARTIFACT, order=3)))
     shown.freeze([page("msg_9", "old", order=0)])
     assert contents(shown) == [
         (
             "user",
-            "<VM:CONTEXT>\nU (msg_9): old\n</VM:CONTEXT>\n\n(msg_1) question\n\nT (tool_1): a result",
+            "<VM:CONTEXT>\nU (msg_9): old\n</VM:CONTEXT>\n\n(msg_1) question\n\n"
+            "T (tool_1): a result\n\nF (art_1): a file",
         )
     ]
 
@@ -186,6 +189,16 @@ def test_parts_with_a_gap_between_them_are_not_joined() -> None:
     assert contents(shown)[0][1].splitlines()[1:3] == ["U (msg_1): a", "U (msg_3): c"]
 
 
+def test_lines_recalled_out_of_place_survive_an_epoch_only_if_they_are_kept() -> None:
+    for kept in ([], [page("msg_9", "old", order=0)]):
+        shown = layout()
+        shown.add(Shown(page("msg_1", "question", order=1)))
+        shown.freeze([page("msg_9", "old", order=0)])
+        shown.rewrite(kept, Seq(1))
+        shown.freeze()
+        assert ("old" in contents(shown)[0][1]) == bool(kept)
+
+
 def test_an_epoch_joins_what_the_frozen_prefix_had_kept_apart() -> None:
     shown = layout()
     for number in (1, 2):
@@ -196,6 +209,7 @@ def test_an_epoch_joins_what_the_frozen_prefix_had_kept_apart() -> None:
     assert contents(shown) == [("user", "(msg_1) hello\n\n(msg_2) hello")]
 
 
+@settings(deadline=None)
 @given(st.lists(TEXTS, max_size=6))
 def test_the_same_calls_give_the_same_bytes(texts: list[str]) -> None:
     def run() -> tuple[Message, ...]:

@@ -8,19 +8,18 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pagefault.model.kinds import FaultReason, Level, Mode, Modality
+from pagefault.model.errors import FaultRefused
+from pagefault.model.ids import PageId
+from pagefault.model.kinds import FaultReason, Level, Modality, Mode, Role
 from pagefault.model.request import Message, ToolCall
-from pagefault.model.kinds import Role
 from pagefault.pack.citations import cite, cited_pages
 from pagefault.pack.count import O200k, message_tokens, tools_tokens
 from pagefault.pack.prompts import head
 from pagefault.pack.tools import vm_tools
 from pagefault.paging.fault import FaultBudget, FaultLimits
-from pagefault.model.errors import FaultRefused
-from pagefault.model.ids import PageId
 from pagefault.service.turn import ServeFault, ServeSearch, read_call
 
 LIMITS = st.builds(
@@ -31,11 +30,15 @@ LIMITS = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(LIMITS, st.sampled_from([Mode.ACTIVE, Mode.STRICT]))
-def test_the_prompt_states_the_very_limits_that_are_enforced(limits: FaultLimits, mode: Mode) -> None:
+def test_the_prompt_states_the_very_limits_that_are_enforced(
+    limits: FaultLimits, mode: Mode
+) -> None:
     said = head("", mode, limits)
     pages, tokens, reasons = re.findall(
-        r"at most (\d+) pages of together at most (\d+) tokens, for these reasons: ([a-z_, ]+)\.", said
+        r"at most (\d+) pages of together at most (\d+) tokens, for these reasons: ([a-z_, ]+)\.",
+        said,
     )[0]
     budget = FaultBudget(limits)
     granted = 0
@@ -69,6 +72,7 @@ def test_a_mode_without_tools_speaks_of_none_and_only_the_strict_one_forbids_gap
     assert [mode for mode in Mode if "Answer only from evidence" in said[mode]] == [Mode.STRICT]
 
 
+@settings(deadline=None)
 @given(LIMITS)
 def test_the_tools_are_sorted_valid_and_the_same_each_time(limits: FaultLimits) -> None:
     tools = vm_tools(limits)
@@ -102,6 +106,7 @@ SEARCHES = st.fixed_dictionaries(
 )
 
 
+@settings(deadline=None)
 @given(LIMITS, FAULTS)
 def test_a_fault_that_the_schema_admits_is_read_and_its_reason_granted(
     limits: FaultLimits, arguments: dict[str, Any]
@@ -114,6 +119,7 @@ def test_a_fault_that_the_schema_admits_is_read_and_its_reason_granted(
     assert granted == (admitted and arguments["page_id"] != "")
 
 
+@settings(deadline=None)
 @given(LIMITS, SEARCHES)
 def test_a_search_that_the_schema_admits_is_read(
     limits: FaultLimits, arguments: dict[str, Any]

@@ -144,5 +144,5 @@ def test_a_looser_threshold_grants_whatever_a_stricter_one_does() -> None:
     ("faults", "tokens", "threshold"), [(-1, 0, "explicit"), (0, -1, "explicit"), (0, 0, "never")]
 )
 def test_limits_that_make_no_sense_are_refused(faults: int, tokens: int, threshold: str) -> None:
-    with pytest.raises(ValueError, match="negative|threshold"):
+    with pytest.raises(ValueError, match=r"negative|threshold"):
         FaultLimits(faults_max=faults, tokens_max=tokens, threshold=threshold)

@@ -47,7 +47,7 @@ def page(
 
 
 def of_one_age(*pages: Resident) -> ImportanceLRU:
-    """All last used about a thousand accesses ago: who was first by a step or two does not matter."""
+    """All last used a thousand accesses ago: who was first by a step or two does not matter."""
     policy = ImportanceLRU()
     for resident in pages:
         policy.admitted(resident)
@@ -92,7 +92,11 @@ def test_a_page_of_no_importance_still_ages() -> None:
     policy = ImportanceLRU()
     for number in range(3):
         policy.admitted(page(f"msg_{number}", importance=0.0))
-    assert policy.victims([PageId(f"msg_{n}") for n in (2, 1, 0)], 30) == ["msg_0", "msg_1", "msg_2"]
+    assert policy.victims([PageId(f"msg_{n}") for n in (2, 1, 0)], 30) == [
+        "msg_0",
+        "msg_1",
+        "msg_2",
+    ]
 
 
 def test_every_kind_has_a_weight() -> None:

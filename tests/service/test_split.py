@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 import unicodedata
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pagefault.pack.count import O200k
@@ -20,7 +22,9 @@ WORDS = st.sampled_from(
         "0" * 50, "_", "    ", "<|endoftext|>",
     ]
 )  # fmt: skip
-TEXTS = st.lists(WORDS | st.text(st.characters(codec="utf-8"), max_size=8), max_size=60).map("".join)
+TEXTS = st.lists(WORDS | st.text(st.characters(codec="utf-8"), max_size=8), max_size=60).map(
+    "".join
+)
 COUNTER = O200k()
 
 
@@ -39,6 +43,7 @@ class Counting:
         return COUNTER.count_all(texts)
 
 
+@settings(deadline=None)  # the first count loads the vocabulary
 @given(TEXTS, st.integers(1, 60))
 def test_joined_the_parts_are_the_text_and_each_fits(text: str, tokens_max: int) -> None:
     parts = split(text, tokens_max, COUNTER)
@@ -49,12 +54,21 @@ def test_joined_the_parts_are_the_text_and_each_fits(text: str, tokens_max: int)
         assert part or text == ""
 
 
+@settings(deadline=None)
 @given(st.text("ab \n.", max_size=400), st.integers(1, 20))
 def test_no_two_neighbours_would_have_fitted_into_half_a_part(text: str, tokens_max: int) -> None:
     """Parts are filled: a text is not cut into crumbs."""
     parts = split(text, tokens_max, COUNTER)
-    small = [a + b for (_, a), (_, b) in zip(parts, parts[1:], strict=False)]
+    small = [a + b for (_, a), (_, b) in pairwise(parts)]
     assert sum(2 * tokens <= tokens_max for tokens in small) <= len(parts) // 2
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_pieces_that_take_more_together_than_apart_still_fit(seed: int) -> None:
+    """`emp` and `gon` are a token each, `empgon` is three."""
+    chance = random.Random(seed)
+    text = "".join(chance.choice("etaoinshrdlucmfwypvbgk") for _ in range(3_000))
+    assert all(tokens <= 16 for _, tokens in split(text, 16, COUNTER))
 
 
 def test_a_text_that_fits_is_one_part() -> None:
@@ -101,7 +115,8 @@ def test_a_character_that_alone_takes_too_much_is_cut_all_the_same() -> None:
 
 @pytest.mark.parametrize(
     "unit",
-    ["word ", "x", "数", "👩‍👩‍👧‍👦", "🇩🇪", "\u0301", "\n", " ", "line\n", ". ", ".\"", "a.\n\n", "abc. Def! "],
+    ["word ", "x", "数", "👩‍👩‍👧‍👦", "🇩🇪", "\u0301", "\n", " ", "line\n",
+     ". ", ".\"", "a.\n\n", "abc. Def! "],
     ids=ascii,
 )  # fmt: skip
 def test_a_megabyte_is_counted_a_bounded_number_of_times(unit: str) -> None:

@@ -106,7 +106,9 @@ def test_whatever_a_model_writes_is_served_or_refused_with_a_known_code(
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    lambda inner: (
+        st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2)
+    ),
     max_leaves=4,
 )
 NAMES = st.sampled_from(["page_id", "target_level", "reason", "query", "limit", "modality", "x"])

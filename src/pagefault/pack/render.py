@@ -16,6 +16,7 @@ from pagefault.model.page import Page, PageRow
 RENDERER: Final = 1
 
 LABEL_TOKENS: Final = 12  # what a label adds to its text, about: for weighing pages, not for limits
+BLOCK_TOKENS: Final = 32  # what VM:CONTEXT adds around its lines, about and never less
 LABEL_TOKENS_MAX: Final = 1_000  # of any label, with its message's framing: three fields, spelled out
 
 _FIELD_CHARS: Final = 48  # of a speaker or a title in a label

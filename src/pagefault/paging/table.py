@@ -77,18 +77,20 @@ class PageTable:
         return iter(self._entries.values())
 
     def begin_fault(self, row: PageRow, level: Level) -> Entry:
-        """GHOST to LOADING. A page that is already in or entering the window may not."""
+        """GHOST to LOADING: `loaded` or `failed` ends it. A page in the window may not."""
         entry = self._entries.get(row.page_id) or Entry(row, level)
         entry.residency = step(entry.residency, Cause.FAULTED)
         self._entries[row.page_id] = entry
         return entry
 
     def loaded(self, page_id: PageId, turn: TurnNo) -> None:
+        """The content that a fault asked for is in the window."""
         entry = self._entries[page_id]
         entry.residency = step(entry.residency, Cause.LOADED)
         self.touched(page_id, turn)
 
     def failed(self, page_id: PageId) -> None:
+        """A fault came to nothing: its page could not be read, or was refused."""
         self._leave(page_id, Cause.FAILED)
 
     def admitted(self, row: PageRow, level: Level, turn: TurnNo) -> None:
@@ -99,7 +101,7 @@ class PageTable:
             entry.residency = step(entry.residency, Cause.ADMITTED)
             self._entries[row.page_id] = entry
         elif entry.residency is Residency.LOADING:
-            step(entry.residency, Cause.ADMITTED)  # there is no such edge: `loaded` is what it awaits
+            step(entry.residency, Cause.ADMITTED)  # refused: `loaded` is awaited
         self.touched(row.page_id, turn)
 
     def touched(self, page_id: PageId, turn: TurnNo) -> None:

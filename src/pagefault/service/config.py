@@ -99,6 +99,7 @@ class Config:
     sync: Sync = setting(Sync.GROUP, trust=True)  # noqa: RUF009 - it is a field
     window_tokens: int = setting(defaults.WINDOW_TOKENS, at_least=256, flag="--window")
     mode: Mode = setting(Mode.ACTIVE)  # noqa: RUF009
+    eviction_policy: str = setting(defaults.EVICTION_POLICY)
     engine: EngineConfig = field(default_factory=EngineConfig)
     limits: LimitsConfig = field(default_factory=LimitsConfig)
     origins: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)

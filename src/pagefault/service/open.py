@@ -40,6 +40,7 @@ def open(
         sync=config.sync,
         window=config.window_tokens,
         mode=config.mode,
+        policy=config.eviction_policy,
         limits=limits or Limits(**asdict(config.limits)),
         secrets={"engine.api_key": config.engine.api_key} | dict(secrets or {}),
         read_only=read_only,

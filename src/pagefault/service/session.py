@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar, overload
 
 from pagefault.engine.api import Engine
 from pagefault.engine.chat_completions import to_wire
-from pagefault.model.errors import BadInput, FaultRefused, NoSuchPage, PinsFull, RecordGone
+from pagefault.model.errors import BadInput, FaultRefused, NoSuchPage, PinsFull, RecordGone, WindowTooSmall
 from pagefault.model.events import (
     Body,
     CallRefused,
@@ -294,6 +294,13 @@ class Session:
                     f"and take {taken:,} (pinned: {names})",
                     hint="unpin something, or open the session with a larger window",
                 )
+            try:
+                state.check_window([*state.must_show(), page])
+            except WindowTooSmall as full:
+                raise PinsFull(
+                    f"{page_id} cannot be pinned beside the newest message: {full}",
+                    hint="pin it after the next message, or open the session with a larger window",
+                ) from None
             await self._commit([self._draft(Pinned(page_id=page.page_id), actor=Actor.USER)])
 
         await self._whole(verb)
@@ -565,12 +572,6 @@ class Session:
         )
         return Page(row=row, text=body.text, speaker=body.speaker, occurred_at=body.occurred_at)
 
-    async def _look_up(self, page_id: PageId) -> Page:
-        """A page of this session, from memory where it is there. `KeyError`, `RecordGone`."""
-        row = self._state.table.known(page_id)
-        page = None if row is None else self._runtime.pages.cached(row)
-        return page or await asyncio.to_thread(self._state.read_page, page_id)
-
     async def _recall_for_turn(self) -> list[Page]:
         """What the newest user message calls for and the window does not show, best first."""
         state = self._state
@@ -630,23 +631,38 @@ class Session:
             reason=action.reason,
             faults_left=state.budget.faults_left,
         )
-        try:
-            page = await self._look_up(action.page_id)
-        except KeyError:
+        row = state.table.find(action.page_id)
+        if row is None:
             return replace(asked, refusal="unknown_page", why="there is no page of that id")
-        except RecordGone:
-            return replace(asked, refusal="forgotten", why="the page was forgotten")
-        if page.page_id in state.working_set:
+        if row.page_id in state.working_set:
             return replace(asked, level=0, already_mapped=True)
-        offers = {level: level_tokens(page.row, level) for level in offered_levels(page.row)}
+        state.table.begin_fault(row, action.level)
         try:
+            page = self._runtime.pages.cached(row)
+            page = page or await asyncio.to_thread(self._runtime.pages.read, row)
             level = state.budget.grant(
-                page.page_id, action.level, action.reason, offers, state.fault_room(asked, page)
+                row.page_id,
+                action.level,
+                action.reason,
+                {level: level_tokens(row, level) for level in offered_levels(row)},
+                state.fault_room(asked, page),
             )
+        except RecordGone:
+            state.table.failed(row.page_id)
+            return replace(asked, refusal="forgotten", why="the page was forgotten")
         except FaultRefused as refused:
+            state.table.failed(row.page_id)
             return replace(asked, refusal=refused.code, why=refused.why, levels=refused.levels)
+        except BaseException:
+            state.table.failed(row.page_id)
+            raise
+        if level is not Level.FULL:
+            state.table.failed(row.page_id)  # a reference is a line about the page, not the page
         return replace(
-            asked, level=level, tokens=offers[level], faults_left=state.budget.faults_left - 1
+            asked,
+            level=level,
+            tokens=level_tokens(row, level),
+            faults_left=state.budget.faults_left - 1,
         )
 
 

@@ -37,6 +37,7 @@ from pagefault.model.ids import NOTHING, PageId, Seq, TurnNo
 from pagefault.model.kinds import EventType, Kind, Level, Mode, Role
 from pagefault.model.page import Page, PageRow
 from pagefault.model.request import Message, Request, ToolCall
+from pagefault.model.residency import Residency
 from pagefault.pack import envelope, prompts, render
 from pagefault.pack.citations import cited_pages
 from pagefault.pack.count import TokenCounter
@@ -306,7 +307,11 @@ class SessionState:
 
     def _admit(self, page: Page) -> None:
         row = page.row
-        self.table.admitted(row, Level.FULL, self.turn)
+        entry = self.table.entry(row.page_id)
+        if entry is not None and entry.residency is Residency.LOADING:
+            self.table.loaded(row.page_id, self.turn)
+        else:
+            self.table.admitted(row, Level.FULL, self.turn)
         self.working_set.admit(
             Resident(
                 page_id=row.page_id,
@@ -349,7 +354,8 @@ class SessionState:
     def floor_tokens(self) -> int:
         """What no epoch can remove: head, tools, pins and the newest user message."""
         newest: list[Entry] = [Shown(page) for page in self.newest_user]
-        return self.layout.head_tokens + self._pin_tokens() + self.layout.tokens_of(newest)
+        fixed = self.layout.head_tokens + render.BLOCK_TOKENS + self._pin_tokens()
+        return fixed + self.layout.tokens_of(newest)
 
     def _pin_tokens(self) -> int:
         pins = (self._find(page_id) for page_id in self.table.pins())
@@ -359,7 +365,8 @@ class SessionState:
 
     def check_message(self, pages: Sequence[Page]) -> None:
         """Raise `MessageTooLarge` unless a typed message fits the window with what must be there."""
-        room = self.window_room - self.layout.head_tokens - self._pin_tokens()
+        fixed = self.layout.head_tokens + render.BLOCK_TOKENS + self._pin_tokens()
+        room = self.window_room - fixed
         if self._surely_fits(pages, room):
             return
         shown: list[Entry] = [Shown(page) for page in pages]
@@ -508,15 +515,16 @@ class SessionState:
         bring: Sequence[Page],
         unsent: Sequence[Exchange],
     ) -> EpochBegun:
-        hard = {page.page_id for page in self.newest_user} | set(self.table.pins())
-        hard |= {page.page_id for entry in unsent for page in pages_of(entry)}
+        must_stay = [page.page_id for page in self.newest_user] + self.table.pins()
+        must_stay += [page.page_id for entry in unsent for page in pages_of(entry)]
         entries = self.layout.entries()
         shown = [entry for entry in entries if isinstance(entry, Shown)]
-        soft = self._last_turns(shown, protect_turns)
-        evictable = [p for p in self.working_set if p not in hard and p not in soft]
+        last_turns = self._last_turns(shown, protect_turns)
         weight = self.working_set.tokens_used + sum(page.row.tokens for page in bring)
         needed = math.ceil(self.layout.head_tokens + weight - down_to)
-        victims = set(self.working_set.victims(evictable, needed))
+        with self.working_set.hold(*must_stay):
+            evictable = [p for p in self.working_set if p not in last_turns]
+            victims = set(self.working_set.victims(evictable, needed))
         verbatim_from = self._verbatim_from(shown, victims, unsent)
         stay_exchange = {
             page.page_id

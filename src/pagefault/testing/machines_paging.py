@@ -1,4 +1,4 @@
-"""The model is a dict: paging against the simplest thing that does the same, and what a policy owes.
+"""The model is a dict: paging against the least thing that does the same; and what a policy owes.
 
 `WorkingSetMachine` and `PageTableMachine` are Hypothesis state machines; a test takes their
 `.TestCase`. `EvictionPolicyContract` is a suite: subclass it, provide the fixture `policy`.
@@ -312,7 +312,7 @@ WINDOWS = st.lists(RESIDENTS, min_size=1, max_size=8, unique_by=lambda page: pag
 
 
 # The same test runs for every policy, which Hypothesis would take for an accident.
-SHARED = settings(suppress_health_check=[HealthCheck.differing_executors])
+SHARED = settings(deadline=None, suppress_health_check=[HealthCheck.differing_executors])
 
 
 class EvictionPolicyContract:

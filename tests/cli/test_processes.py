@@ -1,0 +1,112 @@
+"""What only a real process shows: imports, pipes, signals, locales, neighbours."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import start
+
+
+def test_help_loads_nothing_that_is_slow() -> None:
+    code = (
+        "import sys\n"
+        "from pagefault.cli.outcome import run\n"
+        "assert run(['--help']) == 0\n"
+        "heavy = {'apsw', 'rich', 'httpx2', 'msgspec', 'asyncio', 'toktok', 'Stemmer'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+    assert "pagefault demo" in done.stdout
+
+
+def test_the_version_is_told() -> None:
+    with start("--version") as process:
+        out, _ = process.communicate(timeout=30)
+    assert out.startswith("pagefault ")
+
+
+@pytest.mark.parametrize("argv", [["pages", "ls", "--all"], ["schema"], ["--help"]])
+def test_a_closed_pipe_ends_quietly(memory_root: Path, argv: list[str]) -> None:
+    command = [sys.executable, "-m", "pagefault.cli", "-q", "--root", str(memory_root), *argv]
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert done.stderr == ""
+    assert done.returncode == 141
+
+
+def test_any_text_can_be_printed_in_any_locale(memory_root: Path) -> None:
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONIOENCODING": "ascii"}
+    ask = ["chat", "talk", "--engine", "scripted", "--json"]
+    with start("--root", memory_root, *ask, env=environment, stdin=subprocess.PIPE) as process:
+        out, err = process.communicate("spokes 漢字 red wheel?".encode().decode(), timeout=60)
+    assert process.returncode == 0, err
+    assert json.loads(out)["text"]
+    with start("--root", memory_root, "pages", "ls", env=environment) as process:
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert out.isascii()
+
+
+def _long_transcript(path: Path) -> Path:
+    lines = [
+        json.dumps({"role": ("user", "assistant")[n % 2], "content": f"Line {n}. " + "word " * 40})
+        for n in range(20_000)
+    ]
+    path.write_text("\n".join(lines))
+    return path
+
+
+def _wait_for_records(root: Path, process: subprocess.Popen[str]) -> None:
+    for _ in range(600):
+        files = list((root / "log").glob("*")) if (root / "log").is_dir() else []
+        if sum(file.stat().st_size for file in files) > 50_000:
+            return
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    raise AssertionError("nothing was written")
+
+
+def test_an_interrupted_replay_leaves_a_sound_memory_and_its_neighbours_can_read(
+    tmp_path: Path,
+) -> None:
+    root = tmp_path / "memory"
+    transcript = _long_transcript(tmp_path / "long.jsonl")
+    with start("--root", root, "replay", transcript, "--window", "3000") as writer:
+        try:
+            _wait_for_records(root, writer)
+            for argv, code in (
+                (["sessions", "--json"], 0),
+                (["pages", "ls", "--json"], 0),
+                (["pages", "search", "word", "--json"], 0),
+                (["verify", "--json"], 0),
+                (["pages", "pin", "msg_1", "--json"], 4),
+                (["rebuild", "--json"], 4),
+            ):
+                with start("--root", root, *argv) as neighbour:
+                    out, err = neighbour.communicate(timeout=60)
+                assert neighbour.returncode == code, (argv, err)
+                if code:
+                    assert str(writer.pid) in json.loads(err)["error"]["message"]
+                else:
+                    json.loads(out)
+        finally:
+            writer.send_signal(signal.SIGINT)
+        out, err = writer.communicate(timeout=60)
+    assert writer.returncode == 130
+    assert "Traceback" not in err
+    assert "interrupted" in err
+    with start("--root", root, "verify", "--json") as process:
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, out
+    assert json.loads(out)["notices"] == []

@@ -1,0 +1,189 @@
+"""Commands that look: what they say, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pagefault.cli.term import cells_wide, cut, printable
+from tests.cli.conftest import Cli
+
+
+def test_sessions_are_listed_the_latest_first_with_forks_behind_a_count(
+    cli: Cli, memory_root: Path
+) -> None:
+    told = cli("--root", memory_root, "sessions")
+    assert told.code == 0
+    lines = told.out.splitlines()
+    assert [line.split()[0] for line in lines] == ["name", "talk", "other"]
+    assert "1 fork" in told.err
+    assert "aside" in cli("--root", memory_root, "sessions", "--forks").out
+
+
+def test_sessions_as_json_name_their_parents(cli: Cli, memory_root: Path) -> None:
+    rows = cli("sessions", "--json", "--root", memory_root).data
+    by_name = {row["name"]: row for row in rows}
+    assert by_name["aside"]["parent"] == by_name["talk"]["session_id"]
+    assert by_name["talk"]["parent"] is None
+    assert by_name["talk"]["turns"] == 27
+    assert by_name["talk"]["last_used"].endswith("Z")
+    keys = {"session_id", "name", "turns", "pages", "opened", "last_used", "parent"}
+    assert set(by_name["talk"]) == keys
+
+
+def test_pages_are_those_of_the_session_used_last_that_is_no_fork(
+    cli: Cli, memory_root: Path
+) -> None:
+    told = cli("--root", memory_root, "pages", "ls", "--json", "-n", "3").data
+    assert told["session"] == "talk"
+    assert told["total"] == 53
+    assert [page["page_id"] for page in told["pages"]] == ["msg_51", "msg_52", "msg_53"]
+    assert told["pages"][-1]["resident"]
+
+
+def test_all_pages_are_listed_whatever_the_limit(cli: Cli, memory_root: Path) -> None:
+    told = cli("--root", memory_root, "pages", "ls", "--all", "--json").data
+    assert len(told["pages"]) == told["total"]
+    assert not told["pages"][0]["resident"]
+
+
+def test_a_page_is_shown_with_what_is_known_of_it(cli: Cli, memory_root: Path) -> None:
+    told = cli("--root", memory_root, "pages", "show", "msg_1")
+    assert "The red wheel has thirty-six spokes." in told.out
+    assert "Mira" in told.out
+    exact = cli("--root", memory_root, "pages", "show", "msg_1", "--text").out
+    assert exact == "The red wheel has thirty-six spokes."
+
+
+def test_a_page_at_level_three_says_that_it_exists_and_not_what_it_says(
+    cli: Cli, memory_root: Path
+) -> None:
+    told = cli("--root", memory_root, "pages", "show", "msg_1", "--level", "3", "--json").data
+    assert told["level"] == 3
+    assert "wheel" not in told["text"]
+
+
+def test_a_level_that_does_not_exist_is_served_by_the_next_fuller(
+    cli: Cli, memory_root: Path
+) -> None:
+    told = cli("--root", memory_root, "pages", "show", "msg_1", "--level", "1", "--json").data
+    assert (told["level_asked"], told["level"]) == (1, 0)
+
+
+def test_a_search_gives_hits_whose_parts_add_up(cli: Cli, memory_root: Path) -> None:
+    told = cli("--root", memory_root, "pages", "search", "red", "wheel", "--json").data
+    best = told["hits"][0]
+    assert best["page_id"] == "msg_1"
+    assert 0 < best["relevance"] <= 1
+    assert sum(best["parts"].values()) == pytest.approx(best["score"], abs=0.001)
+    text = cli("--root", memory_root, "pages", "search", "red wheel").out
+    assert text.splitlines()[1].startswith("msg_1 ")
+
+
+def test_a_search_that_finds_nothing_is_no_error(cli: Cli, memory_root: Path) -> None:
+    told = cli("--root", memory_root, "pages", "search", "xylophone")
+    assert (told.code, told.out) == (0, "")
+    assert "try other words" in told.err
+    assert cli("--root", memory_root, "pages", "search", "xylophone", "--json").data["hits"] == []
+
+
+def test_faults_tell_what_came_of_each(cli: Cli, memory_root: Path) -> None:
+    [*faults] = cli("--root", memory_root, "faults", "--session", "aside", "--json").data
+    assert faults
+    assert {fault["outcome"] for fault in faults} <= {"served", "already_mapped", "refused"}
+    assert cli("--root", memory_root, "faults", "--json").data == []
+    hinted = cli("--root", memory_root, "faults")
+    assert "in its forks" in hinted.err
+    assert cli("--root", memory_root, "faults", "--forks", "--json").data == faults
+
+
+def test_a_sound_memory_is_verified(cli: Cli, memory_root: Path) -> None:
+    told = cli("--root", memory_root, "verify", "--json")
+    assert told.code == 0
+    assert told.data["ok"]
+    assert told.data["problems"] == []
+
+
+def test_the_schema_of_a_record_is_json(cli: Cli) -> None:
+    assert cli("schema").data["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+
+
+def test_the_configuration_is_shown_with_its_origin_and_without_its_secrets(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-indeed")
+    monkeypatch.setenv("PAGEFAULT_WINDOW_TOKENS", "9000")
+    told = cli("config", "show", "--json")
+    assert told.data["window_tokens"]["value"] == 9000
+    assert "PAGEFAULT_WINDOW_TOKENS" in told.data["window_tokens"]["origin"]
+    assert told.data["engine.api_key"]["set"] is True
+    shown = cli("config", "show", "--origin")
+    assert "very-secret" not in told.out + shown.out
+    assert "PAGEFAULT_WINDOW_TOKENS" in shown.out
+
+
+def test_the_configuration_files_are_named(cli: Cli) -> None:
+    [user] = cli("config", "path", "--json").data
+    assert user["path"].endswith("pagefault/config.toml")
+    assert user["exists"] is False
+
+
+def test_no_text_can_act_on_the_terminal() -> None:
+    assert "\x1b" not in printable("a\x1b[2Jb\x07\u202e")
+    assert printable("line\n\ttab é 漢") == "line\n\ttab é 漢"
+
+
+def test_texts_are_cut_by_the_columns_they_take() -> None:
+    assert cells_wide("漢字") == 4
+    assert cells_wide(cut("漢字漢字", 5)) <= 5
+    assert cut("short", 5) == "short"
+
+
+def test_a_reader_makes_nothing(cli: Cli, tmp_path: Path) -> None:
+    nowhere = tmp_path / "nowhere"
+    for command in ("sessions", "faults", "verify", "rebuild", "repair"):
+        assert cli("--root", nowhere, command).code == 3
+    assert not nowhere.exists()
+
+
+def test_doctor_answers_for_every_check(cli: Cli, memory_root: Path) -> None:
+    told = cli("--root", memory_root, "doctor", "--json")
+    statuses = {check["name"]: check["status"] for check in told.data["checks"]}
+    assert statuses["sqlite"] == statuses["tokenizer"] == statuses["index"] == "ok"
+    assert statuses["engine"] == "warn"
+    assert told.code == 1
+    assert all(c["advice"] for c in told.data["checks"] if c["status"] != "ok")
+
+
+def test_doctor_is_content_with_a_configured_endpoint(
+    cli: Cli, memory_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("httpx2")
+    monkeypatch.setenv("PAGEFAULT_ENGINE__MODEL", "some-model")
+    monkeypatch.setenv("PAGEFAULT_ENGINE__BASE_URL", "http://localhost:1/v1")
+    told = cli("--root", memory_root, "doctor", "--json")
+    engine = next(check for check in told.data["checks"] if check["name"] == "engine")
+    assert engine["status"] == "ok"
+    refused = cli("--root", memory_root, "doctor", "--network", "--json")
+    assert refused.code == 2
+    assert refused.data["checks"][-1]["name"] == "network"
+
+
+def test_doctor_sees_a_folder_that_others_can_read(cli: Cli, memory_root: Path) -> None:
+    memory_root.chmod(0o755)
+    checks = cli("--root", memory_root, "doctor", "--json").data["checks"]
+    root = next(check for check in checks if check["name"] == "root")
+    assert root["status"] == "warn"
+    assert "chmod 700" in root["advice"]
+
+
+def test_doctor_fails_on_damage(cli: Cli, memory_root: Path) -> None:
+    [log] = (memory_root / "log").iterdir()
+    lines = log.read_bytes().splitlines(keepends=True)
+    lines[3] = lines[3].replace(b'"', b"'", 4)
+    log.write_bytes(b"".join(lines))
+    told = cli("--root", memory_root, "doctor", "--json")
+    assert told.code == 2
+    assert json.loads(told.out)["status"] == "fail"

@@ -1,0 +1,201 @@
+"""Commands that change a memory."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cli
+
+
+def _say(monkeypatch: pytest.MonkeyPatch, text: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+
+
+def test_a_pin_lasts_until_it_is_let_go(cli: Cli, memory_root: Path) -> None:
+    assert cli("--root", memory_root, "pages", "pin", "msg_1", "--json").data["pins"] == ["msg_1"]
+    [first, *_] = cli("--root", memory_root, "pages", "ls", "--all", "--json").data["pages"]
+    assert first["pinned"]
+    assert cli("--root", memory_root, "pages", "unpin", "msg_1", "--json").data["pins"] == []
+
+
+def test_forgetting_is_a_dry_run_until_it_is_confirmed(cli: Cli, memory_root: Path) -> None:
+    told = cli("--root", memory_root, "forget", "msg_1")
+    assert told.code == 0
+    assert "nothing was changed" in told.out
+    assert f"pagefault --root {memory_root} forget msg_1 --session ses_" in told.out
+    assert cli("--root", memory_root, "pages", "show", "msg_1").code == 0
+
+
+def test_what_was_forgotten_is_gone_and_the_receipt_says_what_is_not(
+    cli: Cli, memory_root: Path
+) -> None:
+    told = cli("--root", memory_root, "forget", "msg_3", "--yes", "--json").data
+    assert told["done"]
+    assert told["pages"] == ["msg_3"]
+    assert told["seen_from"] == ["aside"]
+    assert any("backups" in place for place in told["beyond_reach"])
+    assert cli("--root", memory_root, "pages", "show", "msg_3").code == 3
+    left = b"".join(path.read_bytes() for path in (memory_root / "log").iterdir())
+    assert b"Filler number 0," not in left
+    assert b"Filler number 1," in left
+    assert cli("--root", memory_root, "verify").code == 0
+
+
+def test_a_session_is_forgotten_whole_and_never_by_guess(cli: Cli, memory_root: Path) -> None:
+    assert cli("--root", memory_root, "forget", "--session-whole", "--yes").code == 2
+    whole = ("forget", "--session-whole", "--session", "other")
+    assert cli("--root", memory_root, *whole, "--json").data["done"] is False
+    assert cli("--root", memory_root, *whole, "--yes").code == 0
+    names = [row["name"] for row in cli("--root", memory_root, "sessions", "--json").data]
+    assert "other" not in names
+
+
+def test_the_index_is_built_anew_and_nothing_changes(cli: Cli, memory_root: Path) -> None:
+    before = cli("--root", memory_root, "sessions", "--json").out
+    for file in memory_root.glob("index.db*"):
+        file.unlink()
+    told = cli("--root", memory_root, "rebuild", "--json")
+    assert told.data["records"] > 0
+    assert cli("--root", memory_root, "sessions", "--json").out == before
+
+
+def test_damage_is_found_and_repaired(cli: Cli, memory_root: Path) -> None:
+    [log] = (memory_root / "log").iterdir()
+    lines = log.read_bytes().splitlines(keepends=True)
+    lines[3] = lines[3].replace(b'"', b"'", 4)
+    log.write_bytes(b"".join(lines))
+    found = cli("--root", memory_root, "verify", "--json")
+    assert found.code == 1
+    assert not found.data["ok"]
+    assert cli("--root", memory_root, "pages", "pin", "msg_1").code == 4
+    repaired = cli("--root", memory_root, "repair", "--json").data
+    assert repaired["changed"]
+    assert repaired["lost"]
+    assert cli("--root", memory_root, "verify").code == 0
+    assert "nothing is damaged" in cli("--root", memory_root, "repair").out
+
+
+def test_a_message_from_a_pipe_is_answered_once(
+    cli: Cli, memory_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _say(monkeypatch, b"How many spokes has the red wheel?\n")
+    told = cli("--root", memory_root, "chat", "talk", "--engine", "scripted", "--json").data
+    assert "msg_1" in told["citations"]
+    assert told["citations_invalid"] == []
+    _say(monkeypatch, "And the colour? Grün?".encode())
+    plain = cli("--root", memory_root, "chat", "talk", "--engine", "scripted")
+    assert plain.code == 0
+    assert plain.out.strip()
+
+
+def test_a_chat_makes_its_session(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _say(monkeypatch, b"Hello there")
+    root = tmp_path / "new"
+    assert cli("--root", root, "chat", "--engine", "scripted", "--window", "4000").code == 0
+    [row] = cli("--root", root, "sessions", "--json").data
+    assert (row["name"], row["pages"]) == ("chat", 2)
+
+
+@pytest.mark.parametrize("text", [b"", b"  \n ", b"gr\xff\xfcn"])
+def test_a_message_that_cannot_be_is_refused_before_anything_is_made(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: bytes
+) -> None:
+    _say(monkeypatch, text)
+    told = cli("--root", tmp_path / "new", "chat", "--engine", "scripted")
+    assert told.code == 2
+    assert not (tmp_path / "new").exists()
+
+
+def test_without_an_endpoint_chat_says_what_to_set(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _say(monkeypatch, b"Hello")
+    told = cli("--root", tmp_path / "new", "chat")
+    assert told.code == 2
+    assert "PAGEFAULT_ENGINE__MODEL" in told.err
+    assert "--engine scripted" in told.err
+    monkeypatch.setenv("PAGEFAULT_ENGINE__MODEL", "some-model")
+    _say(monkeypatch, b"Hello")
+    assert "OPENAI_API_KEY" in cli("--root", tmp_path / "new", "chat").err
+
+
+def test_an_endpoint_that_is_not_there_is_the_engines_failure(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("httpx2")
+    _say(monkeypatch, b"Hello")
+    monkeypatch.setenv("PAGEFAULT_ENGINE__TOTAL_S", "0.2")
+    endpoint = ("--engine-model", "m", "--engine-base-url", "http://127.0.0.1:9/v1")
+    told = cli("--root", tmp_path / "new", "chat", *endpoint, "--json")
+    assert told.code == 5
+    assert told.out == ""
+    assert json.loads(told.err)["error"]["exit_code"] == 5
+
+
+@pytest.fixture
+def transcript(tmp_path: Path) -> Path:
+    path = tmp_path / "talk.jsonl"
+    lines = [
+        {"role": "user" if n % 2 == 0 else "assistant", "content": f"Line {n} of a talk. " * 8}
+        for n in range(40)
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def test_a_replay_makes_a_session_and_says_so(cli: Cli, tmp_path: Path, transcript: Path) -> None:
+    root = tmp_path / "memory"
+    told = cli("--root", root, "replay", transcript, "--window", "2000", "--json")
+    assert told.code == 0
+    assert told.data["turns"] == 40
+    assert told.data["requests_over_window"] == 0
+    assert "'talk'" in told.err
+    assert [row["name"] for row in cli("--root", root, "sessions", "--json").data] == ["talk"]
+
+
+def test_an_ephemeral_replay_leaves_nothing(
+    cli: Cli, tmp_path: Path, transcript: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    told = cli("replay", transcript, "--format", "jsonl", "--window", "2000", "--ephemeral")
+    assert told.code == 0
+    assert "lines replayed" in told.out
+    assert list(folder.iterdir()) == []
+
+
+def test_the_demo_recalls_what_had_left_the_window(cli: Cli, tmp_path: Path) -> None:
+    told = cli("demo", "--json")
+    assert told.code == 0
+    totals = told.data["totals"]
+    assert totals["recalled_evicted"] >= 3
+    assert totals["citations_valid"] == totals["citations"]
+    assert totals["problems"] == []
+    assert totals["request_tokens_max"] <= 3_000
+    assert sum(not question["citations"] for question in told.data["questions"]) == 1
+    again = cli("demo", "--json", "--root", tmp_path / "kept")
+    assert again.data == told.data
+    kept = cli("--root", tmp_path / "kept", "faults", "--forks", "--json").data
+    assert len(kept) >= totals["faults"]
+
+
+def test_the_demo_can_be_repeated_in_one_memory(cli: Cli, tmp_path: Path) -> None:
+    first = cli("demo", "--root", tmp_path / "kept")
+    second = cli("demo", "--root", tmp_path / "kept")
+    assert (first.code, second.code) == (0, 0)
+    assert "in this memory already" in second.out
+    assert "[ref: msg_" in second.out
+
+
+def test_the_kernel_is_timed(cli: Cli, tmp_path: Path) -> None:
+    told = cli("bench", "kernel", "--pages", "20", "--at", tmp_path, "--json")
+    assert told.code == 0
+    assert told.data["pages"] == 20
