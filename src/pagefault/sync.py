@@ -27,7 +27,7 @@ from pagefault.model.events import Event
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Modality, Origin
 from pagefault.model.page import Page, PageRow, SessionRow
-from pagefault.model.request import Request, ToolCall
+from pagefault.model.request import Request, ToolCall, Usage
 from pagefault.recall.search import SearchResult
 from pagefault.service import memory as _memory
 from pagefault.service import session as _session
@@ -132,6 +132,10 @@ class Memory:
     @property
     def notices(self) -> builtins.list[str]:
         return self._memory.notices
+
+    @property
+    def limits(self) -> Limits:
+        return self._memory.limits
 
     def session(
         self,
@@ -251,3 +255,6 @@ class Session:
 
     def resident(self) -> builtins.list[PageId]:
         return self.asynchronous.resident()
+
+    def observe(self, usage: Usage) -> None:
+        self.asynchronous.observe(usage)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import unicodedata
 from collections.abc import Sequence
 from itertools import pairwise
@@ -63,12 +62,21 @@ def test_no_two_neighbours_would_have_fitted_into_half_a_part(text: str, tokens_
     assert sum(2 * tokens <= tokens_max for tokens in small) <= len(parts) // 2
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_pieces_that_take_more_together_than_apart_still_fit(seed: int) -> None:
-    """`emp` and `gon` are a token each, `empgon` is three."""
-    chance = random.Random(seed)
-    text = "".join(chance.choice("etaoinshrdlucmfwypvbgk") for _ in range(3_000))
-    assert all(tokens <= 16 for _, tokens in split(text, 16, COUNTER))
+class Jealous:
+    """Two words cost more together than apart, as `emp` and `gon` do in o200k (1 + 1, and 3)."""
+
+    def count(self, text: str) -> int:
+        return len(text) + 3 * text.count("b c")
+
+    def count_all(self, texts: Sequence[str]) -> list[int]:
+        return [self.count(text) for text in texts]
+
+
+def test_pieces_that_take_more_together_than_apart_still_fit() -> None:
+    assert COUNTER.count_all(["emp", "gon", "empgon"]) == [1, 1, 3]
+    parts = split("b c " * 20, 4, Jealous())
+    assert "".join(part for part, _ in parts) == "b c " * 20
+    assert all(tokens <= 4 for _, tokens in parts)
 
 
 def test_a_text_that_fits_is_one_part() -> None:

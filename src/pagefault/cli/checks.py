@@ -195,14 +195,18 @@ def _contents(path: Path, *, busy: bool) -> Iterator[tuple[Check, int]]:
 
 
 def _log(store: Store) -> Check:
-    from pagefault.model.errors import StoreReadOnly
+    from pagefault.model.errors import StoreCorrupt
+    from pagefault.store.segments import SegmentLog
 
     head = store.log.head()
-    if store.refusal is not None and not isinstance(store.refusal, StoreReadOnly):
-        return Check("log", "fail", str(store.refusal), store.refusal.hint)
-    recovery = getattr(store.log, "recovery", None)
-    if recovery is not None:
-        return Check("log", "warn", str(recovery), "the next command that writes cuts it off")
+    assert isinstance(store.log, SegmentLog)  # the log of a directory
+    damage = store.log.damage()
+    if damage:
+        found = f"damaged in {plural(len(damage), 'place')}, the first: {damage[0]}"
+        return Check("log", "fail", found, StoreCorrupt.hint)
+    if store.log.recovery is not None:
+        advice = "the next command that writes cuts it off"
+        return Check("log", "warn", str(store.log.recovery), advice)
     return Check("log", "ok", f"{plural(head, 'record')}; `pagefault verify` reads them all")
 
 

@@ -7,7 +7,7 @@ from typing import Final
 import click
 
 from pagefault.cli.app import App, Command, json_option, pass_app
-from pagefault.cli.term import plural
+from pagefault.cli.term import plural, wrapped
 
 _MARKS: Final = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "fail": ("✗", "red")}
 
@@ -31,7 +31,9 @@ def doctor(app: App, network: bool, as_json: bool) -> None:
             mark, colour = _MARKS[check.status]
             app.term.line(f"{app.term.style(mark, colour, 'bold')} {check.name:<10} {check.found}")
             if check.advice:
-                app.term.line(app.term.style(f"  {'':<10} → {check.advice}", "dim"))
+                lines = wrapped(f"→ {check.advice}", app.term.width, " " * 13).split("\n")
+                for line in lines:
+                    app.term.line(app.term.style(line, "dim"))
     found = {check.status for check in checks}
     worst = "fail" if "fail" in found else "warn" if "warn" in found else "ok"
     if as_json:

@@ -58,8 +58,8 @@ def run(argv: Sequence[str]) -> int:
     except click.exceptions.NoArgsIsHelpError as helped:
         _say(helped.format_message(), as_json=False, bare=True)
         return USAGE
-    except SystemExit as left:  # click's own answer to a closed pipe
-        return PIPE_CLOSED if _pipe_is_closed(left.__context__) else _code(left)
+    except SystemExit as left:  # 1 is click's own answer to a closed pipe, the only one it gives
+        return PIPE_CLOSED if left.code == 1 else INTERRUPTED
     except Exception as error:  # the outermost frame: what is not caught here is a traceback
         if _pipe_is_closed(error):
             _let_go_of_stdout()
@@ -129,11 +129,7 @@ def _say(text: str, *, as_json: bool, bare: bool = False) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
-def _code(left: SystemExit) -> int:
-    return left.code if isinstance(left.code, int) else OK if left.code is None else OURS
-
-
-def _pipe_is_closed(error: BaseException | None) -> bool:
+def _pipe_is_closed(error: Exception) -> bool:
     return isinstance(error, BrokenPipeError) or (
         isinstance(error, OSError) and error.errno == errno.EPIPE
     )

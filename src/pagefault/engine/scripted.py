@@ -30,10 +30,10 @@ _CERTAIN: Final = 0.9  # of the question's weight in one passage: no need to loo
 _LIMIT: Final = re.compile(r"at most (\d+) pages of together at most (\d+) tokens")
 _CITATION: Final = re.compile(r"\s*\[ref:[^\]]*\]")
 _COMMON: Final = frozenset(
-    "a about after all am an and any are as at be been before but by can could did do does for from "
-    "had has have he her hers him his how i if in into is it its just me my no not of on or our out "
-    "over she so some than that the their them then there these they this those to too up us was we "
-    "were what when where which while who whom whose why will with would you your".split()
+    "a about after all am an and any are as at be been before but by can could did do does for "
+    "from had has have he her hers him his how i if in into is it its just me my no not of on or "
+    "our out over she so some than that the their them then there these they this those to too up "
+    "us was we were what when where which while who whom whose why will with would you your".split()
 )
 
 
@@ -88,7 +88,8 @@ def passages_of(message: Message) -> list[Passage]:
     if message.role is Role.TOOL:
         match _json(message.content):
             case {"page": {"page_id": str(page_id), "content": {"text": str(text)}, **page}}:
-                who = page.get("meta", {}).get("speaker", "")
+                meta = page.get("meta")
+                who = str(meta.get("speaker", "")) if isinstance(meta, dict) else ""
                 return [Passage(page_id, who, _uncited(text))] if text else []
         return []
     if message.role is Role.SYSTEM:
@@ -153,9 +154,7 @@ def _next_calls(
         ToolCall(
             f"call_{question.page_id}_{number + place}",
             "page_fault",
-            json.dumps(
-                {"page_id": page_id, "target_level": 0, "reason": "user_requested_recall"}
-            ),
+            json.dumps({"page_id": page_id, "target_level": 0, "reason": "user_requested_recall"}),
         )
         for place, page_id in enumerate(wanted)
     )
@@ -176,7 +175,9 @@ def _score(passage: Passage, weights: dict[str, float]) -> float:
     """The share of the question's weight whose words stand in the passage."""
     whole = sum(weights.values())
     stems = set(_stems(f"{passage.who} {passage.text}"))
-    return sum(weight for term, weight in weights.items() if term in stems) / whole if whole else 0.0
+    return (
+        sum(weight for term, weight in weights.items() if term in stems) / whole if whole else 0.0
+    )
 
 
 def _uncited(text: str) -> str:

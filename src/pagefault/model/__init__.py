@@ -1,1 +1,1 @@
-"""Values, tables and errors. Standard library only; everything else in the package may import this."""
+"""Values, tables and errors. Standard library only; all else may import this."""

@@ -102,7 +102,9 @@ TABLE: Final[tuple[Default, ...]] = (
         "the same, for small windows",
     ),
     Default("importance", "0 to 1", IMPORTANCE, 0.5, "000 §1.2, MemoryPage.importance"),
-    Default("eviction_policy", "name", EVICTION_POLICY, "importance_weighted_lru", "000 Configuration"),
+    Default(
+        "eviction_policy", "name", EVICTION_POLICY, "importance_weighted_lru", "000 Configuration"
+    ),
     Default(
         "epoch_target_share",
         "share of the window",
@@ -140,7 +142,9 @@ TABLE: Final[tuple[Default, ...]] = (
         "004 store: rotation at 10 MB",
     ),
     # Named by the texts, and waiting for the work they belong to.
-    Default("pack_cache_entries", "packs", None, 32, "000 §1.7", "with the developer-message layout"),
+    Default(
+        "pack_cache_entries", "packs", None, 32, "000 §1.7", "with the developer-message layout"
+    ),
     Default("eviction_cooldown_turns", "turns", None, 3, "000 §2.4", "with anti-thrash"),
     Default("fault_protection_turns", "turns", None, 2, "000 §2.4", "with anti-thrash"),
     Default("placeholder_timeout", "milliseconds", None, 100, "000 §3.2", "with deferred pages"),
@@ -171,7 +175,12 @@ TABLE: Final[tuple[Default, ...]] = (
     Default("promote_relevance", "0 to 1", None, 0.85, "002 promoteThreshold", "with tiers"),
     Default("cold_items", "items", None, 1_000, "002 maxColdItems", "with tiers"),
     Default(
-        "core_section_chars", "characters", None, 2_000, "003 MainContext.max_chars", "with core memory"
+        "core_section_chars",
+        "characters",
+        None,
+        2_000,
+        "003 MainContext.max_chars",
+        "with core memory",
     ),
     Default("image_inline_bytes", "bytes", None, 1_000_000, "000 Configuration", "with media"),
     Default("card_decay_days", "days", None, 28, "004 card example", "with claims"),

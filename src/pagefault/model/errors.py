@@ -79,7 +79,13 @@ class FaultRefused(ModelError):
     """
 
     def __init__(
-        self, code: str, why: str, *, page_id: str = "", faults_left: int, levels: tuple[int, ...] = ()
+        self,
+        code: str,
+        why: str,
+        *,
+        page_id: str = "",
+        faults_left: int,
+        levels: tuple[int, ...] = (),
     ) -> None:
         super().__init__(why)
         self.code = code
@@ -130,7 +136,9 @@ class ScreenFailed(StoreError):
 class StoreCorrupt(StoreError):
     """A record that was once acknowledged no longer reads back. Nothing was cut or changed."""
 
-    hint = "`pagefault verify` lists the damage, `pagefault repair` sets it aside and reopens the rest"
+    hint = (
+        "`pagefault verify` lists the damage, `pagefault repair` sets it aside and reopens the rest"
+    )
 
 
 class StoreIncompatible(StoreError):

@@ -12,7 +12,10 @@ _ID: Final = re.compile(r"(?<!\w)[a-z]{3,4}_[0-9]+(?!\w)")
 
 
 def cited_pages(text: str) -> list[PageId]:
-    """The ids in `[ref: msg_12]`, `[ref: msg_1, sum_2]` or `[ref: tool:page_fault(img_4)]`, in order."""
+    """The ids in `[ref: msg_12]`, `[ref: msg_1, sum_2]` or `[ref: tool:page_fault(img_4)]`.
+
+    In order, each once. What is no id of ours is passed over.
+    """
     found = (PageId(name) for cited in _CITATION.findall(text) for name in _ID.findall(cited))
     return list(dict.fromkeys(found))
 

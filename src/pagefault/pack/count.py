@@ -33,7 +33,8 @@ class O200k:
         """One count a text. Text that looks like a special token is counted as ordinary text."""
         import toktok
 
-        return toktok.batch_count(texts, "o200k_base", threads=1)
+        counts: list[int] = toktok.batch_count(texts, "o200k_base", threads=1)
+        return counts
 
 
 def message_tokens(counter: TokenCounter, message: Message) -> int:
@@ -47,7 +48,7 @@ def message_tokens(counter: TokenCounter, message: Message) -> int:
 
 
 def tools_tokens(counter: TokenCounter, tools: Sequence[ToolSpec]) -> int:
-    """What the tools add to a request: their JSON, which is never less than what a provider renders."""
+    """What the tools add to a request: their JSON, never less than what a provider renders."""
     return sum(
         CALL_TOKENS + counter.count(dump([tool.name, tool.description, dict(tool.parameters)]))
         for tool in tools

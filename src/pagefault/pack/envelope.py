@@ -46,7 +46,11 @@ def page_result(page: Page, level: Level, tokens_est: int) -> str:
                 "content": {"text": text},
                 "meta": meta,
             },
-            "effects": {"promoted_to_working_set": True, "tokens_est": tokens_est, "evictions": None},
+            "effects": {
+                "promoted_to_working_set": True,
+                "tokens_est": tokens_est,
+                "evictions": None,
+            },
         }
     )
 
@@ -91,7 +95,11 @@ def search_result(hits: Sequence[tuple[PageRow, str, float]], total: int) -> str
 
 def refusal(code: str, message: str, *, faults_left: int, levels: Sequence[int] = ()) -> str:
     """Why a call was not served, in a form that a program can match on."""
-    error: dict[str, Any] = {"code": code, "message": neutralise(message), "faults_left": faults_left}
+    error: dict[str, Any] = {
+        "code": code,
+        "message": neutralise(message),
+        "faults_left": faults_left,
+    }
     if levels:
         error["levels"] = list(levels)
     return dump({"error": error})

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
 from itertools import pairwise
 from typing import Final
 
@@ -120,8 +119,8 @@ class Layout:
         self.segments = []
 
     def survivors(self, kept: Sequence[Page], verbatim_from: Seq) -> list[Entry]:
-        """The entries that `rewrite` would leave. Lines recalled out of place survive only as kept."""
-        stay = [
+        """The entries that `rewrite` would leave. Lines out of their place survive only as kept."""
+        stay: list[Entry] = [
             entry
             for entry in self.entries()
             if entry.seq >= verbatim_from and not isinstance(entry, Recalled)
@@ -200,7 +199,8 @@ class Layout:
         roles = [message.role for message in self.messages()]
         assert all(a != b or a is Role.TOOL for a, b in pairwise(roles)), "(4)"
         shown = [page.page_id for entry in self.entries() for page in pages_of(entry)]
-        assert len(shown) == len(set(shown)), f"(3) {sorted(p for p in shown if shown.count(p) > 1)}"
+        twice = sorted({page_id for page_id in shown if shown.count(page_id) > 1})
+        assert not twice, f"(3) {twice}"
 
     def _text_segment(self, group: Sequence[Entry]) -> Segment:
         message = Message(role=_role(group[0]), content="\n\n".join(_texts(group)))

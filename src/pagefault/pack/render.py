@@ -17,7 +17,7 @@ RENDERER: Final = 1
 
 LABEL_TOKENS: Final = 12  # what a label adds to its text, about: for weighing pages, not for limits
 BLOCK_TOKENS: Final = 32  # what VM:CONTEXT adds around its lines, about and never less
-LABEL_TOKENS_MAX: Final = 1_000  # of any label, with its message's framing: three fields, spelled out
+LABEL_TOKENS_MAX: Final = 1_000  # of any label, with its framing: three fields, spelled out
 
 _FIELD_CHARS: Final = 48  # of a speaker or a title in a label
 _FIELD_SIGNS: Final = str.maketrans("()（）·", "[][]-")  # what a label is made of
@@ -78,15 +78,17 @@ def reference(row: PageRow) -> str:
     return f"{row.page_id}: {row.kind} by {row.role}, {row.tokens:,} tokens{part}"
 
 
-def rest(first: Page, shown: int, tokens_est: int) -> str:
-    """What stands for the parts of a long text that are not shown."""
-    number = int(first.page_id.rpartition("_")[2])
-    stem = first.page_id.rpartition("_")[0]
-    title = f" {_field(first.title)!r}" if first.title else ""
-    parts = first.row.parts
+def rest(page: Page, shown: int, tokens_est: int) -> str:
+    """What stands for the parts of a long text that are not shown, after the first `shown`.
+
+    `page` is any part of it.
+    """
+    stem, _, number = page.page_id.rpartition("_")
+    first, parts = int(number) - page.row.part, page.row.parts
+    title = f" {_field(page.title)!r}" if page.title else ""
     what = f"parts {shown + 1} to {parts} of" if shown else f"{parts} parts of"
     return (
-        f"({stem}_{number + shown}…{stem}_{number + parts - 1} · {what} {first.row.kind}{title}"
+        f"({stem}_{first + shown}…{stem}_{first + parts - 1} · {what} {page.row.kind}{title}"
         f" · about {tokens_est:,} tokens, not shown here)"
     )
 

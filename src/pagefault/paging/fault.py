@@ -67,7 +67,7 @@ class FaultBudget:
         offers: Mapping[Level, int],
         room_tokens: int,
     ) -> Level:
-        """The level to serve: the fullest offered that is no fuller than asked, or the nearest fuller.
+        """The level to serve: the one asked for, or else as `serve_level` says.
 
         `offers` are the levels that exist and their tokens; `room_tokens` is what the window could
         make free. Spends nothing: `spend` does, once the page is in. Raises `FaultRefused`, naming

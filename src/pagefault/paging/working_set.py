@@ -55,7 +55,7 @@ class WorkingSet:
             self._policy.touched(page_id)
 
     def evict(self, page_id: PageId) -> bool:
-        """Ask a page to leave. Refused, with False, while somebody holds it; True once it is out."""
+        """Ask a page to leave. False, a refusal, while somebody holds it; True once it is out."""
         if self.is_held(page_id):
             return False
         self._remove(page_id)

@@ -52,11 +52,14 @@ async def drive(
         reply = await _ask(engine, request, on_text)
         if reply.usage is not None:
             session.observe(reply.usage)
-        reply_calls = unique_call_ids(reply.tool_calls[:CALLS_PER_REPLY_MAX], str(request.tokens))
+        calls_max = min(CALLS_PER_REPLY_MAX, session.calls_that_fit())
+        reply_calls = unique_call_ids(reply.tool_calls[:calls_max], str(request.tokens))
+        is_cut_off = bool(reply.tool_calls) and not reply_calls  # it calls on, and nothing more fits
         reply = Reply(text=reply.text, tool_calls=reply_calls, usage=reply.usage)
         actions = turn.receive(reply)
         match actions:
             case [Finish(text=text, complete=complete)]:
+                complete = complete and not is_cut_off
                 break
         for number, action in enumerate(actions):
             assert not isinstance(action, Finish)

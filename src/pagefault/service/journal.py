@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from typing import TypeVar
+
 from pagefault.guard.screen import Screen
-from pagefault.model.events import Draft, Event
+from pagefault.model.errors import BadInput
+from pagefault.model.events import Body, Draft, Event
 from pagefault.store.commit import Committer
+
+B = TypeVar("B", bound=Body)
 
 
 class Journal:
@@ -16,8 +21,22 @@ class Journal:
         self._screen = screen
 
     def clean(self, text: str) -> str:
-        """What would be written of this text. Content is cleaned before it is counted and split."""
+        """What would be written of this text. Content is cleaned before it is counted and split.
+
+        Raises `BadInput` for a text that no file could hold.
+        """
+        try:
+            text.encode()
+        except UnicodeEncodeError as bad:
+            raise BadInput(
+                f"a text is not valid Unicode: a lone surrogate at character {bad.start}",
+                hint="decode the bytes it came from as UTF-8",
+            ) from None
         return self._screen.clean(text)
+
+    def clean_body(self, body: B) -> B:
+        """What would be written of this body: what is folded before it is written must equal it."""
+        return self._screen.clean_body(body)
 
     async def append(self, drafts: Sequence[Draft]) -> list[Event]:
         """Write these as one batch, and return them as events once they are acknowledged.

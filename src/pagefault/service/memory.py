@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from pagefault.model.errors import BadInput, SessionNotFound
+from pagefault.model.errors import BadInput, SessionNotFound, StoreBusy
 from pagefault.model.events import Draft, Event, ForgetDone, SessionOpened, Taken
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, Actor, Mode
 from pagefault.model.page import PageRow, SessionRow
+from pagefault.pack.citations import cited_pages
 from pagefault.service.limits import Limits
 from pagefault.service.restore import restore
 from pagefault.service.runtime import Runtime
-from pagefault.service.session import Session
+from pagefault.service.session import Session, a_mode, a_window, check_name
+from pagefault.service.turn import encodable
 from pagefault.store.api import PageFilter
 from pagefault.store.commit import Committer
 from pagefault.store.root import Store, Verification
 
-_NAME: Final = re.compile(r"[^\x00-\x1f\x7f/]{1,80}")
 _MANY: Final = 1_000_000
 
 
@@ -61,6 +62,7 @@ class Memory:
         self._mode = mode
         self._sessions: dict[SessionNo, Session] = {}
         self._opening = asyncio.Lock()
+        self._tasks: set[asyncio.Task[Any]] = set()
 
     @property
     def notices(self) -> list[str]:
@@ -86,9 +88,9 @@ class Memory:
         one that exists, they change it from its next request on. Raises `SessionNotFound`,
         `WindowTooSmall`, `BadInput`.
         """
-        wanted_mode = _mode(mode)
-        if window is not None and window < 1:
-            raise BadInput(f"a window of {window} tokens cannot be", hint="give a positive number")
+        wanted_mode = self._mode if mode is None else a_mode(mode)
+        wanted_window = self._window_tokens if window is None else a_window(window)
+        name = self._runtime.journal.clean(name)
         async with self._opening:
             row = await asyncio.to_thread(self._runtime.index.find_session, name) if name else None
             if row is not None:
@@ -97,17 +99,14 @@ class Memory:
                 return session
             if not create:
                 raise SessionNotFound(name)
-            if name and not _NAME.fullmatch(name):
-                raise BadInput(
-                    f"{name!r} cannot be a session's name",
-                    hint="1 to 80 characters, without / and control characters",
-                )
+            if name:
+                check_name(name)
             return await self._open_new(
                 SessionOpened(
                     session_id=self._runtime.mint_session_id(),
-                    name=self._runtime.journal.clean(name),
-                    window_tokens=self._window_tokens if window is None else window,
-                    mode=wanted_mode or self._mode,
+                    name=name,
+                    window_tokens=wanted_window,
+                    mode=wanted_mode,
                     system=self._runtime.journal.clean(system or ""),
                 )
             )
@@ -133,27 +132,49 @@ class Memory:
 
         Afterwards no byte of it is in log, index or blobs, and sessions that showed it begin a new
         epoch. Irreversible. `dry_run` only says what would go. Forks keep what was said in them.
+
+        Raises `StoreBusy` if somebody who reads this memory keeps it from being finished: nobody
+        can find the page any more, and the next opening finishes it.
         """
         target = await self.session(session, create=False)
-        plan = await asyncio.to_thread(self._plan_forget, target, page_id)
         if dry_run:
+            plan = await asyncio.to_thread(self._plan_forget, target, page_id)
             return plan.report(done=False)
-        async with self._opening:
-            for live in list(self._sessions.values()):
-                await live.settled()
-            receipt: Event = await self._committer.run(
-                lambda: self._store.forget(plan.seqs, plan.sessions, plan.taken)
-            )
-            self._runtime.pages.flush()
-            assert isinstance(receipt.body, ForgetDone)
-            if not page_id:
-                del self._sessions[target.session]
-            for live in list(self._sessions.values()):
-                if any(part == target.session for part, _ in live.scope.parts):
-                    row = self._runtime.index.session(live.session)
-                    assert row is not None
-                    await live.reload(lambda row=row: restore(self._runtime, row))  # type: ignore[misc]
+        task = asyncio.ensure_future(self._forget(target, page_id))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return await asyncio.shield(task)  # half of it would leave sessions with what is gone
+
+    async def _forget(self, target: Session, page_id: str) -> Forgetting:
+        async with self._opening, AsyncExitStack() as quiet:
+            held: set[SessionNo] = set()
+            while waiting := self._sessions.keys() - held:  # a fork may join while we wait
+                for number in waiting:
+                    await quiet.enter_async_context(self._sessions[number].quiet())
+                held |= waiting
+            plan = await asyncio.to_thread(self._plan_forget, target, page_id)
+            try:
+                receipt: Event = await self._committer.run(
+                    lambda: self._store.forget(plan.seqs, plan.sessions, plan.taken)
+                )
+                assert isinstance(receipt.body, ForgetDone)
+            except StoreBusy:
+                await self._after_forgetting(target, plan)
+                raise
+            await self._after_forgetting(target, plan)
         return plan.report(done=True)
+
+    async def _after_forgetting(self, target: Session, plan: _Plan) -> None:
+        """Let no live session show what is gone."""
+        self._runtime.pages.flush()
+        if plan.sessions:
+            target.end()
+            self._sessions.pop(target.session, None)
+        for live in self._sessions.values():
+            if any(part in plan.owners for part, _ in live.scope.parts):
+                row = await asyncio.to_thread(self._runtime.index.session, live.session)
+                assert row is not None
+                live.replace(*await asyncio.to_thread(restore, self._runtime, row))
 
     async def verify(self, progress: Callable[[int, int], None] | None = None) -> Verification:
         """Read everything and check it against itself."""
@@ -161,6 +182,8 @@ class Memory:
 
     async def close(self) -> None:
         """Finish what is under way, write what is queued, and let go of the root."""
+        if self._tasks:
+            await asyncio.wait(self._tasks)
         for session in list(self._sessions.values()):
             await session.settled()
         await asyncio.to_thread(self._committer.close)
@@ -226,6 +249,7 @@ class Memory:
             rows=rows,
             seqs=list(seqs),
             sessions=sessions,
+            owners=owners,
             taken=taken,
             forks=[fork.name or fork.session_id for fork in forks],
             quoted_by=self._quoting(target, {row.page_id for row in rows}) if page_id else [],
@@ -234,7 +258,7 @@ class Memory:
     def _parts(self, target: Session, page_id: PageId) -> list[PageRow]:
         """Every part of the text that a page is part of."""
         index, scope = self._runtime.index, self._runtime.scope(target.session)
-        row = index.find_page(scope, page_id)
+        row = index.find_page(scope, PageId(encodable(page_id)))
         if row is None:
             raise target.no_such_page(page_id)
         first = row.order - row.part
@@ -248,7 +272,7 @@ class Memory:
             result = self._runtime.searcher.search(target.scope, page_id, limit=20)
             for hit in result.hits:
                 if hit.page.page_id not in page_ids and hit.page.page_id not in found:
-                    if f"{page_id}]" in self._runtime.pages.read(hit.page).text:
+                    if page_id in cited_pages(self._runtime.pages.read(hit.page).text):
                         found.append(hit.page.page_id)
         return found
 
@@ -259,6 +283,7 @@ class _Plan:
     rows: list[PageRow]
     seqs: list[Seq]
     sessions: list[SessionNo]
+    owners: set[SessionNo]  # whose records go
     taken: list[Taken]
     forks: list[str]
     quoted_by: list[PageId]
@@ -272,12 +297,3 @@ class _Plan:
             quoted_by=tuple(self.quoted_by),
             done=done,
         )
-
-
-def _mode(mode: str | None) -> Mode | None:
-    if mode is None:
-        return None
-    try:
-        return Mode(mode)
-    except ValueError:
-        raise BadInput(f"unknown mode {mode!r}", hint=f"one of {', '.join(Mode)}") from None

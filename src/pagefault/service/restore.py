@@ -10,11 +10,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from pagefault.model.errors import SessionNotFound
-from pagefault.model.events import EpochBegun, Event, SessionConfigured, SessionOpened
+from pagefault.model.events import (
+    EpochBegun,
+    Event,
+    ForgetBegun,
+    SessionConfigured,
+    SessionOpened,
+)
 from pagefault.model.ids import NOTHING, Seq, TurnNo
 from pagefault.model.page import Scope, SessionRow
 from pagefault.service.runtime import Runtime
 from pagefault.service.state import SessionState
+from pagefault.store.root import STORE
 
 _CALLS = ("searched", "faulted")
 
@@ -36,7 +43,27 @@ def restore(runtime: Runtime, row: SessionRow) -> tuple[SessionState, Seq]:
     state.order_next = max(state.order_next, row.pages)
     state.turn = TurnNo(max(state.turn, row.turns - 1))
     state.renew_budget(list(_calls_of_turn(runtime, scope, state.turn)))
+    if _was_forgotten_from(runtime, scope, since=max(row.epoch_seq, Seq(row.session))):
+        state.epoch_due = "forgotten"
     return state, last
+
+
+def _was_forgotten_from(runtime: Runtime, scope: Scope, *, since: Seq) -> bool:
+    """Whether anything in this scope was forgotten after `since`: what was sent had it."""
+    upto = dict(scope.parts)
+    for seq in runtime.index.events(STORE, types=("forget_begun",), after=since):
+        body = runtime.log.get(seq).body
+        if not isinstance(body, ForgetBegun):
+            continue
+        if body.sessions:  # then its targets are the records of these sessions
+            if any(session in upto for session in body.sessions):
+                return True
+            continue
+        for first, last in body.targets:
+            for target in range(first, last + 1):
+                if target <= upto.get(runtime.log.get(Seq(target)).session, NOTHING):
+                    return True
+    return False
 
 
 def _start(runtime: Runtime, scope: Scope) -> Seq:
@@ -94,5 +121,3 @@ def _calls_of_turn(runtime: Runtime, scope: Scope, turn: TurnNo) -> Iterator[Eve
             if event.turn != turn:
                 return
             yield event
-
-

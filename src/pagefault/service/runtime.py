@@ -124,10 +124,14 @@ class Runtime:
         stem, _, number = first.page_id.rpartition("_")
         return [PageId(f"{stem}_{int(number) + part}") for part in range(first.parts)]
 
-    def check_opened(self, opened: SessionOpened, must_show: Sequence[Page] = ()) -> None:
+    def check_opened(
+        self, opened: SessionOpened, must_show: Sequence[Page] = (), *, factor: float = 1.0
+    ) -> None:
         """Raise `WindowTooSmall` unless a session that must show these pages could run so."""
         empty = Sources(lambda _: None, _no_page, self.counter, self.policy)
-        SessionState(opened, self.limits, empty).check_window(must_show)
+        state = SessionState(opened, self.limits, empty)
+        state.factor = factor
+        state.check_window(must_show)
 
 
 def _no_page(row: PageRow) -> Page:

@@ -8,13 +8,23 @@ none of that; a retry with the same `key` finds what was done.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Final, Literal, TypeVar, overload
 
 from pagefault.engine.api import Engine
 from pagefault.engine.chat_completions import to_wire
-from pagefault.model.errors import BadInput, FaultRefused, NoSuchPage, PinsFull, RecordGone, WindowTooSmall
+from pagefault.model.errors import (
+    BadInput,
+    FaultRefused,
+    NoSuchPage,
+    PinsFull,
+    RecordGone,
+    SessionNotFound,
+    WindowTooSmall,
+)
 from pagefault.model.events import (
     Body,
     CallRefused,
@@ -56,13 +66,18 @@ from pagefault.service.limits import Limits
 from pagefault.service.runtime import Runtime
 from pagefault.service.split import split
 from pagefault.service.state import SessionState
-from pagefault.service.turn import Refuse, ServeFault, ServeSearch, read_call
+from pagefault.service.turn import Refuse, ServeFault, ServeSearch, encodable, read_call
 
 T = TypeVar("T")
 
+_NAME: Final = re.compile(r"[^\x00-\x1f\x7f/\ud800-\udfff]{1,80}")
 RECALL_CANDIDATES = 50  # pages that a turn-start recall looks at
 _HIT_TOKENS = 120  # of one search result, at most
 _ARGUMENTS_MAX = 1_000  # characters of a call's arguments; no call of ours needs more
+_CALL_ID_MAX = 64  # characters; providers' own are shorter
+_SAID_MAX = 4_000  # characters of what a model says beside its calls
+_REFUSAL_TOKENS = 200  # of a refused call without its arguments, and the refusal, at most
+_NO_TOOL_NAME = re.compile(r"[^a-zA-Z0-9_-]")  # providers refuse a request with any other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +141,7 @@ class Session:
         self._lock = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._queued: list[asyncio.Future[list[Event]]] = []  # records of calls under way
+        self._is_gone = False
 
     def __repr__(self) -> str:
         return f"<Session {self.name or self.session_id}: {self._state.order_next} pages>"
@@ -223,11 +239,10 @@ class Session:
                 return await served()
 
         async def served() -> str:
-            nonlocal call
             action = read_call(call)
             if len(call.arguments) > _ARGUMENTS_MAX:
-                call = replace(call, arguments="{}")
                 action = Refuse(call, "bad_arguments", "the arguments are too long")
+            action = replace(action, call=self._as_kept(action))
             match action:
                 case ServeFault():
                     body: CallRefused | Faulted | Searched = await self._fault(action)
@@ -235,15 +250,15 @@ class Session:
                     body = await self._search(action)
                 case Refuse(code=code, why=why):
                     body = CallRefused(
-                        call_id=call.call_id,
-                        name=call.name,
-                        arguments=call.arguments,
+                        call_id=action.call.call_id,
+                        name=action.call.name,
+                        arguments=action.call.arguments,
                         code=code,
                         why=why,
                         faults_left=self._state.budget.faults_left,
                     )
-            body = replace(body, said=self._runtime.journal.clean(said))
-            return self._note_call(body)
+            body = replace(body, said=encodable(said)[:_SAID_MAX])
+            return self._note_call(self._runtime.journal.clean_body(body))
 
         return await self._whole(verb)
 
@@ -261,6 +276,7 @@ class Session:
         self, query: str, *, limit: int = 5, modality: Modality | None = None
     ) -> SearchResult:
         """Pages that bear on `query`, best first, each with the parts of its score."""
+        self._check_there()
         return await asyncio.to_thread(
             self._runtime.searcher.search,
             self.scope,
@@ -271,7 +287,8 @@ class Session:
 
     async def page(self, page_id: str) -> Page:
         """A page at level 0. Raises `NoSuchPage`; `RecordGone` if it was forgotten."""
-        row = await asyncio.to_thread(self._state.table.find, PageId(page_id))
+        self._check_there()
+        row = await asyncio.to_thread(self._state.table.find, PageId(encodable(page_id)))
         if row is None:
             raise self.no_such_page(page_id)
         return await asyncio.to_thread(self._runtime.pages.read, row)
@@ -286,11 +303,11 @@ class Session:
                 return
             room = state.limits.core_tokens_max(state.window_tokens)
             pins = [await self.page(pinned) for pinned in state.table.pins()]
-            taken = sum(pinned.row.tokens + LABEL_TOKENS for pinned in pins)
-            if taken + page.row.tokens + LABEL_TOKENS > room:
+            needed, taken = state.pin_tokens([page]), state.pin_tokens(pins)
+            if taken + needed > room:
                 names = ", ".join(pinned.page_id for pinned in pins) or "none"
                 raise PinsFull(
-                    f"{page_id} takes {page.row.tokens:,} tokens; pins may take {room:,} together "
+                    f"{page_id} takes {needed:,} tokens; pins may take {room:,} together "
                     f"and take {taken:,} (pinned: {names})",
                     hint="unpin something, or open the session with a larger window",
                 )
@@ -323,8 +340,8 @@ class Session:
         async def verb() -> None:
             state = self._state
             body = SessionConfigured(
-                window_tokens=state.window_tokens if window is None else window,
-                mode=state.mode if mode is None else Mode(mode),
+                window_tokens=state.window_tokens if window is None else a_window(window),
+                mode=state.mode if mode is None else a_mode(mode),
                 system=state.system if system is None else self._runtime.journal.clean(system),
             )
             now = (state.window_tokens, state.mode, state.system)
@@ -339,6 +356,7 @@ class Session:
                     system=body.system,
                 ),
                 state.must_show(),
+                factor=state.factor,
             )
             await self._commit([self._draft(body, actor=Actor.USER)])
 
@@ -346,7 +364,9 @@ class Session:
 
     async def fork(self, name: str = "") -> Session:
         """A new session that sees everything said here so far. Pages are shared, not copied."""
-        
+        if name:
+            check_name(name)
+
         async def verb() -> Session:
             state = self._state
             return await self._open_new(
@@ -364,6 +384,7 @@ class Session:
         return await self._whole(verb)
 
     async def status(self) -> Status:
+        self._check_there()
         state = self._state
         return Status(
             session_id=self.session_id,
@@ -384,6 +405,7 @@ class Session:
 
     async def faults(self) -> list[Event]:
         """Every fault of this session, oldest first, served or refused."""
+        self._check_there()
         return await asyncio.to_thread(self._runtime.events_of, self.session, ("faulted",))
 
     def resident(self) -> list[PageId]:
@@ -418,6 +440,7 @@ class Session:
 
         async def locked() -> T:
             async with self._lock:
+                self._check_there()
                 return await verb()
 
         task = asyncio.ensure_future(locked())
@@ -429,14 +452,26 @@ class Session:
             task.add_done_callback(_retrieve)
             raise
 
-    async def reload(self, restore: Callable[[], tuple[SessionState, Seq]]) -> None:
-        """Fold everything anew: something this session sees was forgotten."""
+    @asynccontextmanager
+    async def quiet(self) -> AsyncIterator[None]:
+        """No verb runs within this block, and every record of those before it is written."""
+        async with self._lock:
+            if self._queued:
+                await asyncio.wait(self._queued)
+            yield
 
-        async def verb() -> None:
-            self._state, self._folded = await asyncio.to_thread(restore)
-            self._state.epoch_due = "forgotten"
+    def replace(self, state: SessionState, folded: Seq) -> None:
+        """Go on from what was folded anew: something this session sees was forgotten. In `quiet`."""
+        self._state, self._folded = state, folded
+        self.scope = self._runtime.scope(self.session)
 
-        await self._whole(verb)
+    def end(self) -> None:
+        """The session was forgotten: no verb works from here on."""
+        self._is_gone = True
+
+    def _check_there(self) -> None:
+        if self._is_gone:
+            raise SessionNotFound(self.name or self.session_id)
 
     async def settled(self) -> None:
         """Wait until every verb under way has ended."""
@@ -444,6 +479,20 @@ class Session:
             await asyncio.wait(set(self._tasks))
         if self._queued:
             await asyncio.wait(self._queued)
+
+    def calls_that_fit(self) -> int:
+        """How many more calls the window can take in this turn, were each of them refused."""
+        return max(0, self._state.room_for_results()) // _REFUSAL_TOKENS
+
+    def _as_kept(self, action: Refuse | ServeFault | ServeSearch) -> ToolCall:
+        """The call as it is written down and shown: what no request could carry is cut off it."""
+        call = action.call
+        arguments = encodable(call.arguments)
+        room = self._state.room_for_results() - _REFUSAL_TOKENS
+        if len(arguments) > min(_ARGUMENTS_MAX, room):
+            arguments = "{}"
+        name = _NO_TOOL_NAME.sub("_", call.name)[:_CALL_ID_MAX] or "_"
+        return ToolCall(encodable(call.call_id)[:_CALL_ID_MAX], name, arguments)
 
     def _note_call(self, body: CallRefused | Faulted | Searched) -> str:
         """Fold a call at once and queue its record: whatever is appended next comes after it."""
@@ -495,6 +544,7 @@ class Session:
         for item in items:
             pages: list[PageId] = []
             if item.key:
+                self._runtime.journal.clean(item.key)
                 find = self._runtime.pages_of_key
                 pages = await asyncio.to_thread(find, self.session, item.key)
             known += pages
@@ -672,6 +722,28 @@ _ACTORS = {
     Role.TOOL: Actor.TOOL,
     Role.SYSTEM: Actor.SYSTEM,
 }
+
+
+def check_name(name: str) -> None:
+    """Raise `BadInput` unless a session may be called so."""
+    if not _NAME.fullmatch(name):
+        raise BadInput(
+            f"{name!r} cannot be a session's name",
+            hint="1 to 80 characters, without / and control characters",
+        )
+
+
+def a_mode(mode: str) -> Mode:
+    try:
+        return Mode(mode)
+    except ValueError:
+        raise BadInput(f"unknown mode {mode!r}", hint=f"one of {', '.join(Mode)}") from None
+
+
+def a_window(tokens: int) -> int:
+    if tokens < 1:
+        raise BadInput(f"a window of {tokens} tokens cannot be", hint="give a positive number")
+    return tokens
 
 
 def _stem(item: Said) -> str:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from pagefault.model.errors import MessageTooLarge, RecordGone, WindowTooSmall
 from pagefault.model.events import (
@@ -89,6 +90,14 @@ def page_of(event: Event, body: Content) -> Page:
         call_id=body.call_id,
         part_of=body.part_of,
     )
+
+
+_SPELLED_TOKENS: Final = 13
+"""Of one character, made harmless and escaped: it takes no more bytes (`⟨U+E0041⟩`) than that."""
+
+
+def _characters(pages: Sequence[Page]) -> int:
+    return sum(len(page.text) for page in pages)
 
 
 def is_user_message(row: PageRow) -> bool:
@@ -176,7 +185,7 @@ class SessionState:
             self._admit(page)
         if page.row.part + 1 == min(max(shown, 1), page.row.parts) and shown < page.row.parts:
             left = page.row.parts - shown
-            self.layout.add(Note(render.rest(page, shown - page.row.part, left * page.row.tokens), page.row.seq))
+            self.layout.add(Note(render.rest(page, shown, left * page.row.tokens), page.row.seq))
 
     def renew_budget(self, spent: Sequence[Event]) -> None:
         """Set what is left of this turn's limits, given the calls that the turn has had so far."""
@@ -359,9 +368,11 @@ class SessionState:
 
     def _pin_tokens(self) -> int:
         pins = (self._find(page_id) for page_id in self.table.pins())
-        return sum(
-            self._sources.counter.count(render.line([page])) for page in pins if page is not None
-        )
+        return self.pin_tokens([page for page in pins if page is not None])
+
+    def pin_tokens(self, pages: Sequence[Page]) -> int:
+        """What these pages take in the window as recalled lines, each counted as it is rendered."""
+        return sum(self._sources.counter.count_all([render.line([page]) for page in pages]))
 
     def check_message(self, pages: Sequence[Page]) -> None:
         """Raise `MessageTooLarge` unless a typed message fits the window with what must be there."""
@@ -380,11 +391,8 @@ class SessionState:
 
     @staticmethod
     def _surely_fits(pages: Sequence[Page], room: int) -> bool:
-        """A cheap answer for the many messages that are far from filling a window.
-
-        Making a text harmless spells one character out in at most eight tokens.
-        """
-        return 8 * sum(page.row.tokens for page in pages) + render.LABEL_TOKENS_MAX <= room
+        """A cheap answer for the many messages that are far from filling a window."""
+        return _SPELLED_TOKENS * _characters(pages) + render.LABEL_TOKENS_MAX <= room
 
     def must_show(self) -> list[Page]:
         """The pages that every request holds: the newest user message, and the pins."""
@@ -419,7 +427,8 @@ class SessionState:
         Exact only where it is close: rendering a page exactly costs more than the fault itself.
         """
         free = self.room_for_results()
-        if 4 * page.row.tokens + render.LABEL_TOKENS_MAX <= free:
+        spelled = _SPELLED_TOKENS * (_characters([page]) + len(asked.said))
+        if spelled + render.LABEL_TOKENS_MAX <= free:
             return free
         call = ToolCall(asked.call_id, PAGE_FAULT, asked.arguments)
         text = envelope.page_result(page, Level.FULL, page.row.tokens)
@@ -427,16 +436,19 @@ class SessionState:
         return free - framing
 
     def room_for_results(self) -> int:
-        """What the window could give to results of calls."""
-        return self.window_room - self.floor_tokens() - self.layout.tokens_of(self._unsent())
+        """What the window could give to results of calls. Those of this turn stay until it ends."""
+        shown = self.layout.tokens_of(self._exchanges(self.layout.entries()))
+        return self.window_room - self.floor_tokens() - shown
 
     def _unsent(self) -> list[Exchange]:
         """The calls of this turn whose results the model has not seen yet."""
+        return self._exchanges(self.layout.pending)
+
+    def _exchanges(self, entries: Sequence[Entry]) -> list[Exchange]:
+        """Those of this turn."""
         since = self.newest_user[-1].row.seq if self.newest_user else NOTHING
         return [
-            entry
-            for entry in self.layout.pending
-            if isinstance(entry, Exchange) and entry.seq > since
+            entry for entry in entries if isinstance(entry, Exchange) and entry.seq > since
         ]
 
     def observe(self, reported_tokens: int) -> None:
@@ -446,8 +458,10 @@ class SessionState:
         tokenizer is less frugal than o200k is never sent more than its window.
         """
         counted = self.layout.frozen_tokens()
-        if reported_tokens > counted * self.factor:
-            self.factor = math.ceil(1000 * reported_tokens / counted) / 1000
+        # However absurd the report, what must be in every request fits: a session cannot end so.
+        most = self.window_tokens / (self.floor_tokens() + self.limits.room_tokens_min)
+        factor = min(math.ceil(1000 * reported_tokens / counted), math.floor(1000 * most)) / 1000
+        self.factor = max(self.factor, factor)
 
     def plan_request(self, recalled: Sequence[Page]) -> list[Body]:
         """The records of the next request: a `Packed`, after an `EpochBegun` where one is due.
@@ -539,7 +553,7 @@ class SessionState:
             reason=reason,
             kept=tuple(PagedIn(page_id=page_id) for page_id in kept),
             verbatim_from=verbatim_from,
-            evicted=tuple(p for p in self.working_set if p in victims - stay_exchange),
+            evicted=tuple(p for p in self.working_set if p in victims - verbatim - stay_exchange),
         )
 
     def _last_turns(self, shown: Sequence[Shown], turns: int) -> set[PageId]:
@@ -560,8 +574,8 @@ class SessionState:
 
         At the first part of a text: a message is kept in its place whole, or as recalled lines.
         """
-        entries = self.layout.entries()
-        start = unsent[0].seq if unsent else Seq(entries[-1].seq + 1 if entries else 1)
+        after_all = max((entry.seq for entry in self.layout.entries()), default=NOTHING) + 1
+        start = unsent[0].seq if unsent else Seq(after_all)
         for entry in reversed(shown):
             if entry.page.page_id in victims:
                 break

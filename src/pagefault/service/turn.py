@@ -129,15 +129,16 @@ def _text(arguments: dict[str, Any], name: str, *, empty: bool = False) -> str:
 
 def _is_encodable(text: str) -> bool:
     """Whether it can be written down: JSON can spell halves of surrogate pairs, UTF-8 cannot."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return encodable(text) == text
+
+
+def encodable(text: str) -> str:
+    """The text with a question mark for what cannot be written down."""
+    return text.encode(errors="replace").decode()
 
 
 def unique_call_ids(calls: Sequence[ToolCall], taken: str) -> tuple[ToolCall, ...]:
-    """The same calls with ids that are present and differ, as every provider's protocol requires."""
+    """The same calls with ids that are present and differ, as every protocol requires."""
     seen: set[str] = set()
     fresh = (f"call_{taken}_{number}" for number in count())
     given = {call.call_id for call in calls}

@@ -89,11 +89,18 @@ class Committer:
             self._closed = True
             self._queue.put(None)
             self._thread.join()
+            while True:  # whoever came in behind the end is told, not left waiting
+                try:
+                    late = self._queue.get_nowait()
+                except queue.Empty:
+                    break
+                if late is not None:
+                    late.future.set_exception(_closed())
 
     async def _put(self, item: _Append | _Run) -> None:
-        if self._closed:
-            raise StoreError("this memory is closed", hint="open it again")
         async with self._door:
+            if self._closed:
+                raise _closed()
             try:
                 self._queue.put_nowait(item)
             except queue.Full:  # back-pressure: wait in a thread, so that the loop goes on
@@ -151,6 +158,10 @@ class Committer:
             item.future.set_result(item.call())
         except Exception as failure:
             item.future.set_exception(failure)
+
+
+def _closed() -> StoreError:
+    return StoreError("this memory is closed", hint="open it again")
 
 
 _END: Final = object()

@@ -1,8 +1,8 @@
 """Connections to one SQLite file: one that writes, and one for each thread that reads.
 
 In WAL mode readers and the writer do not block one another. A database in memory exists once, so
-there one connection serves all, in turn. So does one connection that was opened for reading: it
-sees the file as it was then, until it is closed, so that what it names is in a log opened later.
+there one connection serves all, in turn. So does one that is frozen: it sees the file as it was at
+opening, until it is closed, so that whatever it names is in a log that was opened later.
 """
 
 from __future__ import annotations
@@ -34,16 +34,17 @@ class IndexUnusable(StoreError):
 class Connections:
     """Invariant: a connection is used by one thread at a time."""
 
-    def __init__(self, path: Path | str, *, read_only: bool) -> None:
+    def __init__(self, path: Path | str, *, read_only: bool, frozen: bool = False) -> None:
+        assert read_only or not frozen
         self._path = str(path)
         self._read_only = read_only
-        self._is_one = read_only or self._path == MEMORY
+        self._is_one = frozen or self._path == MEMORY
         self._lock = threading.RLock()  # the writer's; with one connection also every reader's
         self._mine = threading.local()
         self._opened: list[apsw.Connection] = []
         self._opened_lock = threading.Lock()
         self._writer = self._open()
-        if read_only:
+        if frozen:
             self._freeze()
 
     @contextmanager

@@ -74,11 +74,16 @@ class SqliteIndex:
         return cls(connections)
 
     @classmethod
-    def open(cls, path: Path | str, *, root_id: str, read_only: bool = False) -> SqliteIndex:
-        """The index in an existing file; `IndexUnusable` if it must be made again."""
+    def open(
+        cls, path: Path | str, *, root_id: str, read_only: bool = False, frozen: bool = False
+    ) -> SqliteIndex:
+        """The index in an existing file; `IndexUnusable` if it must be made again.
+
+        A reader sees what another process applies meanwhile, unless it is `frozen`.
+        """
         if not Path(path).is_file():
             raise IndexUnusable(f"{path} is not there")
-        connections = Connections(path, read_only=read_only)
+        connections = Connections(path, read_only=read_only, frozen=frozen)
         try:
             with connections.read() as db:
                 for name, value in _facts(root_id).items():

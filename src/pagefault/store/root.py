@@ -19,7 +19,14 @@ from pathlib import Path
 from typing import Final
 
 from pagefault.model.clock import Clock
-from pagefault.model.errors import StoreCorrupt, StoreError, StoreIncompatible, StoreMissing
+from pagefault.model.errors import (
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreIncompatible,
+    StoreLatched,
+    StoreMissing,
+)
 from pagefault.model.events import Draft, Event, ForgetBegun, ForgetDone, Taken
 from pagefault.model.ids import NOTHING, IdMinter, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, Actor, Sync
@@ -28,6 +35,7 @@ from pagefault.store.blobs import DirectoryBlobs
 from pagefault.store.connections import IndexUnusable
 from pagefault.store.disk import Disk
 from pagefault.store.index import SqliteIndex
+from pagefault.store.latch import Latch
 from pagefault.store.lock import RootLock
 from pagefault.store.memory import MemoryBlobs, MemoryLog
 from pagefault.store.repair import RepairReport
@@ -64,18 +72,31 @@ class Store:
     path: Path | None = None
     root_id: str = ""
     rebuilt: str = ""  # why the index was built anew at opening, if it was
+    unfinished: str = ""  # why an earlier forget could not be finished at opening, if so
+    _latch: Latch = field(default_factory=Latch)
     _closing: ExitStack = field(default_factory=ExitStack)
 
     # --- writing ------------------------------------------------------------------------------
 
     def append(self, drafts: Sequence[Draft]) -> list[Event]:
         """Write all or none; not yet durable and not yet in the index: `settle` makes it so."""
+        self._latch.check()
         return self.log.append(drafts)
 
     def settle(self, events: Sequence[Event], *, sync: bool) -> None:
+        """Make it so. Raises `StoreLatched` if the index fails: what is in the log and not in the
+        index must not be followed by more, and a caller who tried again would write it twice.
+        """
+        if not events:
+            return
         if sync:
             self.log.sync()
-        self.index.apply(events)
+        try:
+            self.index.apply(events)
+        except StoreError as failure:
+            refusal = StoreLatched(f"the index could not be written: {failure}")
+            self._latch.refuse_from_now(refusal, failure)
+            raise refusal from failure
 
     def forget(
         self,
@@ -111,7 +132,13 @@ class Store:
             Seq(seq) for first, last in begun.body.targets for seq in range(first, last + 1)
         ]
         self.log.erase(seqs)
-        self.index.forget(seqs, begun.body.sessions)
+        try:
+            self.index.forget(seqs, begun.body.sessions)
+        except StoreBusy as busy:
+            raise StoreBusy(
+                f"it is erased from the log, but somebody who reads keeps its words in the index: {busy}",
+                hint="close what else has this memory open; opening it again then finishes this",
+            ) from busy
         return self._note(ForgetDone(begun=begun.seq, records=len(seqs)))
 
     def _note(self, body: ForgetBegun | ForgetDone) -> Event:
@@ -157,7 +184,8 @@ class Store:
     @property
     def refusal(self) -> StoreError | None:
         """Why nothing can be written; nothing if it can."""
-        return self.log.refusal if isinstance(self.log, SegmentLog) else None
+        refusal = self.log.refusal if isinstance(self.log, SegmentLog) else None
+        return refusal or self._latch.refusal
 
     @property
     def notices(self) -> list[str]:
@@ -167,6 +195,10 @@ class Store:
             notices.append(str(self.log.recovery))
         if self.rebuilt:
             notices.append(f"the index was built anew: {self.rebuilt}")
+        if self.unfinished:
+            notices.append(
+                f"something is still to be forgotten ({self.unfinished}): the next opening tries again"
+            )
         return notices
 
 
@@ -241,7 +273,10 @@ def open_store(
         elif not read_only and log.refusal is None:
             store.catch_up(progress)
         if log.refusal is None:
-            store.finish_forgetting()
+            try:
+                store.finish_forgetting()
+            except StoreError as problem:  # a full disk, a reader: opening works all the same
+                store.unfinished = str(problem)
         store._closing = stack.pop_all()
         return store
 
@@ -249,7 +284,9 @@ def open_store(
 def rebuild(path: Path, *, clock: Clock, minter: IdMinter, progress: Progress | None = None) -> int:
     """Build the index anew from the log. Returns the number of records folded."""
     if not (path / "root.json").exists():
-        raise StoreMissing(f"there is no memory at {path}", hint="--root or PAGEFAULT_HOME says where")
+        raise StoreMissing(
+            f"there is no memory at {path}", hint="--root or PAGEFAULT_HOME says where"
+        )
     with RootLock(path, clock=clock).held():  # or the index would go from under a writer
         for leftover in path.glob("index.db*"):
             leftover.unlink()
@@ -333,7 +370,13 @@ def _root_file(
 
 def _open_index(path: Path, root_id: str, *, read_only: bool) -> tuple[SqliteIndex | None, str]:
     try:
-        return SqliteIndex.open(path / "index.db", root_id=root_id, read_only=read_only), ""
+        index = SqliteIndex.open(
+            path / "index.db",
+            root_id=root_id,
+            read_only=read_only,
+            frozen=read_only,  # or it would name records that the log, opened next, lacks
+        )
+        return index, ""
     except IndexUnusable as problem:
         new = not (path / "log").exists() and not (path / "index.db").exists()
         return None, "" if new else str(problem)
