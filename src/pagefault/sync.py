@@ -185,9 +185,7 @@ class Session:
     def name(self) -> str:
         return self.asynchronous.name
 
-    def user(
-        self, text: str, *, speaker: str = "", occurred_at: str = "", key: str = ""
-    ) -> PageId:
+    def user(self, text: str, *, speaker: str = "", occurred_at: str = "", key: str = "") -> PageId:
         return _LOOP.run(
             self.asynchronous.user(text, speaker=speaker, occurred_at=occurred_at, key=key)
         )

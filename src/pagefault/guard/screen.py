@@ -20,8 +20,8 @@ import hashlib
 import hmac
 import re
 from collections.abc import Iterable, Mapping
-from enum import Enum
 from dataclasses import dataclass, fields, is_dataclass, replace
+from enum import Enum
 from functools import cache
 from typing import Any, Final, TypeVar
 

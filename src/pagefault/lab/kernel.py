@@ -131,9 +131,7 @@ async def _ingest(
     return size, seconds
 
 
-async def _append(
-    session: Session, chance: random.Random, count: int, tell: Progress
-) -> int:
+async def _append(session: Session, chance: random.Random, count: int, tell: Progress) -> int:
     size = 0
     for number in range(count):
         text = words(chance)
@@ -198,7 +196,9 @@ def _rebuild(home: Path, tell: Progress) -> int:
     clock = SystemClock()
     minter = IdMinter(clock, random.SystemRandom())
     began = time.perf_counter()
-    records = rebuild(home, clock=clock, minter=minter, progress=lambda d, t: tell("rebuilding", d, t))
+    records = rebuild(
+        home, clock=clock, minter=minter, progress=lambda d, t: tell("rebuilding", d, t)
+    )
     return round(records / (time.perf_counter() - began))
 
 

@@ -251,5 +251,3 @@ def _share(part: int, whole: int) -> float | None:
 
 def _silent(label: str, done: int, total: int) -> None:
     pass
-
-

@@ -70,7 +70,9 @@ def read_conversations(path: Path, format: str) -> list[Conversation]:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as bad:
         line = path.read_bytes()[: bad.start].count(b"\n") + 1
-        raise BadInput(f"{path}, line {line}: not UTF-8", hint="convert the file to UTF-8") from None
+        raise BadInput(
+            f"{path}, line {line}: not UTF-8", hint="convert the file to UTF-8"
+        ) from None
     except OSError as problem:
         raise BadInput(f"{path}: {problem.strerror}", hint="check the path") from None
     match format:
@@ -130,12 +132,15 @@ def _line(place: str, message: Any) -> Line:
     role = _ROLES.get(str(message.get("role", "")))
     if role is None:
         raise BadInput(
-            f"{place}: role {message.get('role')!r} is not known", hint=f"one of {', '.join(_ROLES)}"
+            f"{place}: role {message.get('role')!r} is not known",
+            hint=f"one of {', '.join(_ROLES)}",
         )
     text = _content(place, message.get("content"))
     for call in message.get("tool_calls") or ():
         function = call.get("function", {}) if isinstance(call, dict) else {}
-        text += f"{chr(10) if text else ''}[called {function.get('name')}({function.get('arguments')})]"
+        text += (
+            f"{chr(10) if text else ''}[called {function.get('name')}({function.get('arguments')})]"
+        )
     when = message.get("occurred_at") or message.get("timestamp") or message.get("created_at") or ""
     return Line(
         role=role,
@@ -171,10 +176,16 @@ def _time(place: str, when: Any) -> str:
         return ""
     try:
         if isinstance(when, int | float) and not isinstance(when, bool):
-            return datetime.fromtimestamp(when / 1000 if when > 1e11 else when).astimezone().isoformat()
+            return (
+                datetime.fromtimestamp(when / 1000 if when > 1e11 else when)
+                .astimezone()
+                .isoformat()
+            )
         return datetime.fromisoformat(str(when)).isoformat()
     except (ValueError, OverflowError, OSError):
-        raise BadInput(f"{place}: {when!r} is not a time", hint="ISO 8601, or seconds since 1970") from None
+        raise BadInput(
+            f"{place}: {when!r} is not a time", hint="ISO 8601, or seconds since 1970"
+        ) from None
 
 
 # --- LoCoMo -------------------------------------------------------------------------------------
@@ -183,10 +194,12 @@ def _time(place: str, when: Any) -> str:
 def _samples(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
     value = _json(path, text)
     if not isinstance(value, list) or not all(
-        isinstance(sample, dict) and isinstance(sample.get("conversation"), dict) for sample in value
+        isinstance(sample, dict) and isinstance(sample.get("conversation"), dict)
+        for sample in value
     ):
         raise BadInput(
-            f"{path}: not a LoCoMo file", hint='a JSON array of samples with "conversation" and "qa"'
+            f"{path}: not a LoCoMo file",
+            hint='a JSON array of samples with "conversation" and "qa"',
         )
     yield from enumerate(value, 1)
 

@@ -54,7 +54,9 @@ async def drive(
             session.observe(reply.usage)
         calls_max = min(CALLS_PER_REPLY_MAX, session.calls_that_fit())
         reply_calls = unique_call_ids(reply.tool_calls[:calls_max], str(request.tokens))
-        is_cut_off = bool(reply.tool_calls) and not reply_calls  # it calls on, and nothing more fits
+        is_cut_off = (
+            bool(reply.tool_calls) and not reply_calls
+        )  # it calls on, and nothing more fits
         reply = Reply(text=reply.text, tool_calls=reply_calls, usage=reply.usage)
         actions = turn.receive(reply)
         match actions:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-
 from typing import TypeVar
 
 from pagefault.guard.screen import Screen

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pagefault.model.errors import BadInput, SessionNotFound, StoreBusy
+from pagefault.model.errors import SessionNotFound, StoreBusy
 from pagefault.model.events import Draft, Event, ForgetDone, SessionOpened, Taken
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, Actor, Mode

@@ -56,13 +56,11 @@ from pagefault.model.kinds import (
 )
 from pagefault.model.page import Page, PageRow, Scope
 from pagefault.model.request import Request, ToolCall, Usage
-from pagefault.pack.count import TokenCounter
 from pagefault.pack.envelope import level_tokens, offered_levels
 from pagefault.pack.render import LABEL_TOKENS
 from pagefault.pack.tools import PAGE_FAULT
 from pagefault.recall.search import SearchFilter, SearchResult
 from pagefault.service.drive import Answer, drive
-from pagefault.service.limits import Limits
 from pagefault.service.runtime import Runtime
 from pagefault.service.split import split
 from pagefault.service.state import SessionState
@@ -148,7 +146,9 @@ class Session:
 
     # --- what is said -------------------------------------------------------------------------
 
-    async def user(self, text: str, *, speaker: str = "", occurred_at: str = "", key: str = "") -> PageId:
+    async def user(
+        self, text: str, *, speaker: str = "", occurred_at: str = "", key: str = ""
+    ) -> PageId:
         """Log what the user typed and open the next turn. Returns the id of its (first) page.
 
         Raises `MessageTooLarge`, with nothing written, if it could not be shown whole.
@@ -160,7 +160,9 @@ class Session:
         self, text: str, *, speaker: str = "", occurred_at: str = "", key: str = ""
     ) -> PageId:
         """Log what the model answered, where you call the model yourself."""
-        said = Said(text=text, role=Role.ASSISTANT, speaker=speaker, occurred_at=occurred_at, key=key)
+        said = Said(
+            text=text, role=Role.ASSISTANT, speaker=speaker, occurred_at=occurred_at, key=key
+        )
         return (await self.say([said], origin=MODEL_GENERATED))[0]
 
     async def document(
@@ -170,9 +172,7 @@ class Session:
 
         The window gets one line that says it is there.
         """
-        said = Said(
-            text=text, role=Role.USER, event_type=EventType.DOCUMENT, title=title, key=key
-        )
+        said = Said(text=text, role=Role.USER, event_type=EventType.DOCUMENT, title=title, key=key)
         return await self.say([said], origin=_origin(origin))
 
     async def tool_result(
@@ -666,7 +666,8 @@ class Session:
             arguments=call.arguments,
             query=action.query,
             hits=tuple(
-                Hit(page_id=hit.page.page_id, relevance=round(hit.relevance, 3)) for hit in hits[: min(action.limit, fitting)]
+                Hit(page_id=hit.page.page_id, relevance=round(hit.relevance, 3))
+                for hit in hits[: min(action.limit, fitting)]
             ),
             total=result.total - (len(result.hits) - len(hits)),
         )

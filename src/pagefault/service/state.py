@@ -447,9 +447,7 @@ class SessionState:
     def _exchanges(self, entries: Sequence[Entry]) -> list[Exchange]:
         """Those of this turn."""
         since = self.newest_user[-1].row.seq if self.newest_user else NOTHING
-        return [
-            entry for entry in entries if isinstance(entry, Exchange) and entry.seq > since
-        ]
+        return [entry for entry in entries if isinstance(entry, Exchange) and entry.seq > since]
 
     def observe(self, reported_tokens: int) -> None:
         """Learn from a provider that it counted more for the last request than we did.

@@ -128,9 +128,7 @@ class Store:
 
     def _carry_out(self, begun: Event) -> Event:
         assert isinstance(begun.body, ForgetBegun)
-        seqs = [
-            Seq(seq) for first, last in begun.body.targets for seq in range(first, last + 1)
-        ]
+        seqs = [Seq(seq) for first, last in begun.body.targets for seq in range(first, last + 1)]
         self.log.erase(seqs)
         try:
             self.index.forget(seqs, begun.body.sessions)
@@ -259,9 +257,7 @@ def open_store(
         store = Store(
             log,
             index if index is not None else _empty_index(path, root.id, log),
-            DirectoryBlobs(
-                path / "blobs", secret=root.secret, read_only=read_only, disk=disk
-            ),
+            DirectoryBlobs(path / "blobs", secret=root.secret, read_only=read_only, disk=disk),
             log.hash_key,
             root.secret,
             path=path,
@@ -352,14 +348,21 @@ def _root_file(
                 f"{path} has a log but no root.json",
                 hint="put root.json and secret back from a backup: the log's hashes are keyed with them",
             )
-        facts = {"format": FORMAT, "id": minter.mint(), "project": project, "made_ms": clock.now_ms()}
+        facts = {
+            "format": FORMAT,
+            "id": minter.mint(),
+            "project": project,
+            "made_ms": clock.now_ms(),
+        }
         with _explained(path):
             disk.place(key, key.with_name("secret.tmp"), entropy(32).hex().encode())
             disk.place(file, file.with_name("root.json.tmp"), json.dumps(facts).encode())
     try:
         facts = json.loads(file.read_text())
         if facts["format"] > FORMAT:
-            raise StoreIncompatible(f"{path} is of format {facts['format']}; this version reads {FORMAT}")
+            raise StoreIncompatible(
+                f"{path} is of format {facts['format']}; this version reads {FORMAT}"
+            )
         return _Root(facts["id"], facts["project"], bytes.fromhex(key.read_text()))
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise StoreCorrupt(

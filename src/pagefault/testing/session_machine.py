@@ -43,7 +43,9 @@ FORGED = (
 PLAIN = st.lists(st.sampled_from(WORDS), min_size=1, max_size=60).map(" ".join)
 STRANGE = st.one_of(
     st.text(max_size=80),
-    st.sampled_from(["数据库选型已经决定了", "👩‍👩‍👧‍👦 family 🇩🇪", "def f(x):\n    return x\n" * 8, "ok", "é́"]),
+    st.sampled_from(
+        ["数据库选型已经决定了", "👩‍👩‍👧‍👦 family 🇩🇪", "def f(x):\n    return x\n" * 8, "ok", "é́"]
+    ),
     st.sampled_from(FORGED),
 )
 TEXTS = st.one_of(PLAIN, STRANGE, st.tuples(PLAIN, STRANGE).map("\n".join)).filter(
@@ -52,7 +54,9 @@ TEXTS = st.one_of(PLAIN, STRANGE, st.tuples(PLAIN, STRANGE).map("\n".join)).filt
 LONG = st.integers(40, 400).map(lambda n: " ".join(f"{WORDS[k % len(WORDS)]}{k}" for k in range(n)))
 ARGUMENTS = st.one_of(
     st.integers(1, 60).map(lambda n: f'{{"page_id": "msg_{n}", "target_level": 0}}'),
-    st.sampled_from(['{"page_id": "msg_1", "target_level": 3}', "{", "[]", '{"page_id": 7}', "x" * 3000]),
+    st.sampled_from(
+        ['{"page_id": "msg_1", "target_level": 3}', "{", "[]", '{"page_id": 7}', "x" * 3000]
+    ),
 )
 
 
@@ -83,7 +87,10 @@ class SessionMachine(RuleBasedStateMachine):
 
     def _open(self) -> None:
         self._opening = open_memory(
-            Path(self._folder.name), sync="os", window=self.window, limits=Limits(page_tokens_max=120)
+            Path(self._folder.name),
+            sync="os",
+            window=self.window,
+            limits=Limits(page_tokens_max=120),
         )
         self._memory = self._do(self._opening.__aenter__())
         self._live = {
@@ -109,7 +116,9 @@ class SessionMachine(RuleBasedStateMachine):
     @rule()
     def restart(self) -> None:
         """Everything that was acknowledged is there, and the next request has the same bytes."""
-        before = {name: self._do(s.request()) for name, s in self._live.items() if name in self._newest}
+        before = {
+            name: self._do(s.request()) for name, s in self._live.items() if name in self._newest
+        }
         self._close()
         self._open()
         for name, request in before.items():
@@ -118,7 +127,9 @@ class SessionMachine(RuleBasedStateMachine):
 
     @rule()
     def lose_the_index(self) -> None:
-        before = {name: self._do(s.request()) for name, s in self._live.items() if name in self._newest}
+        before = {
+            name: self._do(s.request()) for name, s in self._live.items() if name in self._newest
+        }
         self._close()
         for path in Path(self._folder.name).glob("index.db*"):
             path.unlink()
