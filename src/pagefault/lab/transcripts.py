@@ -65,7 +65,7 @@ class Conversation:
 
 
 def read_conversations(path: Path, format: str) -> list[Conversation]:
-    """The conversations of a file. Raises `BadInput`, naming file and place, for what is malformed."""
+    """The conversations of a file. Raises `BadInput`, naming file and place, if malformed."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as bad:
@@ -221,7 +221,7 @@ def _dialogue(spoken: Mapping[str, Any]) -> Iterator[Line]:
     numbers = sorted(int(m[1]) for m in map(_SESSION.fullmatch, spoken) if m)
     for number in numbers:
         when = spoken.get(f"session_{number}_date_time", "")
-        occurred_at = datetime.strptime(when, "%I:%M %p on %d %B, %Y").isoformat() if when else ""
+        occurred_at = _local(when) if when else ""
         for turn in spoken[f"session_{number}"]:
             caption = turn.get("blip_caption")
             shown = f" [shares a photo: {caption}]" if caption else ""
@@ -232,6 +232,11 @@ def _dialogue(spoken: Mapping[str, Any]) -> Iterator[Line]:
                 occurred_at=occurred_at,
                 ref=turn["dia_id"],
             )
+
+
+def _local(when: str) -> str:
+    """ "1:56 pm on 8 May, 2023", of a place unknown, as ISO 8601 without a zone."""
+    return datetime.strptime(when, "%I:%M %p on %d %B, %Y").isoformat()  # noqa: DTZ007
 
 
 def _question(qa: Mapping[str, Any], refs: set[str]) -> Question:

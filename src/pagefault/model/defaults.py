@@ -91,7 +91,7 @@ TABLE: Final[tuple[Default, ...]] = (
         RECALL_TOKENS,
         None,
         "",
-        "what the runtime pages in by itself at the start of a turn; spends none of the model's faults",
+        "what the runtime pages in by itself at the start of a turn; spends no fault of the model",
     ),
     Default(
         "recall_window_share",
@@ -111,7 +111,7 @@ TABLE: Final[tuple[Default, ...]] = (
         EPOCH_TARGET_SHARE,
         0.8,
         "000 Configuration, eviction_threshold",
-        "theirs evicts at 80 % each turn; ours waits for a full window, then rewrites down to 60 %, "
+        "theirs evicts at 80 % each turn; ours waits for a full window, then rewrites to 60 %, "
         "so that the prefix stays byte-stable for many turns",
     ),
     Default("last_turns_kept", "turns", LAST_TURNS_KEPT, 3, "000 §2.3, last 3 turns pinned"),
@@ -185,4 +185,4 @@ TABLE: Final[tuple[Default, ...]] = (
     Default("image_inline_bytes", "bytes", None, 1_000_000, "000 Configuration", "with media"),
     Default("card_decay_days", "days", None, 28, "004 card example", "with claims"),
 )
-"""In the order of use. `ours` is None where nothing uses the figure yet; `theirs`, where nobody names one."""
+"""`ours` is None where nothing uses the figure yet; `theirs`, where no text names one."""

@@ -58,8 +58,8 @@ class PinsFull(CallerError):
     """Another pin would leave the window no room to work in."""
 
 
-class IllegalTransition(CallerError):
-    """A page was asked to change state in a way the residency table does not have."""
+class IllegalTransition(AssertionError):
+    """A page was asked to change state in a way that the residency table does not have: our bug."""
 
     def __init__(self, state: str, cause: str) -> None:
         super().__init__(f"a page that is {state} cannot be {cause}")

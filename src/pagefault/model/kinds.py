@@ -93,7 +93,7 @@ class Sync(StrEnum):
 
 
 class EventType(StrEnum):
-    """What happened, in requirement 004's taxonomy, plus what carries documents and tool results."""
+    """What happened: requirement 004's taxonomy, then documents and results of tools."""
 
     CHAT_TURN = "chat_turn"
     VOICE_TRANSCRIPT = "voice_transcript"

@@ -1,4 +1,4 @@
-"""How much of everything: the figures of `model/defaults.py`, as one value that a session is given."""
+"""How much of everything: the figures of `model/defaults.py`, as one value."""
 
 from __future__ import annotations
 

@@ -271,9 +271,11 @@ class Memory:
         for page_id in sorted(page_ids):
             result = self._runtime.searcher.search(target.scope, page_id, limit=20)
             for hit in result.hits:
-                if hit.page.page_id not in page_ids and hit.page.page_id not in found:
-                    if page_id in cited_pages(self._runtime.pages.read(hit.page).text):
-                        found.append(hit.page.page_id)
+                other = hit.page
+                if other.page_id in page_ids or other.page_id in found:
+                    continue
+                if page_id in cited_pages(self._runtime.pages.read(other).text):
+                    found.append(other.page_id)
         return found
 
 

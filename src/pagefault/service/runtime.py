@@ -42,7 +42,7 @@ class PageReader:
             if not isinstance(event.body, Content):
                 raise RecordGone(
                     f"page {row.page_id} is gone: its record is {event.type}",
-                    hint="it was forgotten on purpose, or set aside as damaged: see `pagefault verify`",
+                    hint="it was forgotten on purpose, or set aside as damaged: `pagefault verify`",
                 )
             page = page_of(event, event.body)
             self._cache[row.seq] = page
@@ -94,7 +94,7 @@ class Runtime:
         return Scope(tuple(parts))
 
     def sources(self, scope: Scope) -> Sources:
-        """The look-ups of a state. They read the store, so call `fold` where that may be waited for."""
+        """The look-ups of a state. They read the store: fold where that may be waited for."""
 
         def find_row(page_id: PageId) -> PageRow | None:
             return self.index.find_page(scope, page_id)

@@ -461,7 +461,7 @@ class Session:
             yield
 
     def replace(self, state: SessionState, folded: Seq) -> None:
-        """Go on from what was folded anew: something this session sees was forgotten. In `quiet`."""
+        """Go on from what was folded anew: something it sees was forgotten. In `quiet`."""
         self._state, self._folded = state, folded
         self.scope = self._runtime.scope(self.session)
 
@@ -520,9 +520,7 @@ class Session:
 
     async def _commit(self, drafts: Sequence[Draft]) -> list[Event]:
         with self._runtime.timed("append"):
-            *queued, events = await asyncio.gather(
-                *self._queued, self._runtime.journal.append(drafts)
-            )
+            *_, events = await asyncio.gather(*self._queued, self._runtime.journal.append(drafts))
         self._queued.clear()
         for event in events:
             self._state.fold(event)
@@ -690,7 +688,8 @@ class Session:
         state.table.begin_fault(row, action.level)
         try:
             page = self._runtime.pages.cached(row)
-            page = page or await asyncio.to_thread(self._runtime.pages.read, row)
+            if page is None:
+                page = await asyncio.to_thread(self._runtime.pages.read, row)
             level = state.budget.grant(
                 row.page_id,
                 action.level,
@@ -761,6 +760,6 @@ def _origin(text: str) -> Origin:
 
 
 def _retrieve(task: asyncio.Task[Any]) -> None:
-    """Look at the outcome of a verb nobody waits for any more, so that asyncio does not complain."""
+    """Look at the outcome of a verb nobody waits for any more, or asyncio complains."""
     if not task.cancelled():
         task.exception()

@@ -375,7 +375,7 @@ class SessionState:
         return sum(self._sources.counter.count_all([render.line([page]) for page in pages]))
 
     def check_message(self, pages: Sequence[Page]) -> None:
-        """Raise `MessageTooLarge` unless a typed message fits the window with what must be there."""
+        """Raise `MessageTooLarge` unless a message fits the window with what must be there."""
         fixed = self.layout.head_tokens + render.BLOCK_TOKENS + self._pin_tokens()
         room = self.window_room - fixed
         if self._surely_fits(pages, room):
@@ -384,9 +384,9 @@ class SessionState:
         needed = self.layout.tokens_of(shown)
         if needed > room:
             raise MessageTooLarge(
-                f"the message takes {needed:,} tokens; the window of {self.window_tokens:,} has room "
-                f"for {max(room, 0):,} beside its rules and pins",
-                hint="send it as a document (it is then paged), or open the session with a larger window",
+                f"the message takes {needed:,} tokens; the window of {self.window_tokens:,} has "
+                f"room for {max(room, 0):,} beside its rules and pins",
+                hint="send it as a document (it is then paged), or use a larger window",
             )
 
     @staticmethod
@@ -407,10 +407,10 @@ class SessionState:
         least = self.layout.head_tokens + shown + self.limits.room_tokens_min
         if least > self.window_room:
             raise WindowTooSmall(
-                f"a window of {self.window_tokens:,} tokens is too small: the system prompt, rules and "
-                f"tools take {self.layout.head_tokens:,}, pins and the newest message {shown:,}, and a "
-                f"conversation needs {self.limits.room_tokens_min:,} more",
-                hint=f"use a window of at least {math.ceil(least * self.factor):,} tokens, or a shorter system prompt",
+                f"a window of {self.window_tokens:,} tokens is too small: the system prompt, "
+                f"rules and tools take {self.layout.head_tokens:,}, pins and the newest message "
+                f"{shown:,}, and a conversation needs {self.limits.room_tokens_min:,} more",
+                hint=f"use a window of at least {math.ceil(least * self.factor):,} tokens",
             )
 
     @property
@@ -515,7 +515,7 @@ class SessionState:
             if self._tokens_after(epoch, bring) <= self.window_room:
                 return epoch, bring
         raise WindowTooSmall(
-            f"what must be in the request takes more than the window of {self.window_tokens:,} tokens",
+            f"what must be in the request exceeds the window of {self.window_tokens:,} tokens",
             hint="unpin pages, shorten the system prompt, or open the session with a larger window",
         )
 

@@ -11,7 +11,7 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar, cast
 
 from pagefault.model.errors import StoreError
 from pagefault.model.events import Draft, Event
@@ -80,8 +80,7 @@ class Committer:
         """Run `call` on the writing thread, alone: nothing is appended meanwhile."""
         item = _Run(call)
         await self._put(item)
-        result: T = await asyncio.wrap_future(item.future)  # type: ignore[assignment]
-        return result
+        return cast(T, await asyncio.wrap_future(item.future))
 
     def close(self) -> None:
         """Write what is queued, then end the thread. Harmless when repeated."""
@@ -122,7 +121,7 @@ class Committer:
                 return
 
     def _gather(self, first: _Append) -> tuple[list[_Append], object]:
-        """What waits behind `first` and may share its fsync, and what came after that, if not an append."""
+        """What may share an fsync with `first`, and what came after that, if not an append."""
         group, drafts = [first], len(first.drafts)
         while self._sync is not Sync.ALWAYS and drafts < GROUP_DRAFTS_MAX:
             try:

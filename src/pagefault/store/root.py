@@ -111,7 +111,7 @@ class Store:
         return self._carry_out(self._note(begun))
 
     def finish_forgetting(self) -> int:
-        """Carry out what an earlier process began and did not finish. Returns how many there were."""
+        """Carry out what an earlier process began and did not finish. Returns how many."""
         receipts = [
             self.log.get(seq)
             for seq in self.index.events(STORE, types=("forget_begun", "forget_done"))
@@ -134,7 +134,7 @@ class Store:
             self.index.forget(seqs, begun.body.sessions)
         except StoreBusy as busy:
             raise StoreBusy(
-                f"it is erased from the log, but somebody who reads keeps its words in the index: {busy}",
+                f"it is erased from the log, but a reader keeps its words in the index: {busy}",
                 hint="close what else has this memory open; opening it again then finishes this",
             ) from busy
         return self._note(ForgetDone(begun=begun.seq, records=len(seqs)))
@@ -341,12 +341,12 @@ def _root_file(
         if read_only:
             raise StoreMissing(
                 f"there is no memory at {path}",
-                hint="`pagefault chat` or `pagefault replay FILE` makes one; --root or PAGEFAULT_HOME says where",
+                hint="`pagefault replay FILE` makes one; --root or PAGEFAULT_HOME says where",
             )
         if (path / "log").exists() and any((path / "log").iterdir()):
             raise StoreCorrupt(
                 f"{path} has a log but no root.json",
-                hint="put root.json and secret back from a backup: the log's hashes are keyed with them",
+                hint="put root.json and secret back from a backup: hashes are keyed with them",
             )
         facts = {
             "format": FORMAT,

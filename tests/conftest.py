@@ -1,0 +1,9 @@
+"""What every test shares: how long Hypothesis may think, and what it prints when it finds something."""
+
+from hypothesis import HealthCheck, settings
+
+# No deadline: loading a vocabulary, or a busy machine, is not a slow example.
+settings.register_profile(
+    "pagefault", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("pagefault")
