@@ -1,4 +1,4 @@
-"""What every test shares: how long Hypothesis may think, and what it prints when it finds something."""
+"""What every test shares: how long Hypothesis may think, and what it prints of a failure."""
 
 from hypothesis import HealthCheck, settings
 

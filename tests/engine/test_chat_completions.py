@@ -136,7 +136,7 @@ def test_text_comes_in_pieces_and_the_whole_is_their_sum() -> None:
     assert not fold.ended
     fold.feed({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
     assert fold.ended
-    assert fold.reply() == Reply(text="PostgreSQL")
+    assert fold.reply() == Reply(text="PostgreSQL", finish="stop")
 
 
 def test_usage_may_come_after_the_end_without_choices() -> None:
@@ -201,6 +201,7 @@ def test_a_response_that_was_not_streamed_is_one_chunk() -> None:
         }
     )
     assert reply == Reply(
+        finish="tool_calls",
         text="",
         tool_calls=(ToolCall("x1", "search_pages", '{"query":"a"}'),),
         usage=Usage(input_tokens=1, output_tokens=2),

@@ -209,7 +209,8 @@ async def test_text_streams_and_the_reply_comes_last() -> None:
     async with serving(stream(text("Post"), text("greSQL"), STOP, usage, DONE)) as server:
         said, reply = await told(engine(server.url))
     assert said == ["Post", "greSQL"]
-    assert reply == Reply(text="PostgreSQL", usage=Usage(input_tokens=9, output_tokens=2))
+    usage_told = Usage(input_tokens=9, output_tokens=2)
+    assert reply == Reply(text="PostgreSQL", usage=usage_told, finish="stop")
     [seen] = server.seen
     assert seen.head.startswith("POST /v1/chat/completions HTTP/1.1\r\n")
     assert f"authorization: bearer {KEY}" in seen.head.lower()
@@ -229,7 +230,7 @@ async def test_the_first_text_is_here_before_the_last_was_sent() -> None:
             async for piece in remote.reply(REQUEST):
                 said.append(piece)
                 more.set()
-    assert said == ["a", "b", Reply(text="ab")]
+    assert said == ["a", "b", Reply(text="ab", finish="stop")]
 
 
 async def test_tool_calls_in_pieces_become_whole() -> None:
@@ -285,7 +286,7 @@ async def test_one_engine_answers_many_requests_at_once() -> None:
             return [piece async for piece in remote.reply(REQUEST)][-1]
 
         replies = await asyncio.gather(*(ask() for _ in range(8)))
-    assert replies == [Reply(text="PostgreSQL")] * 8
+    assert replies == [Reply(text="PostgreSQL", finish="stop")] * 8
 
 
 # --- trying again ---------------------------------------------------------------------------------

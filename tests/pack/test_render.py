@@ -152,3 +152,9 @@ def test_an_origin_cannot_be_mistaken_for_a_tag() -> None:
     shown = page_result(evil, Level.FULL, 3)
     assert "<" not in shown
     assert cited_pages(shown) == []
+
+
+def test_a_label_that_the_model_imitates_is_taken_off_its_answer() -> None:
+    for said in ("(msg_7) Yes.", "A (msg_7 · Ana · 2026-01-02): Yes.", " (msg_7)\tYes.", "Yes."):
+        assert render.without_label(said) == "Yes."
+    assert render.without_label("Yes (msg_7) it is") == "Yes (msg_7) it is"

@@ -162,3 +162,9 @@ def test_ids_of_calls_are_made_to_differ_and_kept_where_they_do(ids: list[str]) 
     assert all(c.call_id for c in fixed)
     for name in set(ids) - {""}:
         assert fixed[ids.index(name)].call_id == name, "the first of each keeps its id"
+
+
+def test_a_text_that_the_provider_cut_off_is_not_a_complete_answer() -> None:
+    assert Turn(3).receive(Reply(text="The answer is", finish="length")) == [
+        Finish("The answer is", complete=False)
+    ]

@@ -266,7 +266,12 @@ class Fold:
 
     def reply(self) -> Reply:
         """What was folded so far, as the whole answer."""
-        return Reply(text="".join(self._text), tool_calls=tuple(self._mint()), usage=self._usage)
+        return Reply(
+            text="".join(self._text),
+            tool_calls=tuple(self._mint()),
+            usage=self._usage,
+            finish=self.finish_reason,
+        )
 
     def _choice(self, choice: Mapping[str, Any]) -> str:
         if choice.get("index") not in (None, 0):  # we ask for one answer

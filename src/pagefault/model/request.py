@@ -66,3 +66,4 @@ class Reply:
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
     usage: Usage | None = None
+    finish: str = ""  # why it ended, as the provider says: "length" is a text that was cut off

@@ -6,6 +6,7 @@ change to what is written here is a new number, and a new number begins an epoch
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -21,6 +22,8 @@ LABEL_TOKENS_MAX: Final = 1_000  # of any label, with its framing: three fields,
 
 _FIELD_CHARS: Final = 48  # of a speaker or a title in a label
 _FIELD_SIGNS: Final = str.maketrans("()（）·", "[][]-")  # what a label is made of
+
+_OWN_LABEL: Final = re.compile(r"\A\s*(?:[A-Z] )?\([a-z]{3,4}_\d+[^()\n]{0,120}\):?[ \t]*")
 
 
 def prefix(row: PageRow) -> str:
@@ -65,6 +68,11 @@ def message(parts: Sequence[Page]) -> str:
 def line(parts: Sequence[Page]) -> str:
     """A page recalled out of its place, as a line of VM:CONTEXT."""
     return f"{prefix(parts[0].row)} {label(parts)}: {_text(parts)}"
+
+
+def without_label(text: str) -> str:
+    """What a model answered, less a label that it put before it in imitation of what it reads."""
+    return _OWN_LABEL.sub("", text, count=1)
 
 
 def block(lines: Sequence[str]) -> str:

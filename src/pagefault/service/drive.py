@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pagefault.engine.api import Engine
@@ -12,6 +12,7 @@ from pagefault.model.errors import EngineGarbled
 from pagefault.model.ids import PageId
 from pagefault.model.request import Reply, Request, Usage
 from pagefault.pack.citations import cited_pages
+from pagefault.pack.render import without_label
 from pagefault.service.turn import Finish, Turn, unique_call_ids
 
 if TYPE_CHECKING:
@@ -54,10 +55,9 @@ async def drive(
             session.observe(reply.usage)
         calls_max = min(CALLS_PER_REPLY_MAX, session.calls_that_fit())
         reply_calls = unique_call_ids(reply.tool_calls[:calls_max], str(request.tokens))
-        is_cut_off = (
-            bool(reply.tool_calls) and not reply_calls
-        )  # it calls on, and nothing more fits
-        reply = Reply(text=reply.text, tool_calls=reply_calls, usage=reply.usage)
+        # It calls on, and nothing more fits.
+        is_cut_off = bool(reply.tool_calls) and not reply_calls
+        reply = replace(reply, tool_calls=reply_calls)
         actions = turn.receive(reply)
         match actions:
             case [Finish(text=text, complete=complete)]:
@@ -69,6 +69,7 @@ async def drive(
             searches += action.call.name == "search_pages"
     visible = set(session.resident())
     paged_in = session.paged_in_tokens
+    text = without_label(text)
     page_id = await session.assistant(text)
     cited = cited_pages(text)
     served, refused = session.fault_counts()

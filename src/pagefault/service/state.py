@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from pagefault.guard.neutralise import neutralise
 from pagefault.model.errors import MessageTooLarge, RecordGone, WindowTooSmall
 from pagefault.model.events import (
     Body,
@@ -310,7 +311,8 @@ class SessionState:
         if isinstance(last, Exchange) and last.cause == event.cause:
             return last
         # Its place in the conversation is that of the request that led to it.
-        exchange = Exchange(cause=event.cause, seq=event.cause, said=said)
+        words = neutralise(said, citations=True)
+        exchange = Exchange(cause=event.cause, seq=event.cause, said=words)
         self.layout.add(exchange)
         return exchange
 

@@ -46,7 +46,9 @@ class Refuse:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The turn is over. `complete` is False where the model was still calling at the last step."""
+    """The turn is over. `complete` is False where the model was still calling at the last step, or
+    its text was cut off at the provider's limit.
+    """
 
     text: str
     complete: bool = True
@@ -67,7 +69,7 @@ class Turn:
         """What the reply obliges the driver to do next, in order. A `Finish` comes alone."""
         self._steps_left -= 1
         if not reply.tool_calls:
-            return [Finish(reply.text)]
+            return [Finish(reply.text, complete=reply.finish != "length")]
         if self._steps_left < 1:
             return [Finish(reply.text, complete=False)]
         return [read_call(call) for call in reply.tool_calls]

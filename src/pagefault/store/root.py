@@ -195,7 +195,7 @@ class Store:
             notices.append(f"the index was built anew: {self.rebuilt}")
         if self.unfinished:
             notices.append(
-                f"something is still to be forgotten ({self.unfinished}): the next opening tries again"
+                f"still to be forgotten ({self.unfinished}): the next opening tries again"
             )
         return notices
 

@@ -1,0 +1,272 @@
+"""README and docs: their code runs, what comes from the code is current, and links lead somewhere."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any, Final
+
+import pytest
+
+import pagefault
+from pagefault.engine.scripted import ScriptedEngine
+from pagefault.model.kinds import Role
+from pagefault.model.request import Message, Request, ToolCall, ToolSpec
+
+ROOT: Final = Path(__file__).parent.parent
+PAGES: Final = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
+_BLOCK: Final = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_LINK: Final = re.compile(r"(?<!!)\[[^\]\n]+\]\(([^)\s]+)\)")
+_PATH: Final = re.compile(r"`((?:src|tests|docs|script|benchmarks|\w+)/[\w/.-]*\w\.(?:py|sql|md))`")
+_HEADING: Final = re.compile(r"^#+ (.+)$", re.MULTILINE)
+
+
+def blocks(path: Path, language: str) -> Iterator[str]:
+    for match in _BLOCK.finditer(path.read_text(encoding="utf-8")):
+        if match[1] == language:
+            yield match[2]
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+PYTHON: Final = [
+    pytest.param(code, id=f"{named(path)}-{number}")
+    for path in PAGES
+    for number, code in enumerate(blocks(path, "python"), 1)
+]
+SHELL: Final = [
+    pytest.param(code, id=f"{named(path)}-{number}")
+    for path in PAGES
+    for number, code in enumerate(blocks(path, "sh"), 1)
+]
+
+
+@pytest.fixture
+def away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, far from this checkout and from what its user has configured."""
+    for name in [name for name in os.environ if name.startswith(("PAGEFAULT_", "OPENAI_"))]:
+        monkeypatch.delenv(name)
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "home"))
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    return work
+
+
+@pytest.mark.parametrize("code", PYTHON)
+@pytest.mark.usefixtures("away")
+def test_python_in_the_documentation_runs(code: str) -> None:
+    exec(compile(code, "<documentation>", "exec"), {"__name__": "__main__"})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("code", SHELL)
+def test_commands_in_the_documentation_run(code: str, away: Path) -> None:
+    folder = away.parent / "bin"
+    folder.mkdir()
+    command = folder / "pagefault"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m pagefault.cli "$@"\n')
+    command.chmod(0o755)
+    environment = os.environ | {
+        "PATH": f"{folder}:{os.environ['PATH']}",
+        "PYTHONPATH": str(Path(pagefault.__file__).parent.parent),
+    }
+    done = subprocess.run(
+        ["sh", "-eu", "-c", code],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+class Client:
+    """An OpenAI client whose model is the scripted engine: it sees the wire and nothing else."""
+
+    def __init__(self) -> None:
+        self.chat = SimpleNamespace(completions=self)
+        self.requests = 0
+
+    def create(self, *, messages: Any, model: str, tools: Any = ()) -> Any:
+        assert model
+        json.dumps([messages, tools])
+        self.requests += 1
+        request = Request(
+            messages=tuple(map(_message, messages)),
+            tools=tuple(ToolSpec(**tool["function"]) for tool in tools),
+            tokens=0,
+            factor=1.0,
+            window_tokens=0,
+        )
+        reply = ScriptedEngine().decide(request)
+        calls = [
+            SimpleNamespace(
+                id=call.call_id, function=SimpleNamespace(name=call.name, arguments=call.arguments)
+            )
+            for call in reply.tool_calls
+        ]
+        message = SimpleNamespace(content=reply.text or None, tool_calls=calls or None)
+        return SimpleNamespace(choices=[SimpleNamespace(message=message)])
+
+
+def _message(wire: dict[str, Any]) -> Message:
+    calls = [
+        ToolCall(call["id"], call["function"]["name"], call["function"]["arguments"])
+        for call in wire.get("tool_calls", ())
+    ]
+    return Message(
+        role=Role(wire["role"]),
+        content=wire["content"] or "",
+        tool_calls=tuple(calls),
+        call_id=wire.get("tool_call_id", ""),
+    )
+
+
+def test_the_loop_of_the_readme_lets_a_client_search_and_fault(away: Path) -> None:
+    [code] = [code for code in blocks(ROOT / "README.md", "python") if "client.chat" in code]
+    names: dict[str, Any] = {}
+    exec(code, names)
+    client = Client()
+    limits = pagefault.Limits(recall_tokens_max=0)
+    with pagefault.sync.open(away / "memory", window=1_500, limits=limits) as memory:
+        session = memory.session("planning")
+        session.user("The compressor must not run on Sundays.")
+        for number in range(12):
+            session.request()
+            session.assistant(f"Noted, {number}. " + "And so on and on. " * 20)
+            session.user(f"Something else, {number}. " + "It goes on for a while. " * 20)
+        session.request()
+        assert "msg_1" not in session.resident()
+        answer = names["answer"](session, client, "a-model", "When must the compressor not run?")
+        assert "[ref: msg_1]" in answer
+        assert client.requests == 3
+        assert [event.body.page_id for event in session.faults()][0] == "msg_1"  # type: ignore[union-attr]
+
+
+# --- what comes from the code ---------------------------------------------------------------------
+
+
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate_docs", ROOT / "docs" / "generate.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_what_is_made_from_the_code_is_current() -> None:
+    make = generator()
+    for path in sorted((ROOT / "docs").glob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        assert make.regenerated(text) == text, f"{path.name} is out of date: script/docs"
+
+
+def test_every_part_that_is_made_stands_somewhere_and_is_closed() -> None:
+    made = {name for name, _ in generator().parts()}
+    text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md"))
+    begun = re.findall(r"<!-- begin ([\w-]+) \(script/docs\) -->", text)
+    assert sorted(begun) == sorted(made)
+    assert sorted(re.findall(r"<!-- end ([\w-]+) -->", text)) == sorted(made)
+
+
+# --- what is told of JSON -------------------------------------------------------------------------
+
+
+def fields(title: str) -> set[str]:
+    """The names in the table under a heading of docs/cli.md, and in the sentence before it."""
+    text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    section = text.partition(f"### `{title}`\n")[2].partition("\n### ")[0]
+    first_cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("|")]
+    before = section.partition("|")[0]
+    return set(re.findall(r"`(\w+)`", " ".join(first_cells) + before))
+
+
+def run(*arguments: str) -> Any:
+    done = subprocess.run(
+        [sys.executable, "-m", "pagefault.cli", *arguments, "--json"],
+        env=os.environ | {"PYTHONPATH": str(Path(pagefault.__file__).parent.parent)},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.stdout, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("away")
+def test_every_field_that_a_command_prints_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    run("demo", "--root", "m")
+    monkeypatch.setenv("PAGEFAULT_HOME", "m")
+    assert set(run("sessions")[0]) == fields("sessions --json")
+    listed = run("pages", "ls", "-n", "1")
+    page = set(listed["pages"][0])
+    assert set(listed) | page == fields("pages ls --json")
+    assert set(run("pages", "show", "msg_1")) | {"hint"} == fields("pages show --json") | page
+    found = run("pages", "search", "latex")
+    told = set(found) | set(found["hits"][0]) | set(found["hits"][0]["parts"])
+    assert told == fields("pages search --json")
+    assert set(run("faults", "--forks")[0]) <= fields("faults --json")
+    assert set(run("verify")) == fields("verify --json")
+    doctor = run("doctor")
+    described = fields("doctor --json") - {"ok", "warn", "fail"}
+    assert set(doctor) | set(doctor["checks"][0]) == described
+
+
+def test_every_figure_of_a_replay_and_of_the_bench_is_defined(away: Path) -> None:
+    text = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    (away / "talk.jsonl").write_text('{"role": "user", "content": "Hello there."}\n')
+    replayed = run("replay", "talk.jsonl", "--ephemeral")
+    measured = run("bench", "kernel", "--pages", "10")
+    missing = {name for name in [*replayed, *measured] if f"`{name}`" not in text}
+    assert not missing
+
+
+# --- links ----------------------------------------------------------------------------------------
+
+
+def anchors(path: Path) -> set[str]:
+    headings = _HEADING.findall(path.read_text(encoding="utf-8"))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("path", PAGES, ids=named)
+def test_links_and_paths_lead_somewhere(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    for link in _LINK.findall(text):
+        if "://" in link:
+            continue
+        target, _, anchor = link.partition("#")
+        there = (path.parent / target).resolve() if target else path
+        assert there.exists(), f"{named(path)}: {link} leads nowhere"
+        assert not anchor or anchor in anchors(there), f"{named(path)}: no heading for {link}"
+    for name in _PATH.findall(_BLOCK.sub("", text)):
+        places = (ROOT / name, ROOT / "src" / "pagefault" / name, path.parent / name)
+        assert any(place.exists() for place in places), f"{named(path)}: there is no {name}"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=named)
+def test_lines_fit_a_terminal(path: Path) -> None:
+    prose = re.sub(r"<!-- begin.*?<!-- end", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    long = [
+        textwrap.shorten(line, 60)
+        for line in prose.splitlines()
+        if len(line) > 110 and not line.startswith(("|", "<"))
+    ]
+    assert not long, f"{named(path)}: {long}"
