@@ -15,7 +15,7 @@ import random
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -38,7 +38,7 @@ DOCS: Final = Path(__file__).parent
 AT_MS: Final = 1_772_700_300_000  # 2026-03-05 08:45 UTC
 
 _PART: Final = re.compile(
-    r"<!-- begin (?P<name>[\w-]+) \(script/docs\) -->\n(?P<text>.*?)<!-- end (?P=name) -->\n", re.DOTALL
+    r"<!-- begin (?P<name>[\w-]+) \(script/docs\) -->\n.*?<!-- end (?P=name) -->\n", re.DOTALL
 )
 
 
@@ -141,7 +141,7 @@ def _folded(line: str) -> str:
 # --- protocol.md ----------------------------------------------------------------------------------
 
 TALK: Final = (
-    ("Which database do we take for the ledger?", "Postgres or MySQL; I would look at replication."),
+    ("Which database do we take for the ledger?", "Postgres or MySQL; look at replication."),
     ("Replication lag hurt us in March. We pick Postgres.", "Noted: Postgres, for replication."),
     ("Lunch is at noon. " + "We talked about the menu for a while. " * 12, "Enjoy it."),
     ("The office moves. " + "There was a lot to say about the boxes. " * 12, "Good luck."),
@@ -214,7 +214,8 @@ async def _refusals() -> str:
             call = ToolCall(f"call_{len(rows)}", name, json.dumps(arguments))
             error = json.loads(await session.call(call)).get("error")
             if error is not None and error["code"] not in rows:
-                rest = ", ".join(f"{k}: {v}" for k, v in error.items() if k not in ("code", "message"))
+                others = error.keys() - {"code", "message"}
+                rest = ", ".join(f"{key}: {error[key]}" for key in sorted(others))
                 shown = (f"`{error['code']}`", f"`{name} {call.arguments}`", error["message"], rest)
                 rows[error["code"]] = shown
 
@@ -233,7 +234,8 @@ async def _refusals() -> str:
         await session.user("Now something long. " + "It fills what the window has left. " * 98)
         await session.request()
         await ask("page_fault", short)
-    return _table(("Code", "A call that gets it", "Its message", "Other fields"), list(rows.values()))
+    head = ("Code", "A call that gets it", "Its message", "Other fields")
+    return _table(head, list(rows.values()))
 
 
 async def _called(session: Session, name: str, **arguments: object) -> str:
@@ -274,6 +276,11 @@ def _script(request: Request) -> str:
     return "\n".join(told) + "\n"
 
 
+def silence() -> str:
+    told = [f"after {role}: {one.role}: {one.content}\n" for role, one in SILENCE.items()]
+    return _fenced("text", "".join(told))
+
+
 # --- all parts ------------------------------------------------------------------------------------
 
 
@@ -292,9 +299,7 @@ def parts() -> Iterator[tuple[str, Callable[[], str]]]:
 
     yield from (("residency", residency), ("defaults", defaults), ("waiting", waiting))
     yield from (("settings", settings), ("segment", segment))
-    yield "silence", lambda: _fenced(
-        "text", "".join(f"after {role}: {one.role}: {one.content}\n" for role, one in SILENCE.items())
-    )
+    yield "silence", silence
     for name in Example.__dataclass_fields__:
         yield name, shown(name)
 
@@ -303,9 +308,10 @@ def _fenced(language: str, text: str) -> str:
     return f"```{language}\n{text}```\n"
 
 
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     lines = [head, tuple("---" for _ in head), *rows]
-    return "".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in row)} |\n" for row in lines)
+    cells = [[cell.replace("|", "&#124;") for cell in row] for row in lines]
+    return "".join(f"| {' | '.join(row)} |\n" for row in cells)
 
 
 def regenerated(text: str) -> str:

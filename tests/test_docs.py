@@ -1,4 +1,4 @@
-"""README and docs: their code runs, what comes from the code is current, and links lead somewhere."""
+"""README and docs: their code runs, what is made from code is current, links lead somewhere."""
 
 from __future__ import annotations
 
@@ -18,11 +18,16 @@ import pytest
 
 import pagefault
 from pagefault.engine.scripted import ScriptedEngine
+from pagefault.model.events import Faulted
 from pagefault.model.kinds import Role
 from pagefault.model.request import Message, Request, ToolCall, ToolSpec
 
 ROOT: Final = Path(__file__).parent.parent
-PAGES: Final = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES: Final = [
+    ROOT / "README.md",
+    ROOT / "ARCHITECTURE.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 _BLOCK: Final = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _LINK: Final = re.compile(r"(?<!!)\[[^\]\n]+\]\(([^)\s]+)\)")
 _PATH: Final = re.compile(r"`((?:src|tests|docs|script|benchmarks|\w+)/[\w/.-]*\w\.(?:py|sql|md))`")
@@ -64,10 +69,14 @@ def away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return work
 
 
+def execute(code: str, names: dict[str, Any]) -> None:
+    exec(compile(code, "<documentation>", "exec", dont_inherit=True), names)
+
+
 @pytest.mark.parametrize("code", PYTHON)
 @pytest.mark.usefixtures("away")
 def test_python_in_the_documentation_runs(code: str) -> None:
-    exec(compile(code, "<documentation>", "exec"), {"__name__": "__main__"})
+    execute(code, {"__name__": "__main__"})
 
 
 @pytest.mark.slow
@@ -139,7 +148,7 @@ def _message(wire: dict[str, Any]) -> Message:
 def test_the_loop_of_the_readme_lets_a_client_search_and_fault(away: Path) -> None:
     [code] = [code for code in blocks(ROOT / "README.md", "python") if "client.chat" in code]
     names: dict[str, Any] = {}
-    exec(code, names)
+    execute(code, names)
     client = Client()
     limits = pagefault.Limits(recall_tokens_max=0)
     with pagefault.sync.open(away / "memory", window=1_500, limits=limits) as memory:
@@ -154,7 +163,9 @@ def test_the_loop_of_the_readme_lets_a_client_search_and_fault(away: Path) -> No
         answer = names["answer"](session, client, "a-model", "When must the compressor not run?")
         assert "[ref: msg_1]" in answer
         assert client.requests == 3
-        assert [event.body.page_id for event in session.faults()][0] == "msg_1"  # type: ignore[union-attr]
+        fault = session.faults()[0].body
+        assert isinstance(fault, Faulted)
+        assert fault.page_id == "msg_1"
 
 
 # --- what comes from the code ---------------------------------------------------------------------
@@ -162,7 +173,8 @@ def test_the_loop_of_the_readme_lets_a_client_search_and_fault(away: Path) -> No
 
 def generator() -> ModuleType:
     spec = importlib.util.spec_from_file_location("generate_docs", ROOT / "docs" / "generate.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses look their module up
     spec.loader.exec_module(module)

@@ -42,8 +42,9 @@ def text_of(request: Request) -> str:
 
 
 def shown(request: Request) -> list[str]:
-    """The ids of the pages that a request shows, by its bytes alone."""
-    return [passage.page_id for m in request.messages for passage in passages_of(m)]
+    """The ids of the pages that a request shows in full, by its bytes alone."""
+    full = [m for m in request.messages if m.role is not Role.TOOL or '"level":0,' in m.content]
+    return [passage.page_id for message in full for passage in passages_of(message)]
 
 
 def check_request(request: Request, newest: str) -> None:

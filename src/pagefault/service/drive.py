@@ -13,7 +13,7 @@ from pagefault.model.ids import PageId
 from pagefault.model.request import Reply, Request, Usage
 from pagefault.pack.citations import cited_pages
 from pagefault.pack.render import without_label
-from pagefault.service.turn import Finish, Turn, unique_call_ids
+from pagefault.service.turn import Finish, Turn, as_kept, encodable, unique_call_ids
 
 if TYPE_CHECKING:
     from pagefault.service.session import Session
@@ -54,7 +54,11 @@ async def drive(
         if reply.usage is not None:
             session.observe(reply.usage)
         calls_max = min(CALLS_PER_REPLY_MAX, session.calls_that_fit())
-        reply_calls = unique_call_ids(reply.tool_calls[:calls_max], str(request.tokens))
+        reply_calls = unique_call_ids(
+            [as_kept(call) for call in reply.tool_calls[:calls_max]],
+            str(requests),
+            used={call.call_id for message in request.messages for call in message.tool_calls},
+        )
         # It calls on, and nothing more fits.
         is_cut_off = bool(reply.tool_calls) and not reply_calls
         reply = replace(reply, tool_calls=reply_calls)
@@ -65,11 +69,13 @@ async def drive(
                 break
         for number, action in enumerate(actions):
             assert not isinstance(action, Finish)
+            if number and not session.calls_that_fit():
+                break  # the rest is dropped too: what came before it took the room
             await session.call(action.call, said=reply.text if number == 0 else "")
             searches += action.call.name == "search_pages"
     visible = set(session.resident())
     paged_in = session.paged_in_tokens
-    text = without_label(text)
+    text = encodable(without_label(text))
     page_id = await session.assistant(text)
     cited = cited_pages(text)
     served, refused = session.fault_counts()

@@ -56,7 +56,7 @@ from pagefault.model.kinds import (
 )
 from pagefault.model.page import Page, PageRow, Scope
 from pagefault.model.request import Request, ToolCall, Usage
-from pagefault.pack.envelope import level_tokens, offered_levels
+from pagefault.pack.envelope import level_tokens, offered_levels, refusal
 from pagefault.pack.render import LABEL_TOKENS
 from pagefault.pack.tools import PAGE_FAULT
 from pagefault.recall.search import SearchFilter, SearchResult
@@ -64,18 +64,14 @@ from pagefault.service.drive import Answer, drive
 from pagefault.service.runtime import Runtime
 from pagefault.service.split import split
 from pagefault.service.state import SessionState
-from pagefault.service.turn import Refuse, ServeFault, ServeSearch, encodable, read_call
+from pagefault.service.turn import Refuse, ServeFault, ServeSearch, as_kept, encodable, read_call
 
 T = TypeVar("T")
 
 _NAME: Final = re.compile(r"[^\x00-\x1f\x7f/\ud800-\udfff]{1,80}")
 RECALL_CANDIDATES = 50  # pages that a turn-start recall looks at
-_HIT_TOKENS = 120  # of one search result, at most
 _ARGUMENTS_MAX = 1_000  # characters of a call's arguments; no call of ours needs more
-_CALL_ID_MAX = 64  # characters; providers' own are shorter
-_SAID_MAX = 4_000  # characters of what a model says beside its calls
 _REFUSAL_TOKENS = 200  # of a refused call without its arguments, and the refusal, at most
-_NO_TOOL_NAME = re.compile(r"[^a-zA-Z0-9_-]")  # providers refuse a request with any other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,7 +226,8 @@ class Session:
     async def call(self, call: ToolCall, *, said: str = "") -> str:
         """Serve one tool call of the model and return the result's text.
 
-        Never raises for what the model got wrong: a refusal is a result too, and is logged. The
+        Never raises for what the model got wrong: a refusal is a result too, and is logged; only
+        where the window has no room left for it is a call refused and not kept. The
         record of the call is durable before the next request is, not before this returns.
         """
 
@@ -239,15 +236,22 @@ class Session:
                 return await served()
 
         async def served() -> str:
+            if not self.calls_that_fit():
+                return refusal(
+                    "no_room",
+                    "the window has no room for more calls in this turn: answer now",
+                    faults_left=self._state.budget.faults_left,
+                )
             action = read_call(call)
             if len(call.arguments) > _ARGUMENTS_MAX:
                 action = Refuse(call, "bad_arguments", "the arguments are too long")
-            action = replace(action, call=self._as_kept(action))
+            words = self._said_beside(said)
+            action = replace(action, call=self._as_kept(action.call, words))
             match action:
                 case ServeFault():
-                    body: CallRefused | Faulted | Searched = await self._fault(action)
+                    body: CallRefused | Faulted | Searched = await self._fault(action, words)
                 case ServeSearch():
-                    body = await self._search(action)
+                    body = await self._search(action, words)
                 case Refuse(code=code, why=why):
                     body = CallRefused(
                         call_id=action.call.call_id,
@@ -255,9 +259,9 @@ class Session:
                         arguments=action.call.arguments,
                         code=code,
                         why=why,
+                        said=words,
                         faults_left=self._state.budget.faults_left,
                     )
-            body = replace(body, said=encodable(said)[:_SAID_MAX])
             return self._note_call(self._runtime.journal.clean_body(body))
 
         return await self._whole(verb)
@@ -484,15 +488,20 @@ class Session:
         """How many more calls the window can take in this turn, were each of them refused."""
         return max(0, self._state.room_for_results()) // _REFUSAL_TOKENS
 
-    def _as_kept(self, action: Refuse | ServeFault | ServeSearch) -> ToolCall:
+    def _said_beside(self, said: str) -> str:
+        """What the model said with its calls; its beginning, where it would crowd them out."""
+        said, room = encodable(said), self._state.room_for_results() // 4
+        while said and self._state.exchange_tokens(said) > room:
+            said = said[: len(said) // 2]
+        return said
+
+    def _as_kept(self, call: ToolCall, said: str) -> ToolCall:
         """The call as it is written down and shown: what no request could carry is cut off it."""
-        call = action.call
-        arguments = encodable(call.arguments)
-        room = self._state.room_for_results() - _REFUSAL_TOKENS
-        if len(arguments) > min(_ARGUMENTS_MAX, room):
-            arguments = "{}"
-        name = _NO_TOOL_NAME.sub("_", call.name)[:_CALL_ID_MAX] or "_"
-        return ToolCall(encodable(call.call_id)[:_CALL_ID_MAX], name, arguments)
+        call = as_kept(call)
+        room = self._state.room_for_results() - self._state.exchange_tokens(said)
+        if len(call.arguments) > min(_ARGUMENTS_MAX, room - _REFUSAL_TOKENS):
+            return replace(call, arguments="{}")
+        return call
 
     def _note_call(self, body: CallRefused | Faulted | Searched) -> str:
         """Fold a call at once and queue its record: whatever is appended next comes after it."""
@@ -641,13 +650,14 @@ class Session:
             room -= cost
         return chosen
 
-    async def _search(self, action: ServeSearch) -> Searched:
+    async def _search(self, action: ServeSearch, said: str) -> Searched:
         call = action.call
         if self._state.searches_left < 1:
             return Searched(
                 call_id=call.call_id,
                 arguments=call.arguments,
                 query=action.query,
+                said=said,
                 refusal="search_limit",
                 why="no searches are left in this turn: answer from what you can see",
                 faults_left=self._state.budget.faults_left,
@@ -658,19 +668,22 @@ class Session:
             action.query, limit=action.limit + len(seen), modality=action.modality
         )
         hits = [hit for hit in result.hits if hit.page.page_id not in seen]
-        fitting = max(1, self._state.room_for_results() // _HIT_TOKENS)
-        return Searched(
+        found = Searched(
             call_id=call.call_id,
             arguments=call.arguments,
             query=action.query,
+            said=said,
             hits=tuple(
                 Hit(page_id=hit.page.page_id, relevance=round(hit.relevance, 3))
-                for hit in hits[: min(action.limit, fitting)]
+                for hit in hits[: action.limit]
             ),
             total=result.total - (len(result.hits) - len(hits)),
         )
+        while found.hits and not self._state.fits(found):
+            found = replace(found, hits=found.hits[:-1])
+        return found
 
-    async def _fault(self, action: ServeFault) -> Faulted:
+    async def _fault(self, action: ServeFault, said: str) -> Faulted:
         state, call = self._state, action.call
         asked = Faulted(
             call_id=call.call_id,
@@ -678,6 +691,7 @@ class Session:
             page_id=action.page_id,
             level=action.level,
             reason=action.reason,
+            said=said,
             faults_left=state.budget.faults_left,
         )
         row = state.table.find(action.page_id)

@@ -442,6 +442,17 @@ class SessionState:
         shown = self.layout.tokens_of(self._exchanges(self.layout.entries()))
         return self.window_room - self.floor_tokens() - shown
 
+    def exchange_tokens(self, said: str) -> int:
+        """What words beside calls take; nothing if there are none."""
+        return self.layout.exchange_tokens(neutralise(said, citations=True), []) if said else 0
+
+    def fits(self, found: Searched) -> bool:
+        """Whether the window could take this result."""
+        call = ToolCall(found.call_id, SEARCH_PAGES, found.arguments)
+        said = neutralise(found.said, citations=True)
+        exchange = [(call, self._search_result(found), None)]
+        return self.layout.exchange_tokens(said, exchange) <= self.room_for_results()
+
     def _unsent(self) -> list[Exchange]:
         """The calls of this turn whose results the model has not seen yet."""
         return self._exchanges(self.layout.pending)

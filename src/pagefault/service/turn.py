@@ -7,7 +7,8 @@ to do. What a fault may cost is checked later, when its page is known (`paging/f
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -17,6 +18,10 @@ from pagefault.model.ids import PageId
 from pagefault.model.kinds import FaultReason, Level, Modality
 from pagefault.model.request import Reply, ToolCall
 from pagefault.pack.tools import PAGE_FAULT, SEARCH_LIMIT_MAX, SEARCH_PAGES
+
+
+CALL_ID_MAX = 64  # characters of a call's id and of a tool's name; providers' own are shorter
+_NO_TOOL_NAME = re.compile(r"[^a-zA-Z0-9_-]")  # providers refuse a request with any other
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +144,22 @@ def encodable(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
-def unique_call_ids(calls: Sequence[ToolCall], taken: str) -> tuple[ToolCall, ...]:
-    """The same calls with ids that are present and differ, as every protocol requires."""
-    seen: set[str] = set()
+def as_kept(call: ToolCall) -> ToolCall:
+    """The call as it can be written down and sent back to any provider."""
+    name = _NO_TOOL_NAME.sub("_", call.name)[:CALL_ID_MAX] or "_"
+    return ToolCall(encodable(call.call_id)[:CALL_ID_MAX], name, encodable(call.arguments))
+
+
+def unique_call_ids(
+    calls: Sequence[ToolCall], taken: str, *, used: Collection[str] = ()
+) -> tuple[ToolCall, ...]:
+    """The same calls with ids that are present and differ, as every provider's protocol requires.
+
+    `used` are those of earlier replies: some servers count from 0 in each.
+    """
+    seen: set[str] = set(used)
     fresh = (f"call_{taken}_{number}" for number in count())
-    given = {call.call_id for call in calls}
+    given = {call.call_id for call in calls} | seen
     fixed: list[ToolCall] = []
     for call in calls:
         call_id = call.call_id
