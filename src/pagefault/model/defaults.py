@@ -1,6 +1,7 @@
 """Every default there is: its unit, where the requirement texts name one, and ours where we differ.
 
-One table, because the texts name some figures twice and differently. `docs/paging.md` prints it;
+`source` cites the texts that this design started from by number (`docs/design.md` names them); one
+table, because they name some figures twice and differently. `docs/paging.md` prints it;
 `tests/model/test_defaults.py` holds it against the code that uses it.
 """
 
@@ -52,7 +53,7 @@ TABLE: Final[tuple[Default, ...]] = (
         FAULTS_PER_TURN,
         (2, 3),
         "000 protocol example; 000 §3.3 FaultPolicy",
-        "the texts name both; 2 is what the acceptance test uses",
+        "both figures are in use; 2 keeps a turn short",
     ),
     Default(
         "fault_tokens_per_turn",
@@ -111,7 +112,7 @@ TABLE: Final[tuple[Default, ...]] = (
         EPOCH_TARGET_SHARE,
         0.8,
         "000 Configuration, eviction_threshold",
-        "theirs evicts at 80 % each turn; ours waits for a full window, then rewrites to 60 %, "
+        "instead of evicting at 80 % each turn, wait for a full window and rewrite to 60 %, "
         "so that the prefix stays byte-stable for many turns",
     ),
     Default("last_turns_kept", "turns", LAST_TURNS_KEPT, 3, "000 §2.3, last 3 turns pinned"),

@@ -47,7 +47,7 @@ def page_result(page: Page, level: Level, tokens_est: int) -> str:
                 "meta": meta,
             },
             "effects": {
-                "promoted_to_working_set": True,
+                "promoted_to_working_set": level is Level.FULL,
                 "tokens_est": tokens_est,
                 "evictions": None,
             },

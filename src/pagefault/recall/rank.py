@@ -22,9 +22,6 @@ from typing import Final, NamedTuple
 from pagefault.store.api import Candidates
 from pagefault.store.likely import rarity
 
-RANKER: Final = 1
-"""Changes whenever the same candidates could be ranked otherwise."""
-
 K1: Final = 1.2  # how soon repeating a term stops to count
 B: Final = 0.4  # how much a long text is held against its words
 WINDOW_B: Final = 0.5

@@ -9,6 +9,7 @@ from typing import TypeVar
 from pagefault.guard.screen import Screen
 from pagefault.model.errors import BadInput
 from pagefault.model.events import Body, Draft, Event
+from pagefault.model.kinds import Origin
 from pagefault.store.commit import Committer
 
 B = TypeVar("B", bound=Body)
@@ -45,5 +46,6 @@ class Journal:
         cleaned = []
         for draft in drafts:
             body = self._screen.clean_body(draft.body)
-            cleaned.append(draft if body is draft.body else replace(draft, body=body))
+            origin = Origin(self.clean(draft.origin))  # a tool's name is the caller's text
+            cleaned.append(replace(draft, body=body, origin=origin))
         return await self._committer.append(cleaned)

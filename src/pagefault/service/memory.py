@@ -34,7 +34,7 @@ class Forgetting:
     pages: tuple[PageId, ...]
     records: int
     seen_from: tuple[str, ...]  # forks that lose sight of these pages
-    quoted_by: tuple[str, ...]  # later answers that cite one of them; their text stays
+    quoted_by: tuple[str, ...]  # answers that cite one of them; their own words stay
     done: bool
     beyond_reach: tuple[str, ...] = (
         "backups and copies of this directory made earlier",
@@ -130,7 +130,7 @@ class Memory:
     async def forget(self, session: str, page_id: str = "", *, dry_run: bool = False) -> Forgetting:
         """Erase a page (all parts of its text), or a whole session, from everything under the root.
 
-        Afterwards no byte of it is in log, index or blobs, and sessions that showed it begin a new
+        Afterwards no byte of it is in log or index, and sessions that showed it begin a new
         epoch. Irreversible. `dry_run` only says what would go. Forks keep what was said in them.
 
         Raises `StoreBusy` if somebody who reads this memory keeps it from being finished: nobody
@@ -252,7 +252,7 @@ class Memory:
             owners=owners,
             taken=taken,
             forks=[fork.name or fork.session_id for fork in forks],
-            quoted_by=self._quoting(target, {row.page_id for row in rows}) if page_id else [],
+            quoted_by=self._quoting(target, forks, {row.page_id for row in rows}) if page_id else [],
         )
 
     def _parts(self, target: Session, page_id: PageId) -> list[PageRow]:
@@ -265,18 +265,22 @@ class Memory:
         wanted = PageFilter(after_order=first - 1, before_order=first + row.parts)
         return [r for r in index.pages(scope, wanted, limit=row.parts) if r.parts == row.parts]
 
-    def _quoting(self, target: Session, page_ids: set[PageId]) -> list[PageId]:
-        """Answers that cite one of these pages, found where citations are: in the words."""
-        found: list[PageId] = []
+    def _quoting(
+        self, target: Session, forks: list[SessionRow], page_ids: set[PageId]
+    ) -> list[str]:
+        """Answers that cite one of these pages, here and in forks: their own words stay."""
+        places = [("", target.session), *((f.name or f.session_id, f.session) for f in forks)]
+        found: dict[str, None] = {}
         for page_id in sorted(page_ids):
-            result = self._runtime.searcher.search(target.scope, page_id, limit=20)
-            for hit in result.hits:
-                other = hit.page
-                if other.page_id in page_ids or other.page_id in found:
-                    continue
-                if page_id in cited_pages(self._runtime.pages.read(other).text):
-                    found.append(other.page_id)
-        return found
+            for name, session in places:
+                scope = self._runtime.scope(session)
+                for hit in self._runtime.searcher.search(scope, page_id, limit=20).hits:
+                    other = hit.page
+                    if other.page_id in page_ids or (name and other.session != session):
+                        continue
+                    if page_id in cited_pages(self._runtime.pages.read(other).text):
+                        found[f"{name}: {other.page_id}" if name else other.page_id] = None
+        return list(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,7 +292,7 @@ class _Plan:
     owners: set[SessionNo]  # whose records go
     taken: list[Taken]
     forks: list[str]
-    quoted_by: list[PageId]
+    quoted_by: list[str]
 
     def report(self, *, done: bool) -> Forgetting:
         return Forgetting(

@@ -1,4 +1,5 @@
-"""The three contracts of a store. `pagefault.testing.contracts` proves an implementation.
+"""The three contracts of a store. `pagefault.testing` proves an
+implementation (`log_contract`, `index_contract`).
 
 All calls block; `commit.py` gives writers a thread and a shared fsync. One thread writes at a
 time; any number may read while it does.

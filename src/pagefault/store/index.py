@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+import os
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -63,8 +64,11 @@ class SqliteIndex:
     @classmethod
     def create(cls, path: Path | str, *, root_id: str) -> SqliteIndex:
         """An empty index in a new file, or in memory for the path `:memory:`."""
-        if str(path) != MEMORY and Path(path).exists():
-            raise StoreError(f"{path} is there already")
+        if str(path) != MEMORY:
+            try:  # made here, so that its owner alone can read it; SQLite's own files follow it
+                os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            except FileExistsError:
+                raise StoreError(f"{path} is there already") from None
         connections = Connections(path, read_only=False)
         with connections.write() as db:
             db.execute(_SQL["schema"])

@@ -227,6 +227,8 @@ def open_store(
     """
     disk = disk or Disk()
     with ExitStack() as stack:
+        if not read_only and (path / "root.json").exists() and not os.access(path, os.W_OK):
+            read_only = True  # the medium allows no more; a write says why
         if not read_only:
             with _explained(path):
                 disk.make_directory(path)

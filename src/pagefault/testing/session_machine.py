@@ -1,7 +1,6 @@
 """A session under random use, beside a model of it that is a dict.
 
-`run_session_machine(open_memory, …)` is for `hypothesis.stateful.run_state_machine_as_test`, or
-subclass `SessionMachine` and set `root`. After every step the invariants of `docs/design.md` hold,
+Run it with `hypothesis.stateful.run_state_machine_as_test(SessionMachine)`. After every step the invariants of `docs/design.md` hold,
 as seen by somebody who has only the requests' bytes.
 """
 
