@@ -1,4 +1,4 @@
-"""The counter is exact: the counts below are those of a second, independent o200k implementation."""
+"""The counter is exact: the counts below are those of another implementation of o200k."""
 
 from __future__ import annotations
 

@@ -30,12 +30,21 @@ STEMS = ("zanzibarqux", "wumpustin", "gryphonburgh", "keeps")
 
 def _shapes(text: str) -> set[bytes]:
     """The ways in which a text could stand in a file."""
-    shapes = {text.encode(), text.encode("utf-16-le"), text.encode("utf-16-be"), text.lower().encode()}
+    shapes = {
+        text.encode(),
+        text.encode("utf-16-le"),
+        text.encode("utf-16-be"),
+        text.lower().encode(),
+    }
     shapes |= {json.dumps(text, ensure_ascii=ascii_).encode()[1:-1] for ascii_ in (True, False)}
     for shift in range(3):
         whole = base64.b64encode(bytes(shift) + text.encode())
         shapes.add(whole[4 : len(whole) // 4 * 4 - 8])
-    return shapes | {stem.encode() for stem in STEMS[:3]} | {word.encode() for word in text.split() if len(word) > 8}
+    return (
+        shapes
+        | {stem.encode() for stem in STEMS[:3]}
+        | {word.encode() for word in text.split() if len(word) > 8}
+    )
 
 
 def check_nowhere(root: Path) -> None:
@@ -70,7 +79,7 @@ async def _check_forgotten(memory: pagefault.Memory, page_id: str = "msg_2") -> 
         assert page_id not in hits
         assert (await session.recall("zanzibarqux wumpustines")).hits == ()
         assert page_id not in [page.page_id for page in await memory.pages(session, limit=500)]
-        await session.user("What was it again, the zanzibarqux?")
+        await session.user("What was it again, in the harbour?")
         request = await session.request()
         assert page_id not in shown(request)
         assert "Wumpustines" not in text_of(request)
@@ -128,7 +137,11 @@ def _only_rows(self: SqliteIndex, seqs: Any, sessions: Any) -> None:
 
 @pytest.mark.parametrize(
     ("weakened", "by"),
-    [((SegmentLog, "erase"), _no_log), ((SqliteIndex, "forget"), _no_index), ((SqliteIndex, "forget"), _only_rows)],
+    [
+        ((SegmentLog, "erase"), _no_log),
+        ((SqliteIndex, "forget"), _no_index),
+        ((SqliteIndex, "forget"), _only_rows),
+    ],
 )
 async def test_control_a_build_that_does_not_erase_is_caught(
     tmp_path: Path,
@@ -196,20 +209,26 @@ async def test_a_forgotten_session_is_nowhere(tmp_path: Path) -> None:
         assert (await memory.verify()).problems == ()
 
 
+def _bytes_under(root: Path) -> dict[str, bytes]:
+    """Every file but SQLite's shared memory, where it notes who reads."""
+    paths = [path for path in root.rglob("*") if path.is_file() and path.suffix != ".db-shm"]
+    return {path.name: path.read_bytes() for path in paths}
+
+
 async def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
     root = tmp_path / "m"
     async with pagefault.open(root, sync="os", window=3_000) as memory:
         session = await _secret_session(memory)
         await session.assistant("As you said [ref: msg_2, msg_3].")
         before = await session.request()
-        bytes_before = {p: p.read_bytes() for p in root.rglob("*") if p.is_file()}
+        bytes_before = _bytes_under(root)
         plan = await memory.forget("s", "msg_2", dry_run=True)
         assert not plan.done
         assert plan.pages == ("msg_2",)
         assert len(plan.quoted_by) == 1
         whole = await memory.forget("s", dry_run=True)
         assert len(whole.pages) == (await session.status()).pages
-        assert {p: p.read_bytes() for p in root.rglob("*") if p.is_file()} == bytes_before
+        assert _bytes_under(root) == bytes_before
         assert (await session.request()).messages == before.messages
         with pytest.raises(NoSuchPage):
             await memory.forget("s", "msg_999")
@@ -331,7 +350,8 @@ async def test_a_reader_delays_the_end_of_a_forget_and_not_more(
     async with pagefault.open(root, read_only=True) as reading:
         await (await reading.session("s")).recall("anything")
         async with pagefault.open(root) as memory:
-            assert any("forgotten" in notice for notice in memory.notices) or not memory.notices
+            [notice] = memory.notices
+            assert "still to be forgotten" in notice
     async with pagefault.open(root) as memory:
         assert memory.notices == []
         check_nowhere(root)

@@ -70,7 +70,12 @@ async def test_the_third_fault_of_a_turn_is_refused(tmp_path: Path) -> None:
         await session.user("Next turn")
         assert "page" in await faulted(session, fault("msg_3"))
         log = await session.faults()
-        assert [getattr(event.body, "refusal", None) for event in log] == ["", "", "fault_limit", ""]
+        assert [getattr(event.body, "refusal", None) for event in log] == [
+            "",
+            "",
+            "fault_limit",
+            "",
+        ]
 
 
 async def test_the_limits_of_a_turn_hold_across_a_restart(tmp_path: Path) -> None:

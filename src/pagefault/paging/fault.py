@@ -7,7 +7,7 @@ Invariants:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -49,10 +49,11 @@ class FaultLimits:
 class FaultBudget:
     """What is left of the limits in the present turn."""
 
-    def __init__(self, limits: FaultLimits) -> None:
+    def __init__(self, limits: FaultLimits, *, spent: Sequence[int] = ()) -> None:
+        """`spent` are the tokens of faults that this turn had under other limits."""
         self.limits = limits
-        self.faults_left = limits.faults_max
-        self.tokens_left = limits.tokens_max
+        self.faults_left = limits.faults_max - len(spent)
+        self.tokens_left = limits.tokens_max - sum(spent)
 
     def renew(self) -> None:
         """A new turn began."""

@@ -252,7 +252,9 @@ class Memory:
             owners=owners,
             taken=taken,
             forks=[fork.name or fork.session_id for fork in forks],
-            quoted_by=self._quoting(target, forks, {row.page_id for row in rows}) if page_id else [],
+            quoted_by=self._quoting(target, forks, {row.page_id for row in rows})
+            if page_id
+            else [],
         )
 
     def _parts(self, target: Session, page_id: PageId) -> list[PageRow]:

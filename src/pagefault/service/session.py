@@ -193,8 +193,20 @@ class Session:
             events = await self._commit(self._contents(fresh, origin))
             if self._state.is_backlogged:
                 await self._commit([self._draft(self._state.plan_backlog())])
-            made = [event.body.page_id for event in events if isinstance(event.body, Content)]
-            return known + made
+            texts: list[list[PageId]] = []
+            for event in events:
+                assert isinstance(event.body, Content)
+                if event.body.part == 0:
+                    texts.append([])
+                texts[-1].append(event.body.page_id)
+            written = iter(texts)
+            by_key: dict[str, list[PageId]] = {}
+            made: list[PageId] = []
+            for item, pages in zip(items, known, strict=True):
+                pages = pages or by_key.get(item.key) or next(written)
+                by_key |= {item.key: pages} if item.key else {}
+                made += pages
+            return made
 
         return await self._whole(verb)
 
@@ -230,6 +242,12 @@ class Session:
         where the window has no room left for it is a call refused and not kept. The
         record of the call is durable before the next request is, not before this returns.
         """
+
+        if self._state.mode is Mode.PASSIVE:
+            raise BadInput(
+                "a passive session serves no calls: its requests offer no tools",
+                hint='configure(mode="active"), or ignore the call',
+            )
 
         async def verb() -> str:
             with self._runtime.timed("fault" if call.name == PAGE_FAULT else "search"):
@@ -306,7 +324,7 @@ class Session:
             if state.table.is_pinned(page.page_id):
                 return
             room = state.limits.core_tokens_max(state.window_tokens)
-            pins = [await self.page(pinned) for pinned in state.table.pins()]
+            pins = state.pinned_pages()
             needed, taken = state.pin_tokens([page]), state.pin_tokens(pins)
             if taken + needed > room:
                 names = ", ".join(pinned.page_id for pinned in pins) or "none"
@@ -330,9 +348,11 @@ class Session:
         """Let policy decide about a page again. Harmless if it is not pinned."""
 
         async def verb() -> None:
-            page = await self.page(page_id)
-            if self._state.table.is_pinned(page.page_id):
-                await self._commit([self._draft(Unpinned(page_id=page.page_id), actor=Actor.USER)])
+            if self._state.table.is_pinned(PageId(page_id)):  # it may have been forgotten since
+                unpinned = Unpinned(page_id=PageId(page_id))
+                await self._commit([self._draft(unpinned, actor=Actor.USER)])
+            else:
+                await self.page(page_id)
 
         await self._whole(verb)
 
@@ -410,6 +430,7 @@ class Session:
     async def faults(self) -> list[Event]:
         """Every fault of this session, oldest first, served or refused."""
         self._check_there()
+        await self.settled()
         return await asyncio.to_thread(self._runtime.events_of, self.session, ("faulted",))
 
     def resident(self) -> list[PageId]:
@@ -544,19 +565,21 @@ class Session:
     def _turn(self) -> TurnNo:
         return TurnNo(max(self._state.turn, 0))
 
-    async def _known(self, items: Sequence[Said]) -> tuple[list[PageId], list[Said]]:
-        """The pages of those items whose key this session has seen, and the other items."""
-        known: list[PageId] = []
+    async def _known(self, items: Sequence[Said]) -> tuple[list[list[PageId]], list[Said]]:
+        """For each item the pages it became before, if it did; and the items to write now."""
+        known: list[list[PageId]] = []
         fresh: list[Said] = []
+        keys: set[str] = set()
         for item in items:
             pages: list[PageId] = []
             if item.key:
                 self._runtime.journal.clean(item.key)
                 find = self._runtime.pages_of_key
                 pages = await asyncio.to_thread(find, self.session, item.key)
-            known += pages
-            if not pages:
+            known.append(pages)
+            if not pages and item.key not in keys:
                 fresh.append(item)
+            keys |= {item.key} if item.key else set()
         return known, fresh
 
     def _contents(self, items: Sequence[Said], origin: Origin) -> list[Draft]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -124,6 +125,7 @@ class SessionState:
         self.faults_refused = 0
         self.paged_in_tokens = 0
         self.newest_user: list[Page] = []
+        self._spent: list[int] = []  # tokens of each fault served in this turn
         self.epoch_due = ""  # why the next request must begin an epoch, if it must
         self._configure(opened.window_tokens, opened.mode, opened.system, entries=[])
 
@@ -132,7 +134,7 @@ class SessionState:
     ) -> None:
         self.window_tokens, self.mode, self.system = window_tokens, mode, system
         fault_limits = self.limits.fault_limits(window_tokens)
-        self.budget = FaultBudget(fault_limits)
+        self.budget = FaultBudget(fault_limits, spent=self._spent)
         head = prompts.head(system, mode, fault_limits)
         tools = () if mode is Mode.PASSIVE else vm_tools(fault_limits)
         self.layout = Layout(self._sources.counter, head, tools)
@@ -168,7 +170,7 @@ class SessionState:
         if page.row.turn > self.turn:
             self.turn = page.row.turn
             self.paged_in_tokens = 0
-            self.budget.renew()
+            self._renew()
             self.searches_left = self.limits.searches_per_turn_max
         self.order_next = page.row.order + 1
         stem, _, number = page.page_id.rpartition("_")
@@ -188,16 +190,24 @@ class SessionState:
             left = page.row.parts - shown
             self.layout.add(Note(render.rest(page, shown, left * page.row.tokens), page.row.seq))
 
+    def _renew(self) -> None:
+        self._spent.clear()
+        self.budget.renew()
+
+    def _spend(self, tokens: int) -> None:
+        self._spent.append(tokens)
+        self.budget.spend(tokens)
+
     def renew_budget(self, spent: Sequence[Event]) -> None:
         """Set what is left of this turn's limits, given the calls that the turn has had so far."""
-        self.budget.renew()
+        self._renew()
         self.searches_left = self.limits.searches_per_turn_max
         for event in spent:
             match event.body:
                 case Searched():
                     self.searches_left -= 1
                 case Faulted(refusal="", already_mapped=False, tokens=tokens):
-                    self.budget.spend(tokens)
+                    self._spend(tokens)
 
     @property
     def is_backlogged(self) -> bool:
@@ -226,6 +236,8 @@ class SessionState:
         brought += [entry for entry in self._unsent() if pages_of(entry)]
         self.paged_in_tokens += self.layout.tokens_of(brought)
         self.layout.freeze(pages)
+        if body.renderer != render.RENDERER:
+            self.epoch_due = "renderer"  # what was sent cannot be made again by these rules
         for page in pages:
             self._admit(page)
         self.request_next = body.request + 1
@@ -286,7 +298,7 @@ class SessionState:
         if body.refusal:
             self.faults_refused += 1
         elif not body.already_mapped:
-            self.budget.spend(body.tokens)
+            self._spend(body.tokens)
             self.faults_served += 1
         if shown is not None:
             self._admit(shown)
@@ -369,8 +381,15 @@ class SessionState:
         return fixed + self.layout.tokens_of(newest)
 
     def _pin_tokens(self) -> int:
-        pins = (self._find(page_id) for page_id in self.table.pins())
-        return self.pin_tokens([page for page in pins if page is not None])
+        return self.pin_tokens(self.pinned_pages())
+
+    def pinned_pages(self) -> list[Page]:
+        """The pages that are pinned, in the order of their pins. One that was forgotten is none."""
+        pages = []
+        for page_id in self.table.pins():
+            with suppress(RecordGone, KeyError):
+                pages.append(self.read_page(page_id))
+        return pages
 
     def pin_tokens(self, pages: Sequence[Page]) -> int:
         """What these pages take in the window as recalled lines, each counted as it is rendered."""
@@ -398,8 +417,7 @@ class SessionState:
 
     def must_show(self) -> list[Page]:
         """The pages that every request holds: the newest user message, and the pins."""
-        pins = (self._find(page_id) for page_id in self.table.pins())
-        pages = {page.page_id: page for page in (*self.newest_user, *pins) if page is not None}
+        pages = {page.page_id: page for page in (*self.newest_user, *self.pinned_pages())}
         return list(pages.values())
 
     def check_window(self, must_show: Sequence[Page] = ()) -> None:
@@ -509,8 +527,7 @@ class SessionState:
         )
 
     def _unseen_pins(self) -> list[Page]:
-        unseen = (p for p in self.table.pins() if p not in self.working_set)
-        return [page for page in (self._find(page_id) for page_id in unseen) if page is not None]
+        return [page for page in self.pinned_pages() if page.page_id not in self.working_set]
 
     def _plan_epoch(self, reason: str, pages: list[Page]) -> tuple[EpochBegun, list[Page]]:
         """Choose what leaves: first by policy down to the target, then whatever it takes to fit."""

@@ -12,8 +12,8 @@ A file made by another schema, another analyzer or for another root is not read:
 from __future__ import annotations
 
 import json
-from collections import Counter
 import os
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final

@@ -1,13 +1,14 @@
 """A session under random use, beside a model of it that is a dict.
 
-Run it with `hypothesis.stateful.run_state_machine_as_test(SessionMachine)`. After every step the invariants of `docs/design.md` hold,
-as seen by somebody who has only the requests' bytes.
+Run it with `hypothesis.stateful.run_state_machine_as_test(SessionMachine)`. After every step the
+invariants of `docs/design.md` hold, as seen by somebody who has only the requests' bytes.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
 import tempfile
 from collections.abc import Coroutine
 from contextlib import suppress
@@ -19,7 +20,13 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 
 from pagefault.engine.scripted import ScriptedEngine, passages_of
 from pagefault.guard.neutralise import neutralise
-from pagefault.model.errors import MessageTooLarge, PinsFull, WindowTooSmall
+from pagefault.model.errors import (
+    MessageTooLarge,
+    NoSuchPage,
+    PinsFull,
+    RecordGone,
+    WindowTooSmall,
+)
 from pagefault.model.kinds import Role
 from pagefault.model.request import Request, ToolCall
 from pagefault.pack.count import REQUEST_TOKENS, O200k, message_tokens, tools_tokens
@@ -76,8 +83,11 @@ class SessionMachine(RuleBasedStateMachine):
         self._memory: Memory
         self._live: dict[str, Session] = {}
         self._texts: dict[str, dict[str, str]] = {}  # the model: name -> page id -> text
+        self._makers: dict[str, dict[str, str]] = {}  # name -> page id -> where it was said
+        self._parents: dict[str, str] = {}
+        self._secrets = self._forks = 0
         self._last: dict[str, tuple[Request, int]] = {}  # name -> last request, its epoch
-        self._newest: dict[str, str] = {}
+        self._newest: dict[str, tuple[str, str]] = {}  # name -> first page of it, text
         self._pins: dict[str, set[str]] = {}
         self._open()
 
@@ -106,12 +116,17 @@ class SessionMachine(RuleBasedStateMachine):
         self._loop.close()
         self._folder.cleanup()
 
+    def _one(self, name: str) -> str:
+        """The session of that name; another where it was forgotten."""
+        return name if name in self._live else next(iter(self._live))
+
     @initialize(target=sessions)
     def begin(self) -> str:
         return self._begin("first", self._do(self._memory.session("first", system="Be brief.")), {})
 
     def _begin(self, name: str, session: Session, texts: dict[str, str]) -> str:
         self._live[name], self._texts[name], self._pins[name] = session, dict(texts), set()
+        self._makers[name] = {}
         return name
 
     @rule()
@@ -143,6 +158,7 @@ class SessionMachine(RuleBasedStateMachine):
 
     @rule(name=sessions, text=st.one_of(TEXTS, LONG))
     def user(self, name: str, text: str) -> None:
+        name = self._one(name)
         pages = len(self._texts[name])
         try:
             first = self._do(self._live[name].user(text, speaker="Ana"))
@@ -150,14 +166,16 @@ class SessionMachine(RuleBasedStateMachine):
             assert self._do(self._live[name].status()).pages == pages, "a refusal changed something"
             return
         self._keep(name, first)
-        self._newest[name] = text
+        self._newest[name] = (first, text)
 
     @rule(name=sessions, text=st.one_of(TEXTS, LONG))
     def assistant(self, name: str, text: str) -> None:
+        name = self._one(name)
         self._keep(name, self._do(self._live[name].assistant(text)))
 
     @rule(name=sessions, text=LONG)
     def document(self, name: str, text: str) -> None:
+        name = self._one(name)
         pages = self._do(self._live[name].document(text, title="notes"))
         joined = "".join(self._do(self._live[name].page(page)).text for page in pages)
         assert joined == text, "the parts of a document are not the document"
@@ -165,6 +183,7 @@ class SessionMachine(RuleBasedStateMachine):
 
     @rule(name=sessions, text=st.one_of(TEXTS, LONG))
     def tool_result(self, name: str, text: str) -> None:
+        name = self._one(name)
         self._keep(name, self._do(self._live[name].tool_result(text, name="search"))[0])
 
     def _keep(self, name: str, first: str) -> None:
@@ -174,26 +193,31 @@ class SessionMachine(RuleBasedStateMachine):
         stem, _, number = first.rpartition("_")
         for part in range(page.row.parts - page.row.part):
             page_id = f"{stem}_{int(number) + part}"
-            assert page_id not in self._texts[name] or part, f"{page_id} was given twice"
+            assert page_id not in self._makers[name] or part, f"{page_id} was given twice"
             self._texts[name][page_id] = self._do(session.page(page_id)).text
+            self._makers[name][page_id] = name
 
     # --- what the model does ------------------------------------------------------------------
 
     @rule(name=sessions)
     def request(self, name: str) -> None:
+        name = self._one(name)
         self._look(name, self._do(self._live[name].request()))
 
     @rule(name=sessions, arguments=ARGUMENTS)
     def fault(self, name: str, arguments: str) -> None:
+        name = self._one(name)
         self._do(self._live[name].call(ToolCall("call_1", "page_fault", arguments)))
 
     @rule(name=sessions, query=st.one_of(PLAIN, STRANGE))
     def search(self, name: str, query: str) -> None:
+        name = self._one(name)
         arguments = json.dumps({"query": query, "limit": 9})
         self._do(self._live[name].call(ToolCall("call_2", "search_pages", arguments)))
 
     @rule(name=sessions)
     def run(self, name: str) -> None:
+        name = self._one(name)
         if name in self._newest:
             answer = self._do(self._live[name].run(ScriptedEngine()))
             assert answer.faults <= self._memory.limits.faults_per_turn_max
@@ -204,6 +228,7 @@ class SessionMachine(RuleBasedStateMachine):
 
     @rule(name=sessions, data=st.data())
     def pin(self, name: str, data: st.DataObject) -> None:
+        name = self._one(name)
         if self._texts[name]:
             page = data.draw(st.sampled_from(sorted(self._texts[name])))
             try:
@@ -214,6 +239,7 @@ class SessionMachine(RuleBasedStateMachine):
 
     @rule(name=sessions, data=st.data())
     def unpin(self, name: str, data: st.DataObject) -> None:
+        name = self._one(name)
         if self._pins[name]:
             page = data.draw(st.sampled_from(sorted(self._pins[name])))
             self._do(self._live[name].unpin(page))
@@ -221,19 +247,89 @@ class SessionMachine(RuleBasedStateMachine):
 
     @rule(target=sessions, name=sessions)
     def fork(self, name: str) -> str:
+        name = self._one(name)
         if len(self._live) >= 4:
             return name
-        fork = f"{name}.{len(self._live)}"
+        self._forks += 1
+        fork = f"{name}.{self._forks}"
         self._begin(fork, self._do(self._live[name].fork(fork)), self._texts[name])
         self._pins[fork] = set(self._pins[name])
+        self._makers[fork] = dict(self._makers[name])
+        self._parents[fork] = name
         if name in self._newest:
             self._newest[fork] = self._newest[name]
         return fork
 
     @rule(name=sessions, window=st.sampled_from([1_500, 2_500]))
     def configure(self, name: str, window: int) -> None:
+        name = self._one(name)
         with suppress(WindowTooSmall):
             self._do(self._live[name].configure(window=window))
+
+    @rule(name=sessions, channel=st.sampled_from(["assistant", "document", "tool"]), text=PLAIN)
+    def secret(self, name: str, channel: str, text: str) -> None:
+        """A word that nobody else says, to be looked for when it was forgotten."""
+        name = self._one(name)
+        self._secrets += 1
+        text = f"{text} zq{self._secrets}xy"
+        match channel:
+            case "assistant":
+                self._keep(name, self._do(self._live[name].assistant(text)))
+            case "document":
+                self._keep(name, self._do(self._live[name].document(text, title=text))[0])
+            case _:
+                self._keep(name, self._do(self._live[name].tool_result(text, name="t"))[0])
+
+    @rule(name=sessions, data=st.data())
+    def forget(self, name: str, data: st.DataObject) -> None:
+        name = self._one(name)
+        if self._texts[name]:
+            page = data.draw(st.sampled_from(sorted(self._texts[name])))
+            gone = self._do(self._memory.forget(name, page)).pages
+            assert page in gone
+            self._check_gone([(page_id, self._makers[name][page_id]) for page_id in gone])
+
+    @rule(name=sessions)
+    def forget_session(self, name: str) -> None:
+        name = self._one(name)
+        if len(self._live) < 2 or (name in self._parents and name in self._parents.values()):
+            return  # what lies between two others takes the sight of the first from the last
+        gone = [(page, maker) for page, maker in self._makers[name].items() if maker == name]
+        self._do(self._memory.forget(name))
+        for of in (self._live, self._texts, self._makers, self._pins):
+            del of[name]
+        self._last.pop(name, None)
+        self._newest.pop(name, None)
+        self._parents = {fork: parent for fork, parent in self._parents.items() if name not in (fork, parent)}
+        self._check_gone(gone)
+
+    def _check_gone(self, gone: list[tuple[str, str]]) -> None:
+        """These pages, made in these sessions, are in no session and no file any more."""
+        lost: set[str] = set()
+        for page_id, maker in gone:
+            for name in self._live:
+                if self._makers[name].get(page_id) != maker or page_id not in self._texts[name]:
+                    continue
+                lost.update(re.findall(r"zq\d+xy", self._texts[name].pop(page_id)))
+                self._pins[name].discard(page_id)
+                if name in self._newest and self._newest[name][0] == page_id:
+                    del self._newest[name]
+                with suppress(NoSuchPage, RecordGone):
+                    self._do(self._live[name].page(page_id))
+                    raise AssertionError(f"{page_id} was forgotten, and still is in {name}")
+        kept = " ".join(text for texts in self._texts.values() for text in texts.values())
+        for word in lost - set(re.findall(r"zq\d+xy", kept)):
+            for path in Path(self._folder.name).rglob("*"):
+                if path.is_file():
+                    found = word.encode() in path.read_bytes()
+                    assert not found, f"{word} was forgotten, and still is in {path.name}"
+
+    @rule(name=sessions, data=st.data())
+    def read(self, name: str, data: st.DataObject) -> None:
+        name = self._one(name)
+        if self._texts[name]:
+            page = data.draw(st.sampled_from(sorted(self._texts[name])))
+            assert self._do(self._live[name].page(page)).text == self._texts[name][page]
 
     # --- what must hold -----------------------------------------------------------------------
 
@@ -247,7 +343,7 @@ class SessionMachine(RuleBasedStateMachine):
         assert len(shown) == len(set(shown)), "a page is shown twice"
         if name in self._newest:
             said = "\n".join(m.content for m in request.messages if m.role is Role.USER)
-            assert neutralise(self._newest[name]) in said, "the newest message is not there, whole"
+            assert neutralise(self._newest[name][1]) in said, "the newest message is not there, whole"
         for message in request.messages[1:]:
             assert "<VM:RULES>" not in message.content, "a page forged the rules"
         resident = set(self._live[name].resident())
@@ -261,5 +357,6 @@ class SessionMachine(RuleBasedStateMachine):
     def every_text_is_kept(self) -> None:
         for name, texts in self._texts.items():
             status = self._do(self._live[name].status())
-            assert status.pages == len(texts), "a page was lost, or made twice"
+            assert status.pages == len(self._makers[name]), "a page was lost, or made twice"
+            assert texts.keys() <= self._makers[name].keys()
             self._live[name].check()

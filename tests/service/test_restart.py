@@ -1,0 +1,191 @@
+"""kill -9 in the middle of a conversation: what was acknowledged is there, and packs the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pagefault
+from pagefault import Session
+from tests.service.memories import fault, search, words
+
+WINDOW = 2_500
+
+
+async def step(session: Session, number: int) -> None:
+    """The same for the same number: one verb of a conversation that has everything."""
+    match number % 10:
+        case 0 | 5:
+            await session.user(f"Topic{number} came up: {words(18, f't{number}w')}")
+        case 1 | 4 | 6:
+            await session.request()
+        case 2:
+            await session.call(fault(f"msg_{number // 5 + 1}", call_id=f"c{number}"))
+        case 3:
+            await session.call(search(f"topic{number - 13}", call_id=f"c{number}"), said="Hm.")
+        case 7:
+            await session.assistant(f"Answer {number}: {words(18, f'a{number}w')}")
+        case 8 if number in (8, 18):
+            await session.pin("msg_1" if number == 8 else "msg_3")
+        case 8:
+            await session.document(words(150, f"d{number}w"), title=f"d{number}")
+        case 9:
+            await session.tool_result(words(80, f"r{number}w"), name="sql")
+
+
+_CHILD = """
+import asyncio, sys
+import pagefault
+from tests.service.test_restart import WINDOW, step
+
+async def talk(root, first, acknowledge_first):
+    async with pagefault.open(root, window=WINDOW) as memory:
+        session = await memory.session("s")
+        print("open", flush=True)
+        for number in range(first, 100_000):
+            if acknowledge_first:
+                print(number, flush=True)
+                await asyncio.sleep(0.01)
+            await step(session, number)
+            if not acknowledge_first:
+                print(number, flush=True)
+
+asyncio.run(talk(sys.argv[1], int(sys.argv[2]), sys.argv[3] == "acks_first"))
+"""
+
+
+def _talk_until_killed(root: Path, first: int, lines: int, order: str = "acks_last") -> int:
+    """The last step that was acknowledged before the process was killed."""
+    repository = Path(__file__).parents[2]
+    path = os.pathsep.join([str(Path(pagefault.__file__).parents[1]), str(repository)])
+    talker = subprocess.Popen(
+        [sys.executable, "-c", _CHILD, str(root), str(first), order],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert talker.stdout is not None
+    assert talker.stdout.readline() == "open\n"
+    told = [talker.stdout.readline() for _ in range(lines)]
+    assert talker.poll() is None, "it ended by itself"
+    talker.kill()
+    rest, _ = talker.communicate()
+    whole = [line for line in (*told, *rest.splitlines(keepends=True)) if line.endswith("\n")]
+    return int(whole[-1])
+
+
+@asynccontextmanager
+async def _twin(steps: int) -> AsyncIterator[Session]:
+    """The same conversation where nothing was interrupted."""
+    async with pagefault.open(":memory:", window=WINDOW) as memory:
+        session = await memory.session("s")
+        for number in range(steps):
+            await step(session, number)
+        yield session
+
+
+async def _seen(session: Session) -> dict[str, Any]:
+    """All that a session is, seen from the outside; its next request last."""
+    status = await session.status()
+    pages = [await session.page(f"{stem}_{n}") for stem, n in await _ids(session)]
+    request = await session.request(format="openai")
+    return {
+        "pages": [(page.page_id, page.text, page.row.turn) for page in pages],
+        "pins": status.pinned,
+        "turns": status.turns,
+        "faults_left": status.faults_left,
+        "request": json.dumps(request),
+    }
+
+
+async def _ids(session: Session) -> list[tuple[str, int]]:
+    found = []
+    for stem in ("msg", "art", "tool"):
+        number = 1
+        while True:
+            try:
+                await session.page(f"{stem}_{number}")
+            except pagefault.CallerError:
+                break
+            found.append((stem, number))
+            number += 1
+    return found
+
+
+async def _check_like_a_twin(root: Path, acknowledged: int) -> None:
+    """What is under `root` is the state after the last acknowledged step, or the one after it."""
+    async with pagefault.open(root) as memory:
+        assert (await memory.verify()).problems == ()
+        restored = await _seen(await memory.session("s", create=False))
+    for steps in (acknowledged + 1, acknowledged + 2):
+        async with _twin(steps) as twin:
+            expected = await _seen(twin)
+        if restored == expected:
+            return
+    async with _twin(acknowledged + 1) as twin:
+        expected = await _seen(twin)
+    for name, value in expected.items():
+        assert restored[name] == value, f"{name} is not what was acknowledged"
+
+
+@pytest.mark.parametrize("steps", [24, 63, 95])
+async def test_what_was_acknowledged_survives_a_kill(tmp_path: Path, steps: int) -> None:
+    seed = random.randrange(10**6)
+    print(f"seed {seed}")
+    root = tmp_path / "m"
+    steps += random.Random(seed).randrange(10)
+    acknowledged = _talk_until_killed(root, 0, steps)
+    shutil.copytree(root, tmp_path / "without index")
+    for path in (tmp_path / "without index").glob("index.db*"):
+        path.unlink()
+    await _check_like_a_twin(root, acknowledged)
+    await _check_like_a_twin(tmp_path / "without index", acknowledged)
+
+
+async def test_control_a_build_that_acknowledges_first_is_caught(tmp_path: Path) -> None:
+    acknowledged = _talk_until_killed(tmp_path / "m", 0, 21, "acks_first")
+    with pytest.raises(AssertionError, match="is not what was acknowledged"):
+        await _check_like_a_twin(tmp_path / "m", acknowledged + 1)
+
+
+async def test_control_a_restart_that_forgets_pins_is_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with pagefault.open(tmp_path / "m", sync="os", window=WINDOW) as memory:
+        session = await memory.session("s")
+        for number in range(60):
+            await step(session, number)
+        assert (await session.status()).epoch > 0
+    await _check_like_a_twin(tmp_path / "m", 59)
+    lineage = pagefault.service.restore._lineage  # type: ignore[attr-defined]
+
+    def without_pins(*args: Any, **options: Any) -> Any:
+        return iter(()) if options.get("types") == ("pinned", "unpinned") else lineage(*args, **options)
+
+    monkeypatch.setattr("pagefault.service.restore._lineage", without_pins)
+    with pytest.raises(AssertionError, match="pins"):
+        async with pagefault.open(tmp_path / "m") as memory:
+            restored = await _seen(await memory.session("s"))
+        assert restored["pins"] == ("msg_1", "msg_3"), "pins"
+
+
+@pytest.mark.slow
+@pytest.mark.torture
+async def test_a_conversation_survives_kill_after_kill(tmp_path: Path) -> None:
+    seed = random.randrange(10**6)
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    for number in range(20):
+        root = tmp_path / str(number)
+        acknowledged = _talk_until_killed(root, 0, chance.randrange(1, 150))
+        await _check_like_a_twin(root, acknowledged)

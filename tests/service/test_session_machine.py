@@ -1,0 +1,62 @@
+"""The state machine of a session, and a control: it finds what was broken on purpose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from pagefault.service.state import SessionState
+from pagefault.store.segments import SegmentLog
+from pagefault.testing.session_machine import SessionMachine
+
+# Not derandomized: each run looks somewhere else, and prints what reproduces a failure.
+SHORT = settings(
+    max_examples=12,
+    stateful_step_count=25,
+    deadline=None,
+    print_blob=True,
+    derandomize=False,
+    suppress_health_check=list(HealthCheck),
+)
+LONG = settings(SHORT, max_examples=300, stateful_step_count=80)
+CONTROL = settings(SHORT, max_examples=60, phases=(Phase.generate,), database=None, print_blob=False)
+
+
+def test_a_session_is_what_its_model_says() -> None:
+    run_state_machine_as_test(SessionMachine, settings=SHORT)
+
+
+@pytest.mark.slow
+@pytest.mark.torture
+@pytest.mark.timeout(3_600)
+def test_a_session_is_what_its_model_says_for_long() -> None:
+    run_state_machine_as_test(SessionMachine, settings=LONG)
+
+
+def _forget_without_erasing(self: SegmentLog, seqs: Any) -> int:
+    return len(set(seqs))
+
+
+def _never_due(self: SessionState) -> str:
+    return ""
+
+
+def test_control_a_session_that_shows_pages_twice_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def always(self: SessionState) -> list[Any]:
+        return self.must_show()
+
+    monkeypatch.setattr(SessionState, "_unseen_pins", always)
+    monkeypatch.setattr("pagefault.paging.working_set.WorkingSet.__contains__", lambda *_: False)
+    with pytest.raises(BaseException):  # noqa: B017, PT011 - Hypothesis may group what it found
+        run_state_machine_as_test(SessionMachine, settings=CONTROL)
+
+
+def test_control_a_forget_that_erases_nothing_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SegmentLog, "erase", _forget_without_erasing)
+    with pytest.raises(BaseException, match=r"forgotten, and still|sub-exceptions"):
+        run_state_machine_as_test(SessionMachine, settings=CONTROL)
