@@ -228,13 +228,13 @@ async def _converse(root: Path, turns: int, seed: int, window: int) -> int:
         return (await session.status()).epoch
 
 
-@pytest.mark.parametrize("window", [2_000, 8_000])
+@pytest.mark.parametrize(("window", "turns"), [(2_000, 300), (8_000, 100)])
 async def test_every_request_of_a_long_hostile_conversation_fits(
-    tmp_path: Path, window: int
+    tmp_path: Path, window: int, turns: int
 ) -> None:
     seed = random.randrange(10**6)
     print(f"seed {seed}")
-    assert await _converse(tmp_path / "m", 300, seed, window) > 5
+    assert await _converse(tmp_path / "m", turns, seed, window) > 2
 
 
 @pytest.mark.slow

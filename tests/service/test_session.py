@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -106,9 +107,9 @@ async def test_a_typed_message_larger_than_the_window_changes_nothing(tmp_path: 
         with pytest.raises(MessageTooLarge, match=r"takes [\d,]+ tokens") as refused:
             await session.user(words(3_000))
         assert "document" in refused.value.hint
+        fits = Said(text="fits", role=Role.USER)
+        too_large = Said(text=words(3_000), role=Role.USER)
         with pytest.raises(MessageTooLarge):
-            fits = Said(text="fits", role=Role.USER)
-            too_large = Said(text=words(3_000), role=Role.USER)
             await session.say([fits, too_large], origin=USER_TYPED)
         assert sum(path.stat().st_size for path in log) == size
         assert (await session.status()).pages == 1
@@ -185,7 +186,7 @@ async def test_occurred_at_is_kept_shown_and_found(tmp_path: Path) -> None:
         text = text_of(await session.request())
         assert "(msg_1 · Ana · 2023-05-08 13:56) We met." in text
         assert "last Friday" in text
-        assert [h.page.page_id for h in (await session.recall("May 2023")).hits][0] == "msg_1"
+        assert (await session.recall("May 2023")).hits[0].page.page_id == "msg_1"
 
 
 # --- once -------------------------------------------------------------------------------------
@@ -262,12 +263,19 @@ async def test_a_pin_is_kept_through_epochs_and_a_restart(tmp_path: Path) -> Non
 async def test_a_window_full_of_pins_refuses_another_and_names_them(tmp_path: Path) -> None:
     async with pagefault.open(tmp_path / "m", sync="os", window=3_000) as memory:
         session = await memory.session("s")
-        pinned = []
+        pinned: list[str] = []
+
+        async def pin_another() -> None:
+            page_id = await session.user(words(20, f"t{len(pinned)}w"))
+            await session.pin(page_id)
+            pinned.append(page_id)
+
+        async def pin_too_many() -> None:
+            for _ in range(20):
+                await pin_another()
+
         with pytest.raises(PinsFull) as full:
-            for number in range(20):
-                page_id = await session.user(words(20, f"t{number}w"))
-                await session.pin(page_id)
-                pinned.append(page_id)
+            await pin_too_many()
         assert len(pinned) >= 2
         assert all(page_id in str(full.value) for page_id in pinned)
         assert (await session.status()).pinned == tuple(pinned)
@@ -480,7 +488,7 @@ async def test_nobody_speaks_twice_in_a_row(tmp_path: Path) -> None:
             await session.user(f"again {number}")
             await session.request()
         roles = [message.role for message in (await session.request()).messages]
-        assert all(a is not b for a, b in zip(roles, roles[1:], strict=False))
+        assert all(a is not b for a, b in pairwise(roles))
         assert SILENCE[Role.USER] in (await session.request()).messages
 
 

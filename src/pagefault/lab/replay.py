@@ -7,10 +7,11 @@ not by asking the session.
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import mean
-from typing import Any
+from typing import Any, Final
 
 from pagefault.engine.scripted import Passage, ScriptedEngine, passages_of
 from pagefault.guard.neutralise import neutralise
@@ -22,6 +23,9 @@ from pagefault.model.request import Reply, Request
 from pagefault.pack.count import REQUEST_TOKENS, O200k, TokenCounter, message_tokens, tools_tokens
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
+
+_NO_NAME: Final = re.compile(r"[\x00-\x1f\x7f/]")  # what no session's name may have
+_NAME_CHARS: Final = 60  # room for a number behind it
 
 Progress = Callable[[str, int, int], None]
 
@@ -162,6 +166,7 @@ class _Player:
             self._progress(f"asking {name}", number, len(questions))
 
     async def _free_name(self, name: str) -> str:
+        name = _NO_NAME.sub("-", name)[:_NAME_CHARS]
         taken = {row.name for row in await self._memory.sessions()}
         names = (name if n == 1 else f"{name} ({n})" for n in range(1, len(taken) + 2))
         return next(candidate for candidate in names if candidate not in taken)

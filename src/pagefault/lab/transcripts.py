@@ -93,7 +93,7 @@ def _json_lines(path: Path, text: str) -> Iterator[tuple[str, Any]]:
         if line.strip():
             try:
                 yield f"line {number}", json.loads(line)
-            except ValueError as bad:
+            except (ValueError, RecursionError) as bad:
                 raise BadInput(
                     f"{path}, line {number}: not JSON ({bad})",
                     hint='each line is an object such as {"role": "user", "content": "…"}',
@@ -116,6 +116,7 @@ def _from_messages(path: Path, messages: Iterator[tuple[str, Any]]) -> Conversat
     lines: list[Line] = []
     system = ""
     for place, message in messages:
+        _check_encodable(f"{path}, {place}", message)
         line = _line(f"{path}, {place}", message)
         if line.role is Role.SYSTEM and not lines and not system:
             system = line.text
@@ -136,8 +137,7 @@ def _line(place: str, message: Any) -> Line:
             hint=f"one of {', '.join(_ROLES)}",
         )
     text = _content(place, message.get("content"))
-    for call in message.get("tool_calls") or ():
-        function = call.get("function", {}) if isinstance(call, dict) else {}
+    for function in _functions(place, message.get("tool_calls") or []):
         text += (
             f"{chr(10) if text else ''}[called {function.get('name')}({function.get('arguments')})]"
         )
@@ -149,6 +149,28 @@ def _line(place: str, message: Any) -> Line:
         occurred_at=_time(place, when),
         call_id=str(message.get("tool_call_id") or ""),
     )
+
+
+def _functions(place: str, calls: Any) -> list[dict[str, Any]]:
+    if isinstance(calls, list) and all(isinstance(call, dict) for call in calls):
+        functions = [call.get("function", {}) for call in calls]
+        if all(isinstance(function, dict) for function in functions):
+            return functions
+    raise BadInput(
+        f"{place}: its tool calls are not a list of calls",
+        hint='"tool_calls": [{"function": {"name": "…", "arguments": "…"}}]',
+    )
+
+
+def _check_encodable(place: str, value: Any) -> None:
+    """JSON can spell halves of surrogate pairs, which no file could hold."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise BadInput(
+            f"{place}: a text in it is not valid Unicode",
+            hint="half of a surrogate pair (\\ud800 to \\udfff) stands alone",
+        ) from None
 
 
 def _content(place: str, content: Any) -> str:
@@ -205,6 +227,7 @@ def _samples(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _locomo(path: Path, number: int, sample: dict[str, Any]) -> Conversation:
+    _check_encodable(f"{path}, sample {number}", sample)
     name = str(sample.get("sample_id") or f"{path.stem}-{number}")
     spoken = sample["conversation"]
     try:
@@ -223,6 +246,8 @@ def _dialogue(spoken: Mapping[str, Any]) -> Iterator[Line]:
         when = spoken.get(f"session_{number}_date_time", "")
         occurred_at = _local(when) if when else ""
         for turn in spoken[f"session_{number}"]:
+            if not isinstance(turn["speaker"], str):
+                raise TypeError(f"{turn['speaker']!r} is no speaker's name")
             caption = turn.get("blip_caption")
             shown = f" [shares a photo: {caption}]" if caption else ""
             yield Line(
@@ -252,5 +277,5 @@ def _question(qa: Mapping[str, Any], refs: set[str]) -> Question:
 def _json(path: Path, text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError as bad:
+    except (ValueError, RecursionError) as bad:
         raise BadInput(f"{path}: not JSON ({bad})", hint="is it the right --format?") from None

@@ -13,7 +13,7 @@ Invariants, true between any two public calls:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
@@ -132,6 +132,12 @@ class Layout:
 
     def entries(self) -> list[Entry]:
         return [entry for segment in self.segments for entry in segment.entries] + self.pending
+
+    def latest(self) -> Iterator[Entry]:
+        """Every entry, from the last one back."""
+        yield from reversed(self.pending)
+        for segment in reversed(self.segments):
+            yield from reversed(segment.entries)
 
     def tokens(self, recalled: Sequence[Page] = ()) -> int:
         """Of the whole request if it were packed now, with `recalled`."""

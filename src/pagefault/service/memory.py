@@ -238,9 +238,10 @@ class Memory:
             if other.session != target.session
             and any(part in owners for part, _ in self._runtime.scope(other.session).parts)
         ]
+        # Also of forks: what they inherited cannot be counted again once the records are gone.
         taken = [
             Taken(session=row.session, stem=stem, number=number, order=row.pages - 1)
-            for row in (index.session(owner) for owner in owners)
+            for row in map(index.session, owners | {fork.session for fork in forks})
             if row is not None
             for stem, number in index.prefix_counts(self._runtime.scope(row.session)).items()
         ]

@@ -45,7 +45,7 @@ def restore(runtime: Runtime, row: SessionRow) -> tuple[SessionState, Seq]:
     state.renew_budget(list(_calls_of_turn(runtime, scope, state.turn)))
     if _was_forgotten_from(runtime, scope, since=max(row.epoch_seq, Seq(row.session))):
         state.epoch_due = "forgotten"
-    return state, last
+    return state, max(last, row.last_seq)  # what was forgotten was the last, perhaps
 
 
 def _was_forgotten_from(runtime: Runtime, scope: Scope, *, since: Seq) -> bool:

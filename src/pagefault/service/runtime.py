@@ -50,10 +50,6 @@ class PageReader:
                 self._cache.popitem(last=False)
         return page
 
-    def cached(self, row: PageRow) -> Page | None:
-        """The page of a row if it is here without reading the log."""
-        return self._cache.get(row.seq)
-
     def flush(self) -> None:
         """Drop every cached text: something was forgotten."""
         self._cache.clear()

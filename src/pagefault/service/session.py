@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeVar, overload
 
@@ -393,6 +393,8 @@ class Session:
 
         async def verb() -> Session:
             state = self._state
+            if self._queued:  # calls under way are part of what was said so far
+                await self._commit([])
             return await self._open_new(
                 SessionOpened(
                     session_id=self._runtime.mint_session_id(),
@@ -430,7 +432,8 @@ class Session:
     async def faults(self) -> list[Event]:
         """Every fault of this session, oldest first, served or refused."""
         self._check_there()
-        await self.settled()
+        if self._queued:
+            await asyncio.wait(self._queued)
         return await asyncio.to_thread(self._runtime.events_of, self.session, ("faulted",))
 
     def resident(self) -> list[PageId]:
@@ -550,8 +553,11 @@ class Session:
 
     async def _commit(self, drafts: Sequence[Draft]) -> list[Event]:
         with self._runtime.timed("append"):
-            *_, events = await asyncio.gather(*self._queued, self._runtime.journal.append(drafts))
+            *calls, events = await asyncio.gather(
+                *self._queued, self._runtime.journal.append(drafts)
+            )
         self._queued.clear()
+        self._folded = max([self._folded, *(event.seq for call in calls for event in call)])
         for event in events:
             self._state.fold(event)
             self._folded = event.seq
@@ -660,18 +666,21 @@ class Session:
         room = state.limits.recall_room(state.window_tokens)
         query = "".join(page.text for page in state.newest_user)
         result = await self.recall(query, limit=RECALL_CANDIDATES)
-        chosen: list[Page] = []
+        chosen: list[PageRow] = []
         for hit in result.hits:
             cost = hit.page.tokens + LABEL_TOKENS
-            if hit.page.page_id in state.working_set or cost > room:
-                continue
-            try:
-                chosen.append(await asyncio.to_thread(self._runtime.pages.read, hit.page))
-            except RecordGone:
-                continue
-            state.table.tlb.insert(hit.page)
-            room -= cost
-        return chosen
+            if hit.page.page_id not in state.working_set and cost <= room:
+                chosen.append(hit.page)
+                state.table.tlb.insert(hit.page)
+                room -= cost
+        return await asyncio.to_thread(self._read_all, chosen)
+
+    def _read_all(self, rows: Sequence[PageRow]) -> list[Page]:
+        pages = []
+        for row in rows:
+            with suppress(RecordGone):
+                pages.append(self._runtime.pages.read(row))
+        return pages
 
     async def _search(self, action: ServeSearch, said: str) -> Searched:
         call = action.call
@@ -724,9 +733,7 @@ class Session:
             return replace(asked, level=0, already_mapped=True)
         state.table.begin_fault(row, action.level)
         try:
-            page = self._runtime.pages.cached(row)
-            if page is None:
-                page = await asyncio.to_thread(self._runtime.pages.read, row)
+            page = self._runtime.pages.read(row)  # one read of a file: less than a thread costs
             level = state.budget.grant(
                 row.page_id,
                 action.level,

@@ -13,7 +13,7 @@ Invariants, true between any two folds:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -125,6 +125,7 @@ class SessionState:
         self.faults_refused = 0
         self.paged_in_tokens = 0
         self.newest_user: list[Page] = []
+        self._room: int | None = None  # what `room_for_results` found, until something changes
         self._spent: list[int] = []  # tokens of each fault served in this turn
         self.epoch_due = ""  # why the next request must begin an epoch, if it must
         self._configure(opened.window_tokens, opened.mode, opened.system, entries=[])
@@ -145,6 +146,7 @@ class SessionState:
 
     def fold(self, event: Event) -> None:
         """Take one more record of this session, or of an ancestor, into account."""
+        self._room = None
         match event.body:
             case Content() as body:
                 self._fold_content(page_of(event, body), body)
@@ -216,7 +218,9 @@ class SessionState:
 
     def plan_backlog(self) -> EpochBegun:
         """The epoch that drops what no request will show, so that a restart need not read it."""
-        return self._plan_epoch("backlog", [])[0]
+        target = self.window_room * self.limits.epoch_target_share
+        turns = self.limits.last_turns_kept
+        return self._candidate_epoch("backlog", turns, target, [], self._unsent(), True)
 
     def parts_shown(self, body: Content) -> int:
         """How many parts of a long text enter the window by themselves.
@@ -265,6 +269,7 @@ class SessionState:
 
     def fold_call(self, event: Event) -> str:
         """Fold a call of the model and return its result as the model reads it."""
+        self._room = None
         shown: Page | None = None
         match event.body:
             case CallRefused() as body:
@@ -457,8 +462,10 @@ class SessionState:
 
     def room_for_results(self) -> int:
         """What the window could give to results of calls. Those of this turn stay until it ends."""
-        shown = self.layout.tokens_of(self._exchanges(self.layout.entries()))
-        return self.window_room - self.floor_tokens() - shown
+        if self._room is None:  # asked several times for each call
+            shown = self.layout.tokens_of(self._exchanges(self.layout.latest()))
+            self._room = self.window_room - self.floor_tokens() - shown
+        return self._room
 
     def exchange_tokens(self, said: str) -> int:
         """What words beside calls take; nothing if there are none."""
@@ -473,12 +480,18 @@ class SessionState:
 
     def _unsent(self) -> list[Exchange]:
         """The calls of this turn whose results the model has not seen yet."""
-        return self._exchanges(self.layout.pending)
+        return self._exchanges(reversed(self.layout.pending))
 
-    def _exchanges(self, entries: Sequence[Entry]) -> list[Exchange]:
-        """Those of this turn."""
+    def _exchanges(self, latest: Iterable[Entry]) -> list[Exchange]:
+        """Those of this turn, in order, given entries from the latest back."""
         since = self.newest_user[-1].row.seq if self.newest_user else NOTHING
-        return [entry for entry in entries if isinstance(entry, Exchange) and entry.seq > since]
+        found: list[Exchange] = []
+        for entry in latest:
+            if isinstance(entry, Exchange) and entry.seq > since:
+                found.append(entry)
+            elif entry.seq <= since and not isinstance(entry, Exchange):
+                break
+        return found[::-1]
 
     def observe(self, reported_tokens: int) -> None:
         """Learn from a provider that it counted more for the last request than we did.
@@ -491,6 +504,7 @@ class SessionState:
         most = self.window_tokens / (self.floor_tokens() + self.limits.room_tokens_min)
         factor = min(math.ceil(1000 * reported_tokens / counted), math.floor(1000 * most)) / 1000
         self.factor = max(self.factor, factor)
+        self._room = None
 
     def plan_request(self, recalled: Sequence[Page]) -> list[Body]:
         """The records of the next request: a `Packed`, after an `EpochBegun` where one is due.
@@ -534,14 +548,15 @@ class SessionState:
         pinned = [page for page in pages if self.table.is_pinned(page.page_id)]
         target = self.window_room * self.limits.epoch_target_share
         unsent = self._unsent()
-        for protect_turns, down_to, bring, results in (
-            (self.limits.last_turns_kept, target, pages, unsent),
-            (0, target, pages, unsent),
-            (0, 0.0, pages, unsent),
-            (0, 0.0, pinned, unsent),
-            (0, 0.0, pinned, []),
+        for protect_turns, down_to, bring, results, in_place in (
+            (self.limits.last_turns_kept, target, pages, unsent, True),
+            (0, target, pages, unsent, True),
+            (0, 0.0, pages, unsent, True),
+            (0, 0.0, pinned, unsent, True),
+            (0, 0.0, pinned, unsent, False),
+            (0, 0.0, pinned, [], False),
         ):
-            epoch = self._candidate_epoch(reason, protect_turns, down_to, bring, results)
+            epoch = self._candidate_epoch(reason, protect_turns, down_to, bring, results, in_place)
             if self._tokens_after(epoch, bring) <= self.window_room:
                 return epoch, bring
         raise WindowTooSmall(
@@ -556,7 +571,11 @@ class SessionState:
         down_to: float,
         bring: Sequence[Page],
         unsent: Sequence[Exchange],
+        in_place: bool,
     ) -> EpochBegun:
+        """What an epoch would be that keeps so much. Unless `in_place`, no message stays in its
+        place: those that stay are recalled lines, and notes between them go.
+        """
         must_stay = [page.page_id for page in self.newest_user] + self.table.pins()
         must_stay += [page.page_id for entry in unsent for page in pages_of(entry)]
         entries = self.layout.entries()
@@ -567,7 +586,7 @@ class SessionState:
         with self.working_set.hold(*must_stay):
             evictable = [p for p in self.working_set if p not in last_turns]
             victims = set(self.working_set.victims(evictable, needed))
-        verbatim_from = self._verbatim_from(shown, victims, unsent)
+        verbatim_from = self._verbatim_from(shown if in_place else [], victims, unsent)
         stay_exchange = {
             page.page_id
             for entry in entries

@@ -300,7 +300,9 @@ class SessionMachine(RuleBasedStateMachine):
             del of[name]
         self._last.pop(name, None)
         self._newest.pop(name, None)
-        self._parents = {fork: parent for fork, parent in self._parents.items() if name not in (fork, parent)}
+        self._parents = {
+            fork: parent for fork, parent in self._parents.items() if name not in (fork, parent)
+        }
         self._check_gone(gone)
 
     def _check_gone(self, gone: list[tuple[str, str]]) -> None:
@@ -343,7 +345,9 @@ class SessionMachine(RuleBasedStateMachine):
         assert len(shown) == len(set(shown)), "a page is shown twice"
         if name in self._newest:
             said = "\n".join(m.content for m in request.messages if m.role is Role.USER)
-            assert neutralise(self._newest[name][1]) in said, "the newest message is not there, whole"
+            assert neutralise(self._newest[name][1]) in said, (
+                "the newest message is not there, whole"
+            )
         for message in request.messages[1:]:
             assert "<VM:RULES>" not in message.content, "a page forged the rules"
         resident = set(self._live[name].resident())

@@ -1,0 +1,126 @@
+"""The synchronous face: the same verbs, from any thread, and never where it would block a loop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import pagefault
+from pagefault import ScriptedEngine, ToolCall
+from pagefault.model.errors import CallerError, MessageTooLarge, StoreBusy
+from pagefault.model.request import Usage
+
+
+def test_a_conversation(tmp_path: Path) -> None:
+    with pagefault.sync.open(tmp_path / "m", window=4_000, sync="os") as memory:
+        assert memory.notices == []
+        assert memory.limits.faults_per_turn_max == 2
+        session = memory.session("planning", system="Be brief.")
+        assert session.name == "planning"
+        assert session.user("Which database did we pick?", key="k") == "msg_1"
+        assert session.user("Which database did we pick?", key="k") == "msg_1"
+        assert session.assistant("PostgreSQL.") == "msg_2"
+        assert session.document("The plan is postgres.", title="plan") == ["art_1"]
+        assert session.tool_result("42", name="sql") == ["tool_1"]
+        assert session.user("And the plan?") == "msg_3"
+        body = session.request(format="openai")
+        assert body["messages"][0]["role"] == "system"
+        assert session.request().tokens == session.status().request_tokens
+        session.observe(Usage(input_tokens=1, output_tokens=1))
+        assert "art_1" in session.call(ToolCall("c", "page_fault", '{"page_id": "art_1"}'))
+        session.pin("msg_1")
+        session.unpin("msg_1")
+        session.configure(mode="strict")
+        answer = session.run(ScriptedEngine())
+        assert session.page(answer.page_id).text == answer.text
+        assert session.recall("postgres").hits
+        assert "msg_1" in session.resident()
+        assert len(session.faults()) >= 1
+        fork = session.fork("f")
+        assert fork.user("only here") == "msg_5"
+        assert [row.name for row in memory.sessions()] == ["f", "planning"]
+        assert [row.page_id for row in memory.pages(session, limit=2)] == ["msg_1", "msg_2"]
+        assert memory.forget("planning", "art_1", dry_run=True).done is False
+        assert memory.forget("planning", "art_1").done
+        assert memory.verify().problems == ()
+        with pytest.raises(MessageTooLarge):
+            session.user("word " * 9_000)
+        with pytest.raises(StoreBusy), pagefault.sync.open(tmp_path / "m"):
+            pass
+    with pagefault.sync.open(tmp_path / "m") as memory:
+        assert memory.session("planning", create=False).status().pages == 6
+
+
+def test_several_threads_share_a_session(tmp_path: Path) -> None:
+    with pagefault.sync.open(tmp_path / "m") as memory:
+        session = memory.session("s")
+        with ThreadPoolExecutor(8) as pool:
+            made = list(pool.map(lambda n: session.user(f"from a thread: {n}"), range(80)))
+            list(pool.map(lambda n: session.request(), range(20)))
+        assert sorted(made, key=lambda page: int(page[4:])) == [f"msg_{n + 1}" for n in range(80)]
+        texts = {session.page(page).text for page in made}
+        assert texts == {f"from a thread: {n}" for n in range(80)}
+    names = [thread.name for thread in threading.enumerate()]
+    assert names.count("pagefault-sync") == 1, "one loop for the whole process"
+
+
+def test_inside_a_running_loop_it_says_what_to_use(tmp_path: Path) -> None:
+    async def mistaken() -> None:
+        with pytest.raises(CallerError, match="running event loop") as refused:
+            pagefault.sync.open(tmp_path / "m").__enter__()
+        assert "pagefault.open" in refused.value.hint
+
+    asyncio.run(mistaken())
+    with pagefault.sync.open(tmp_path / "m", sync="os") as memory:
+        session = memory.session("s")
+
+        async def verb() -> None:
+            with pytest.raises(CallerError, match="running event loop"):
+                session.user("Hello")
+
+        asyncio.run(verb())
+        assert session.user("Hello") == "msg_1", "nothing was written"
+
+
+_FORKS = """
+import os, sys
+import pagefault.sync
+from pagefault.model.errors import CallerError
+
+with pagefault.sync.open(sys.argv[1]) as memory:
+    session = memory.session("s")
+    child = os.fork()
+    if not child:
+        try:
+            session.user("from the child")
+        except CallerError as error:
+            print(error, "|", error.hint, flush=True)
+            os._exit(7)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 7, status
+    assert session.user("from the parent") == "msg_1"
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_after_a_fork_it_says_what_to_do(tmp_path: Path) -> None:
+    source = Path(pagefault.__file__).parents[1]
+    done = subprocess.run(
+        [sys.executable, "-c", _FORKS, str(tmp_path / "m")],
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=60,
+        env={**os.environ, "PYTHONPATH": str(source)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "forked" in done.stdout
+    assert "in the child process only" in done.stdout
