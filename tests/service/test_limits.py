@@ -239,6 +239,7 @@ async def test_every_request_of_a_long_hostile_conversation_fits(
 
 @pytest.mark.slow
 @pytest.mark.torture
+@pytest.mark.timeout(1_800)
 async def test_every_request_of_two_thousand_turns_fits(tmp_path: Path) -> None:
     seed = random.randrange(10**6)
     print(f"seed {seed}")

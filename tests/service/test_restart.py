@@ -123,11 +123,17 @@ async def _ids(session: Session) -> list[tuple[str, int]]:
 
 
 async def _check_like_a_twin(root: Path, acknowledged: int) -> None:
-    """What is under `root` is the state after the last acknowledged step, or the one after it."""
+    """What is under `root` is the state after the last acknowledged step, or the one after it.
+
+    Calls are durable once the next request is: those at the end may be missing.
+    """
     async with pagefault.open(root) as memory:
         assert (await memory.verify()).problems == ()
         restored = await _seen(await memory.session("s", create=False))
-    for steps in (acknowledged + 1, acknowledged + 2):
+    earliest = acknowledged + 1
+    while (earliest - 1) % 10 in (2, 3):
+        earliest -= 1
+    for steps in range(earliest, acknowledged + 3):
         async with _twin(steps) as twin:
             expected = await _seen(twin)
         if restored == expected:
@@ -183,6 +189,7 @@ async def test_control_a_restart_that_forgets_pins_is_caught(
 
 @pytest.mark.slow
 @pytest.mark.torture
+@pytest.mark.timeout(1_800)
 async def test_a_conversation_survives_kill_after_kill(tmp_path: Path) -> None:
     seed = random.randrange(10**6)
     print(f"seed {seed}")
