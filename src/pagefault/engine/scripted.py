@@ -87,6 +87,8 @@ def passages_of(message: Message) -> list[Passage]:
     """The pages that a message shows, by their labels, or by the envelope of a tool result."""
     if message.role is Role.TOOL:
         match _json(message.content):
+            case {"page": {"level": 3}}:
+                return []  # a reference says that a page is there, not what it says
             case {"page": {"page_id": str(page_id), "content": {"text": str(text)}, **page}}:
                 meta = page.get("meta")
                 who = str(meta.get("speaker", "")) if isinstance(meta, dict) else ""

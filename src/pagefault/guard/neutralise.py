@@ -55,7 +55,7 @@ _ID: Final = rf"{_SPACE}[A-Za-z]{{3,4}}{_SPACE}_{_SPACE}\d"
 _PREFIXES: Final = "|".join((*PAGE_PREFIX.values(), "img", "aud", "vid"))
 _OUR_ID: Final = rf"(?i:{_SPACE}(?:{_PREFIXES}){_SPACE}_{_SPACE}\d)"
 _GAP: Final = rf"(?:[^\w(\n]|\((?!{_ID}))"  # quotes, bullets, spaces
-_WORDS: Final = rf"(?:[^\W\d_]{{1,20}}+(?!\w){_GAP}++){{1,2}}+"  # a speaker's name
+_WORDS: Final = rf"(?:[^\W\d_]{{1,20}}(?!\w){_GAP}+){{1,2}}"  # a speaker's name
 
 _TAG: Final = re.compile(r"<(?=[\s/\\!?]*v\s*m\s*:)", re.IGNORECASE)
 _TOKEN: Final = re.compile(
@@ -71,7 +71,7 @@ _INSTRUCTION: Final = re.compile(
 _CITATION: Final = re.compile(r"\[(?=\s*ref\s*:)", re.IGNORECASE)
 _LABEL: Final = re.compile(
     # At the start of a line, whatever bullets, quotes, numbers or speaker stand before it …
-    rf"^(?:{_GAP}|[\d_])*+(?:\((?={_ID})|[A-Z]{_SPACE}\((?={_ID})|(?:{_WORDS})\((?={_OUR_ID}))"
+    rf"^(?:{_GAP}|[\d_])*(?:\((?={_ID})|[A-Z]{_SPACE}\((?={_ID})|(?:{_WORDS})\((?={_OUR_ID}))"
     # … and anywhere, where it is closed and followed by a colon, as in VM:CONTEXT.
     rf"|\((?={_OUR_ID}[^()❨\n]{{0,120}}\){_SPACE}:)",
     re.MULTILINE,

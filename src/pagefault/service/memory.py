@@ -39,7 +39,7 @@ class Forgetting:
     beyond_reach: tuple[str, ...] = (
         "backups and copies of this directory made earlier",
         "requests already sent: providers' logs and prompt caches",
-        "words of it that were repeated in other messages",
+        "words of it that were repeated in other messages, or in the queries of searches",
     )
 
 

@@ -299,9 +299,14 @@ class Session:
     ) -> SearchResult:
         """Pages that bear on `query`, best first, each with the parts of its score."""
         self._check_there()
+        return await self._find(self.scope, query, limit, modality)
+
+    async def _find(
+        self, scope: Scope, query: str, limit: int, modality: Modality | None = None
+    ) -> SearchResult:
         return await asyncio.to_thread(
             self._runtime.searcher.search,
-            self.scope,
+            scope,
             query,
             limit=limit,
             wanted=SearchFilter(modalities=(modality,) if modality else ()),
@@ -665,7 +670,7 @@ class Session:
             return []
         room = state.limits.recall_room(state.window_tokens)
         query = "".join(page.text for page in state.newest_user)
-        result = await self.recall(query, limit=RECALL_CANDIDATES)
+        result = await self._find(self._earlier(), query, RECALL_CANDIDATES)
         chosen: list[PageRow] = []
         for hit in result.hits:
             cost = hit.page.tokens + LABEL_TOKENS
@@ -674,6 +679,14 @@ class Session:
                 state.table.tlb.insert(hit.page)
                 room -= cost
         return await asyncio.to_thread(self._read_all, chosen)
+
+    def _earlier(self) -> Scope:
+        """What was said before the newest user message: a question is not its own answer."""
+        newest = self._state.newest_user
+        if not newest:
+            return self.scope
+        before = Seq(newest[0].row.seq - 1)
+        return Scope(tuple((part, min(upto, before)) for part, upto in self.scope.parts))
 
     def _read_all(self, rows: Sequence[PageRow]) -> list[Page]:
         pages = []
@@ -696,9 +709,8 @@ class Session:
             )
         # Pages in the window are not news to the model, so they do not crowd out those that are.
         seen = self._state.working_set
-        result = await self.recall(
-            action.query, limit=action.limit + len(seen), modality=action.modality
-        )
+        wanted = action.limit + len(seen)
+        result = await self._find(self._earlier(), action.query, wanted, action.modality)
         hits = [hit for hit in result.hits if hit.page.page_id not in seen]
         found = Searched(
             call_id=call.call_id,

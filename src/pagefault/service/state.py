@@ -13,6 +13,7 @@ Invariants, true between any two folds:
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -94,6 +95,8 @@ def page_of(event: Event, body: Content) -> Page:
     )
 
 
+_RATIOS: Final = 16  # reports that a lower factor rests on
+
 _SPELLED_TOKENS: Final = 13
 """Of one character, made harmless and escaped: it takes no more bytes (`⟨U+E0041⟩`) than that."""
 
@@ -125,6 +128,7 @@ class SessionState:
         self.faults_refused = 0
         self.paged_in_tokens = 0
         self.newest_user: list[Page] = []
+        self._ratios: deque[float] = deque(maxlen=_RATIOS)  # reported by counted, lately
         self._room: int | None = None  # what `room_for_results` found, until something changes
         self._spent: list[int] = []  # tokens of each fault served in this turn
         self.epoch_due = ""  # why the next request must begin an epoch, if it must
@@ -494,16 +498,20 @@ class SessionState:
         return found[::-1]
 
     def observe(self, reported_tokens: int) -> None:
-        """Learn from a provider that it counted more for the last request than we did.
+        """Learn from a provider how many tokens it counted for the last request.
 
-        The factor only grows within an epoch: it gates what is admitted, so that a model whose
-        tokenizer is less frugal than o200k is never sent more than its window.
+        The factor grows at once, as it gates what is admitted: a model whose tokenizer is less
+        frugal than o200k is never sent more than its window. It falls at an epoch, to the most
+        that was reported lately.
         """
-        counted = self.layout.frozen_tokens()
+        ratio = math.ceil(1000 * reported_tokens / self.layout.frozen_tokens()) / 1000
+        self._ratios.append(ratio)
+        self._set_factor(max(self.factor, ratio))
+
+    def _set_factor(self, factor: float) -> None:
         # However absurd the report, what must be in every request fits: a session cannot end so.
         most = self.window_tokens / (self.floor_tokens() + self.limits.room_tokens_min)
-        factor = min(math.ceil(1000 * reported_tokens / counted), math.floor(1000 * most)) / 1000
-        self.factor = max(self.factor, factor)
+        self.factor = max(1.0, min(factor, math.floor(1000 * most) / 1000))
         self._room = None
 
     def plan_request(self, recalled: Sequence[Page]) -> list[Body]:
@@ -545,6 +553,8 @@ class SessionState:
 
     def _plan_epoch(self, reason: str, pages: list[Page]) -> tuple[EpochBegun, list[Page]]:
         """Choose what leaves: first by policy down to the target, then whatever it takes to fit."""
+        if len(self._ratios) == self._ratios.maxlen:
+            self._set_factor(max(self._ratios))
         pinned = [page for page in pages if self.table.is_pinned(page.page_id)]
         target = self.window_room * self.limits.epoch_target_share
         unsent = self._unsent()
@@ -594,13 +604,15 @@ class SessionState:
             for page in pages_of(entry)
         }
         verbatim = {entry.page.page_id for entry in shown if entry.seq >= verbatim_from}
-        kept = [p for p in self.working_set if p not in victims | verbatim | stay_exchange]
+        in_place_still = verbatim | stay_exchange
+        gone = victims - in_place_still
+        kept = [p for p in self.working_set if p not in victims and p not in in_place_still]
         return EpochBegun(
             epoch=self.epoch + 1,
             reason=reason,
             kept=tuple(PagedIn(page_id=page_id) for page_id in kept),
             verbatim_from=verbatim_from,
-            evicted=tuple(p for p in self.working_set if p in victims - verbatim - stay_exchange),
+            evicted=tuple(p for p in self.working_set if p in gone),
         )
 
     def _last_turns(self, shown: Sequence[Shown], turns: int) -> set[PageId]:
