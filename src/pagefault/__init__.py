@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from pagefault.service.limits import Limits
     from pagefault.service.memory import Forgetting, Memory
     from pagefault.service.open import open
-    from pagefault.service.session import Said, Session, Status
+    from pagefault.service.session import Session, Status
+    from pagefault.service.writing import Said
 
 __version__ = "0.1.0"
 
@@ -70,7 +71,7 @@ _HOMES = {
     "RemoteEngine": "engine.remote",
     "Reply": "model.request",
     "Request": "model.request",
-    "Said": "service.session",
+    "Said": "service.writing",
     "ScriptedEngine": "engine.scripted",
     "Session": "service.session",
     "Status": "service.session",

@@ -35,7 +35,8 @@ from pagefault.service.drive import Answer
 from pagefault.service.limits import Limits
 from pagefault.service.memory import Forgetting
 from pagefault.service.open import open as _open
-from pagefault.service.session import Said, Status
+from pagefault.service.session import Status
+from pagefault.service.writing import Said
 from pagefault.store.root import Verification
 
 T = TypeVar("T")

@@ -28,7 +28,8 @@ from pagefault.model.kinds import USER_TYPED, Role
 from pagefault.model.request import ToolCall
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.memory import Memory
-from pagefault.service.session import Said, Session
+from pagefault.service.session import Session
+from pagefault.service.writing import Said
 from pagefault.store.root import rebuild
 
 WORDS: Final = 60

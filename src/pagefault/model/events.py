@@ -329,3 +329,18 @@ class Event:
     @property
     def type(self) -> str:
         return type_of(self.body)
+
+
+def expected(draft: Draft) -> Event:
+    """A draft as the event it will be, but for what only the log can give: seq, id and time."""
+    return Event(
+        seq=NOTHING,
+        event_id="",
+        session=draft.session,
+        turn=draft.turn,
+        at_ms=0,
+        actor=draft.actor,
+        origin=draft.origin,
+        body=draft.body,
+        cause=draft.cause,
+    )

@@ -11,14 +11,13 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar, overload
 
 from pagefault.engine.api import Engine
 from pagefault.engine.chat_completions import to_wire
 from pagefault.model.errors import (
     BadInput,
-    FaultRefused,
     NoSuchPage,
     PinsFull,
     RecordGone,
@@ -32,23 +31,20 @@ from pagefault.model.events import (
     Draft,
     Event,
     Faulted,
-    Hit,
     Pinned,
     Searched,
     SessionConfigured,
     SessionOpened,
     Unpinned,
+    expected,
 )
-from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
+from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import (
     MODEL_GENERATED,
-    PAGE_PREFIX,
     RUNTIME,
     USER_TYPED,
     Actor,
     EventType,
-    Kind,
-    Level,
     Modality,
     Mode,
     Origin,
@@ -56,37 +52,21 @@ from pagefault.model.kinds import (
 )
 from pagefault.model.page import Page, PageRow, Scope
 from pagefault.model.request import Request, ToolCall, Usage
-from pagefault.pack.envelope import level_tokens, offered_levels, refusal
+from pagefault.pack.envelope import refusal
 from pagefault.pack.render import LABEL_TOKENS
 from pagefault.pack.tools import PAGE_FAULT
 from pagefault.recall.search import SearchFilter, SearchResult
 from pagefault.service.drive import Answer, drive
 from pagefault.service.runtime import Runtime
-from pagefault.service.split import split
+from pagefault.service.serving import REFUSAL_TOKENS, serve
 from pagefault.service.state import SessionState
-from pagefault.service.turn import Refuse, ServeFault, ServeSearch, as_kept, encodable, read_call
+from pagefault.service.turn import encodable
+from pagefault.service.writing import Said, write_down
 
 T = TypeVar("T")
 
 _NAME: Final = re.compile(r"[^\x00-\x1f\x7f/\ud800-\udfff]{1,80}")
 RECALL_CANDIDATES = 50  # pages that a turn-start recall looks at
-_ARGUMENTS_MAX = 1_000  # characters of a call's arguments; no call of ours needs more
-_REFUSAL_TOKENS = 200  # of a refused call without its arguments, and the refusal, at most
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """One thing to be written down: what a verb, or a line of a transcript, hands in."""
-
-    text: str
-    role: Role
-    event_type: EventType = EventType.CHAT_TURN
-    speaker: str = ""
-    title: str = ""
-    occurred_at: str = ""
-    call_id: str = ""
-    importance: float = 0.5
-    key: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,7 +170,15 @@ class Session:
 
         async def verb() -> list[PageId]:
             known, fresh = await self._known(items)
-            events = await self._commit(self._contents(fresh, origin))
+            drafts = write_down(
+                fresh,
+                origin,
+                session=self.session,
+                state=self._state,
+                counter=self._runtime.counter,
+                clean=self._runtime.journal.clean,
+            )
+            events = await self._commit(drafts)
             if self._state.is_backlogged:
                 await self._commit([self._draft(self._state.plan_backlog())])
             texts: list[list[PageId]] = []
@@ -260,26 +248,13 @@ class Session:
                     "the window has no room for more calls in this turn: answer now",
                     faults_left=self._state.budget.faults_left,
                 )
-            action = read_call(call)
-            if len(call.arguments) > _ARGUMENTS_MAX:
-                action = Refuse(call, "bad_arguments", "the arguments are too long")
-            words = self._said_beside(said)
-            action = replace(action, call=self._as_kept(action.call, words))
-            match action:
-                case ServeFault():
-                    body: CallRefused | Faulted | Searched = await self._fault(action, words)
-                case ServeSearch():
-                    body = await self._search(action, words)
-                case Refuse(code=code, why=why):
-                    body = CallRefused(
-                        call_id=action.call.call_id,
-                        name=action.call.name,
-                        arguments=action.call.arguments,
-                        code=code,
-                        why=why,
-                        said=words,
-                        faults_left=self._state.budget.faults_left,
-                    )
+            body = await serve(
+                call,
+                said,
+                state=self._state,
+                read=self._runtime.pages.read,
+                find=self._find_earlier,
+            )
             return self._note_call(self._runtime.journal.clean_body(body))
 
         return await self._whole(verb)
@@ -515,22 +490,7 @@ class Session:
 
     def calls_that_fit(self) -> int:
         """How many more calls the window can take in this turn, were each of them refused."""
-        return max(0, self._state.room_for_results()) // _REFUSAL_TOKENS
-
-    def _said_beside(self, said: str) -> str:
-        """What the model said with its calls; its beginning, where it would crowd them out."""
-        said, room = encodable(said), self._state.room_for_results() // 4
-        while said and self._state.exchange_tokens(said) > room:
-            said = said[: len(said) // 2]
-        return said
-
-    def _as_kept(self, call: ToolCall, said: str) -> ToolCall:
-        """The call as it is written down and shown: what no request could carry is cut off it."""
-        call = as_kept(call)
-        room = self._state.room_for_results() - self._state.exchange_tokens(said)
-        if len(call.arguments) > min(_ARGUMENTS_MAX, room - _REFUSAL_TOKENS):
-            return replace(call, arguments="{}")
-        return call
+        return max(0, self._state.room_for_results()) // REFUSAL_TOKENS
 
     def _note_call(self, body: CallRefused | Faulted | Searched) -> str:
         """Fold a call at once and queue its record: whatever is appended next comes after it."""
@@ -543,18 +503,7 @@ class Session:
             cause=self._state.packed_seq,
         )
         self._queued.append(asyncio.ensure_future(self._runtime.journal.append([draft])))
-        expected = Event(
-            seq=NOTHING,  # not known yet, and nothing about a call depends on it
-            event_id="",
-            session=draft.session,
-            turn=draft.turn,
-            at_ms=0,
-            actor=draft.actor,
-            origin=draft.origin,
-            body=draft.body,
-            cause=draft.cause,
-        )
-        return self._state.fold_call(expected)
+        return self._state.fold_call(expected(draft))
 
     async def _commit(self, drafts: Sequence[Draft]) -> list[Event]:
         with self._runtime.timed("append"):
@@ -593,76 +542,6 @@ class Session:
             keys |= {item.key} if item.key else set()
         return known, fresh
 
-    def _contents(self, items: Sequence[Said], origin: Origin) -> list[Draft]:
-        state, counter = self._state, self._runtime.counter
-        numbers, order, turn = dict(state.numbers), state.order_next, state.turn
-        tokens_max = state.limits.page_room(state.window_tokens)
-        texts = [self._runtime.journal.clean(item.text) for item in items]
-        counts = counter.count_all(texts)
-        drafts: list[Draft] = []
-        for item, text, count in zip(items, texts, counts, strict=True):
-            opens = item.role is Role.USER and item.event_type is not EventType.DOCUMENT
-            turn = TurnNo(turn + 1) if opens or turn < 0 else turn
-            parts = [(text, count)] if count <= tokens_max else split(text, tokens_max, counter)
-            stem = _stem(item)
-            first = PageId(f"{stem}_{numbers.get(stem, 0) + 1}")
-            pages: list[Content] = []
-            for part, (part_text, part_tokens) in enumerate(parts):
-                numbers[stem] = numbers.get(stem, 0) + 1
-                pages.append(
-                    Content(
-                        event_type=item.event_type,
-                        page_id=PageId(f"{stem}_{numbers[stem]}"),
-                        order=order,
-                        role=item.role,
-                        kind=Kind.ARTIFACT if stem == "art" else Kind.TRANSCRIPT,
-                        text=part_text,
-                        tokens=part_tokens,
-                        speaker=self._runtime.journal.clean(item.speaker),
-                        title=self._runtime.journal.clean(item.title),
-                        occurred_at=item.occurred_at,
-                        part=part,
-                        parts=len(parts),
-                        part_of=first if part else PageId(""),
-                        call_id=item.call_id,
-                        importance=item.importance,
-                    )
-                )
-                order += 1
-            if opens:
-                state.check_message([self._page_like(page) for page in pages])
-            drafts += [
-                Draft(
-                    session=self.session,
-                    turn=turn,
-                    actor=_ACTORS[item.role],
-                    origin=origin,
-                    body=page,
-                    key="" if page.part else item.key,
-                )
-                for page in pages
-            ]
-        return drafts
-
-    def _page_like(self, body: Content) -> Page:
-        row = PageRow(
-            page_id=body.page_id,
-            seq=Seq(0),
-            session=self.session,
-            order=body.order,
-            turn=TurnNo(0),
-            role=body.role,
-            kind=body.kind,
-            modality=body.modality,
-            origin=USER_TYPED,
-            tokens=body.tokens,
-            importance=body.importance,
-            at_ms=0,
-            part=body.part,
-            parts=body.parts,
-        )
-        return Page(row=row, text=body.text, speaker=body.speaker, occurred_at=body.occurred_at)
-
     async def _recall_for_turn(self) -> list[Page]:
         """What the newest user message calls for and the window does not show, best first."""
         state = self._state
@@ -670,7 +549,7 @@ class Session:
             return []
         room = state.limits.recall_room(state.window_tokens)
         query = "".join(page.text for page in state.newest_user)
-        result = await self._find(self._earlier(), query, RECALL_CANDIDATES)
+        result = await self._find_earlier(query, RECALL_CANDIDATES, None)
         chosen: list[PageRow] = []
         for hit in result.hits:
             cost = hit.page.tokens + LABEL_TOKENS
@@ -680,13 +559,15 @@ class Session:
                 room -= cost
         return await asyncio.to_thread(self._read_all, chosen)
 
-    def _earlier(self) -> Scope:
-        """What was said before the newest user message: a question is not its own answer."""
-        newest = self._state.newest_user
-        if not newest:
-            return self.scope
-        before = Seq(newest[0].row.seq - 1)
-        return Scope(tuple((part, min(upto, before)) for part, upto in self.scope.parts))
+    async def _find_earlier(
+        self, query: str, limit: int, modality: Modality | None
+    ) -> SearchResult:
+        """Search what was said before the newest user message: no question answers itself."""
+        scope, newest = self.scope, self._state.newest_user
+        if newest:
+            before = Seq(newest[0].row.seq - 1)
+            scope = Scope(tuple((part, min(upto, before)) for part, upto in scope.parts))
+        return await self._find(scope, query, limit, modality)
 
     def _read_all(self, rows: Sequence[PageRow]) -> list[Page]:
         pages = []
@@ -694,90 +575,6 @@ class Session:
             with suppress(RecordGone):
                 pages.append(self._runtime.pages.read(row))
         return pages
-
-    async def _search(self, action: ServeSearch, said: str) -> Searched:
-        call = action.call
-        if self._state.searches_left < 1:
-            return Searched(
-                call_id=call.call_id,
-                arguments=call.arguments,
-                query=action.query,
-                said=said,
-                refusal="search_limit",
-                why="no searches are left in this turn: answer from what you can see",
-                faults_left=self._state.budget.faults_left,
-            )
-        # Pages in the window are not news to the model, so they do not crowd out those that are.
-        seen = self._state.working_set
-        wanted = action.limit + len(seen)
-        result = await self._find(self._earlier(), action.query, wanted, action.modality)
-        hits = [hit for hit in result.hits if hit.page.page_id not in seen]
-        found = Searched(
-            call_id=call.call_id,
-            arguments=call.arguments,
-            query=action.query,
-            said=said,
-            hits=tuple(
-                Hit(page_id=hit.page.page_id, relevance=round(hit.relevance, 3))
-                for hit in hits[: action.limit]
-            ),
-            total=result.total - (len(result.hits) - len(hits)),
-        )
-        while found.hits and not self._state.fits(found):
-            found = replace(found, hits=found.hits[:-1])
-        return found
-
-    async def _fault(self, action: ServeFault, said: str) -> Faulted:
-        state, call = self._state, action.call
-        asked = Faulted(
-            call_id=call.call_id,
-            arguments=call.arguments,
-            page_id=action.page_id,
-            level=action.level,
-            reason=action.reason,
-            said=said,
-            faults_left=state.budget.faults_left,
-        )
-        row = state.table.find(action.page_id)
-        if row is None:
-            return replace(asked, refusal="unknown_page", why="there is no page of that id")
-        if row.page_id in state.working_set:
-            return replace(asked, level=0, already_mapped=True)
-        state.table.begin_fault(row, action.level)
-        try:
-            page = self._runtime.pages.read(row)  # one read of a file: less than a thread costs
-            level = state.budget.grant(
-                row.page_id,
-                action.level,
-                action.reason,
-                {level: level_tokens(row, level) for level in offered_levels(row)},
-                state.fault_room(asked, page),
-            )
-        except RecordGone:
-            state.table.failed(row.page_id)
-            return replace(asked, refusal="forgotten", why="the page was forgotten")
-        except FaultRefused as refused:
-            state.table.failed(row.page_id)
-            return replace(asked, refusal=refused.code, why=refused.why, levels=refused.levels)
-        except BaseException:
-            state.table.failed(row.page_id)
-            raise
-        if level is not Level.FULL:
-            state.table.failed(row.page_id)  # a reference is a line about the page, not the page
-        return replace(
-            asked,
-            level=level,
-            tokens=level_tokens(row, level),
-            faults_left=state.budget.faults_left - 1,
-        )
-
-
-_ACTORS = {
-    Role.USER: Actor.USER,
-    Role.ASSISTANT: Actor.MODEL,
-    Role.TOOL: Actor.TOOL,
-    Role.SYSTEM: Actor.SYSTEM,
-}
 
 
 def check_name(name: str) -> None:
@@ -800,12 +597,6 @@ def a_window(tokens: int) -> int:
     if tokens < 1:
         raise BadInput(f"a window of {tokens} tokens cannot be", hint="give a positive number")
     return tokens
-
-
-def _stem(item: Said) -> str:
-    if item.event_type is EventType.DOCUMENT:
-        return PAGE_PREFIX["artifact"]
-    return PAGE_PREFIX["tool" if item.role is Role.TOOL else "message"]
 
 
 def _origin(text: str) -> Origin:

@@ -1,0 +1,110 @@
+"""Writing down what was said: a text becomes pages, and pages become drafts of records.
+
+Nothing is appended here, and a text that may not be written raises before anything is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pagefault.model.events import Content, Draft, expected
+from pagefault.model.ids import PageId, SessionNo, TurnNo
+from pagefault.model.kinds import PAGE_PREFIX, Actor, EventType, Kind, Origin, Role
+from pagefault.pack.count import TokenCounter
+from pagefault.service.split import split
+from pagefault.service.state import SessionState, page_of
+
+_ACTORS: Final = {
+    Role.USER: Actor.USER,
+    Role.ASSISTANT: Actor.MODEL,
+    Role.TOOL: Actor.TOOL,
+    Role.SYSTEM: Actor.SYSTEM,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """One thing to be written down: what a verb, or a line of a transcript, hands in."""
+
+    text: str
+    role: Role
+    event_type: EventType = EventType.CHAT_TURN
+    speaker: str = ""
+    title: str = ""
+    occurred_at: str = ""
+    call_id: str = ""
+    importance: float = 0.5
+    key: str = ""
+
+    @property
+    def opens_turn(self) -> bool:
+        """Whether a new turn begins with it: with a message, not with a document handed in."""
+        return self.role is Role.USER and self.event_type is not EventType.DOCUMENT
+
+    @property
+    def stem(self) -> str:
+        """What the ids of its pages begin with."""
+        if self.event_type is EventType.DOCUMENT:
+            return PAGE_PREFIX["artifact"]
+        return PAGE_PREFIX["tool" if self.role is Role.TOOL else "message"]
+
+
+def write_down(
+    items: Sequence[Said],
+    origin: Origin,
+    *,
+    session: SessionNo,
+    state: SessionState,
+    counter: TokenCounter,
+    clean: Callable[[str], str],
+) -> list[Draft]:
+    """Drafts of the pages that these items become, one after another, as `state` stands.
+
+    `clean` takes secrets out, before anything is counted or split. Raises `MessageTooLarge` for a
+    user's message that no request could show whole.
+    """
+    numbers, order, turn = dict(state.numbers), state.order_next, state.turn
+    tokens_max = state.limits.page_room(state.window_tokens)
+    texts = [clean(item.text) for item in items]
+    written: list[Draft] = []
+    for item, text, tokens in zip(items, texts, counter.count_all(texts), strict=True):
+        turn = TurnNo(turn + 1) if item.opens_turn or turn < 0 else turn
+        parts = [(text, tokens)] if tokens <= tokens_max else split(text, tokens_max, counter)
+        first = numbers.get(item.stem, 0) + 1
+        numbers[item.stem] = first + len(parts) - 1
+        drafts = [
+            Draft(
+                session=session,
+                turn=turn,
+                actor=_ACTORS[item.role],
+                origin=origin,
+                body=Content(
+                    event_type=item.event_type,
+                    page_id=PageId(f"{item.stem}_{first + part}"),
+                    order=order + part,
+                    role=item.role,
+                    kind=Kind.ARTIFACT if item.stem == "art" else Kind.TRANSCRIPT,
+                    text=part_text,
+                    tokens=part_tokens,
+                    speaker=clean(item.speaker),
+                    title=clean(item.title),
+                    occurred_at=item.occurred_at,
+                    part=part,
+                    parts=len(parts),
+                    part_of=PageId(f"{item.stem}_{first}" if part else ""),
+                    call_id=item.call_id,
+                    importance=item.importance,
+                ),
+                key="" if part else item.key,
+            )
+            for part, (part_text, part_tokens) in enumerate(parts)
+        ]
+        if item.opens_turn:
+            events = map(expected, drafts)
+            pages = [page_of(e, e.body) for e in events if isinstance(e.body, Content)]
+            state.check_message(pages)
+        order += len(parts)
+        written += drafts
+    return written
