@@ -91,7 +91,8 @@ def _question(term: Term, facts: dict[str, Any]) -> None:
     for cited in facts["citations"]:
         away = "had left the window" if cited["was_evicted"] else "was in the window"
         when = cited["occurred_at"][:16].replace("T", " ")
-        _field(term, "page", f"{cited['page_id']} · {cited['speaker']}, {when} · {away}")
+        who = ", ".join(filter(None, (cited["speaker"], when)))
+        _field(term, "page", " · ".join(filter(None, (cited["page_id"], who, away))))
         text = wrapped(cited["text"], min(term.width, 96), _INDENT + "│ ")
         term.line(term.style(text, "dim"))
     if not facts["citations"]:

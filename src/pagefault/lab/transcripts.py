@@ -136,6 +136,8 @@ def _line(place: str, message: Any) -> Line:
             f"{place}: role {message.get('role')!r} is not known",
             hint=f"one of {', '.join(_ROLES)}",
         )
+    if "content" not in message and not message.get("tool_calls"):
+        raise BadInput(f"{place}: no content", hint='{"role": "user", "content": "…"}')
     text = _content(place, message.get("content"))
     for function in _functions(place, message.get("tool_calls") or []):
         text += (

@@ -106,10 +106,6 @@ class StoreBusy(StoreError):
     """Nothing was written; safe to retry. Names the holder."""
 
 
-class SessionBusy(StoreError):
-    """Another writer has this session. Names the holder."""
-
-
 class StoreLatched(StoreError):
     """An earlier write failed, so what is on the disk is unknown. Reopen to recover."""
 

@@ -113,6 +113,7 @@ class Memory:
 
     async def sessions(self) -> list[SessionRow]:
         """Every session, the most recently used first."""
+        self._committer.check_open()
         return await asyncio.to_thread(self._runtime.index.sessions)
 
     async def pages(

@@ -12,6 +12,7 @@ from pagefault.service.bootstrap import open_memory
 from pagefault.service.config import load
 from pagefault.service.limits import Limits
 from pagefault.service.memory import Memory
+from pagefault.service.session import a_window
 
 
 def open(
@@ -32,13 +33,13 @@ def open(
     must never be logged. One process writes to a root at a time: raises `StoreBusy` otherwise,
     unless `read_only`.
     """
-    given = {"root": root, "window_tokens": window, "mode": mode, "sync": sync}
+    given = {"root": root, "mode": mode, "sync": sync}
     flags = {key: str(value) for key, value in given.items() if value is not None}
     config = load(environ=os.environ, cwd=Path.cwd(), flags=flags)
     return open_memory(
         config.root,
         sync=config.sync,
-        window=config.window_tokens,
+        window=config.window_tokens if window is None else a_window(window),
         mode=config.mode,
         policy=config.eviction_policy,
         limits=limits or Limits(**asdict(config.limits)),

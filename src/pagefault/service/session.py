@@ -506,10 +506,11 @@ class Session:
         return self._state.fold_call(expected(draft))
 
     async def _commit(self, drafts: Sequence[Draft]) -> list[Event]:
+        calls: list[list[Event]] = []
         with self._runtime.timed("append"):
-            *calls, events = await asyncio.gather(
-                *self._queued, self._runtime.journal.append(drafts)
-            )
+            events = await self._runtime.journal.append(drafts)
+            if self._queued:  # written before these: what is left is to learn how that went
+                calls = await asyncio.gather(*self._queued)
         self._queued.clear()
         self._folded = max([self._folded, *(event.seq for call in calls for event in call)])
         for event in events:

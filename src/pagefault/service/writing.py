@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from pagefault.model.errors import BadInput
 from pagefault.model.events import Content, Draft, expected
 from pagefault.model.ids import PageId, SessionNo, TurnNo
 from pagefault.model.kinds import PAGE_PREFIX, Actor, EventType, Kind, Origin, Role
@@ -65,6 +66,9 @@ def write_down(
     `clean` takes secrets out, before anything is counted or split. Raises `MessageTooLarge` for a
     user's message that no request could show whole.
     """
+    for item in items:
+        if not isinstance(item.text, str):
+            raise BadInput("a text is a str", hint="decode bytes before")
     numbers, order, turn = dict(state.numbers), state.order_next, state.turn
     tokens_max = state.limits.page_room(state.window_tokens)
     texts = [clean(item.text) for item in items]

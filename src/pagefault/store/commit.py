@@ -96,10 +96,14 @@ class Committer:
                 if late is not None:
                     late.future.set_exception(_closed())
 
+    def check_open(self) -> None:
+        """Raise `StoreError` once this is closed."""
+        if self._closed:
+            raise _closed()
+
     async def _put(self, item: _Append | _Run) -> None:
         async with self._door:
-            if self._closed:
-                raise _closed()
+            self.check_open()
             try:
                 self._queue.put_nowait(item)
             except queue.Full:  # back-pressure: wait in a thread, so that the loop goes on
