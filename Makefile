@@ -4,7 +4,7 @@ ARGS =
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test format lint types layers bench lock clean setup
+.PHONY: help demo test torture docs format lint types layers bench lock clean setup
 
 help:
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -14,6 +14,12 @@ demo:    ## see it work, offline
 
 test:    ## every check: format, lint, types, layers, tests
 	@sh script/test $(ARGS)
+
+torture: setup ## the tests that run long, with random seeds
+	$(BIN)/pytest -m torture $(ARGS)
+
+docs:    ## make anew the parts of docs/ that come from the code
+	@sh script/docs $(ARGS)
 
 format: setup ## lay the code out, mend what can be mended by machine
 	$(BIN)/ruff check --fix --exit-zero --quiet

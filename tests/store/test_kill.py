@@ -73,7 +73,6 @@ def check_after_kill(root: Path, acknowledged: int) -> SegmentLog:
     return log
 
 
-@pytest.mark.torture
 def test_no_acknowledged_record_is_lost_to_a_kill(tmp_path: Path) -> None:
     seed = random.randrange(10**6)
     print(f"seed {seed}")
@@ -86,7 +85,6 @@ def test_no_acknowledged_record_is_lost_to_a_kill(tmp_path: Path) -> None:
     assert acknowledged > ROUNDS, "the writer was killed before it wrote anything"
 
 
-@pytest.mark.torture
 def test_control_a_writer_that_acknowledges_first_is_caught(tmp_path: Path) -> None:
     seed = random.randrange(10**6)
     print(f"seed {seed}")
