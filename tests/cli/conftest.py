@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -36,16 +35,7 @@ Cli = Callable[..., Outcome]
 
 
 @pytest.fixture(autouse=True)
-def _clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in os.environ:
-        if name.startswith(("PAGEFAULT_", "OPENAI_")):
-            monkeypatch.delenv(name)
-    empty = tmp_path / "home"
-    empty.mkdir()
-    monkeypatch.setenv("HOME", str(empty))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(empty / "config"))
-    monkeypatch.setenv("XDG_DATA_HOME", str(empty / "data"))
-    monkeypatch.chdir(empty)
+def _in_an_empty_home(empty_home: Path) -> None: ...
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from pagefault.model.errors import (
     StoreMissing,
     StoreReadOnly,
 )
+from pagefault.service.bootstrap import open_memory
 from tests.service.memories import fault, faulted, search, text_of
 
 _HOLDER = """
@@ -181,3 +182,12 @@ async def test_what_a_session_was_asked_is_in_its_records(tmp_path: Path) -> Non
         verified = await memory.verify()
         assert verified.problems == ()
         assert verified.records >= 5
+
+
+async def test_a_refused_opening_leaves_the_root_free(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="unknown mode"):
+        async with open_memory(tmp_path / "m", mode="dreaming"):
+            raise AssertionError("it opened")
+    assert not (tmp_path / "m").exists()
+    async with open_memory(tmp_path / "m") as memory:  # nobody holds it
+        assert await memory.sessions() == []

@@ -184,7 +184,7 @@ class Conversation:
         self._term.line(f"pinned: {', '.join(pins) or 'nothing'}")
 
     def _faults(self) -> None:
-        from pagefault.cli.faults import fault_object
+        from pagefault.cli.faults import cells, fault_object
 
         told = [fault_object("", event) for event in self._runner.run(self._session.faults())]
         if not told:
@@ -192,17 +192,7 @@ class Conversation:
             return
         self._term.table(
             ["turn", "page", "level", "tokens", "reason", "outcome"],
-            [
-                [
-                    str(one["turn"]),
-                    one["page_id"],
-                    str(one["level"]),
-                    f"{one['tokens']:,}",
-                    one["reason"],
-                    one["outcome"].replace("_", " ") + (f": {one['why']}" if one["why"] else ""),
-                ]
-                for one in told
-            ],
+            [cells(one) for one in told],
             right="turn level tokens",
         )
 

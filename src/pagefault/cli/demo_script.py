@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pagefault.cli.demo_view import SESSION
 from pagefault.engine.scripted import ScriptedEngine
+from pagefault.lab.replay import Watched
 from pagefault.lab.transcripts import Conversation, Line, read_conversations
 from pagefault.model.kinds import Role
-from pagefault.model.request import Message, Reply, Request
+from pagefault.model.request import Message, Request
 from pagefault.pack.render import LABEL_TOKENS
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ async def _say(session: Session, line: Line) -> dict[str, Any]:
 async def _ask(fork: Session, text: str) -> dict[str, Any]:
     status, held = await fork.status(), _in_order(fork)
     await fork.user(text, speaker="Mira")
-    engine = _Watched(ScriptedEngine())
+    engine = Watched(ScriptedEngine())
     answer = await fork.run(engine)
     return {
         "question": text,
@@ -197,16 +198,3 @@ def _week(line: Line) -> str:
 
     year, week, _ = datetime.fromisoformat(line.occurred_at).isocalendar()
     return f"{year}-W{week:02}"
-
-
-class _Watched:
-    """An engine that keeps the requests it was given."""
-
-    def __init__(self, engine: ScriptedEngine) -> None:
-        self._engine = engine
-        self.requests: list[Request] = []
-
-    async def reply(self, request: Request) -> AsyncIterator[str | Reply]:
-        self.requests.append(request)
-        async for piece in self._engine.reply(request):
-            yield piece

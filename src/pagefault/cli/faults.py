@@ -43,12 +43,7 @@ def faults(app: App, session_name: str | None, forks: bool, as_json: bool) -> No
             [
                 [
                     *([row["session"]] if forks else []),
-                    str(row["turn"]),
-                    row["page_id"],
-                    str(row["level"]),
-                    f"{row['tokens']:,}",
-                    row["reason"],
-                    row["outcome"].replace("_", " ") + (f": {row['why']}" if row["why"] else ""),
+                    *cells(row),
                 ]
                 for row in rows
             ],
@@ -103,3 +98,16 @@ def fault_object(session: str, event: Event) -> dict[str, Any]:
         "faults_left": body.faults_left,
         "at": iso(event.at_ms),
     }
+
+
+def cells(row: dict[str, Any]) -> list[str]:
+    """A fault as a line of a table: turn, page, level, tokens, reason, outcome."""
+    why = f": {row['why']}" if row["why"] else ""
+    return [
+        str(row["turn"]),
+        row["page_id"],
+        str(row["level"]),
+        f"{row['tokens']:,}",
+        row["reason"],
+        row["outcome"].replace("_", " ") + why,
+    ]

@@ -200,7 +200,7 @@ class _Player:
     ) -> None:
         fork = await session.fork(name)
         await fork.user(question.text)
-        engine = _Watched(ScriptedEngine())
+        engine = Watched(ScriptedEngine())
         answer = await fork.run(engine)
         for request in engine.requests:
             self._look(request, question.text)
@@ -237,7 +237,7 @@ class _Player:
         report.duplicate_pages += len(ids) - len(set(ids))
 
 
-class _Watched:
+class Watched:
     """An engine that keeps the requests it was given."""
 
     def __init__(self, engine: ScriptedEngine) -> None:

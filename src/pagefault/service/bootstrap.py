@@ -15,7 +15,7 @@ from pagefault.model import defaults
 from pagefault.model.clock import Clock, SystemClock
 from pagefault.model.errors import BadInput
 from pagefault.model.ids import IdMinter
-from pagefault.model.kinds import Mode, Sync
+from pagefault.model.kinds import Sync
 from pagefault.pack.count import O200k, TokenCounter
 from pagefault.paging.questions import EvictionPolicy
 from pagefault.policy.importance_lru import ImportanceLRU
@@ -25,6 +25,7 @@ from pagefault.service.journal import Journal
 from pagefault.service.limits import Limits
 from pagefault.service.memory import Memory
 from pagefault.service.runtime import PageReader, Runtime
+from pagefault.service.session import a_mode
 from pagefault.store.commit import Committer
 from pagefault.store.root import Progress, Store, memory_store, open_store
 
@@ -67,7 +68,7 @@ async def open_memory(
     entropy = os.urandom if seed is None else chance.randbytes
     real_clock = clock or SystemClock()
     minter = IdMinter(real_clock, chance)
-    level = _sync(sync)
+    level, wanted_mode = _sync(sync), a_mode(mode)  # before anything is opened
 
     def make() -> Store:
         if str(root) == IN_MEMORY:
@@ -101,7 +102,7 @@ async def open_memory(
         mint_session_id=lambda: f"ses_{minter.mint()}",
     )
     memory = Memory(
-        store=store, committer=committer, runtime=runtime, window_tokens=window, mode=_mode(mode)
+        store=store, committer=committer, runtime=runtime, window_tokens=window, mode=wanted_mode
     )
     try:
         yield memory
@@ -114,10 +115,3 @@ def _sync(text: str) -> Sync:
         return Sync(text)
     except ValueError:
         raise BadInput(f"unknown sync level {text!r}", hint=f"one of {', '.join(Sync)}") from None
-
-
-def _mode(text: str) -> Mode:
-    try:
-        return Mode(text)
-    except ValueError:
-        raise BadInput(f"unknown mode {text!r}", hint=f"one of {', '.join(Mode)}") from None
