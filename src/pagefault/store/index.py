@@ -32,7 +32,7 @@ from pagefault.store.fold import RECEIPTS, SessionTally
 from pagefault.store.likely import likeliest
 from pagefault.store.sql import queries
 
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 """Changes with the tables. No migration: the index is made again."""
 
 _SQL: Final = queries("index.sql")
@@ -58,6 +58,7 @@ class SqliteIndex:
         self._connections = connections
         self._codes: dict[str, int] = {}
         self._words: dict[int, str] = {}
+        self._applied = -1  # as of the words that are known
         with connections.read() as db:
             self._learn(db)
 
@@ -78,16 +79,14 @@ class SqliteIndex:
         return cls(connections)
 
     @classmethod
-    def open(
-        cls, path: Path | str, *, root_id: str, read_only: bool = False, frozen: bool = False
-    ) -> SqliteIndex:
+    def open(cls, path: Path | str, *, root_id: str, read_only: bool = False) -> SqliteIndex:
         """The index in an existing file; `IndexUnusable` if it must be made again.
 
-        A reader sees what another process applies meanwhile, unless it is `frozen`.
+        A reader sees what another process applies meanwhile.
         """
         if not Path(path).is_file():
             raise IndexUnusable(f"{path} is not there")
-        connections = Connections(path, read_only=read_only, frozen=frozen)
+        connections = Connections(path, read_only=read_only)
         try:
             with connections.read() as db:
                 for name, value in _facts(root_id).items():
@@ -114,6 +113,8 @@ class SqliteIndex:
                 return
             if fresh[0].seq != applied + 1:
                 raise StoreError(f"record {applied + 1} is missing before {fresh[0].seq}")
+            if applied != self._applied:  # another process folded some in, and met words
+                self._learn(db)
             batch = _Batch(db, dict(self._codes))
             for event in fresh:
                 batch.add(event)
@@ -122,6 +123,7 @@ class SqliteIndex:
         # Only now: had the transaction failed, the new codes would name nothing.
         self._codes = batch.codes
         self._words = {code: word for word, code in batch.codes.items()}
+        self._applied = fresh[-1].seq
 
     def applied_seq(self) -> Seq:
         with self._connections.read() as db:
@@ -435,8 +437,8 @@ class _Batch:
             if row is None:
                 self._unknown.add(session)
                 return None
-            tally = self._tallies[session] = SessionTally(*row[:11])
-            self._own[session] = [row[11], row[12]]
+            tally = self._tallies[session] = SessionTally(*row[:12])
+            self._own[session] = [row[12], row[13]]
         return tally
 
     def _code(self, word: str) -> int:
@@ -496,14 +498,14 @@ def _size(db: apsw.Connection, scope: Scope) -> tuple[int, int]:
         row = _first(db, "session", session)
         if row is None:
             continue
-        own = row[11:13] if upto >= row[9] else _first(db, "size", session, upto) or (0, 0)
+        own = row[12:14] if upto >= row[9] else _first(db, "size", session, upto) or (0, 0)
         pages += own[0]
         length += own[1]
     return pages, length
 
 
 def _session_row(row: Sequence[Any]) -> SessionRow:
-    return SessionTally(*row[:11]).row()
+    return SessionTally(*row[:12]).row()
 
 
 def _session_values(tally: SessionTally, own_pages: int, own_length: int) -> tuple[object, ...]:
@@ -519,6 +521,7 @@ def _session_values(tally: SessionTally, own_pages: int, own_length: int) -> tup
         tally.last_used_ms,
         tally.last_seq,
         tally.epoch_seq,
+        tally.lease_seq,
         own_pages,
         own_length,
     )
