@@ -92,6 +92,9 @@ def test_an_interrupted_replay_leaves_a_sound_memory_and_its_neighbours_can_read
                 (["verify", "--json"], 0),
                 (["pages", "pin", "msg_1", "--json"], 4),
                 (["rebuild", "--json"], 4),
+                (["replay", str(short), "--session", "beside", "--json"], 0),
+                (["chat", "beside", "--engine", "scripted", "--json"], 0),
+                (["forget", "beside", "--yes", "--json"], 0),
             ):
                 with start("--root", root, *argv) as neighbour:
                     out, err = neighbour.communicate(timeout=60)

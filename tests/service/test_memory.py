@@ -14,8 +14,8 @@ import pagefault
 from pagefault.model.errors import (
     BadInput,
     NoSuchPage,
-    SessionNotFound,
     SessionBusy,
+    SessionNotFound,
     StoreError,
     StoreMissing,
     StoreReadOnly,
@@ -105,9 +105,9 @@ async def test_one_process_writes_to_a_session_and_others_may_read(tmp_path: Pat
         async with pagefault.open(tmp_path / "m") as memory:
             session = await memory.session("held")
             assert (await session.page("msg_1")).text == "Held by another process."
-            for refused in (session.user("mine"), session.request(), memory.forget("held")):
+            for mine in (session.user("mine"), session.request(), memory.forget("held")):
                 with pytest.raises(SessionBusy, match=f"process {holder.pid} on ") as busy:
-                    await refused
+                    await mine
             assert "fork" in busy.value.hint
             other = await memory.session("other")
             assert await other.user("This one is mine.") == "msg_1"

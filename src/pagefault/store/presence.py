@@ -21,6 +21,7 @@ from pagefault.model.ids import IdMinter
 from pagefault.store.lock import TEXT_BYTES, Holder, decode_holder
 
 _BEATS_PER_LEASE: Final = 6  # so that a beat that comes late costs nobody a lease
+_BEAT_EVERY_S_MIN: Final = 0.01
 _BEAT_BYTES: Final = 24
 
 
@@ -55,7 +56,7 @@ class Presence:
         self.beat()
         self._thread: threading.Thread | None = None
         if beats:
-            every_s = lease_s / _BEATS_PER_LEASE
+            every_s = max(_BEAT_EVERY_S_MIN, lease_s / _BEATS_PER_LEASE)
             self._thread = threading.Thread(
                 target=self._beat_on, args=(every_s,), name="pagefault-beat", daemon=True
             )

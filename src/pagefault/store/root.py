@@ -105,6 +105,7 @@ class Store:
     _depth: int = 0
     _known: Seq = NOTHING  # the log's head when `writing` ended last
     _receipt_seen: Seq = NOTHING  # the last record of a forget that is known of
+    _is_to_finish: bool = False  # whether it may be one whose process was killed
     _noticing: Lock = field(default_factory=Lock)
     _latch: Latch = field(default_factory=Latch)
     _closing: ExitStack = field(default_factory=ExitStack)
@@ -141,8 +142,10 @@ class Store:
             return
         self.catch_up()  # a writer may have been killed between log and index
         self.leases.doubt()
-        if self._notice_forgets():
+        self._notice_forgets()
+        if self._is_to_finish:
             self.finish_if_possible()
+            self._is_to_finish = False
 
     def look(self) -> None:
         """Notice what other processes wrote. Takes no lock and never waits: for readers."""
@@ -152,15 +155,15 @@ class Store:
                 log.refresh()
             self._notice_forgets()
 
-    def _notice_forgets(self) -> bool:
+    def _notice_forgets(self) -> None:
         with self._noticing:
             seqs = self.index.events(STORE, types=RECEIPTS, after=self._receipt_seen)
             if not seqs:
-                return False
+                return
             self._receipt_seen = seqs[-1]
+            self._is_to_finish = True
             self.forgets += 1
         self.on_forgotten()
-        return True
 
     def lease(self, session: SessionNo) -> Leased:
         """Make a session ours to write to. In `writing`.
