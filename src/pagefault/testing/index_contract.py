@@ -238,6 +238,7 @@ class PageIndexContract:
         row = index.session(SessionNo(1))
         assert row is not None
         assert row.epoch_seq == last.seq
+        assert row.lease_seq == row.session, "who opens a session leases it"
 
     def test_the_numbers_of_pages_are_counted_by_prefix(self, index: PageIndex) -> None:
         records = Records()
