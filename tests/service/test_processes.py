@@ -336,14 +336,12 @@ async def test_a_reader_sees_what_is_written_and_waits_for_nobody(tmp_path: Path
             writer.ask("many", "s", "message", 40)
             assert reader.ask("page", "s", "msg_41") == "message 39"
             assert reader.ask("pages", "s") == 41
-            lock = RootLock(root, clock=SystemClock())
-            with lock:
+            with RootLock(root, clock=SystemClock()).held():
                 assert reader.ask("page", "s", "msg_2") == "message 0"
                 assert reader.ask("recall", "s", "first")[0] == "msg_1"
                 assert reader.ask("sessions") == ["s"]
                 with Worker(root, read_only=True) as another:
                     assert another.ask("pages", "s") == 41
-            lock.close()
             writer.ask("user", "new", "A session that was not there.")
             assert reader.ask("page", "new", "msg_1") == "A session that was not there."
 

@@ -53,7 +53,7 @@ def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_whoever_waits_too_long_is_told_who_holds_it_and_what_to_do(tmp_path: Path) -> None:
-    with _lock(tmp_path), pytest.raises(StoreBusy) as caught:
+    with _lock(tmp_path).held(), pytest.raises(StoreBusy) as caught:
         _lock(tmp_path).acquire()
     assert f"process {os.getpid()} on " in str(caught.value)
     assert "2025-11-24" in str(caught.value)  # since when
@@ -63,9 +63,9 @@ def test_whoever_waits_too_long_is_told_who_holds_it_and_what_to_do(tmp_path: Pa
 def test_once_released_it_can_be_taken_again(tmp_path: Path) -> None:
     lock, other = _lock(tmp_path), _lock(tmp_path)
     for _ in range(2):
-        with lock, pytest.raises(StoreBusy):
+        with lock.held(), pytest.raises(StoreBusy):
             other.acquire()
-        with other, pytest.raises(StoreBusy):
+        with other.held(), pytest.raises(StoreBusy):
             lock.acquire()
         lock.release()
 
@@ -85,7 +85,7 @@ def test_whoever_waits_gets_it_when_it_is_released(
             holder.stdin.flush()
             assert holder.stdout.readline() == "released\n"
 
-    with RootLock(tmp_path, clock=StillClock(), sleep=asking):
+    with RootLock(tmp_path, clock=StillClock(), sleep=asking).held():
         assert asked == 3
 
 
@@ -107,7 +107,7 @@ def test_a_killed_holder_leaves_nothing_in_the_way(
     stale = read_holder(tmp_path)
     assert stale is not None
     assert stale.pid == holder.pid, "its text is still there, and harmless"
-    with _lock(tmp_path):
+    with _lock(tmp_path).held():
         own = read_holder(tmp_path)
         assert own is not None
         assert own.pid == os.getpid()
@@ -117,13 +117,13 @@ def test_a_text_that_names_a_living_process_keeps_nobody_out(tmp_path: Path) -> 
     """Its pid came back as another process: nobody asks the text."""
     holder = locking.Holder(pid=os.getppid(), host="here", command="innocent", since_ms=1)
     (tmp_path / "lock").write_bytes(holder.encode())
-    with _lock(tmp_path):
+    with _lock(tmp_path).held():
         pass
 
 
 def test_an_unreadable_text_does_not_matter(tmp_path: Path) -> None:
     (tmp_path / "lock").write_bytes(b"\xff not json")
-    with _lock(tmp_path):
+    with _lock(tmp_path).held():
         assert read_holder(tmp_path) is not None
 
 
@@ -137,9 +137,8 @@ def check_the_one_that_waits_is_next(root: Path) -> None:
         fcntl.flock(turnstile, fcntl.LOCK_EX)
         waits: list[float] = []
         courteous = RootLock(root, clock=StillClock(), wait_s=1.0, sleep=waits.append)
-        with courteous:
+        with courteous.held():
             assert sum(waits) >= 0.2, "somebody went before the one that waited"
-        courteous.close()
     finally:
         os.close(turnstile)
 
@@ -161,6 +160,6 @@ def test_one_that_stopped_in_the_turnstile_is_passed(tmp_path: Path) -> None:
     lock = _lock(tmp_path, wait_s=1.0)
     turnstile = os.open(tmp_path / "turnstile", os.O_RDWR)
     fcntl.flock(turnstile, fcntl.LOCK_EX)
-    with lock:
+    with lock.held():
         pass
     os.close(turnstile)

@@ -13,7 +13,6 @@ from pagefault.model.events import (
     Descent,
     Draft,
     Event,
-    ForgetBegun,
     ForgetDone,
     SessionOpened,
     Taken,
@@ -29,7 +28,7 @@ from pagefault.service.session import Session, a_mode, a_window, check_name
 from pagefault.service.turn import encodable
 from pagefault.store.api import PageFilter
 from pagefault.store.commit import Committer
-from pagefault.store.root import Store, Verification, ranges
+from pagefault.store.root import Store, Verification
 
 _MANY: Final = 1_000_000
 
@@ -172,7 +171,8 @@ class Memory:
                 for owner in self._plan_forget(target, page_id).owners:
                     self._store.lease(owner)
                 plans.append(self._plan_forget(target, page_id))
-                return self._store.forget(plans[0].begun())
+                plan = plans[0]
+                return self._store.forget(plan.seqs, plan.sessions, plan.taken, plan.lineage)
 
             try:
                 receipt = await self._committer.run(erase)
@@ -334,14 +334,6 @@ class _Plan:
     taken: list[Taken]
     forks: list[str]
     quoted_by: list[str]
-
-    def begun(self) -> ForgetBegun:
-        return ForgetBegun(
-            targets=tuple(ranges(self.seqs)),
-            sessions=tuple(self.sessions),
-            taken=tuple(self.taken),
-            lineage=tuple(self.lineage),
-        )
 
     def report(self, *, done: bool) -> Forgetting:
         return Forgetting(

@@ -14,8 +14,8 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -94,21 +94,19 @@ class RootLock:
         wait_s: float = defaults.LOCK_WAIT_S,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Opens the files. `wait_s` is how long `acquire` waits before it raises `StoreBusy`."""
+        """`wait_s` is how long `acquire` waits before it raises `StoreBusy`."""
         self._root = root
         self._wait_s = wait_s
         self._sleep = sleep
         self._text = Holder.here(clock).encode()
-        self._turnstile = self._lock = -1
-        try:
-            self._turnstile = _open(root / "turnstile")
-            self._lock = _open(root / "lock")
-        except BaseException:
-            self.close()
-            raise
+        self._turnstile = self._lock = -1  # opened when they are first needed, and kept
 
     def acquire(self) -> None:
         """Take it, waiting if need be. `StoreBusy`, naming the holder, if it takes too long."""
+        if self._turnstile < 0:
+            self._turnstile = _open(self._root / "turnstile")
+        if self._lock < 0:
+            self._lock = _open(self._root / "lock")
         waiting = _Waiting(self._wait_s, self._sleep)
         is_in_turn = False
         try:
@@ -134,18 +132,20 @@ class RootLock:
             fcntl.flock(self._lock, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """Let go for good. Harmless when repeated."""
+        """Let go, and close the files. Harmless when repeated."""
         for fd in (self._lock, self._turnstile):
             if fd >= 0:
                 os.close(fd)
         self._lock = self._turnstile = -1
 
-    def __enter__(self) -> RootLock:
-        self.acquire()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.release()
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Taken for this block, and the files closed after it."""
+        try:
+            self.acquire()
+            yield
+        finally:
+            self.close()
 
 
 class _Waiting:

@@ -74,7 +74,7 @@ class Presence:
 
     def others(self) -> list[Instance]:
         """Every other opening that lives."""
-        return list(_all_living(self.directory, self._clock, but=self.instance))
+        return list(all_living(self.directory, self._clock, but=self.instance))
 
     def close(self) -> None:
         """Leave. Harmless when repeated."""
@@ -112,7 +112,7 @@ class Presence:
 
 def check_alone(root: Path, clock: Clock, what: str) -> None:
     """Raise `StoreBusy`, naming them, while others have this root open. Under the root's lock."""
-    others = list(_all_living(root / "instances", clock))
+    others = list(all_living(root / "instances", clock))
     if others:
         raise StoreBusy(
             f"{root} is in use by {'; '.join(map(str, others))}",
@@ -140,7 +140,8 @@ def living(directory: Path, instance: str, clock: Clock) -> Instance | None:
     return Instance(instance=instance, holder=decode_holder(told[:TEXT_BYTES]), beat_age_s=age_s)
 
 
-def _all_living(directory: Path, clock: Clock, *, but: str = "") -> Iterator[Instance]:
+def all_living(directory: Path, clock: Clock, *, but: str = "") -> Iterator[Instance]:
+    """Every opening in this directory that lives, save one."""
     try:
         names = sorted(os.listdir(directory))
     except FileNotFoundError:

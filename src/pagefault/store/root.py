@@ -35,12 +35,14 @@ from pagefault.model.errors import (
     StoreReadOnly,
 )
 from pagefault.model.events import (
+    Descent,
     Draft,
     Event,
     ForgetBegun,
     ForgetDone,
     SessionLeased,
     SessionOpened,
+    Taken,
 )
 from pagefault.model.ids import NOTHING, IdMinter, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, Actor, Sync
@@ -257,9 +259,24 @@ class Store:
             self._latch.refuse_from_now(refusal, failure)
             raise refusal from failure
 
-    def forget(self, begun: ForgetBegun) -> Event:
-        """Erase records for good, and return the receipt. Redone at opening if interrupted."""
-        for session in begun.sessions:
+    def forget(
+        self,
+        targets: Collection[Seq],
+        sessions: Collection[SessionNo],
+        taken: Collection[Taken],
+        lineage: Collection[Descent] = (),
+    ) -> Event:
+        """Erase records for good, and return the receipt. Redone at opening if interrupted.
+
+        Their sessions must be ours: see `lease`.
+        """
+        begun = ForgetBegun(
+            targets=tuple(_ranges(targets)),
+            sessions=tuple(sessions),
+            taken=tuple(taken),
+            lineage=tuple(lineage),
+        )
+        for session in sessions:
             self.leases.lost(session)
         return self._carry_out(self._note(begun))
 
@@ -522,13 +539,9 @@ def repair(path: Path, *, clock: Clock, minter: IdMinter) -> RepairReport:
 @contextmanager
 def _alone(path: Path, clock: Clock, what: str) -> Iterator[None]:
     """Within this block nobody else has the root open for writing."""
-    lock = RootLock(path, clock=clock)
-    try:
-        with lock:
-            check_alone(path, clock, what)
-            yield
-    finally:
-        lock.close()
+    with RootLock(path, clock=clock).held():
+        check_alone(path, clock, what)
+        yield
 
 
 @dataclass(frozen=True, slots=True)
@@ -621,8 +634,7 @@ def _rest(log: EventLog, after: Seq) -> Iterator[Event]:
     return log.read_rest(after) if isinstance(log, SegmentLog) else log.read(after)
 
 
-def ranges(seqs: Collection[Seq]) -> Iterator[tuple[Seq, Seq]]:
-    """The same seqs as inclusive ranges."""
+def _ranges(seqs: Collection[Seq]) -> Iterator[tuple[Seq, Seq]]:
     first = last = NOTHING
     for seq in sorted(set(seqs)):
         if last and seq == last + 1:
