@@ -27,7 +27,7 @@ from pagefault.store.lock import RootLock
 from pagefault.store.presence import Presence
 from pagefault.store.root import Store, rebuild, repair
 from pagefault.store.segments import SegmentLog
-from tests.service.memories import text_of
+from tests.service.memories import files_with, text_of
 from tests.store.logs import memory_log
 from tests.workers import Refused, Worker
 
@@ -185,7 +185,8 @@ async def check_a_suspended_writer_writes_nothing(root: Path, weakened: str = ""
         assert told == "msg_2", "the lease of a suspended process was never taken over"
         first.go_on()
         outcome, told = first.outcome()
-        assert await _said(root, "s") == ["Before.", "Taken over."], "it wrote all the same"
+        assert files_with(root / "log", b"Too late.") == [], "it wrote all the same"
+        assert await _said(root, "s") == ["Before.", "Taken over."]
         assert outcome == "SessionBusy"
         assert f"process {second.pid} on " in told
         second.close()

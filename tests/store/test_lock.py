@@ -158,7 +158,7 @@ def test_control_without_courtesy_it_is_not(
 def test_one_that_stopped_in_the_turnstile_is_passed(tmp_path: Path) -> None:
     """A turnstile only orders: stopping in it stops nobody."""
     lock = _lock(tmp_path, wait_s=1.0)
-    turnstile = os.open(tmp_path / "turnstile", os.O_RDWR)
+    turnstile = os.open(tmp_path / "turnstile", os.O_RDWR | os.O_CREAT)
     fcntl.flock(turnstile, fcntl.LOCK_EX)
     with lock.held():
         pass
