@@ -92,7 +92,11 @@ class Worker:
         self.pid = self._process.pid
 
     def __enter__(self) -> Worker:
-        self.answer()
+        try:
+            self.answer()
+        except BaseException:
+            self.close()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -81,4 +81,5 @@ class Journal:
     def _clean(self, draft: Draft) -> Draft:
         body = self._screen.clean_body(draft.body)
         origin = Origin(self.clean(draft.origin))  # a tool's name is the caller's text
-        return replace(draft, body=body, origin=origin)
+        is_clean = body is draft.body and origin == draft.origin
+        return draft if is_clean else replace(draft, body=body, origin=origin)

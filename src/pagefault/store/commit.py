@@ -11,7 +11,7 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import Final, Protocol, TypeVar, cast
 
 from pagefault.model.errors import StoreError
@@ -22,6 +22,7 @@ T = TypeVar("T")
 
 QUEUE_MAX: Final = 1_024  # appends that may wait
 GROUP_DRAFTS_MAX: Final = 4_096  # drafts that share one fsync, at most
+IDLE_S: Final = 0.05  # without an append, until upkeep begins
 
 
 class Writable(Protocol):
@@ -37,6 +38,10 @@ class Writable(Protocol):
 
     def settle(self, events: Sequence[Event], *, sync: bool) -> None:
         """Make what was appended durable, if asked, and fold it into the index."""
+        ...
+
+    def tidy(self) -> bool:
+        """Do a little of the upkeep that is due, and say whether more is."""
         ...
 
 
@@ -116,8 +121,17 @@ class Committer:
                 await asyncio.to_thread(self._queue.put, item)
 
     def _work(self) -> None:
+        is_tidy = False
         while True:
-            item = self._queue.get()
+            try:
+                item = self._queue.get(timeout=None if is_tidy else IDLE_S)
+            except queue.Empty:  # nobody waits: time for upkeep, a slice between two looks
+                while self._queue.empty() and not is_tidy:
+                    is_tidy = True
+                    with suppress(Exception):  # nobody asked for it: what fails shows elsewhere
+                        is_tidy = not self._store.tidy()
+                continue
+            is_tidy = False
             if item is None:
                 return
             if isinstance(item, _Run):

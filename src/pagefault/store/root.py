@@ -323,6 +323,16 @@ class Store:
 
     # --- upkeep -------------------------------------------------------------------------------
 
+    def tidy(self) -> bool:
+        """Do a few milliseconds of the index's upkeep, and say whether more is due."""
+        if self.refusal is not None:
+            return False
+        try:
+            with self.writing():
+                return self.index.tidy()
+        except StoreError:  # nobody waits for it: it is done another time
+            return False
+
     def catch_up(self, progress: Progress | None = None) -> int:
         """Fold into the index what it has not seen. Returns how many records that were."""
         after, head = self.index.applied_seq(), self.log.head()
