@@ -48,6 +48,7 @@ class Tally:
             row.last_used_ms,
             row.last_seq,
             row.epoch_seq,
+            row.lease_seq,
             self.own_pages,
             self.own_length,
             json.dumps(self.numbers, separators=(",", ":")),

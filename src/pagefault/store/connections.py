@@ -1,12 +1,13 @@
 """Connections to one SQLite file: one that writes, and one for each thread that reads.
 
 In WAL mode readers and the writer do not block one another. A database in memory exists once, so
-there one connection serves all, in turn. So does one that is frozen: it sees the file as it was at
-opening, until it is closed, so that whatever it names is in a log that was opened later.
+there one connection serves all, in turn. A file that another process replaced by a new one is not
+read: half of what was known of the old one would be wrong of the new.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -34,14 +35,20 @@ class IndexUnusable(StoreError):
     hint = "nothing is lost: the index is made again from the log"
 
 
+class IndexReplaced(IndexUnusable):
+    """Another process made the index anew while it was open, or being opened, for reading."""
+
+    hint = "open this memory again"
+
+
 class Connections:
     """Invariant: a connection is used by one thread at a time."""
 
-    def __init__(self, path: Path | str, *, read_only: bool, frozen: bool = False) -> None:
-        assert read_only or not frozen
+    def __init__(self, path: Path | str, *, read_only: bool) -> None:
         self._path = str(path)
         self._read_only = read_only
-        self._is_one = frozen or self._path == MEMORY
+        self._is_one = self._path == MEMORY
+        self._inode = 0  # of the file that the first connection read
         self._lock = threading.RLock()  # the writer's; with one connection also every reader's
         self._mine = threading.local()
         self._opened: list[apsw.Connection] = []
@@ -51,8 +58,6 @@ class Connections:
         self._writer = self._open()
         if not read_only and not self._is_one:
             self._writer.set_wal_hook(self._grown)
-        if frozen:
-            self._freeze()
 
     @contextmanager
     def write(self) -> Iterator[apsw.Connection]:
@@ -118,15 +123,6 @@ class Connections:
             while self._opened:
                 self._opened.pop().close()
 
-    def _freeze(self) -> None:
-        """Begin to read, and never end: another process may go on writing meanwhile."""
-        try:
-            with _translated(self._path):
-                self._writer.execute("BEGIN; SELECT count(*) FROM sqlite_schema").fetchall()
-        except BaseException:
-            self.close()
-            raise
-
     def _reader(self) -> apsw.Connection:
         connection: apsw.Connection | None = getattr(self._mine, "connection", None)
         if connection is None:
@@ -138,6 +134,7 @@ class Connections:
         if self._read_only:
             flags = apsw.SQLITE_OPEN_READONLY
         with _translated(self._path):
+            before = self._inode or self._inode_now()
             connection = apsw.Connection(self._path, flags=flags, statementcachesize=_STATEMENTS)
             try:
                 connection.set_busy_timeout(_BUSY_MS)
@@ -147,12 +144,27 @@ class Connections:
                     connection.pragma("wal_autocheckpoint", 0)  # see `checkpoint_if_due`
                 connection.pragma("cache_size", -_CACHE_KIB)
                 connection.pragma("temp_store", "memory")
+                if self._read_only:
+                    self._check_same(connection, before)
             except BaseException:
                 connection.close()
                 raise
         with self._opened_lock:
             self._opened.append(connection)
         return connection
+
+    def _check_same(self, connection: apsw.Connection, before: int) -> None:
+        """Or a connection would read one file, and the other's write-ahead log."""
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()  # opens that log
+        if self._inode_now() != before:
+            raise IndexReplaced(f"{self._path} was made anew meanwhile")
+        self._inode = before
+
+    def _inode_now(self) -> int:
+        try:
+            return os.stat(self._path).st_ino
+        except OSError:
+            return 0
 
 
 class _NoLock:

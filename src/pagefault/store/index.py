@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 MERGE_PAGES: Final = 32
 """Of the full-text index, written at a time when its parts are merged: some milliseconds."""
 
-SCHEMA: Final = 2
+SCHEMA: Final = 3
 """Changes with the tables. No migration: the index is made again."""
 
 _SQL: Final = Queries("index.sql")
@@ -97,16 +97,14 @@ class SqliteIndex:
         return cls(connections)
 
     @classmethod
-    def open(
-        cls, path: Path | str, *, root_id: str, read_only: bool = False, frozen: bool = False
-    ) -> SqliteIndex:
+    def open(cls, path: Path | str, *, root_id: str, read_only: bool = False) -> SqliteIndex:
         """The index in an existing file; `IndexUnusable` if it must be made again.
 
-        A reader sees what another process applies meanwhile, unless it is `frozen`.
+        A reader sees what another process applies meanwhile.
         """
         if not Path(path).is_file():
             raise IndexUnusable(f"{path} is not there")
-        connections = Connections(path, read_only=read_only, frozen=frozen)
+        connections = Connections(path, read_only=read_only)
         try:
             with connections.read() as db:
                 for name, value in _facts(root_id).items():
@@ -378,7 +376,7 @@ class SqliteIndex:
         whole = session_span(session)
         if row is None:
             return _Part(whole, 0, 0)
-        pages, length = row[11:13]
+        pages, length = row[12:14]
         if upto >= row[9]:
             return _Part(whole, pages, length)
         part = self._sizes.get((session, upto))
@@ -492,7 +490,7 @@ def _meta(db: apsw.Connection, name: str) -> Any:
 
 
 def _session_row(row: Sequence[Any]) -> SessionRow:
-    return SessionTally(*row[:11]).row()
+    return SessionTally(*row[:12]).row()
 
 
 def _position(row: PageRow) -> tuple[int, int]:

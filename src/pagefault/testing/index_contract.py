@@ -7,7 +7,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pagefault.model.errors import StoreError
-from pagefault.model.events import Content, EpochBegun, Erased, Event, ForgetBegun, Pinned, Taken
+from pagefault.model.events import (
+    Content,
+    EpochBegun,
+    Erased,
+    Event,
+    ForgetBegun,
+    Pinned,
+    SessionLeased,
+    Taken,
+)
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import Kind, Role
 from pagefault.model.page import EVERYTHING, Scope
@@ -297,6 +306,21 @@ class PageIndexContract:
         row = index.session(SessionNo(1))
         assert row is not None
         assert row.epoch_seq == last.seq
+
+    def test_the_lease_of_a_session_is_the_last_one(self, index: PageIndex) -> None:
+        records = Records()
+        first = records.open("planning")
+        index.apply(records.events)
+        row = index.session(SessionNo(1))
+        assert row is not None
+        assert row.lease_seq == first.seq, "who opens a session leases it"
+        records.add(1, SessionLeased(holder="b", fence=1))
+        last = records.add(1, SessionLeased(holder="c", fence=2))
+        records.say(1, "tea")
+        index.apply(records.events[1:])
+        row = index.session(SessionNo(1))
+        assert row is not None
+        assert row.lease_seq == last.seq
 
     def test_the_numbers_of_pages_are_counted_by_prefix(self, index: PageIndex) -> None:
         records = Records()

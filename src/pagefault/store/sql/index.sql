@@ -17,6 +17,7 @@ CREATE TABLE session (
     last_used_ms INTEGER NOT NULL,
     last_seq INTEGER NOT NULL,
     epoch_seq INTEGER NOT NULL,
+    lease_seq INTEGER NOT NULL,
     own_pages INTEGER NOT NULL,
     own_length INTEGER NOT NULL,
     numbers TEXT NOT NULL  -- the largest number of each prefix of its page ids, as JSON
@@ -165,19 +166,19 @@ INSERT OR REPLACE INTO taken (session, page_id, seq) VALUES (?, ?, 0);
 -- put_session: A session as it is now.
 INSERT OR REPLACE INTO session (
     session, session_id, name, parent, parent_seq, turns, pages,
-    opened_at_ms, last_used_ms, last_seq, epoch_seq, own_pages, own_length, numbers
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+    opened_at_ms, last_used_ms, last_seq, epoch_seq, lease_seq, own_pages, own_length, numbers
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- sessions: Every session, the most recently used first.
 SELECT
     session, session_id, name, parent, parent_seq, turns, pages,
-    opened_at_ms, last_used_ms, last_seq, epoch_seq
+    opened_at_ms, last_used_ms, last_seq, epoch_seq, lease_seq
 FROM session ORDER BY last_used_ms DESC, session DESC;
 
 -- session: One session, with what the index counts for itself.
 SELECT
     session, session_id, name, parent, parent_seq, turns, pages,
-    opened_at_ms, last_used_ms, last_seq, epoch_seq, own_pages, own_length, numbers
+    opened_at_ms, last_used_ms, last_seq, epoch_seq, lease_seq, own_pages, own_length, numbers
 FROM session WHERE session = ?;
 
 -- session_by_id: The session of this id.
