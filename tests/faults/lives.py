@@ -1,0 +1,389 @@
+"""What children of the nursery do, through the public face: live, and look at what was left.
+
+Each function takes `note`, which sends a line to the parent, and returns what JSON can carry.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any, Final
+
+Note = Callable[..., None]
+
+WINDOW: Final = 2_000
+
+
+def warm() -> None:
+    """Load what takes long, and start nothing: this process forks."""
+    import apsw  # noqa: F401
+    import rich.console  # noqa: F401
+
+    import pagefault.cli.checks
+    import pagefault.cli.outcome
+    import pagefault.cli.root
+    import pagefault.cli.upkeep
+    import pagefault.sync  # noqa: F401
+    from pagefault.pack.count import O200k
+    from pagefault.store.analyzer import query_terms
+
+    O200k().count("hello world")
+    query_terms("hello worlds")
+
+
+# --- living -----------------------------------------------------------------------------------
+
+
+class Hand:
+    """Does steps. The memory is open while verbs of the library follow one another."""
+
+    def __init__(self, root: Path, **options: Any) -> None:
+        self._root = root
+        self._options = options
+        self._open = ExitStack()
+        self._memory: Any = None
+        self._sessions: dict[str, Any] = {}
+
+    def do(self, verb: str, *arguments: Any) -> Any:
+        if verb in COMMANDS:
+            self.close()
+            return COMMANDS[verb](self._root, *arguments)
+        return VERBS[verb](self, *arguments)
+
+    @property
+    def memory(self) -> Any:
+        if self._memory is None:
+            import pagefault
+
+            self._memory = self._open.enter_context(
+                pagefault.sync.open(self._root, window=WINDOW, **self._options)
+            )
+        return self._memory
+
+    def session(self, name: str) -> Any:
+        if name not in self._sessions:
+            self._sessions[name] = self.memory.session(name)
+        return self._sessions[name]
+
+    def page_of(self, session: str, text: str) -> str:
+        rows = self.memory.pages(self.session(session), limit=10**6)
+        return next(
+            row.page_id for row in rows if self.session(session).page(row.page_id).text == text
+        )
+
+    def close(self) -> None:
+        self._memory = None
+        self._sessions.clear()
+        self._open.close()
+
+
+def _batch(hand: Hand, session: str, texts: list[str]) -> None:
+    from pagefault import Said
+    from pagefault.model.kinds import USER_TYPED, Role
+
+    hand.session(session).say(
+        [Said(text=text, role=Role.USER) for text in texts], origin=USER_TYPED
+    )
+
+
+def _forget_session(hand: Hand, session: str) -> None:
+    hand.memory.forget(session)
+    hand._sessions.pop(session, None)
+
+
+VERBS: Final[dict[str, Callable[..., Any]]] = {
+    "open": lambda hand: hand.memory.notices,
+    "session": lambda hand, session: hand.session(session).session_id,
+    "say": lambda hand, session, text: hand.session(session).user(text),
+    "batch": _batch,
+    "request": lambda hand, session: hand.session(session).request(format="openai"),
+    "recall": lambda hand, session, query: bool(hand.session(session).recall(query)),
+    "fork": lambda hand, session, name: hand.session(session).fork(name).session_id,
+    "forget_page": lambda hand, session, text: hand.memory.forget(
+        session, hand.page_of(session, text)
+    ).records,
+    "forget_session": _forget_session,
+}
+
+
+def command(root: Path, *words: str) -> dict[str, Any]:
+    """A command line on the root, in this process. Raises if it fails."""
+    code, out, err = run_command(root, *words)
+    if code:
+        raise RuntimeError(f"pagefault {' '.join(words)} exited {code}: {err or out}")
+    return {"out": out}
+
+
+COMMANDS: Final[dict[str, Callable[..., Any]]] = {
+    "command": command,
+}
+
+
+def run_command(root: Path, *words: str) -> tuple[int, str, str]:
+    """The exit code of a command line, and what it printed."""
+    import contextlib
+    import io
+
+    from pagefault.cli.outcome import run
+
+    out, err = _Text(), _Text()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = run(["--root", str(root), *words])
+    assert isinstance(out, io.StringIO)
+    return code, out.getvalue(), err.getvalue()
+
+
+def _text_type() -> type:
+    import io
+
+    class Text(io.StringIO):
+        """A stream that can be set up as a real one can."""
+
+        def reconfigure(self, **_: Any) -> None: ...
+
+        def fileno(self) -> int:
+            raise io.UnsupportedOperation("fileno")
+
+    return Text
+
+
+_Text: Final[Any] = _text_type()
+
+
+def live(
+    note: Note,
+    root: str,
+    steps: list[list[Any]],
+    *,
+    segment_bytes: int = 0,
+    index_schema: int | None = None,
+    acks: str = "last",
+    go_on: bool = False,
+    sync: str = "group",
+) -> str:
+    """Do the steps, and say of each when it begins and that it is done.
+
+    `segment_bytes` makes segments small, `index_schema` makes the index that of another version.
+    With `acks` "first" it says that a step is done before it is: a control. With `go_on` what
+    fails is told and the next step tried.
+    """
+    if segment_bytes:
+        small_segments(segment_bytes)
+    if index_schema is not None:
+        from pagefault.store import index
+
+        index.SCHEMA = index_schema  # type: ignore[misc]
+    hand = Hand(Path(root), sync=sync)
+    for number, (verb, *arguments) in enumerate(steps):
+        note(begun=number)
+        if acks == "first":
+            note(done=number)
+        try:
+            hand.do(verb, *arguments)
+        except Exception as failure:
+            if not go_on:
+                raise
+            hint = getattr(failure, "hint", "")
+            note(failed=number, kind=type(failure).__name__, text=str(failure), hint=hint)
+            continue
+        if acks == "last":
+            note(done=number)
+    with suppress(Exception) if go_on else ExitStack():
+        hand.close()
+    return "lived"
+
+
+def live_on(
+    note: Note,
+    root: str,
+    seed: int,
+    *,
+    first: int,
+    forgets: bool = True,
+    acks: str = "last",
+    segment_bytes: int = 30_000,
+) -> None:
+    """Say, ask and forget without end, until killed. Notes hold the whole step."""
+    from tests.faults.script import text
+
+    small_segments(segment_bytes)
+    chance = random.Random(seed)
+    hand = Hand(Path(root))
+    hand.do("open")
+    note(opened=True)
+    said: dict[str, list[str]] = {}
+    number = first
+    while True:
+        session = f"talk{chance.randrange(3)}"
+        dice = chance.random()
+        own = said.setdefault(session, [])
+        if dice < 0.6 or not own:
+            step: list[Any] = ["say", session, text(number)]
+            own.append(step[2])
+            number += 1
+        elif dice < 0.75:
+            texts = [text(number + n) for n in range(chance.randint(2, 5))]
+            step = ["batch", session, texts]
+            own.extend(texts)
+            number += len(texts)
+        elif dice < 0.92 or not forgets:
+            step = ["request", session]
+        elif dice < 0.99:
+            step = ["forget_page", session, own.pop(chance.randrange(len(own)))]
+        else:
+            step = ["forget_session", session]
+            own.clear()
+        note(begun=step)
+        if acks == "first":
+            note(done=True)
+        hand.do(*step)
+        if acks == "last":
+            note(done=True)
+
+
+def small_segments(size: int) -> None:
+    """The library's users cannot choose this; a test can."""
+    from pagefault.store.segments import SegmentLog
+
+    options = SegmentLog.__init__.__kwdefaults__
+    assert "segment_bytes" in options
+    options["segment_bytes"] = size
+
+
+# --- looking ----------------------------------------------------------------------------------
+
+
+def look(note: Note, root: str, *, repair: bool = False, write: bool = True) -> dict[str, Any]:
+    """Open a memory and tell everything about it; with `repair`, mend it first.
+
+    The keys are those that `script.check` reads.
+    """
+    path = Path(root)
+    found: dict[str, Any] = {"refused": "", "wrote": False, "notices": []}
+    if repair:
+        command(path, "repair")
+    hand = Hand(path)
+    try:
+        found["notices"] = hand.do("open")
+        found["texts"] = texts_of(hand.memory)
+    finally:
+        hand.close()
+    code, out, err = run_command(path, "verify", "--json")
+    found["verify"] = code
+    found["problems"] = json.loads(out)["problems"] if out else err
+    found["index"] = index_differences(path)
+    found["leftovers"] = sorted(
+        str(file.relative_to(path))
+        for file in path.rglob("*")
+        if file.name.endswith((".new", ".tmp")) or ".db.new" in file.name
+    )
+    found["markers"] = markers(path)
+    if write:
+        hand = Hand(path)
+        try:
+            hand.do("say", "afterwards", "The fault is over.")
+            found["wrote"] = texts_of(hand.memory)["afterwards"][-1] == "The fault is over."
+        except Exception as failure:
+            found["refused"] = f"{type(failure).__name__}: {failure}"
+        finally:
+            hand.close()
+    return found
+
+
+def texts_of(memory: Any) -> dict[str, list[str]]:
+    texts = {}
+    for row in memory.sessions():
+        session = memory.session(row.session_id, create=False)
+        pages = memory.pages(session, limit=10**6)
+        if pages:
+            texts[row.name] = [session.page(page.page_id).text for page in pages]
+    return texts
+
+
+def markers(root: Path) -> dict[str, list[str]]:
+    """The unlike word of each text, and the files in whose bytes it stands."""
+    found: dict[str, list[str]] = {}
+    for file in sorted(root.rglob("*")):
+        if file.is_file():
+            for word in set(re.findall(rb"qx\d+z", file.read_bytes())):
+                found.setdefault(word.decode(), []).append(str(file.relative_to(root)))
+    return found
+
+
+def index_differences(root: Path) -> str:
+    """Where the index answers otherwise than one made anew from the same log."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "copy"
+        shutil.copytree(root, copy)
+        for file in copy.glob("index.db*"):
+            file.unlink()
+        ours, anew = list(index_answers(root)), list(index_answers(copy))
+    for one, other in zip(ours, anew, strict=False):
+        if one != other:
+            return f"{one} where a rebuild has {other}"
+    return "" if len(ours) == len(anew) else f"{len(ours)} answers, not {len(anew)}"
+
+
+def index_answers(root: Path) -> Iterator[Any]:
+    """Everything that an index can be asked, through its contract."""
+    from pagefault.cli.upkeep import store_tools
+    from pagefault.model.events import Content
+    from pagefault.model.page import Scope
+    from pagefault.store.analyzer import page_terms
+    from pagefault.store.api import PageFilter
+    from pagefault.store.root import open_store
+
+    store = open_store(root, read_only=True, **store_tools())
+    try:
+        index = store.index
+        yield "applied", index.applied_seq()
+        terms: dict[int, set[str]] = {}
+        for event in store.log.read():
+            if isinstance(event.body, Content):
+                terms.setdefault(event.session, set()).update(page_terms(event.body))
+            if event.key:
+                yield "key", event.seq, index.find_key(event.session, event.key)
+        for row in index.sessions():
+            scope = Scope(((row.session, store.log.head()),))
+            yield "session", row
+            yield "events", index.events(row.session)
+            yield "numbers", index.prefix_counts(scope)
+            yield "pages", index.pages(scope, PageFilter(), limit=10**6)
+            own = sorted(terms.get(row.session, ()))
+            yield "terms", own, index.candidates(scope, own, limit=10**6)
+    finally:
+        store.close()
+
+
+def answers(note: Note, root: str, questions: list[str]) -> dict[str, Any]:
+    """What a memory says and packs: all that a faulty index could make different."""
+    import pagefault
+
+    told: dict[str, Any] = {}
+    with pagefault.sync.open(root, window=WINDOW) as memory:
+        told["texts"] = texts_of(memory)
+        for row in sorted(memory.sessions(), key=lambda row: row.name):
+            session = memory.session(row.session_id, create=False)
+            for question in questions:
+                result = session.recall(question, limit=20)
+                told[f"{row.name}: {question}"] = [str(hit) for hit in result.hits]
+            session.user("And what follows from that?")
+            told[f"{row.name}: request"] = session.request(format="openai")
+    return told
+
+
+def attempt(note: Note, root: str, *words: str) -> dict[str, Any]:
+    """A command line, whatever comes of it."""
+    code, out, err = run_command(Path(root), *words)
+    return {"code": code, "out": out, "err": err}
+
+
+if __name__ == "__main__":
+    sys.exit("the nursery imports this")

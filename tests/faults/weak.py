@@ -1,0 +1,183 @@
+"""Weakened builds: what a child does to the library before it lives, so that a check must fail.
+
+A control shows that a check has teeth. None of this can be reached from the product: a child of the
+nursery alone is patched, in its own process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+
+def never_syncs() -> None:
+    from pagefault.store.disk import Disk
+
+    Disk.sync = lambda self, fd: None  # type: ignore[method-assign]
+    Disk.sync_directory = lambda self, path: None  # type: ignore[method-assign]
+
+
+def ignores_failed_writes() -> None:
+    from pagefault.store.disk import Disk
+
+    write = Disk.write
+
+    def pretend(self: Disk, fd: int, data: bytes | memoryview) -> int:
+        try:
+            return write(self, fd, data)
+        except OSError:
+            return len(data)
+
+    Disk.write = pretend  # type: ignore[method-assign]
+
+
+def ignores_short_writes() -> None:
+    from pagefault.store.disk import Disk
+
+    Disk.write_all = lambda self, fd, data: self.write(fd, data)  # type: ignore
+
+
+def ignores_failed_syncs() -> None:
+    from contextlib import suppress
+
+    from pagefault.store.disk import Disk
+
+    sync = Disk.sync
+
+    def pretend(self: Disk, fd: int) -> None:
+        with suppress(OSError):
+            sync(self, fd)
+
+    Disk.sync = pretend  # type: ignore[method-assign]
+
+
+def never_latches() -> None:
+    from pagefault.store.latch import Latch
+
+    Latch.refuse_from_now = lambda self, refusal, cause=None: None  # type: ignore
+
+
+def removes_before_it_replaces() -> None:
+    """An old generation goes before the new one is in its place."""
+    from pagefault.store.disk import Disk
+
+    rename = Disk.rename
+
+    def rashly(self: Disk, old: Path, new: Path) -> None:
+        for other in new.parent.glob(f"{new.name.split('.')[0]}.g*.jsonl"):
+            self.unlink(other)
+        rename(self, old, new)
+
+    Disk.rename = rashly  # type: ignore[method-assign]
+
+
+def writes_in_place() -> None:
+    """A file is made under its own name."""
+    from pagefault.store.disk import Disk
+
+    def place(self: Disk, path: Path, temporary: Path, data: bytes) -> None:
+        import os
+
+        self.unlink(path)
+        fd = self.create(path)
+        self.write_all(fd, data)
+        self.sync(fd)
+        os.close(fd)
+
+    Disk.place = place  # type: ignore[method-assign]
+
+
+def never_finishes_forgetting() -> None:
+    from pagefault.store.root import Store
+
+    Store.finish_forgetting = lambda self: 0  # type: ignore[method-assign]
+
+
+def never_catches_up() -> None:
+    from pagefault.store.root import Store
+
+    Store.catch_up = lambda self, progress=None: 0  # type: ignore[method-assign]
+
+
+def keeps_half_batches() -> None:
+    from pagefault.store import opening, recovery
+
+    judge = recovery.judge_tail
+
+    def kindly(*arguments: Any) -> recovery.Verdict:
+        verdict = judge(*arguments)
+        if verdict.torn is not None and verdict.torn.tear is recovery.Tear.BATCH:
+            return recovery.Verdict()
+        return verdict
+
+    opening.judge_tail = kindly
+
+
+def cuts_at_the_first_bad_record() -> None:
+    from pagefault.store import opening, recovery
+    from pagefault.store.scan import Scan
+
+    judge = recovery.judge_tail
+
+    def naively(data: bytes, result: Scan, place: Any, acknowledged: Any) -> recovery.Verdict:
+        if not result.stretches or result.header is None:
+            return judge(data, result, place, acknowledged)
+        first = result.stretches[0].offset
+        result.found = [one for one in result.found if one.end <= first]
+        return recovery.Verdict(
+            torn=recovery.Recovery(
+                path=place.path,
+                tear=recovery.Tear.LINE,
+                kept=first,
+                bytes_cut=len(data) - first,
+                records_cut=0,
+            )
+        )
+
+    opening.judge_tail = naively
+
+
+def skips_checksums() -> None:
+    """A line is what it says, whatever its checksum."""
+    from pagefault.store import codec
+
+    class Agreeable(int):
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        def __ne__(self, other: object) -> bool:
+            return False
+
+        def __hash__(self) -> int:
+            return 0
+
+    raise NotImplementedError(codec, Agreeable, replace)
+
+
+def believes_any_index() -> None:
+    """The index is not asked whose it is, nor by which version it was made."""
+    from pagefault.store import index
+
+    index._facts = lambda root_id: {}
+
+
+WEAKNESSES: Final[dict[str, Callable[[], None]]] = {
+    weakness.__name__: weakness
+    for weakness in (
+        never_syncs,
+        ignores_failed_writes,
+        ignores_short_writes,
+        ignores_failed_syncs,
+        never_latches,
+        removes_before_it_replaces,
+        writes_in_place,
+        never_finishes_forgetting,
+        never_catches_up,
+        keeps_half_batches,
+        cuts_at_the_first_bad_record,
+        skips_checksums,
+        believes_any_index,
+    )
+}
