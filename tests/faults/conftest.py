@@ -102,6 +102,15 @@ def rooms(tmp_path: Path, nursery: Nursery) -> Rooms:
     return Rooms(tmp_path, nursery)
 
 
+def peek(nursery: Nursery, root: Path, **options: Any) -> dict[str, Any]:
+    """As `look`, of a memory that may be damaged."""
+    ended = nursery.bear("peek", root=root, **options)
+    if ended.how != "returned":
+        raise Violation(f"peeking {ended.how}: {ended.error}")
+    found: dict[str, Any] = ended.result
+    return found
+
+
 def look(nursery: Nursery, root: Path, **options: Any) -> dict[str, Any]:
     """What a fresh process finds. That it cannot even look is a violation."""
     ended = nursery.bear("look", root=root, **options)

@@ -297,7 +297,37 @@ def look(note: Note, root: str, *, repair: bool = False, write: bool = True) -> 
     return found
 
 
+def peek(
+    note: Note, root: str, *, repair: bool = False, write: bool = False, read_only: bool = False
+) -> dict[str, Any]:
+    """What a memory says that may be damaged: `None` stands for a text that cannot be read.
+
+    Opened for writing, unless `read_only`; whether it can be is told as in `look`.
+    """
+    import pagefault
+
+    path = Path(root)
+    found: dict[str, Any] = {"refused": "", "hint": "", "wrote": False, "repaired": None}
+    if repair:
+        found["repaired"] = json.loads(command(path, "repair", "--json")["out"])
+    with pagefault.sync.open(path, window=WINDOW, read_only=read_only) as memory:
+        found["notices"] = memory.notices
+        found["texts"], found["unopened"] = readable_texts(memory, path)
+        if write:
+            try:
+                memory.session("afterwards").user("The fault is over.")
+                found["wrote"] = True
+            except pagefault.StoreError as failure:
+                found["refused"] = f"{type(failure).__name__}: {failure}"
+                found["hint"] = failure.hint
+    code, out, err = run_command(path, "verify", "--json")
+    found["verify"] = code
+    found["problems"] = json.loads(out)["problems"] if out else [err]
+    return found
+
+
 def texts_of(memory: Any) -> dict[str, list[str]]:
+    """By session: every text in order."""
     texts = {}
     for row in memory.sessions():
         session = memory.session(row.session_id, create=False)
@@ -305,6 +335,40 @@ def texts_of(memory: Any) -> dict[str, list[str]]:
         if pages:
             texts[row.name] = [session.page(page.page_id).text for page in pages]
     return texts
+
+
+def readable_texts(memory: Any, root: Path) -> tuple[dict[str, list[str | None]], list[str]]:
+    """As `texts_of`, and the sessions that cannot be opened, whose texts come from the log."""
+    from pagefault import StoreError
+    from pagefault.cli.upkeep import store_tools
+    from pagefault.model.events import Content
+    from pagefault.store.root import open_store
+    from pagefault.store.segments import SegmentLog
+
+    texts: dict[str, list[str | None]] = {}
+    unopened: list[str] = []
+    for row in memory.sessions():
+        said: list[str | None] = []
+        try:
+            session = memory.session(row.session_id, create=False)
+        except StoreError:
+            unopened.append(row.name)
+            store = open_store(root, read_only=True, **store_tools())
+            assert isinstance(store.log, SegmentLog)
+            said += [
+                event.body.text
+                for event in store.log.read_rest()
+                if isinstance(event.body, Content) and event.session == row.session
+            ]
+            store.close()
+        else:
+            for page in memory.pages(session, limit=10**6):
+                try:
+                    said.append(session.page(page.page_id).text)
+                except StoreError:
+                    said.append(None)
+        texts[row.name] = said
+    return texts, unopened
 
 
 def markers(root: Path) -> dict[str, list[str]]:

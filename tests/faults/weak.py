@@ -7,7 +7,6 @@ nursery alone is patched, in its own process.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -140,20 +139,11 @@ def cuts_at_the_first_bad_record() -> None:
 
 
 def skips_checksums() -> None:
-    """A line is what it says, whatever its checksum."""
+    """A line is what it says, whatever its checksum and its commitment."""
     from pagefault.store import codec
 
-    class Agreeable(int):
-        def __eq__(self, other: object) -> bool:
-            return True
-
-        def __ne__(self, other: object) -> bool:
-            return False
-
-        def __hash__(self) -> int:
-            return 0
-
-    raise NotImplementedError(codec, Agreeable, replace)
+    codec.is_sealed = lambda line: line.endswith(b'"}\n')
+    codec.confirms = lambda record: True
 
 
 def believes_any_index() -> None:
