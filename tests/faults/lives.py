@@ -200,6 +200,27 @@ def live(
     return "lived"
 
 
+def live_and_die(note: Note, root: str, steps: list[list[Any]], **options: Any) -> None:
+    """Live, and be killed before anything is closed."""
+    import os
+    import signal
+
+    hand = Hand(Path(root), **options)
+    for number, step in enumerate(steps):
+        hand.do(*step)
+        note(done=number)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def age_index(note: Note, root: str, what: str, version: int) -> None:
+    """Make the index one of another version: built by it, and with what it calls itself."""
+    from pagefault.store import index
+
+    assert hasattr(index, what)
+    setattr(index, what, version)
+    command(Path(root), "rebuild")
+
+
 def live_on(
     note: Note,
     root: str,
@@ -443,7 +464,7 @@ def answers(note: Note, root: str, questions: list[str]) -> dict[str, Any]:
     return told
 
 
-def attempt(note: Note, root: str, *words: str) -> dict[str, Any]:
+def attempt(note: Note, root: str, words: list[str]) -> dict[str, Any]:
     """A command line, whatever comes of it."""
     code, out, err = run_command(Path(root), *words)
     return {"code": code, "out": out, "err": err}

@@ -215,9 +215,9 @@ def _live(order: dict[str, Any], lives: Any, writing: int) -> None:
         result = getattr(lives, order["life"])(note, **order["arguments"])
         note(result=result)
         code = 0
-    except BaseException:
+    except BaseException as failure:
         with suppress(BaseException):
-            note(error=traceback.format_exc())
+            note(error=f"{traceback.format_exc()}{getattr(failure, 'hint', '')}")
     os._exit(code)
 
 

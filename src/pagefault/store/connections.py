@@ -28,7 +28,7 @@ _CACHE_KIB: Final = 16 * 1024
 class IndexUnusable(StoreError):
     """The index is missing, damaged or made otherwise: make it again from the log."""
 
-    hint = "nothing is lost: the index is made again from the log"
+    hint = "nothing is lost: `pagefault rebuild` makes the index again from the log"
 
 
 class Connections:
