@@ -8,6 +8,7 @@ process of its own, and what it acknowledges comes over a pipe that outlives it.
 
 from __future__ import annotations
 
+import fcntl
 import importlib
 import json
 import os
@@ -15,6 +16,7 @@ import random
 import resource
 import select
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -42,7 +44,7 @@ class Ended:
     result: Any  # what it returned
     error: str  # its traceback, if it failed
     calls: list[str]  # the calls on files that were seen, if it was traced
-    hits: int  # at how many the fault happened
+    struck: list[str]  # those at which the fault happened
 
     @property
     def acknowledged(self) -> int:
@@ -77,12 +79,13 @@ class Nursery:
         weakness: str = "",
         limits: Mapping[str, int] | None = None,
         kill_after_s: float | None = None,
+        cut: Path | None = None,
         **arguments: Any,
     ) -> Ended:
         """A child that calls `life` of `lives.py` with `arguments`.
 
         It is traced on the files below `trace`, and the `fault` happens to it there; or it is
-        killed `kill_after_s` after its first note. `weakness` names one of `weak.py`; `limits` are
+        killed `kill_after_s` after its first note, and with it the power of the disk at `cut`. `weakness` names one of `weak.py`; `limits` are
         resource limits (RLIMIT_…, without the prefix).
         """
         order = {
@@ -93,6 +96,7 @@ class Nursery:
             "weakness": weakness,
             "limits": dict(limits or {}),
             "kill_after_s": kill_after_s,
+            "cut": None if cut is None else str(cut),
         }
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -125,8 +129,6 @@ def _obey(order: dict[str, Any], lives: Any) -> dict[str, Any]:
     reading, writing = os.pipe()
     gate_out, gate_in = os.pipe()
     with suppress(OSError):
-        import fcntl
-
         fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     pid = os.fork()
     if pid == 0:
@@ -135,7 +137,7 @@ def _obey(order: dict[str, Any], lives: Any) -> dict[str, Any]:
         _live(order, lives, writing)
     os.close(writing)
     calls: list[str] = []
-    hits = 0
+    struck: list[str] = []
     late = False
     told = b""
     if order["trace"] is not None:
@@ -144,11 +146,11 @@ def _obey(order: dict[str, Any], lives: Any) -> dict[str, Any]:
         signal.setitimer(signal.ITIMER_REAL, LONGEST_S)
         traced = Tracer(pid, order["trace"], fault).run(gate_in)
         late = signal.setitimer(signal.ITIMER_REAL, 0)[0] == 0.0
-        calls, hits, status = traced.calls, traced.hits, traced.status
+        calls, struck, status = traced.calls, traced.struck, traced.status
         told = _rest(reading)
     else:
         os.write(gate_in, b"g")
-        told, late = _listen(reading, pid, order["kill_after_s"])
+        told, late = _listen(reading, pid, order["kill_after_s"], order["cut"])
         _, status = os.waitpid(pid, 0)
     for fd in (reading, gate_out, gate_in):
         os.close(fd)
@@ -168,11 +170,13 @@ def _obey(order: dict[str, Any], lives: Any) -> dict[str, Any]:
         "result": last.get("result"),
         "error": last.get("error", ""),
         "calls": calls,
-        "hits": hits,
+        "struck": struck,
     }
 
 
-def _listen(fd: int, pid: int, kill_after_s: float | None) -> tuple[bytes, bool]:
+def _listen(
+    fd: int, pid: int, kill_after_s: float | None, cut: str | None
+) -> tuple[bytes, bool]:
     """What the child says until it is gone, and whether it took too long."""
     ends = time.monotonic() + LONGEST_S
     told, late, killing = b"", False, None
@@ -188,8 +192,17 @@ def _listen(fd: int, pid: int, kill_after_s: float | None) -> tuple[bytes, bool]
             told += piece
         if time.monotonic() >= until:
             late = killing is None
+            if cut is not None:
+                cut_power(cut)
             os.kill(pid, signal.SIGKILL)
             return told + _rest(fd), late
+
+
+def cut_power(folder: str) -> None:
+    """The ext4 file system there loses what is not on its disk, its unwritten journal included."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    fcntl.ioctl(fd, 0x8004587D, struct.pack("=I", 2))  # EXT4_IOC_SHUTDOWN, without a log flush
+    os.close(fd)
 
 
 def _rest(fd: int) -> bytes:

@@ -121,7 +121,7 @@ class Trace:
     """What a traced process did: its calls on files below the folder, and how it ended."""
 
     calls: list[str] = field(default_factory=list)
-    hits: int = 0  # calls at which the fault happened
+    struck: list[str] = field(default_factory=list)  # those at which the fault happened
     status: int = 0
 
 
@@ -208,7 +208,7 @@ class Tracer:
             return
         self._matched += 1
         if fault.at <= self._matched <= max(fault.at, fault.until):
-            self.trace.hits += 1
+            self.trace.struck.append(self.trace.calls[-1])
             self._strike(thread, fault, arguments)
 
     def _strike(self, thread: int, fault: Fault, arguments: list[int]) -> None:

@@ -24,6 +24,12 @@ _STATEMENTS: Final = 64  # prepared statements kept for each connection; we have
 _WAL_PAGES: Final = 4_000  # 16 MB: a fold rewrites the same pages often, and copies them once
 _CACHE_KIB: Final = 16 * 1024
 
+_FULL_HINT: Final = "free some space, then open this memory again; what was acknowledged is there"
+_FAILED_HINT: Final = (
+    "the disk failed: open this memory again, and copy it elsewhere if that goes on; "
+    "what was acknowledged is in the log"
+)
+
 
 class IndexUnusable(StoreError):
     """The index is missing, damaged or made otherwise: make it again from the log."""
@@ -132,5 +138,9 @@ def _translated(path: str) -> Iterator[None]:
         raise IndexUnusable(f"{path} cannot be read: {error}") from error
     except apsw.ReadOnlyError as error:
         raise StoreReadOnly(f"{path} cannot be written: {error}") from error
+    except apsw.FullError as error:
+        raise StoreError(f"{path} cannot be written: the disk is full", hint=_FULL_HINT) from error
+    except apsw.IOError as error:
+        raise StoreError(f"{path}: {error}", hint=_FAILED_HINT) from error
     except apsw.Error as error:
         raise StoreError(f"{path}: {error}") from error
