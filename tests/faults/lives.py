@@ -166,13 +166,14 @@ def live(
     index_schema: int | None = None,
     acks: str = "last",
     go_on: bool = False,
+    fails_max: int = 10**9,
     sync: str = "group",
 ) -> str:
     """Do the steps, and say of each when it begins and that it is done.
 
     `segment_bytes` makes segments small, `index_schema` makes the index that of another version.
     With `acks` "first" it says that a step is done before it is: a control. With `go_on` what
-    fails is told and the next step tried.
+    fails is told and the next step tried, until `fails_max` have failed.
     """
     if segment_bytes:
         small_segments(segment_bytes)
@@ -192,6 +193,9 @@ def live(
                 raise
             hint = getattr(failure, "hint", "")
             note(failed=number, kind=type(failure).__name__, text=str(failure), hint=hint)
+            fails_max -= 1
+            if not fails_max:
+                break
             continue
         if acks == "last":
             note(done=number)

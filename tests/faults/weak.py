@@ -52,6 +52,11 @@ def ignores_failed_syncs() -> None:
     Disk.sync = pretend  # type: ignore[method-assign]
 
 
+def ignores_a_failed_disk() -> None:
+    ignores_failed_writes()
+    ignores_failed_syncs()
+
+
 def never_latches() -> None:
     from pagefault.store.latch import Latch
 
@@ -160,6 +165,7 @@ WEAKNESSES: Final[dict[str, Callable[[], None]]] = {
         ignores_failed_writes,
         ignores_short_writes,
         ignores_failed_syncs,
+        ignores_a_failed_disk,
         never_latches,
         removes_before_it_replaces,
         writes_in_place,

@@ -26,8 +26,8 @@ _CACHE_KIB: Final = 16 * 1024
 
 _FULL_HINT: Final = "free some space, then open this memory again; what was acknowledged is there"
 _FAILED_HINT: Final = (
-    "the disk failed: open this memory again, and copy it elsewhere if that goes on; "
-    "what was acknowledged is in the log"
+    "if the disk is full, make room; reading works meanwhile: with read_only=True, and with "
+    "commands that only read"
 )
 
 
@@ -84,7 +84,7 @@ class Connections:
     def _freeze(self) -> None:
         """Begin to read, and never end: another process may go on writing meanwhile."""
         try:
-            with _translated(self._path):
+            with _translated(self._path, opened_to_read=True):
                 self._writer.execute("BEGIN; SELECT count(*) FROM sqlite_schema").fetchall()
         except BaseException:
             self.close()
@@ -100,7 +100,7 @@ class Connections:
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         if self._read_only:
             flags = apsw.SQLITE_OPEN_READONLY
-        with _translated(self._path):
+        with _translated(self._path, opened_to_read=self._read_only):
             connection = apsw.Connection(self._path, flags=flags, statementcachesize=_STATEMENTS)
             try:
                 connection.set_busy_timeout(_BUSY_MS)
@@ -128,8 +128,12 @@ _NO_LOCK: Final = _NoLock()
 
 
 @contextmanager
-def _translated(path: str) -> Iterator[None]:
-    """SQLite's errors as ours."""
+def _translated(path: str, *, opened_to_read: bool = False) -> Iterator[None]:
+    """SQLite's errors as ours.
+
+    Even a reader needs a little space, for the -shm beside the file. Whoever only wants to read
+    (`opened_to_read`) is told that this index is unusable, and makes one in memory.
+    """
     try:
         yield
     except (apsw.BusyError, apsw.LockedError) as error:
@@ -141,6 +145,8 @@ def _translated(path: str) -> Iterator[None]:
     except apsw.FullError as error:
         raise StoreError(f"{path} cannot be written: the disk is full", hint=_FULL_HINT) from error
     except apsw.IOError as error:
+        if opened_to_read:
+            raise IndexUnusable(f"{path} cannot be read: {error}") from error
         raise StoreError(f"{path}: {error}", hint=_FAILED_HINT) from error
     except apsw.Error as error:
         raise StoreError(f"{path}: {error}") from error
