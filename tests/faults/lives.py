@@ -73,10 +73,8 @@ class Hand:
         return self._sessions[name]
 
     def page_of(self, session: str, text: str) -> str:
-        rows = self.memory.pages(self.session(session), limit=10**6)
-        return next(
-            row.page_id for row in rows if self.session(session).page(row.page_id).text == text
-        )
+        pages = said_in(self.memory, self.session(session))
+        return next(page_id for page_id, there in pages if there == text)
 
     def close(self) -> None:
         self._memory = None
@@ -216,6 +214,33 @@ def live_and_die(note: Note, root: str, steps: list[list[Any]], **options: Any) 
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def live_short_of_memory(
+    note: Note, root: str, steps: list[list[Any]], *, at: int, **options: Any
+) -> int:
+    """Live, with a `MemoryError` at the line of the store's code that is executed as the `at`-th.
+
+    Returns how many lines of it were executed, in all threads.
+    """
+    import threading
+    from itertools import count
+
+    import pagefault.store
+
+    folder = str(Path(pagefault.store.__file__).parent)
+    lines = count(1)
+
+    def trace(frame: Any, event: str, _: object) -> Any:
+        if not frame.f_code.co_filename.startswith(folder):
+            return None
+        if event == "line" and next(lines) == at:
+            raise MemoryError(f"{frame.f_code.co_filename}:{frame.f_lineno}")
+        return trace
+
+    threading.settrace(trace)
+    live(note, root, steps, go_on=True, **options)
+    return next(lines)
+
+
 def age_index(note: Note, root: str, what: str, version: int) -> None:
     """Make the index one of another version: built by it, and with what it calls itself."""
     from pagefault.store import index
@@ -280,6 +305,63 @@ def small_segments(size: int) -> None:
     options = SegmentLog.__init__.__kwdefaults__
     assert "segment_bytes" in options
     options["segment_bytes"] = size
+
+
+def live_by_a_clock(
+    note: Note, root: str, steps: list[list[Any]], *, times_ms: list[int], order: str
+) -> list[str]:
+    """Live by a clock that shows these times, the last of them for ever. Returns the sessions.
+
+    With `order` "time" they are done in the order in which the clock shows them: a control.
+    """
+    from contextlib import AbstractAsyncContextManager
+    from itertools import chain, repeat
+
+    import pagefault.sync
+    from pagefault.service.bootstrap import open_memory
+
+    class Clock:
+        def __init__(self) -> None:
+            self._times = chain(times_ms, repeat(times_ms[-1]))
+            self._monotonic = 0.0
+
+        def now_ms(self) -> int:
+            return next(self._times)
+
+        def monotonic_s(self) -> float:
+            self._monotonic += 0.001
+            return self._monotonic
+
+    def with_a_clock(root: Path, *, window: int, **_: Any) -> AbstractAsyncContextManager[Any]:
+        return open_memory(root, window=window, clock=Clock())
+
+    pagefault.sync._open = with_a_clock  # type: ignore[assignment]
+    if order == "time":
+        said = [step for step in steps if step[0] == "say"]
+        steps = [*said[1:2], *said[:1], *said[2:], *(s for s in steps if s[0] != "say")]
+    live(note, root, steps)
+    with pagefault.sync.open(Path(root), window=WINDOW) as memory:
+        return [row.name for row in memory.sessions()]
+
+
+def facts(note: Note, root: str) -> dict[str, Any]:
+    """What the records of a log say of themselves, and the order of its texts."""
+    from pagefault.cli.upkeep import store_tools
+    from pagefault.model.events import Content
+    from pagefault.store.root import open_store
+
+    store = open_store(Path(root), read_only=True, **store_tools())
+    try:
+        events = list(store.log.read())
+    finally:
+        store.close()
+    return {
+        "ids": [event.event_id for event in events],
+        "seqs": [event.seq for event in events],
+        "order": [
+            event.body.text.split()[0] for event in events if isinstance(event.body, Content)
+        ],
+    }
 
 
 # --- looking ----------------------------------------------------------------------------------
@@ -356,10 +438,23 @@ def texts_of(memory: Any) -> dict[str, list[str]]:
     texts = {}
     for row in memory.sessions():
         session = memory.session(row.session_id, create=False)
-        pages = memory.pages(session, limit=10**6)
-        if pages:
-            texts[row.name] = [session.page(page.page_id).text for page in pages]
+        said = [text for _, text in said_in(memory, session)]
+        if said:
+            texts[row.name] = said
     return texts
+
+
+def said_in(memory: Any, session: Any) -> list[tuple[str, str]]:
+    """The texts of a session, the parts of each joined, and the page that each begins with."""
+    said: list[tuple[str, str]] = []
+    for page in memory.pages(session, limit=10**6):
+        text = session.page(page.page_id).text
+        if page.part:
+            first, before = said.pop()
+            said.append((first, before + text))
+        else:
+            said.append((page.page_id, text))
+    return said
 
 
 def readable_texts(memory: Any, root: Path) -> tuple[dict[str, list[str | None]], list[str]]:

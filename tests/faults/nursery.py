@@ -86,7 +86,7 @@ class Nursery:
 
         It is traced on the files below `trace`, and the `fault` happens to it there; or it is
         killed `kill_after_s` after its first note, and with it the power of the disk at `cut`. `weakness` names one of `weak.py`; `limits` are
-        resource limits (RLIMIT_…, without the prefix).
+        resource limits (RLIMIT_…, without the prefix); that of AS is what it may take besides.
         """
         order = {
             "life": life,
@@ -222,6 +222,8 @@ def _live(order: dict[str, Any], lives: Any, writing: int) -> None:
     try:
         random.seed(os.urandom(16))
         for name, value in order["limits"].items():
+            if name == "AS":
+                value += int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
             resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (value, value))
         if order["weakness"]:
             importlib.import_module("tests.faults.weak").WEAKNESSES[order["weakness"]]()

@@ -72,8 +72,13 @@ class Connections:
         """A connection that sees one state of the file until the block ends."""
         with self._lock if self._is_one else _NO_LOCK, _translated(self._path):
             connection = self._writer if self._is_one else self._reader()
-            with connection:
-                yield connection
+            try:
+                with connection:
+                    yield connection
+            except BaseException:
+                if not self._is_one:
+                    self._discard(connection)
+                raise
 
     def close(self) -> None:
         """No thread may be inside a block any more."""
@@ -95,6 +100,17 @@ class Connections:
         if connection is None:
             connection = self._mine.connection = self._open()
         return connection
+
+    def _discard(self, connection: apsw.Connection) -> None:
+        """Let go of this thread's reader: the next block opens another.
+
+        Where an error ended a block, its frames may hold a query that is not at its end, and with
+        it the state of the file that it saw: whoever came next would see the past.
+        """
+        self._mine.connection = None
+        with self._opened_lock:
+            self._opened.remove(connection)
+        connection.close(True)
 
     def _open(self) -> apsw.Connection:
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
