@@ -97,9 +97,9 @@ class Rooms:
         return root
 
 
-@pytest.fixture
-def rooms(tmp_path: Path, nursery: Nursery) -> Rooms:
-    return Rooms(tmp_path, nursery)
+@pytest.fixture(scope="session")
+def rooms(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> Rooms:
+    return Rooms(tmp_path_factory.mktemp("rooms"), nursery)
 
 
 def peek(nursery: Nursery, root: Path, **options: Any) -> dict[str, Any]:

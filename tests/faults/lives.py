@@ -104,9 +104,9 @@ VERBS: Final[dict[str, Callable[..., Any]]] = {
     "request": lambda hand, session: hand.session(session).request(format="openai"),
     "recall": lambda hand, session, query: bool(hand.session(session).recall(query)),
     "fork": lambda hand, session, name: hand.session(session).fork(name).session_id,
-    "forget_page": lambda hand, session, text: hand.memory.forget(
-        session, hand.page_of(session, text)
-    ).records,
+    "forget_page": lambda hand, session, text: (
+        hand.memory.forget(session, hand.page_of(session, text)).records
+    ),
     "forget_session": _forget_session,
 }
 
@@ -302,7 +302,7 @@ def small_segments(size: int) -> None:
     """The library's users cannot choose this; a test can."""
     from pagefault.store.segments import SegmentLog
 
-    options = SegmentLog.__init__.__kwdefaults__
+    options: dict[str, Any] = SegmentLog.__init__.__kwdefaults__  # type: ignore[assignment]
     assert "segment_bytes" in options
     options["segment_bytes"] = size
 
@@ -335,7 +335,8 @@ def live_by_a_clock(
     def with_a_clock(root: Path, *, window: int, **_: Any) -> AbstractAsyncContextManager[Any]:
         return open_memory(root, window=window, clock=Clock())
 
-    pagefault.sync._open = with_a_clock  # type: ignore[assignment]
+    face: Any = pagefault.sync
+    face._open = with_a_clock
     if order == "time":
         said = [step for step in steps if step[0] == "say"]
         steps = [*said[1:2], *said[:1], *said[2:], *(s for s in steps if s[0] != "say")]
@@ -407,7 +408,7 @@ def look(note: Note, root: str, *, repair: bool = False, write: bool = True) -> 
 def peek(
     note: Note, root: str, *, repair: bool = False, write: bool = False, read_only: bool = False
 ) -> dict[str, Any]:
-    """What a memory says that may be damaged: `None` stands for a text that cannot be read.
+    """What a memory says that may be damaged, without what cannot be read.
 
     Opened for writing, unless `read_only`; whether it can be is told as in `look`.
     """
@@ -419,7 +420,7 @@ def peek(
         found["repaired"] = json.loads(command(path, "repair", "--json")["out"])
     with pagefault.sync.open(path, window=WINDOW, read_only=read_only) as memory:
         found["notices"] = memory.notices
-        found["texts"], found["unopened"] = readable_texts(memory, path)
+        found["texts"], found["unopened"] = readable_texts(memory)
         if write:
             try:
                 memory.session("afterwards").user("The fault is over.")
@@ -427,6 +428,7 @@ def peek(
             except pagefault.StoreError as failure:
                 found["refused"] = f"{type(failure).__name__}: {failure}"
                 found["hint"] = failure.hint
+    found["log"] = texts_in_log(path)
     code, out, err = run_command(path, "verify", "--json")
     found["verify"] = code
     found["problems"] = json.loads(out)["problems"] if out else [err]
@@ -457,38 +459,39 @@ def said_in(memory: Any, session: Any) -> list[tuple[str, str]]:
     return said
 
 
-def readable_texts(memory: Any, root: Path) -> tuple[dict[str, list[str | None]], list[str]]:
-    """As `texts_of`, and the sessions that cannot be opened, whose texts come from the log."""
+def readable_texts(memory: Any) -> tuple[dict[str, list[str]], list[str]]:
+    """As `texts_of`, without what cannot be read, and the sessions that cannot be opened."""
     from pagefault import StoreError
+
+    texts: dict[str, list[str]] = {}
+    unopened: list[str] = []
+    for row in memory.sessions():
+        try:
+            session = memory.session(row.session_id, create=False)
+        except StoreError:
+            unopened.append(row.name)
+            continue
+        texts[row.name] = []
+        for page in memory.pages(session, limit=10**6):
+            with suppress(StoreError):
+                texts[row.name].append(session.page(page.page_id).text)
+    return texts, unopened
+
+
+def texts_in_log(root: Path) -> list[str]:
+    """Every text that the log can still tell, whatever its session."""
     from pagefault.cli.upkeep import store_tools
     from pagefault.model.events import Content
     from pagefault.store.root import open_store
     from pagefault.store.segments import SegmentLog
 
-    texts: dict[str, list[str | None]] = {}
-    unopened: list[str] = []
-    for row in memory.sessions():
-        said: list[str | None] = []
-        try:
-            session = memory.session(row.session_id, create=False)
-        except StoreError:
-            unopened.append(row.name)
-            store = open_store(root, read_only=True, **store_tools())
-            assert isinstance(store.log, SegmentLog)
-            said += [
-                event.body.text
-                for event in store.log.read_rest()
-                if isinstance(event.body, Content) and event.session == row.session
-            ]
-            store.close()
-        else:
-            for page in memory.pages(session, limit=10**6):
-                try:
-                    said.append(session.page(page.page_id).text)
-                except StoreError:
-                    said.append(None)
-        texts[row.name] = said
-    return texts, unopened
+    store = open_store(root, read_only=True, **store_tools())
+    try:
+        assert isinstance(store.log, SegmentLog)
+        bodies = [event.body for event in store.log.read_rest()]
+    finally:
+        store.close()
+    return [body.text for body in bodies if isinstance(body, Content)]
 
 
 def markers(root: Path) -> dict[str, list[str]]:

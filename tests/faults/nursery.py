@@ -21,7 +21,7 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,8 +85,9 @@ class Nursery:
         """A child that calls `life` of `lives.py` with `arguments`.
 
         It is traced on the files below `trace`, and the `fault` happens to it there; or it is
-        killed `kill_after_s` after its first note, and with it the power of the disk at `cut`. `weakness` names one of `weak.py`; `limits` are
-        resource limits (RLIMIT_…, without the prefix); that of AS is what it may take besides.
+        killed `kill_after_s` after its first note, and with it the power of the disk at `cut`.
+        `weakness` names one of `weak.py`; `limits` are resource limits (RLIMIT_…, without the
+        prefix); that of AS is what it may take besides.
         """
         order = {
             "life": life,
@@ -102,7 +103,10 @@ class Nursery:
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(order, default=str) + "\n")
         self._process.stdin.flush()
-        return Ended(**json.loads(self._process.stdout.readline()))
+        ended = Ended(**json.loads(self._process.stdout.readline()))
+        if "weakness" in [*ended.notes, {}][0]:
+            raise RuntimeError(f"{weakness} cannot be done to this library: {ended.notes[0]}")
+        return ended
 
     def close(self) -> None:
         assert self._process.stdin is not None
@@ -174,9 +178,7 @@ def _obey(order: dict[str, Any], lives: Any) -> dict[str, Any]:
     }
 
 
-def _listen(
-    fd: int, pid: int, kill_after_s: float | None, cut: str | None
-) -> tuple[bytes, bool]:
+def _listen(fd: int, pid: int, kill_after_s: float | None, cut: str | None) -> tuple[bytes, bool]:
     """What the child says until it is gone, and whether it took too long."""
     ends = time.monotonic() + LONGEST_S
     told, late, killing = b"", False, None
@@ -223,10 +225,12 @@ def _live(order: dict[str, Any], lives: Any, writing: int) -> None:
         random.seed(os.urandom(16))
         for name, value in order["limits"].items():
             if name == "AS":
-                value += int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+                value += (
+                    int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+                )
             resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (value, value))
         if order["weakness"]:
-            importlib.import_module("tests.faults.weak").WEAKNESSES[order["weakness"]]()
+            _weaken(order["weakness"], note)
         result = getattr(lives, order["life"])(note, **order["arguments"])
         note(result=result)
         code = 0
@@ -236,13 +240,12 @@ def _live(order: dict[str, Any], lives: Any, writing: int) -> None:
     os._exit(code)
 
 
-def names(calls: Sequence[str]) -> dict[str, int]:
-    """How many calls of each name."""
-    counts: dict[str, int] = {}
-    for call in calls:
-        name = call.split()[0]
-        counts[name] = counts.get(name, 0) + 1
-    return counts
+def _weaken(weakness: str, note: Any) -> None:
+    try:
+        importlib.import_module("tests.faults.weak").WEAKNESSES[weakness]()
+    except BaseException:
+        note(weakness=traceback.format_exc())  # else a control would be content with any failure
+        raise
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ new command is one line there, and one in `fold` if it changes what can be found
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 Step = list[Any]
@@ -75,8 +76,8 @@ def check_one_of(found: Mapping[str, Any], histories: Sequence[Sequence[Step]]) 
     texts: Texts = found["texts"]
     history = next((history for history in histories if fold(history) == texts), None)
     if history is None:
-        kept = [set(sum(fold(history).values(), [])) for history in histories]
-        lost = set.intersection(*kept) - set(sum(texts.values(), []))
+        kept = [set(chain(*fold(history).values())) for history in histories]
+        lost = set.intersection(*kept) - set(chain(*texts.values()))
         if lost:
             raise Violation(f"acknowledged and lost: {sorted(lost)}; there are {texts}")
         raise Violation(f"{texts} is none of {[fold(history) for history in histories]}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,25 +48,27 @@ def _check_flipped(nursery: Nursery, root: Path, *, repair: bool, weakness: str)
     if any(not after.get(name, b"").startswith(data) for name, data in before.items()):
         raise Violation("opening changed what was there")
     if len(found["unopened"]) > 1:
-        raise Violation(f"for one damaged record, none of {found['unopened']} can be opened")
-    _compare(found["texts"], lost_max=2)  # a newline that is damaged joins two records
+        raise Violation(f"for one flipped bit, none of {found['unopened']} can be opened")
+    _compare(found, lost_max=2)  # a newline that is damaged joins two records
     if repair:
         mended = peek(nursery, root, repair=True, write=True, weakness=weakness)
-        _compare(mended["texts"], lost_max=1)
+        _compare(mended, lost_max=1)
         if mended["verify"] or not mended["wrote"] or mended["repaired"]["unrepaired"]:
             raise Violation(f"repair did not mend it: {mended}")
 
 
-def _compare(texts: dict[str, list[str | None]], *, lost_max: int) -> None:
-    """All texts are there, in order, but for so many; none is other than it was."""
-    lost = 0
+def _compare(found: dict[str, Any], *, lost_max: int) -> None:
+    """The log has all texts but for so many, in order, and no session has any other."""
+    everything = [one for said in fold(_SAID).values() for one in said]
+    there = [one for one in found["log"] if one in everything]
+    if there != [one for one in everything if one in there]:
+        raise Violation(f"the log has {there}")
+    if len(everything) - len(there) > lost_max:
+        raise Violation(f"{len(everything) - len(there)} texts are lost for one flipped bit")
     for session, said in fold(_SAID).items():
-        there = [one for one in texts.get(session, []) if one is not None]
-        if there != [one for one in said if one in there]:
-            raise Violation(f"{there} in {session!r}, where {said} was said")
-        lost += len(said) - len(there)
-    if lost > lost_max:
-        raise Violation(f"{lost} texts cannot be read for one flipped bit")
+        shown = found["texts"].get(session, said)
+        if shown != [one for one in said if one in shown]:
+            raise Violation(f"{shown} in {session!r}, where {said} was said")
 
 
 def _places(rooms: Rooms, chance: random.Random, count: int) -> list[tuple[int, int]]:
@@ -85,7 +88,7 @@ def _places(rooms: Rooms, chance: random.Random, count: int) -> list[tuple[int, 
 def test_a_flipped_bit_is_noticed_and_costs_one_record_at_most(
     nursery: Nursery, rooms: Rooms, tally: Tally, chance: random.Random
 ) -> None:
-    for number, place in enumerate(_places(rooms, chance, 60)):
+    for number, place in enumerate(_places(rooms, chance, 40)):
         _check(nursery, rooms, tally, place, repair=number % 10 == 0)
 
 
@@ -104,13 +107,22 @@ def test_a_session_with_a_damaged_record_can_be_read(nursery: Nursery, rooms: Ro
     damage_record(root, fold(_SAID)["aside"][2].split()[0])
     found = peek(nursery, root)
     assert found["unopened"] == []
-    assert found["texts"]["aside"].count(None) == 1
+    assert len(found["texts"]["aside"]) == len(fold(_SAID)["aside"]) - 1
+
+
+@pytest.mark.xfail(reason="a session is known by its first record alone")
+def test_a_session_whose_first_record_was_lost_can_be_read_after_repair(
+    nursery: Nursery, rooms: Rooms
+) -> None:
+    root = rooms.copy(_template(rooms))
+    damage_record(root, '"name":"talk"')
+    found = peek(nursery, root, repair=True)
+    assert found["verify"] == 0
+    assert fold(_SAID)["talk"] in found["texts"].values()
 
 
 @pytest.mark.parametrize("weakness", ["skips_checksums", "cuts_at_the_first_bad_record"])
-def test_control_a_weaker_reading_is_caught(
-    weakness: str, nursery: Nursery, rooms: Rooms
-) -> None:
+def test_control_a_weaker_reading_is_caught(weakness: str, nursery: Nursery, rooms: Rooms) -> None:
     last = segments(_template(rooms))[-1].read_bytes()
     place = (len(segments(_template(rooms))) - 1, 8 * last.index(b"filler filler"))
     with pytest.raises(Violation):

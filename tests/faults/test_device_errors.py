@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import random
+from typing import Any
 
 import pytest
 
@@ -33,13 +34,11 @@ _STEPS: list[Step] = [
     ["forget_page", "talk", text(1)],
     *talk("talk", 50, 2),
 ]
-_SMALL = {"segment_bytes": 4_000}
+_SMALL: dict[str, Any] = {"segment_bytes": 4_000}
 
 
 class Device:
-    def __init__(
-        self, nursery: Nursery, rooms: Rooms, tally: Tally, weakness: str = ""
-    ) -> None:
+    def __init__(self, nursery: Nursery, rooms: Rooms, tally: Tally, weakness: str = "") -> None:
         self._nursery, self._rooms, self._tally = nursery, rooms, tally
         self._weakness = weakness
         self._template = rooms.make("device", _BEFORE, **_SMALL)
@@ -65,7 +64,9 @@ class Device:
                 raise Violation(f"{ended.how}: {ended.error}")
             self._check(ended, fault)
         except Violation as violation:
-            raise Violation(f"{fault.do} {fault.number} at {ended.struck[:1]}: {violation}") from None
+            raise Violation(
+                f"{fault.do} {fault.number} at {ended.struck[:1]}: {violation}"
+            ) from None
         return ended
 
     def _check(self, ended: Ended, fault: Fault) -> None:

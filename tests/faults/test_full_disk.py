@@ -21,9 +21,7 @@ _STEPS: list[Step] = [
 ]
 
 
-def _fill(
-    nursery: Nursery, tally: Tally, folder: Path, kib: int, *, weakness: str = ""
-) -> None:
+def _fill(nursery: Nursery, tally: Tally, folder: Path, kib: int, *, weakness: str = "") -> None:
     """Live on a disk of that size until it is full, look at it there, and where there is space."""
     with tmpfs(folder, kib) as disk:
         root = disk.folder / "memory"

@@ -26,8 +26,8 @@ _ALL: list[Step] = [*_EARLY, *_LATE]
 class Museum:
     """Roots of one history, at several moments, and what the last of them answers."""
 
-    def __init__(self, nursery: Nursery, rooms: Rooms, tally: Tally) -> None:
-        self._nursery, self._rooms, self._tally = nursery, rooms, tally
+    def __init__(self, nursery: Nursery, rooms: Rooms) -> None:
+        self._nursery, self._rooms, self.tally = nursery, rooms, Tally()
         self.early = rooms.make("early", _EARLY)
         self.late = rooms.copy(self.early, "late")
         self.caught = rooms.copy(self.early, "caught")  # killed: its -wal and -shm are there
@@ -51,7 +51,7 @@ class Museum:
 
     def check_same(self, root: Path, weakness: str = "") -> None:
         """Its answers are those of the undisturbed root, and its log begins as it did."""
-        self._tally.add(faults=1)
+        self.tally.add(faults=1)
         before = [path.read_bytes() for path in segments(root)]
         answers = self.ask(root, weakness)
         _compare(answers, self.answers)
@@ -95,9 +95,15 @@ def _compare(answers: dict[str, Any], expected: dict[str, Any]) -> None:
             raise Violation(f"{what}: {answers.get(what)} instead of {expected.get(what)}")
 
 
+@pytest.fixture(scope="module")
+def opened_museum(nursery: Nursery, rooms: Rooms) -> Museum:
+    return Museum(nursery, rooms)
+
+
 @pytest.fixture
-def museum(nursery: Nursery, rooms: Rooms, tally: Tally) -> Museum:
-    return Museum(nursery, rooms, tally)
+def museum(opened_museum: Museum, tally: Tally) -> Museum:
+    opened_museum.tally = tally
+    return opened_museum
 
 
 # --- another index ----------------------------------------------------------------------------
@@ -165,9 +171,7 @@ def test_an_index_of_another_version_gives_the_same_answers(
     museum.check_same(root)
 
 
-def test_an_index_that_is_ahead_of_the_log_is_made_again(
-    museum: Museum, nursery: Nursery
-) -> None:
+def test_an_index_that_is_ahead_of_the_log_is_made_again(museum: Museum, nursery: Nursery) -> None:
     root = museum.room(museum.early)
     _put(museum.late, root)
     found = look(nursery, root)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ def _rounds(
     rounds: int,
     *,
     delay_s: float = 0.15,
-    **options: object,
+    **options: Any,
 ) -> None:
     history: list[Step] = []
     number = 0

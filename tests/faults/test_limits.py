@@ -30,9 +30,7 @@ _STEPS: list[Step] = [
 
 
 class Bounds:
-    def __init__(
-        self, nursery: Nursery, rooms: Rooms, tally: Tally, weakness: str = ""
-    ) -> None:
+    def __init__(self, nursery: Nursery, rooms: Rooms, tally: Tally, weakness: str = "") -> None:
         self._nursery, self._rooms, self._tally = nursery, rooms, tally
         self._weakness = weakness
         self.template = rooms.make("bounds", _BEFORE)
@@ -125,7 +123,7 @@ def test_a_process_that_may_take_any_amount_of_memory_loses_nothing(bounds: Boun
 def test_a_memory_error_at_some_line_of_the_store_loses_nothing(
     bounds: Bounds, chance: random.Random
 ) -> None:
-    _memory_errors(bounds, chance, 8)
+    _memory_errors(bounds, chance, 6)
 
 
 @pytest.mark.torture

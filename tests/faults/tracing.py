@@ -75,9 +75,9 @@ def _table() -> dict[int, str]:
 class Fault:
     """What happens at the calls numbered `at` to `until` (from 1) among those that match.
 
-    `do` is "kill", "error" (the call is not made and `number` is its errno), "short" (a write is
-    made of its first `number` bytes only) or "torn" (that, and killed when they are written). A call matches if its name is in `calls` (any, if empty) and
-    `path` stands in the name of its file.
+    `do` is "kill", "error" (the call is not made, and `number` is its errno), "short" (a write is
+    made of its first `number` bytes only), or "torn" (that, and killed once they are written). A
+    call matches if its name is in `calls` (any, if empty) and `path` stands in its file's name.
     """
 
     do: str

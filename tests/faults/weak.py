@@ -11,11 +11,17 @@ from pathlib import Path
 from typing import Any, Final
 
 
+def _patch(owner: Any, name: str, value: Any) -> None:
+    """A control that patches what is no longer there would show nothing."""
+    assert hasattr(owner, name), f"{owner} has no {name}"
+    setattr(owner, name, value)
+
+
 def never_syncs() -> None:
     from pagefault.store.disk import Disk
 
-    Disk.sync = lambda self, fd: None  # type: ignore[method-assign]
-    Disk.sync_directory = lambda self, path: None  # type: ignore[method-assign]
+    _patch(Disk, "sync", lambda self, fd: None)
+    _patch(Disk, "sync_directory", lambda self, path: None)
 
 
 def ignores_failed_writes() -> None:
@@ -29,13 +35,13 @@ def ignores_failed_writes() -> None:
         except OSError:
             return len(data)
 
-    Disk.write = pretend  # type: ignore[method-assign]
+    _patch(Disk, "write", pretend)
 
 
 def ignores_short_writes() -> None:
     from pagefault.store.disk import Disk
 
-    Disk.write_all = lambda self, fd, data: self.write(fd, data)  # type: ignore
+    _patch(Disk, "write_all", lambda self, fd, data: self.write(fd, data))
 
 
 def ignores_failed_syncs() -> None:
@@ -49,7 +55,7 @@ def ignores_failed_syncs() -> None:
         with suppress(OSError):
             sync(self, fd)
 
-    Disk.sync = pretend  # type: ignore[method-assign]
+    _patch(Disk, "sync", pretend)
 
 
 def ignores_a_failed_disk() -> None:
@@ -60,7 +66,7 @@ def ignores_a_failed_disk() -> None:
 def never_latches() -> None:
     from pagefault.store.latch import Latch
 
-    Latch.refuse_from_now = lambda self, refusal, cause=None: None  # type: ignore
+    _patch(Latch, "refuse_from_now", lambda self, refusal, cause=None: None)
 
 
 def removes_before_it_replaces() -> None:
@@ -74,35 +80,19 @@ def removes_before_it_replaces() -> None:
             self.unlink(other)
         rename(self, old, new)
 
-    Disk.rename = rashly  # type: ignore[method-assign]
-
-
-def writes_in_place() -> None:
-    """A file is made under its own name."""
-    from pagefault.store.disk import Disk
-
-    def place(self: Disk, path: Path, temporary: Path, data: bytes) -> None:
-        import os
-
-        self.unlink(path)
-        fd = self.create(path)
-        self.write_all(fd, data)
-        self.sync(fd)
-        os.close(fd)
-
-    Disk.place = place  # type: ignore[method-assign]
+    _patch(Disk, "rename", rashly)
 
 
 def never_finishes_forgetting() -> None:
     from pagefault.store.root import Store
 
-    Store.finish_forgetting = lambda self: 0  # type: ignore[method-assign]
+    _patch(Store, "finish_forgetting", lambda self: 0)
 
 
 def never_catches_up() -> None:
     from pagefault.store.root import Store
 
-    Store.catch_up = lambda self, progress=None: 0  # type: ignore[method-assign]
+    _patch(Store, "catch_up", lambda self, progress=None: 0)
 
 
 def keeps_half_batches() -> None:
@@ -116,7 +106,7 @@ def keeps_half_batches() -> None:
             return recovery.Verdict()
         return verdict
 
-    opening.judge_tail = kindly
+    _patch(opening, "judge_tail", kindly)
 
 
 def cuts_at_the_first_bad_record() -> None:
@@ -140,22 +130,22 @@ def cuts_at_the_first_bad_record() -> None:
             )
         )
 
-    opening.judge_tail = naively
+    _patch(opening, "judge_tail", naively)
 
 
 def skips_checksums() -> None:
     """A line is what it says, whatever its checksum and its commitment."""
     from pagefault.store import codec
 
-    codec.is_sealed = lambda line: line.endswith(b'"}\n')
-    codec.confirms = lambda record: True
+    _patch(codec, "is_sealed", lambda line: line.endswith(b'"}\n'))
+    _patch(codec, "confirms", lambda record: True)
 
 
 def believes_any_index() -> None:
     """The index is not asked whose it is, nor by which version it was made."""
     from pagefault.store import index
 
-    index._facts = lambda root_id: {}
+    _patch(index, "_facts", lambda root_id: {})
 
 
 WEAKNESSES: Final[dict[str, Callable[[], None]]] = {
@@ -168,7 +158,6 @@ WEAKNESSES: Final[dict[str, Callable[[], None]]] = {
         ignores_a_failed_disk,
         never_latches,
         removes_before_it_replaces,
-        writes_in_place,
         never_finishes_forgetting,
         never_catches_up,
         keeps_half_batches,

@@ -14,17 +14,22 @@ def _count_after_a_failed_reading(path: Path) -> int:
     connections = Connections(path, read_only=False)
     with connections.write() as db:
         db.execute("CREATE TABLE said (text); INSERT INTO said VALUES ('one'), ('two')")
-    kept = []
-    with pytest.raises(MemoryError), connections.read() as db:
-        rows = db.execute("SELECT text FROM said")
-        kept.append((rows, next(rows)))  # as the frames of a traceback keep it
-        raise MemoryError
+    kept: list[object] = []  # as the frames of a traceback keep it
+    with pytest.raises(MemoryError):
+        _fail_half_way(connections, kept)
     with connections.write() as db:
         db.execute("INSERT INTO said VALUES ('three')")
     with connections.read() as db:
         ((count,),) = db.execute("SELECT count(*) FROM said")
     connections.close()
     return int(count)
+
+
+def _fail_half_way(connections: Connections, kept: list[object]) -> None:
+    with connections.read() as db:
+        rows = db.execute("SELECT text FROM said")
+        kept += [rows, next(rows)]
+        raise MemoryError
 
 
 def test_after_a_reading_that_failed_the_same_thread_sees_the_present(tmp_path: Path) -> None:
