@@ -95,6 +95,22 @@ def never_catches_up() -> None:
     _patch(Store, "catch_up", lambda self, progress=None: 0)
 
 
+def has_no_memory_after_a_write() -> None:
+    """No weakness of the library, but bad luck: the third append fails when it is written."""
+    from itertools import count
+
+    from pagefault.store.segment import Segment
+
+    grow, times = Segment.grow, count(1)
+
+    def unluckily(self: Segment, lengths: Any) -> None:
+        if next(times) == 3:
+            raise MemoryError
+        grow(self, lengths)
+
+    _patch(Segment, "grow", unluckily)
+
+
 def keeps_half_batches() -> None:
     from pagefault.store import opening, recovery
 
@@ -160,6 +176,7 @@ WEAKNESSES: Final[dict[str, Callable[[], None]]] = {
         removes_before_it_replaces,
         never_finishes_forgetting,
         never_catches_up,
+        has_no_memory_after_a_write,
         keeps_half_batches,
         cuts_at_the_first_bad_record,
         skips_checksums,
