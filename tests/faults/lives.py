@@ -499,8 +499,10 @@ def markers(root: Path) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for file in sorted(root.rglob("*")):
         if file.is_file():
-            for word in set(re.findall(rb"qx\d+z", file.read_bytes())):
-                found.setdefault(word.decode(), []).append(str(file.relative_to(root)))
+            data = file.read_bytes()
+            for word in set(re.findall(rb"qx\d+z", data)):
+                place = f"{file.relative_to(root)} at {data.index(word)}"
+                found.setdefault(word.decode(), []).append(place)
     return found
 
 

@@ -48,7 +48,7 @@ def forgotten(steps: Sequence[Step]) -> list[str]:
 
 def text(number: int, words: int = 6) -> str:
     """A text that no other is like, and whose one word can be searched for in files."""
-    return " ".join([f"qx{number}z", *["filler"] * words, f"end{number}"])
+    return " ".join([f"qx{number:06}z", *["filler"] * words, f"end{number}"])
 
 
 def talk(session: str, first: int, count: int) -> list[Step]:

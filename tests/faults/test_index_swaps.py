@@ -16,7 +16,12 @@ from tests.faults.nursery import Nursery
 from tests.faults.script import Step, Violation, check, talk, text
 
 PAGE_BYTES = 4096
-QUESTIONS = ["What about qx3z?", "filler", "qx22z end22", "nothing of the kind"]
+QUESTIONS = [
+    f"What about {text(3).split()[0]}?",
+    "filler",
+    f"{text(22).split()[0]} end22",
+    "nothing of the kind",
+]
 
 _EARLY: list[Step] = [*talk("talk", 0, 6), ["request", "talk"], *talk("aside", 20, 4)]
 _LATE: list[Step] = [*talk("talk", 30, 140), ["request", "aside"]]
