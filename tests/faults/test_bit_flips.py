@@ -88,7 +88,7 @@ def _places(rooms: Rooms, chance: random.Random, count: int) -> list[tuple[int, 
 def test_a_flipped_bit_is_noticed_and_costs_one_record_at_most(
     nursery: Nursery, rooms: Rooms, tally: Tally, chance: random.Random
 ) -> None:
-    for number, place in enumerate(_places(rooms, chance, 40)):
+    for number, place in enumerate(_places(rooms, chance, 30)):
         _check(nursery, rooms, tally, place, repair=number % 10 == 0)
 
 

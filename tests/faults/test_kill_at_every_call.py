@@ -21,7 +21,7 @@ from tests.faults.tracing import Fault
 
 pytestmark = pytest.mark.usefixtures("tracing")
 
-SAMPLE = 4  # calls of each life that an ordinary run tries
+SAMPLE = 3  # calls of each life that an ordinary run tries
 
 _TALKS: list[Step] = [*talk("talk", 0, 4), ["request", "talk"], *talk("aside", 10, 3)]
 

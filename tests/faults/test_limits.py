@@ -123,7 +123,7 @@ def test_a_process_that_may_take_any_amount_of_memory_loses_nothing(bounds: Boun
 def test_a_memory_error_at_some_line_of_the_store_loses_nothing(
     bounds: Bounds, chance: random.Random
 ) -> None:
-    _memory_errors(bounds, chance, 6)
+    _memory_errors(bounds, chance, 4)
 
 
 @pytest.mark.xfail(reason="between its write and its bookkeeping an append can fail unlatched")
