@@ -129,6 +129,8 @@ class StoreMissing(StoreError):
 class StoreReadOnly(StoreError):
     """The memory was opened for reading, or only reading is safe."""
 
+    hint = "reading works; to write, open it for writing, where its files may be written"
+
 
 class ScreenFailed(StoreError):
     """The search for secrets failed before the log was reached. Nothing was written."""

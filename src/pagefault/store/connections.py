@@ -28,11 +28,17 @@ _WAL_PAGES_MAX: Final = (
 )  # readers may keep it growing so far, then they are waited for
 _CACHE_KIB: Final = 16 * 1024
 
+_FULL_HINT: Final = "free some space, then open this memory again; what was acknowledged is there"
+_FAILED_HINT: Final = (
+    "if the disk is full, make room; reading works meanwhile: with read_only=True, and with "
+    "commands that only read"
+)
+
 
 class IndexUnusable(StoreError):
     """The index is missing, damaged or made otherwise: make it again from the log."""
 
-    hint = "nothing is lost: the index is made again from the log"
+    hint = "nothing is lost: `pagefault rebuild` makes the index again from the log"
 
 
 class IndexReplaced(IndexUnusable):
@@ -78,8 +84,13 @@ class Connections:
         """A connection that sees one state of the file until the block ends."""
         with self._lock if self._is_one else _NO_LOCK, _translated(self._path):
             connection = self._writer if self._is_one else self._reader()
-            with connection:
-                yield connection
+            try:
+                with connection:
+                    yield connection
+            except BaseException:
+                if not self._is_one:
+                    self._discard(connection)
+                raise
 
     def checkpoint_if_due(self) -> None:
         """Where the write-ahead log has grown, copy it into the file, in a thread of its own.
@@ -129,11 +140,22 @@ class Connections:
             connection = self._mine.connection = self._open()
         return connection
 
+    def _discard(self, connection: apsw.Connection) -> None:
+        """Let go of this thread's reader: the next block opens another.
+
+        Where an error ended a block, its frames may hold a query that is not at its end, and with
+        it the state of the file that it saw: whoever came next would see the past.
+        """
+        self._mine.connection = None
+        with self._opened_lock:
+            self._opened.remove(connection)
+        connection.close(True)
+
     def _open(self) -> apsw.Connection:
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         if self._read_only:
             flags = apsw.SQLITE_OPEN_READONLY
-        with _translated(self._path):
+        with _translated(self._path, opened_to_read=self._read_only):
             before = self._inode or self._inode_now()
             connection = apsw.Connection(self._path, flags=flags, statementcachesize=_STATEMENTS)
             try:
@@ -177,8 +199,12 @@ _NO_LOCK: Final = _NoLock()
 
 
 @contextmanager
-def _translated(path: str) -> Iterator[None]:
-    """SQLite's errors as ours."""
+def _translated(path: str, *, opened_to_read: bool = False) -> Iterator[None]:
+    """SQLite's errors as ours.
+
+    Even a reader needs a little space, for the -shm beside the file. Whoever only wants to read
+    (`opened_to_read`) is told that this index is unusable, and makes one in memory.
+    """
     try:
         yield
     except (apsw.BusyError, apsw.LockedError) as error:
@@ -187,5 +213,11 @@ def _translated(path: str) -> Iterator[None]:
         raise IndexUnusable(f"{path} cannot be read: {error}") from error
     except apsw.ReadOnlyError as error:
         raise StoreReadOnly(f"{path} cannot be written: {error}") from error
+    except apsw.FullError as error:
+        raise StoreError(f"{path} cannot be written: the disk is full", hint=_FULL_HINT) from error
+    except apsw.IOError as error:
+        if opened_to_read:
+            raise IndexUnusable(f"{path} cannot be read: {error}") from error
+        raise StoreError(f"{path}: {error}", hint=_FAILED_HINT) from error
     except apsw.Error as error:
         raise StoreError(f"{path}: {error}") from error
