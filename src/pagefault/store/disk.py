@@ -55,8 +55,13 @@ class Disk:
         path.unlink(missing_ok=True)
 
     def make_directory(self, path: Path) -> None:
-        """Make a directory and what leads to it, and their names durable."""
+        """Make a directory and what leads to it, and their names durable: also of one that is
+        there, as whoever made it may have been killed in between. One that stands in what this
+        process may not read was not made by it.
+        """
         if path.is_dir():
+            with suppress(PermissionError):
+                self.sync_directory(path.parent)
             return
         self.make_directory(path.parent)
         path.mkdir(mode=0o700, exist_ok=True)

@@ -137,6 +137,10 @@ class Medium:
         directory = self._directory(path.parent)
         directory.change(_Naming(self._node(path), new=path.name))
 
+    def opened(self, path: Path) -> None:
+        """A file that may have been made by somebody who did not tell."""
+        self._compare(self._directory(path.parent))
+
     def renamed(self, old: Path, new: Path) -> None:
         directory = self._directory(old.parent)
         directory.change(_Naming(self._node(new), old=old.name, new=new.name))
@@ -147,6 +151,8 @@ class Medium:
             directory.change(_Naming(directory.current[path.name], old=path.name))
 
     def directory_synced(self, path: Path) -> None:
+        if not path.is_relative_to(self.root):
+            return
         directory = self._directory(path)
         self._compare(directory)
         directory.durable = dict(directory.current)
@@ -268,9 +274,7 @@ class Medium:
             change.to(content)
         return bytes(content)
 
-    def _blocks(
-        self, path: str, pending: list[_Write | _Truncate]
-    ) -> list[_Write | _Truncate]:
+    def _blocks(self, path: str, pending: list[_Write | _Truncate]) -> list[_Write | _Truncate]:
         """Some blocks of what was not synced; where a later one survives, an earlier is a hole."""
         size = self._chance.choice(BLOCKS)
         kept: list[_Write | _Truncate] = []

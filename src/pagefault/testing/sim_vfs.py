@@ -36,7 +36,10 @@ class IndexVfs(apsw.VFS):
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         apsw.set_default_vfs(self.base)
         self.unregister()
@@ -82,8 +85,7 @@ class _IndexFile(apsw.VFSFile):
         self._inode = path.stat().st_ino
         self._path = path
         self._name_is_new = bool(is_new and flags[0] & _JOURNALS)
-        if is_new:
-            self._disk.medium.created(path)
+        self._disk.medium.opened(path)
 
     def xRead(self, amount: int, offset: int) -> bytes:
         if self._lives:

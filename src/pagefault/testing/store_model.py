@@ -6,7 +6,7 @@ acknowledged, the first few batches may be there, each of them whole.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from pagefault.model.events import (
@@ -20,6 +20,7 @@ from pagefault.model.events import (
     SessionOpened,
 )
 from pagefault.model.ids import Seq, SessionNo
+from pagefault.store.api import BlobStore
 from pagefault.store.memory_index import MemoryIndex
 
 
@@ -41,7 +42,7 @@ class StoreModel:
     begun: dict[Seq, Forgetting] = field(default_factory=dict)  # without a receipt so far
     forgotten: list[str] = field(default_factory=list)  # words that no file may hold
     blobs: dict[str, bytes] = field(default_factory=dict)
-    blobs_doubtful: dict[str, bytes] = field(default_factory=dict)
+    blobs_doubtful: set[str] = field(default_factory=set)  # put or deleted, not acknowledged
     index: MemoryIndex = field(default_factory=MemoryIndex)
 
     def sessions(self) -> list[SessionNo]:
@@ -49,9 +50,7 @@ class StoreModel:
         return [e.session for e in self.events if isinstance(e.body, SessionOpened)]
 
     def pages(self, session: SessionNo) -> list[Event]:
-        return [
-            e for e in self.events if e.session == session and isinstance(e.body, Content)
-        ]
+        return [e for e in self.events if e.session == session and isinstance(e.body, Content)]
 
     def acknowledge(self, events: Iterable[Event]) -> None:
         for event in events:
@@ -132,11 +131,14 @@ class StoreModel:
         keys = [(event.session, event.key) for event in self.events if event.key]
         assert len(keys) == len(set(keys)), "a retried key was written twice"
 
-    def check_blobs(self, names: Collection[str]) -> None:
-        assert self.blobs.keys() - self.blobs_doubtful.keys() <= set(names), (
-            "an acknowledged blob is gone"
-        )
-        assert set(names) <= self.blobs.keys() | self.blobs_doubtful.keys()
+    def check_blobs(self, blobs: BlobStore) -> None:
+        names = set(blobs.names())
+        assert self.blobs.keys() <= names, "an acknowledged blob is gone"
+        assert names <= self.blobs.keys() | self.blobs_doubtful, "a blob is there that was deleted"
+        for name, data in self.blobs.items():
+            assert blobs.get(name) == data
+        for name in names:
+            blobs.get(name)  # it is whole, or this raises
 
 
 def _spread(body: ForgetBegun) -> Iterator[Seq]:
