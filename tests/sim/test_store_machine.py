@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 
 # Each run looks somewhere else, and prints what reproduces a failure; `LONG` makes it small, too.
 SHORT = settings(
-    max_examples=30,
+    max_examples=20,
     stateful_step_count=25,
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
     deadline=None,

@@ -66,8 +66,14 @@ class IndexVfs(apsw.VFS):
     def _is_ours(self, path: Path) -> bool:
         return path.is_relative_to(self.disk.medium.root) and not self.disk.dead
 
-    def excepthook(self, *_: object) -> None:
+    def excepthook(
+        self,
+        etype: type[BaseException] | None,
+        evalue: BaseException | None,
+        etraceback: TracebackType | None,
+    ) -> bool:
         """What cannot be raised is silent here: SQLite has been told with its own code."""
+        return True
 
 
 class _IndexFile(apsw.VFSFile):
@@ -116,8 +122,13 @@ class _IndexFile(apsw.VFSFile):
                 self._disk.sync_of_directory(self._path.parent)
                 self._name_is_new = False
 
-    def excepthook(self, *_: object) -> None:
-        """As above."""
+    def excepthook(
+        self,
+        etype: type[BaseException] | None,
+        evalue: BaseException | None,
+        etraceback: TracebackType | None,
+    ) -> bool:
+        return True
 
     @property
     def _lives(self) -> bool:

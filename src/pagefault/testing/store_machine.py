@@ -19,9 +19,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from pagefault.model.errors import StoreCorrupt, StoreError, StoreReadOnly
 from pagefault.model.events import Content, Draft, ForgetBegun, SessionOpened, Taken
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import RUNTIME, USER_TYPED, Actor, EventType, Kind, Mode, Role, Sync
+from pagefault.model.kinds import RUNTIME, USER_TYPED, Actor, EventType, Kind, Mode, Role
 from pagefault.model.page import Scope, SessionRow
-from pagefault.store.analyzer import analyze
 from pagefault.store.api import PageFilter, PageIndex
 from pagefault.store.root import Store, rebuild
 from pagefault.testing.sim_disk import FILLING, INDEX, LOG, Call, Death, Died, Fault
@@ -236,7 +235,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.model.doubtful = list(group)
 
         def verb() -> None:
-            failures = []
+            failures: list[StoreError | Died] = []
             for batch, told in zip(group, self.life.append(group), strict=True):
                 if isinstance(told, list):
                     assert not failures, "acknowledged, though what came before it was not"
