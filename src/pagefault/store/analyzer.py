@@ -26,11 +26,8 @@ import Stemmer
 
 from pagefault.model.events import Content
 
-ANALYZER: Final = 1
+ANALYZER: Final = 2
 """Changes whenever any text could yield other terms than before."""
-
-SPEAKER_MARK: Final = "@"
-"""Begins the terms of who spoke: `@caroline` is by Caroline, `carolin` may only mention her."""
 
 TERM_CHARS_MAX: Final = 64  # longer ones are data (keys, base64), told apart by their beginning
 
@@ -87,18 +84,12 @@ def query_terms(text: str) -> list[str]:
 
 
 def page_terms(body: Content) -> list[str]:
-    """What a page can be found by: who spoke, when it happened, its title and its text."""
-    terms = speaker_terms(body.speaker)
-    terms += _date_terms(body.occurred_at)
+    """What a page can be found by: when it happened, its title and its text."""
+    terms = _date_terms(body.occurred_at)
     if body.title:
         terms += analyze(body.title)
     terms += analyze(body.text)
     return terms
-
-
-def speaker_terms(name: str) -> list[str]:
-    """The terms that mark a page as this speaker's, and no page that only mentions the name."""
-    return [SPEAKER_MARK + term for term in analyze(name)]
 
 
 def _words(text: str) -> Iterable[str]:
