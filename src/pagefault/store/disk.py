@@ -1,8 +1,9 @@
 """What the store asks of the operating system, and what it assumes of the answer.
 
 Assumptions: a file that was written, synced, renamed and whose directory was synced survives a
-power cut whole; a write that was not synced may survive in part, or not at all; after a failed
-sync nothing is known, so nobody retries one. Tests pass a `Disk` that fails where they want.
+power cut whole; a write that was not synced may survive in part, its blocks in any order, or not at
+all, and a name that was not synced may be the old one or the new; after a failed sync nothing is
+known, so nobody retries one. Tests pass a `Disk` that fails where they want.
 """
 
 from __future__ import annotations

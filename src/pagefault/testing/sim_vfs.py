@@ -24,11 +24,12 @@ _FULL: Final = {errno.ENOSPC, errno.EDQUOT}
 
 
 class IndexVfs(apsw.VFS):
-    """The VFS of one simulated disk, for a block."""
+    """The VFS of one simulated disk, for a block. One at a time."""
 
     def __init__(self, disk: SimulatedDisk) -> None:
         self.disk = disk
         self.base = apsw.vfs_names()[0]  # the default one
+        assert self.base != _NAME, "another disk is being simulated"
         super().__init__(_NAME, self.base)
 
     def __enter__(self) -> Self:

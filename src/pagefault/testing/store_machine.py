@@ -528,7 +528,11 @@ class StoreMachine(RuleBasedStateMachine):
         record at most cannot be read.
         """
         self.life.close()
-        paths = sorted((self.life.root / "log").glob("*.jsonl"))
+        paths = [
+            path
+            for path in sorted((self.life.root / "log").glob("*.jsonl"))
+            if path.read_bytes().count(b"\n") > 1  # one without a record is begun anew instead
+        ]
         path = paths[chance % len(paths)]
         data = path.read_bytes()
         at = chance * 37 % len(data)
