@@ -174,6 +174,13 @@ class PageIndex(Protocol):
         """Drop these records' rows, and these sessions whole, and every byte of them."""
         ...
 
+    def tidy(self) -> bool:
+        """Do a few milliseconds of the upkeep that is due, and say whether more is.
+
+        Changes no answer. Meant for when nobody waits for an append.
+        """
+        ...
+
     def check(self) -> list[str]:
         """What is wrong with the index itself, one sentence each; empty if nothing is."""
         ...

@@ -27,11 +27,22 @@ from pagefault.model.kinds import Kind, Modality, Origin, Role
 from pagefault.model.page import PageRow, Scope, SessionRow
 from pagefault.store.analyzer import ANALYZER
 from pagefault.store.api import Candidate, Candidates, PageFilter
-from pagefault.store.batch import USUAL_IMPORTANCE, Batch, Known, drain, last_page, tally_of
+from pagefault.store.batch import (
+    FRESH_MAX,
+    USUAL_IMPORTANCE,
+    Batch,
+    Known,
+    drain,
+    last_page,
+    tally_of,
+)
 from pagefault.store.connections import MEMORY, Connections, IndexUnusable
 from pagefault.store.fold import RECEIPTS, SessionTally
 from pagefault.store.place import ALL, ORDER_MAX, Span, session_span
 from pagefault.store.sql import Queries
+
+MERGE_PAGES: Final = 32
+"""Of the full-text index, written at a time when its parts are merged: some milliseconds."""
 
 SCHEMA: Final = 2
 """Changes with the tables. No migration: the index is made again."""
@@ -56,6 +67,7 @@ class SqliteIndex:
         self._connections = connections
         self._known: Known | None = None  # of the writer; nothing after a failure
         self._version = -1  # of the file, as the writer saw it when it began to know
+        self._is_untidy = True  # something was applied since `tidy` last found nothing to do
         self._sizes: dict[tuple[SessionNo, Seq], _Part] = {}
         self._codes: dict[str, int] = {}
         self._words: dict[int, str] = {}
@@ -127,6 +139,7 @@ class SqliteIndex:
             raise
         known.applied = fresh[-1].seq
         known.shrink()
+        self._is_untidy = True
 
     def _knowing(self, db: apsw.Connection) -> Known:
         """What is known of the file; begun anew if another connection has written to it since."""
@@ -163,12 +176,24 @@ class SqliteIndex:
             db.execute(_SQL["forget_vacuum"])
             db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
-    def tidy(self, pages: int) -> bool:
-        """Do a slice of the merging that is due, `pages` written at most; whether more is due."""
-        with self._connections.write() as db:
-            before = db.total_changes()
-            db.execute(_SQL["merge_terms"], (pages,))
-            return db.total_changes() - before > 1
+    def tidy(self) -> bool:
+        if self._known is None or not self._is_untidy:
+            return False
+        self._connections.checkpoint_if_due()
+        try:
+            with self._connections.write() as db:
+                known = self._knowing(db)
+                if known.waiting > FRESH_MAX // 2:
+                    drain(db)
+                    known.waiting = 0
+                    return True
+                before = db.total_changes()
+                db.execute(_SQL["merge_terms"], (MERGE_PAGES,))
+                self._is_untidy = db.total_changes() - before > 1
+        except BaseException:
+            self._known = None
+            raise
+        return self._is_untidy
 
     # --- sessions and records -----------------------------------------------------------------
 

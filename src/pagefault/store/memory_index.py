@@ -85,9 +85,7 @@ class MemoryIndex:
                 part=body.part,
                 parts=body.parts,
             )
-            self._pages[event.seq] = _Entry(
-                row, Counter(page_terms(body)), frozenset(analyze(body.speaker))
-            )
+            self._pages[event.seq] = _Entry(row, page_terms(body), frozenset(analyze(body.speaker)))
 
     def _inherited(self, parent: SessionNo, upto: Seq) -> tuple[int, int]:
         tally = self._sessions.get(parent)
@@ -221,6 +219,9 @@ class MemoryIndex:
                 for seq, (owner, name) in self._events.items()
                 if owner != session or name in RECEIPTS
             }
+
+    def tidy(self) -> bool:
+        return False
 
     def check(self) -> list[str]:
         wrong = [f"page {seq} lacks its record" for seq in self._pages if seq not in self._events]

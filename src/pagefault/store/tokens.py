@@ -15,10 +15,9 @@ def token(term: str, count: int) -> str:
 
 
 def tokens(counts: Mapping[str, int]) -> str:
-    """All that a page has, sorted, so that no sentence can be read back from where it waits."""
-    words = list(counts)
-    for term, count in counts.items():
-        if count > 1:
-            words += [token(term, n) for n in range(2, min(count, COUNT_MAX) + 1)]
-    words.sort()
+    """All that a page has. The order is the text's: sort it where it could be read back."""
+    repeated = [term for term, count in counts.items() if count > 1]
+    words = [*counts]
+    for count in range(2, COUNT_MAX + 1):
+        words += [token(term, count) for term in repeated if counts[term] >= count]
     return " ".join(words)
