@@ -59,7 +59,7 @@ from pagefault.store.lock import RootLock
 from pagefault.store.memory import MemoryBlobs, MemoryLog
 from pagefault.store.presence import Presence, check_alone
 from pagefault.store.repair import RepairReport
-from pagefault.store.segments import SegmentLog
+from pagefault.store.segments import SEGMENT_BYTES, SegmentLog
 
 FORMAT: Final = 1
 STORE: Final = SessionNo(0)
@@ -416,6 +416,7 @@ def open_store(
     project: str = "",
     entropy: Callable[[int], bytes] = os.urandom,
     disk: Disk | None = None,
+    segment_bytes: int = SEGMENT_BYTES,
     progress: Progress | None = None,
     lock_wait_s: float = defaults.LOCK_WAIT_S,
     lease_s: float = defaults.LEASE_S,
@@ -452,11 +453,16 @@ def open_store(
             acknowledged=applied if sync is not Sync.OS else NOTHING,
             read_only=read_only,
             durable=sync is not Sync.OS,
+            segment_bytes=segment_bytes,
             disk=disk,
         )
         stack.callback(log.close)
         if index is not None and applied > log.head() and log.refusal is None:
             why = f"it had seen record {applied} of a log that ends at {log.head()}"
+            index.close()
+            index = None
+        if index is not None and _missed_a_forgetting(log, applied):
+            why = "it had not seen what was forgotten since"
             index.close()
             index = None
         if index is None and log.refusal is None:
@@ -642,6 +648,16 @@ def _build(store: Store, path: Path, root_id: str, progress: Progress | None) ->
 def _rest(log: EventLog, after: Seq) -> Iterator[Event]:
     """Records after `after`; from a damaged log, what can be read and stand-ins for what cannot."""
     return log.read_rest(after) if isinstance(log, SegmentLog) else log.read(after)
+
+
+def _missed_a_forgetting(log: EventLog, applied: Seq) -> bool:
+    """Whether something was forgotten that an index up to `applied` still knows: catching up
+    folds in what was appended, and nothing that was there tells what became of it.
+    """
+    return any(
+        isinstance(event.body, ForgetDone) and event.body.begun > applied
+        for event in _rest(log, applied)
+    )
 
 
 def _ranges(seqs: Collection[Seq]) -> Iterator[tuple[Seq, Seq]]:
