@@ -37,6 +37,7 @@ from pagefault.service.memory import Forgetting
 from pagefault.service.open import open as _open
 from pagefault.service.session import Status
 from pagefault.service.writing import Said
+from pagefault.store.backup import Copied
 from pagefault.store.root import Verification
 
 T = TypeVar("T")
@@ -170,6 +171,11 @@ class Memory:
 
     def verify(self, progress: Callable[[int, int], None] | None = None) -> Verification:
         return _LOOP.run(self._memory.verify(progress))
+
+    def backup(
+        self, target: str | Path, progress: Callable[[int, int], None] | None = None
+    ) -> Copied:
+        return _LOOP.run(self._memory.backup(target, progress))
 
 
 class Session:

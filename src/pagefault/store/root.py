@@ -322,7 +322,9 @@ def repair(path: Path, *, clock: Clock, minter: IdMinter) -> RepairReport:
 
 
 @dataclass(frozen=True, slots=True)
-class _Root:
+class RootFacts:
+    """Who a root is: its id, its project, and what its hashes are keyed with."""
+
     id: str
     project: str
     secret: bytes
@@ -337,7 +339,7 @@ def _root_file(
     entropy: Callable[[int], bytes],
     *,
     read_only: bool,
-) -> _Root:
+) -> RootFacts:
     file, key = path / "root.json", path / "secret"
     if not file.exists():
         if read_only:
@@ -359,13 +361,20 @@ def _root_file(
         with _explained(path):
             disk.place(key, key.with_name("secret.tmp"), entropy(32).hex().encode())
             disk.place(file, file.with_name("root.json.tmp"), json.dumps(facts).encode())
+    return read_root(path)
+
+
+def read_root(path: Path) -> RootFacts:
+    """What `root.json` and `secret` say. `StoreCorrupt` if they do not."""
     try:
-        facts = json.loads(file.read_text())
+        facts = json.loads((path / "root.json").read_text())
         if facts["format"] > FORMAT:
             raise StoreIncompatible(
                 f"{path} is of format {facts['format']}; this version reads {FORMAT}"
             )
-        return _Root(facts["id"], facts["project"], bytes.fromhex(key.read_text()))
+        return RootFacts(
+            facts["id"], facts["project"], bytes.fromhex((path / "secret").read_text())
+        )
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise StoreCorrupt(
             f"{path} cannot be read as a memory root: {problem}",

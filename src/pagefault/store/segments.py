@@ -208,6 +208,20 @@ class SegmentLog:
             except Replaced:
                 self._look_again(index)
 
+    def tip(self) -> tuple[Seq, bytes]:
+        """The head, and the link after it: two logs that agree on them hold the same records."""
+        return self._head, self._link
+
+    def holding(self, mark: bytes) -> Iterator[Event]:
+        """The records whose lines contain these bytes: far quicker than to decode them all."""
+        for index in range(len(self._segments)):
+            data = self._bytes_of(index)
+            at = data.find(mark)
+            while at >= 0:
+                end = data.find(b"\n", at) + 1 or len(data)
+                yield codec.decode(data[data.rfind(b"\n", 0, at) + 1 : end])
+                at = data.find(mark, end)
+
     def read(self, after: Seq = NOTHING) -> Iterator[Event]:
         return self._read(after, self._head, damaged_too=False)
 
