@@ -24,55 +24,23 @@ from pagefault.model.errors import (
     StoreMissing,
 )
 from pagefault.model.events import Erased
-from pagefault.model.ids import IdMinter, Seq
+from pagefault.model.ids import Seq
 from pagefault.service.bootstrap import open_memory
 from pagefault.store import backup as module
 from pagefault.store.backup import PARTIAL, Copied, backup, restore
 from pagefault.store.disk import Disk
 from pagefault.store.lock import RootLock
-from pagefault.store.root import Store, open_store, rebuild
+from pagefault.store.root import Store, rebuild
 from pagefault.store.segments import SegmentLog
-from pagefault.testing.builders import opened, said
+from pagefault.testing.builders import said
 from tests.store.logs import Careless, StillClock
+from tests.store.roots import make_root, make_segments_tiny, open_root, snapshot, tools, write
 from tests.store.test_erase import Crash, Crashing
-
-
-def tools() -> dict[str, object]:
-    clock = StillClock()
-    return {"clock": clock, "minter": IdMinter(clock, random.Random(1))}
-
-
-def open_root(path: Path, **options: object) -> Store:
-    return open_store(path, **(tools() | {"disk": Careless()} | options))  # type: ignore[arg-type]
-
-
-def write(store: Store, texts: list[str]) -> None:
-    start = store.log.head()
-    drafts = [said(text, order=start + n) for n, text in enumerate(texts)]
-    store.settle(store.append(drafts), sync=True)
 
 
 @pytest.fixture
 def tiny_segments(monkeypatch: pytest.MonkeyPatch) -> None:
-    defaults = SegmentLog.__init__.__kwdefaults__
-    assert defaults is not None
-    monkeypatch.setitem(defaults, "segment_bytes", 2_000)
-
-
-def make_root(path: Path, turns: int = 30) -> Store:
-    store = open_root(path)
-    store.settle(store.append([opened()]), sync=True)
-    for n in range(turns):
-        write(store, [f"turn {n}"])
-    return store
-
-
-def snapshot(root: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(root)): path.read_bytes()
-        for path in root.rglob("*")
-        if path.is_file() and not path.name.startswith("index.db")
-    }
+    make_segments_tiny(monkeypatch)
 
 
 def make(source: Path, target: Path, **options: object) -> Copied:

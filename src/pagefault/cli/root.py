@@ -31,11 +31,13 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "backup": "Copy a memory while it is in use, and verify the copy.",
         "restore": "Make a memory of a backup again.",
         "forget": "Erase a page, or a whole session, for good.",
+        "archive": "Compress old segments, and read them as before.",
         "bench": "Time what a memory does.",
     },
 }
 
 _HOMES: Final = {
+    "archive": "space",
     "backup": "copies",
     "rebuild": "upkeep",
     "repair": "upkeep",

@@ -22,6 +22,8 @@ from typing import Final
 from pagefault.model.clock import Clock
 from pagefault.model.errors import BadInput, StoreBusy, StoreCorrupt, StoreError, StoreMissing
 from pagefault.model.ids import NOTHING, IdMinter, Seq
+from pagefault.store.archive import MARK, Archive
+from pagefault.store.archive_format import packed_name, parse_stub, stub_name
 from pagefault.store.blobs import DirectoryBlobs
 from pagefault.store.codec import short
 from pagefault.store.disk import Disk
@@ -69,9 +71,9 @@ def backup(
     copy holds every record that was there when the call began, and maybe later ones. The index is
     left out: it is derived. `progress(done, total)` is told bytes.
 
-    Raises `BadInput` for a bad target, `StoreMissing`, `StoreBusy` if another backup is being made
-    there, `StoreCorrupt` if the source is damaged, `StoreError` if the medium fails; then there is
-    nothing at `target`.
+    Raises `BadInput` for a bad target, `StoreMissing`, `ArchiveMissing`, `StoreBusy` if another
+    backup is being made there, `StoreCorrupt` if the source is damaged, `StoreError` if the medium
+    fails; then there is nothing at `target`.
     """
     if not (source / "root.json").exists():
         raise StoreMissing(
@@ -176,7 +178,8 @@ class _Copier:
     clock: Clock
     disk: Disk
     progress: Progress
-    _logs: dict[int, Path] = field(default_factory=dict)  # copied segments, by number
+    _logs: dict[int, tuple[list[Path], bool]] = field(default_factory=dict)
+    """For each segment its copied files, and whether it is sealed."""
     _done: int = 0
     _total: int = 0
 
@@ -234,22 +237,46 @@ class _Copier:
                     missing = file_name(inventory.missing[0], 0)
                     raise _damaged(self.source, f"{missing} is missing")
                 return False
-            name = file_name(number, generation)
             try:
-                data = (self.source / "log" / name).read_bytes()
+                if number in inventory.archived:
+                    return self._copy_archived(number, generation, tail)
+                return self._copy_plain(number, generation, tail)
             except FileNotFoundError:  # it was rewritten since: look again
                 continue
-            break
-        else:
-            raise _restless(self.source)
+        raise _restless(self.source)
+
+    def _copy_plain(self, number: int, generation: int, tail: _Tail) -> bool:
+        path = Path("log") / file_name(number, generation)
+        data = (self.source / path).read_bytes()
         footer = parse_footer(data[data.rfind(b"\n", 0, -1) + 1 :])
         if footer is None:
-            data = self._whole_batches(self.source / "log" / name, number, generation, data, tail)
+            data = self._whole_batches(self.source / path, number, generation, data, tail)
         else:
             tail.head, tail.link = footer.last, footer.link
         if data:
-            self._keep(number, self.partial / "log" / name, data, sealed=footer is not None)
+            self._keep(number, {path: data}, sealed=footer is not None)
         return footer is not None
+
+    def _copy_archived(self, number: int, generation: int, tail: _Tail) -> bool:
+        """As it is in the archive, into an archive of the copy's own."""
+        archive = Archive(self.source / "log")
+        archive.require()
+        stub = archive.stub_path(number, generation).read_bytes()
+        packed = archive.path(number, generation).read_bytes()
+        told = parse_stub(stub)
+        if told is None:
+            raise _damaged(self.source, f"{archive.stub_path(number, generation)} is damaged")
+        tail.head, tail.link = told.footer.last, told.footer.link
+        mark = Path("archive") / MARK
+        if not (self.partial / mark).exists():
+            self.disk.make_directory(self.partial / "archive")
+            self._write(self.partial / mark, (archive.directory / MARK).read_bytes())
+        files = {
+            Path("log") / stub_name(number, generation): stub,
+            Path("archive") / packed_name(number, generation): packed,
+        }
+        self._keep(number, files, sealed=True)
+        return True
 
     def _whole_batches(
         self, path: Path, number: int, generation: int, data: bytes, tail: _Tail
@@ -275,14 +302,16 @@ class _Copier:
             tail.head, tail.link = whole[-1].seq, whole[-1].link
         return data[:kept]
 
-    def _keep(self, number: int, path: Path, data: bytes, *, sealed: bool) -> None:
-        earlier = self._logs.get(number)
-        if earlier == path and sealed and path.stat().st_size == len(data):
+    def _keep(self, number: int, files: dict[Path, bytes], *, sealed: bool) -> None:
+        """Hold these files of a segment, and none that an earlier round copied."""
+        paths = sorted(files)
+        if sealed and self._logs.get(number) == (paths, sealed):
             return  # a sealed generation never changes
-        if earlier is not None:
-            self.disk.unlink(earlier)
-        self._logs[number] = path
-        self._write(path, data)
+        for path in self._logs.pop(number, ([], False))[0]:
+            self.disk.unlink(self.partial / path)
+        for path in paths:
+            self._write(self.partial / path, files[path])
+        self._logs[number] = (paths, sealed)
 
     def _read_back(self, facts: RootFacts, tail: _Tail) -> SegmentLog:
         """The copied log, open for reading, with every byte of it checked."""
@@ -304,10 +333,8 @@ class _Copier:
 
     def _is_outdated(self) -> bool:
         """Whether a copied segment was rewritten in the source since."""
-        now = take_inventory(self.source / "log").generations
         return any(
-            number in now and path.name != file_name(number, now[number])
-            for number, path in self._logs.items()
+            not (self.source / path).exists() for paths, _ in self._logs.values() for path in paths
         )
 
     # --- the rest -----------------------------------------------------------------------------
@@ -346,7 +373,7 @@ class _Copier:
 
 def _sizes(root: Path) -> Iterator[int]:
     """Of everything that a backup holds."""
-    for part in ("log", "blobs", "root.json", "secret"):
+    for part in ("log", "archive", "blobs", "root.json", "secret"):
         for path in [root / part, *(root / part).rglob("*")]:
             with suppress(FileNotFoundError):  # another process may be tidying up
                 if path.is_file():

@@ -12,7 +12,7 @@ from typing import Final
 
 from pagefault.model.errors import StoreCorrupt, StoreError, StoreReadOnly
 from pagefault.store.disk import Disk
-from pagefault.store.inventory import TEMPORARY
+from pagefault.store.segment_format import TEMPORARY
 
 _NAME: Final = re.compile(r"[0-9a-f]{64}")
 

@@ -31,17 +31,20 @@ from pagefault.model.events import Draft, Event, ForgetBegun, ForgetDone, Taken
 from pagefault.model.ids import NOTHING, IdMinter, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, Actor, Sync
 from pagefault.store.api import BlobStore, EventLog, PageIndex
+from pagefault.store.archive import Archive
 from pagefault.store.blobs import DirectoryBlobs
 from pagefault.store.connections import IndexUnusable
 from pagefault.store.disk import Disk
 from pagefault.store.index import SqliteIndex
+from pagefault.store.inventory import take_inventory
 from pagefault.store.latch import Latch
 from pagefault.store.lock import RootLock
 from pagefault.store.memory import MemoryBlobs, MemoryLog
 from pagefault.store.repair import RepairReport
 from pagefault.store.segments import SegmentLog
 
-FORMAT: Final = 1
+FORMAT: Final = 2
+"""The newest that is read. A root is made with 1, and is 2 once it has an archive."""
 STORE: Final = SessionNo(0)
 """The session of records that are about the store itself."""
 
@@ -104,7 +107,12 @@ class Store:
         sessions: Collection[SessionNo],
         taken: Collection[Taken],
     ) -> Event:
-        """Erase records for good, and return the receipt. Redone at opening if interrupted."""
+        """Erase records for good, and return the receipt. Redone at opening if interrupted.
+
+        Raises `ArchiveMissing`, with nothing written, if some of them cannot be reached.
+        """
+        if isinstance(self.log, SegmentLog):
+            self.log.check_reach(targets)
         begun = ForgetBegun(
             targets=tuple(_ranges(targets)), sessions=tuple(sessions), taken=tuple(taken)
         )
@@ -285,6 +293,8 @@ def rebuild(path: Path, *, clock: Clock, minter: IdMinter, progress: Progress | 
         raise StoreMissing(
             f"there is no memory at {path}", hint="--root or PAGEFAULT_HOME says where"
         )
+    if take_inventory(path / "log").archived:
+        Archive(path / "log").require()
     with RootLock(path, clock=clock).held():  # or the index would go from under a writer
         for leftover in path.glob("index.db*"):
             leftover.unlink()
@@ -353,7 +363,7 @@ def _root_file(
                 hint="put root.json and secret back from a backup: hashes are keyed with them",
             )
         facts = {
-            "format": FORMAT,
+            "format": 1,
             "id": minter.mint(),
             "project": project,
             "made_ms": clock.now_ms(),
