@@ -214,6 +214,16 @@ class Session:
     ) -> builtins.list[PageId]:
         return _LOOP.run(self.asynchronous.tool_result(text, name=name, call_id=call_id, key=key))
 
+    def artifact(
+        self, data: bytes, *, name: str, media_type: str = "", text: str = "", key: str = ""
+    ) -> PageId:
+        return _LOOP.run(
+            self.asynchronous.artifact(data, name=name, media_type=media_type, text=text, key=key)
+        )
+
+    def artifact_bytes(self, page_id: str) -> bytes:
+        return _LOOP.run(self.asynchronous.artifact_bytes(page_id))
+
     def say(self, items: Sequence[Said], *, origin: Origin) -> builtins.list[PageId]:
         return _LOOP.run(self.asynchronous.say(items, origin=origin))
 

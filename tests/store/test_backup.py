@@ -148,7 +148,7 @@ def test_control_a_copy_that_takes_the_last_segment_first_is_caught(
 
 def test_a_writer_in_the_middle_of_a_batch_is_left_out(tmp_path: Path) -> None:
     store = make_root(tmp_path / "m", 3)
-    write(store, ["a", "b", "c"])
+    store.append([said("a"), said("b"), said("c")])  # not yet settled: no index has seen it
     store.close()
     (path,) = (tmp_path / "m" / "log").iterdir()
     data = path.read_bytes()
@@ -190,6 +190,18 @@ def test_a_damaged_memory_is_not_backed_up(tmp_path: Path, tiny_segments: None) 
     with pytest.raises(StoreCorrupt, match="missing"):
         make(tmp_path / "m", tmp_path / "b")
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("b")] == []
+
+
+def test_a_damaged_end_is_no_torn_tail_where_the_index_has_seen_it(tmp_path: Path) -> None:
+    make_root(tmp_path / "m", 3).close()
+    (path,) = (tmp_path / "m" / "log").iterdir()
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(StoreCorrupt, match="cannot be backed up"):
+        make(tmp_path / "m", tmp_path / "b")
+    for index in (tmp_path / "m").glob("index.db*"):
+        index.unlink()
+    made = make(tmp_path / "m", tmp_path / "b")
+    assert made.head == 3, "the control: where nobody saw it, it was never acknowledged"
 
 
 def test_a_copy_that_went_wrong_is_found_by_reading_it_back(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "restore": "Make a memory of a backup again.",
         "forget": "Erase a page, or a whole session, for good.",
         "archive": "Compress old segments, and read them as before.",
+        "gc": "Find what belongs to nothing, and delete it if told to.",
         "bench": "Time what a memory does.",
     },
 }
@@ -39,6 +40,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
 _HOMES: Final = {
     "archive": "space",
     "backup": "copies",
+    "gc": "space",
     "rebuild": "upkeep",
     "repair": "upkeep",
     "restore": "copies",

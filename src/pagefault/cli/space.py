@@ -71,3 +71,61 @@ def archive(app: App, to: Path | None, keep: int, dry_run: bool, as_json: bool) 
         f"{what}: {plural(len(moved.segments), 'segment')}, {moved.bytes_before:,} bytes in "
         f"{moved.bytes_after:,} ({share:.0f} %), at {moved.directory}"
     )
+
+
+@click.command(cls=Command)
+@click.option("--yes", is_flag=True, help="Delete it. Without this, only say what would go.")
+@json_option
+@pass_app
+def gc(app: App, yes: bool, as_json: bool) -> None:
+    """Find what belongs to nothing, and delete it if told to.
+
+    A process that is killed may leave the bytes of an artifact that no record names, or a file
+    half written. What is younger than an hour is left alone: another process may be about to name
+    it. Without --yes it is a dry run, which needs no lock. JSON: {done, root, blobs, blob_bytes,
+    leftovers, leftover_bytes, young, beside (partial copies beside the memory, which are never
+    deleted)}.
+    """
+    from pagefault.store.gc import collect
+
+    path = app.existing_directory()
+    with app.term.progress() as progress:
+        found = collect(
+            path,
+            clock=store_tools()["clock"],
+            delete=yes,
+            progress=lambda done, total: progress("reading the log", done, total),
+        )
+    if as_json:
+        app.term.data(
+            {
+                "done": found.done,
+                "root": str(path),
+                "blobs": list(found.blobs),
+                "blob_bytes": found.blob_bytes,
+                "leftovers": [str(leftover) for leftover in found.leftovers],
+                "leftover_bytes": found.leftover_bytes,
+                "young": found.young,
+                "beside": [str(partial) for partial in found.beside],
+            }
+        )
+        return
+    term = app.term
+    if not (found.blobs or found.leftovers):
+        term.line("nothing to delete: every blob belongs to a record, every file is whole")
+    else:
+        term.line("deleted:" if found.done else "would be deleted:")
+        if found.blobs:
+            blobs = plural(len(found.blobs), "blob")
+            term.line(f"  {blobs} that no record names, {found.blob_bytes:,} bytes")
+        if found.leftovers:
+            files = plural(len(found.leftovers), "file")
+            term.line(f"  {files} left half made, {found.leftover_bytes:,} bytes")
+        for leftover in [*found.blobs, *found.leftovers]:
+            term.detail(f"  {leftover}")
+        if not found.done:
+            term.line("nothing was changed. To do it: the same command with --yes")
+    if found.young:
+        term.note(f"{plural(found.young, 'file')} too young to be judged: look again in an hour")
+    for partial in found.beside:
+        term.note(f"a copy that was cut short, which you may delete: {partial}")

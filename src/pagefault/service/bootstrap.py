@@ -90,6 +90,7 @@ async def open_memory(
     runtime = Runtime(
         log=store.log,
         index=store.index,
+        blobs=store.blobs,
         journal=Journal(committer, screen),
         pages=PageReader(store.log),
         searcher=Searcher(store.index),

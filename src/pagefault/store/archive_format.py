@@ -30,6 +30,7 @@ from pagefault.store.segment_format import (
     file_name,
     parse_footer,
     parse_header,
+    parse_name,
 )
 
 BLOCK_BYTES: Final = 65_536
@@ -54,6 +55,11 @@ def parse_stub_name(name: str) -> tuple[int, int] | None:
     """Segment and generation, or nothing if no stub has such a name."""
     match = _STUB.fullmatch(name)
     return (int(match[1]), int(match[2])) if match else None
+
+
+def parse_packed_name(name: str) -> tuple[int, int] | None:
+    """Segment and generation, or nothing if no file of the archive has such a name."""
+    return parse_name(name.removesuffix(".gz")) if name.endswith(".gz") else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,7 @@ from pagefault.store.inventory import take_inventory
 from pagefault.store.lock import RootLock
 from pagefault.store.recovery import judge_tail
 from pagefault.store.references import references
-from pagefault.store.root import RootFacts, read_root
+from pagefault.store.root import RootFacts, acknowledged_in, read_root
 from pagefault.store.scan import Place, problems, scan
 from pagefault.store.segment_format import file_name, first_link, parse_footer
 from pagefault.store.segments import SegmentLog
@@ -180,12 +180,14 @@ class _Copier:
     progress: Progress
     _logs: dict[int, tuple[list[Path], bool]] = field(default_factory=dict)
     """For each segment its copied files, and whether it is sealed."""
+    _acknowledged: Seq = NOTHING
     _done: int = 0
     _total: int = 0
 
     def run(self, target: Path) -> Copied:
         facts = read_root(self.source)
         self._total = sum(_sizes(self.source))
+        self._acknowledged = acknowledged_in(self.source, facts.id)
         for name in ("log", "blobs"):
             self.disk.make_directory(self.partial / name)
         blobs = DirectoryBlobs(self.partial / "blobs", secret=facts.secret, disk=self.disk)
@@ -291,7 +293,7 @@ class _Copier:
             first=Seq(tail.head + 1),
             link=tail.link,
         )
-        verdict = judge_tail(data, result, place, NOTHING)
+        verdict = judge_tail(data, result, place, self._acknowledged)
         if verdict.wrong:
             raise _damaged(self.source, str(verdict.wrong[0]))
         kept = verdict.torn.kept if verdict.torn else len(data)

@@ -27,7 +27,7 @@ from pagefault.model.errors import (
     StoreLatched,
     StoreMissing,
 )
-from pagefault.model.events import Draft, Event, ForgetBegun, ForgetDone, Taken
+from pagefault.model.events import Content, Draft, Event, ForgetBegun, ForgetDone, Taken
 from pagefault.model.ids import NOTHING, IdMinter, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, Actor, Sync
 from pagefault.store.api import BlobStore, EventLog, PageIndex
@@ -40,6 +40,7 @@ from pagefault.store.inventory import take_inventory
 from pagefault.store.latch import Latch
 from pagefault.store.lock import RootLock
 from pagefault.store.memory import MemoryBlobs, MemoryLog
+from pagefault.store.references import references
 from pagefault.store.repair import RepairReport
 from pagefault.store.segments import SegmentLog
 
@@ -113,10 +114,11 @@ class Store:
         """
         if isinstance(self.log, SegmentLog):
             self.log.check_reach(targets)
+        blobs = self._blobs_of(targets)
         begun = ForgetBegun(
             targets=tuple(_ranges(targets)), sessions=tuple(sessions), taken=tuple(taken)
         )
-        return self._carry_out(self._note(begun))
+        return self._carry_out(self._note(begun), blobs)
 
     def finish_forgetting(self) -> int:
         """Carry out what an earlier process began and did not finish. Returns how many."""
@@ -131,12 +133,14 @@ class Store:
             if isinstance(event.body, ForgetBegun) and event.seq not in done
         ]
         for event in begun:
-            self._carry_out(event)
+            self._carry_out(event, self._blobs_of(_targets(event)))
         return len(begun)
 
-    def _carry_out(self, begun: Event) -> Event:
+    def _carry_out(self, begun: Event, blobs: Sequence[str]) -> Event:
         assert isinstance(begun.body, ForgetBegun)
-        seqs = [Seq(seq) for first, last in begun.body.targets for seq in range(first, last + 1)]
+        seqs = _targets(begun)
+        for name in blobs:
+            self.blobs.delete(name)  # first: once their records are erased, nothing names them
         self.log.erase(seqs)
         try:
             self.index.forget(seqs, begun.body.sessions)
@@ -146,6 +150,15 @@ class Store:
                 hint="close what else has this memory open; opening it again then finishes this",
             ) from busy
         return self._note(ForgetDone(begun=begun.seq, records=len(seqs)))
+
+    def _blobs_of(self, seqs: Collection[Seq]) -> list[str]:
+        """The blobs that these records name, and no other does."""
+        bodies = [self.log.get(seq).body for seq in seqs]
+        named = {body.blob for body in bodies if isinstance(body, Content) and body.blob}
+        if not named:
+            return []
+        needed, going = references(self.log), set(seqs)
+        return sorted(name for name in named if needed.get(name, set()) <= going)
 
     def _note(self, body: ForgetBegun | ForgetDone) -> Event:
         draft = Draft(session=STORE, turn=_NO_TURN, actor=Actor.USER, origin=RUNTIME, body=body)
@@ -176,10 +189,27 @@ class Store:
             problems += [str(problem) for problem in self.log.verify(progress)]
             segments = self.log.segments
         problems += self.index.check()
+        problems += self._bad_blobs(problems)
         applied, head = self.index.applied_seq(), self.log.head()
         if applied > head:
             problems.append(f"the index has seen record {applied}, the log ends at {head}")
         return Verification(records=head, segments=segments, problems=tuple(problems))
+
+    def _bad_blobs(self, known: Sequence[str]) -> Iterator[str]:
+        """What is wrong with the blobs that records name; where the log is sound enough to tell."""
+        try:
+            needed = references(self.log)
+        except StoreError as problem:
+            if not known:
+                yield str(problem)
+            return
+        for name, seqs in needed.items():
+            try:
+                self.blobs.get(name)
+            except KeyError:
+                yield f"record {min(seqs)}: blob {name} is missing"
+            except StoreError as problem:
+                yield f"record {min(seqs)}: {problem}"
 
     def close(self) -> None:
         """Close everything and let go of the root. Harmless when repeated."""
@@ -309,11 +339,6 @@ def repair(path: Path, *, clock: Clock, minter: IdMinter) -> RepairReport:
     """Set damaged records aside and make the rest writable again; then build the index anew."""
     with RootLock(path, clock=clock).held():
         root = _root_file(path, Disk(), minter, clock, "", os.urandom, read_only=True)
-        index, _ = _open_index(path, root.id, read_only=True)
-        acknowledged = NOTHING
-        if index is not None:
-            acknowledged = index.applied_seq()
-            index.close()
         log = SegmentLog(
             path / "log",
             root=root.id,
@@ -321,7 +346,7 @@ def repair(path: Path, *, clock: Clock, minter: IdMinter) -> RepairReport:
             secret=root.secret,
             clock=clock,
             minter=minter,
-            acknowledged=acknowledged,
+            acknowledged=acknowledged_in(path, root.id),
         )
         try:
             report = log.repair()
@@ -406,6 +431,19 @@ def _open_index(path: Path, root_id: str, *, read_only: bool) -> tuple[SqliteInd
         return None, "" if new else str(problem)
 
 
+def acknowledged_in(path: Path, root_id: str) -> Seq:
+    """A record of the root at `path` that was certainly durable once, as its index has seen it: if
+    it cannot be read, it was damaged, and no writer died over it. 0 if no index tells.
+    """
+    index, _ = _open_index(path, root_id, read_only=True)
+    if index is None:
+        return NOTHING
+    try:
+        return index.applied_seq()
+    finally:
+        index.close()
+
+
 def _empty_index(path: Path, root_id: str, log: SegmentLog) -> SqliteIndex:
     """Beside the old one where that can be written, else in memory."""
     if log.refusal is not None:
@@ -430,6 +468,11 @@ def _build(store: Store, path: Path, root_id: str, progress: Progress | None) ->
 def _rest(log: EventLog, after: Seq) -> Iterator[Event]:
     """Records after `after`; from a damaged log, what can be read and stand-ins for what cannot."""
     return log.read_rest(after) if isinstance(log, SegmentLog) else log.read(after)
+
+
+def _targets(begun: Event) -> list[Seq]:
+    assert isinstance(begun.body, ForgetBegun)
+    return [Seq(seq) for first, last in begun.body.targets for seq in range(first, last + 1)]
 
 
 def _ranges(seqs: Collection[Seq]) -> Iterator[tuple[Seq, Seq]]:
