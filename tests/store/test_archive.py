@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
+import json
 import random
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pagefault import Limits, Session, ToolCall
 from pagefault.model.errors import (
     ArchiveMissing,
     BadInput,
@@ -19,10 +23,11 @@ from pagefault.model.errors import (
 )
 from pagefault.model.events import Content, Draft, Erased, Event, Lost
 from pagefault.model.ids import Seq
+from pagefault.service.bootstrap import open_memory
 from pagefault.store import archiving, root
 from pagefault.store.api import EventLog
 from pagefault.store.archive import Archive
-from pagefault.store.archive_format import BLOCK_BYTES, pack, parse_stub
+from pagefault.store.archive_format import BLOCK_BYTES, Stub, parse_stub
 from pagefault.store.archiving import Archived, archive
 from pagefault.store.disk import Disk
 from pagefault.store.inventory import take_inventory
@@ -353,15 +358,16 @@ def test_control_a_file_of_the_archive_that_no_stub_names_would_outlive_a_forget
 ) -> None:
     """Archiving that begins with the file and not with its stub."""
 
-    def careless_put(self: Archive, number: int, generation: int, data: bytes, disk: Disk) -> Path:
-        stub, packed = pack(data)
+    def careless(
+        self: Archive, number: int, generation: int, stub: Stub, packed: bytes, disk: Disk
+    ) -> Path:
         path = self.path(number, generation)
         disk.place(path, path.with_name(path.name + ".new"), packed)
         disk.place(self.stub_path(number, generation), self.log / "x.new", stub.encode())
         return path
 
     make_root(tmp_path / "model", 8, "turn {} of many").close()
-    monkeypatch.setattr(Archive, "put", careless_put)
+    monkeypatch.setattr(Archive, "place", careless)
     found = 0
     for steps in range(1, 20):
         path = tmp_path / str(steps)
@@ -545,3 +551,43 @@ def test_a_backup_of_an_archived_memory_holds_its_archive(
     with pytest.raises(ArchiveMissing):
         make(tmp_path / "m", tmp_path / "c")
     assert not list(tmp_path.glob("c.*"))
+
+
+# --- in a conversation ----------------------------------------------------------------------------
+
+
+def test_a_fault_on_a_page_that_cannot_be_reached_is_refused_and_served_later(
+    tmp_path: Path, tiny_segments: None
+) -> None:
+    limits = Limits(recall_tokens_max=0)
+
+    async def talk() -> None:
+        async with open_memory(tmp_path / "m", window=2_000, limits=limits) as memory:
+            session = await memory.session("talk")
+            await session.user("The red wheel has thirty-six spokes.")
+            for n in range(30):
+                await session.user(f"Filler number {n}, about the weather in the valley. " * 3)
+                await session.request()
+                await session.assistant("I see. " * 10)
+
+    async def ask(session: Session) -> dict[str, Any]:
+        await session.user("How many spokes?")
+        await session.request()
+        call = ToolCall("c", "page_fault", '{"page_id": "msg_1", "target_level": 0}')
+        told: dict[str, Any] = json.loads(await session.call(call))
+        await session.assistant("Done.")
+        return told
+
+    async def go_on() -> None:
+        async with open_memory(tmp_path / "m", window=2_000, limits=limits) as memory:
+            session = await memory.session("talk")  # opened while the archive is there
+            (tmp_path / "cold").rename(tmp_path / "unmounted")
+            assert isinstance(memory._store.log, SegmentLog)
+            memory._store.log._handles.close()  # a disk with open files cannot be taken away
+            assert (await ask(session))["error"]["code"] == "archive_missing"
+            (tmp_path / "unmounted").rename(tmp_path / "cold")
+            assert "thirty-six" in json.dumps(await ask(session))
+
+    asyncio.run(talk())
+    assert move(tmp_path / "m", to=tmp_path / "cold").segments
+    asyncio.run(go_on())

@@ -67,7 +67,10 @@ class Archive:
 
     def put(self, number: int, generation: int, data: bytes, disk: Disk) -> Path:
         """Archive the bytes of a sealed segment, durably, and read them back."""
-        stub, packed = pack(data)
+        return self.place(number, generation, *pack(data), disk)
+
+    def place(self, number: int, generation: int, stub: Stub, packed: bytes, disk: Disk) -> Path:
+        """As `put`, for a segment that is packed already."""
         self.require()
         _place(self.stub_path(number, generation), stub.encode(), disk)
         path = self.path(number, generation)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -70,28 +70,37 @@ def archive(
     _check_place(place, to, root_id)
     if dry_run:
         return _plan(path, place, to, keep)
-    with RootLock(path, clock=clock).held(), _explained(place.directory):
-        inventory = take_inventory(path / "log")
-        for leftover in inventory.leftovers:
-            discard(leftover, disk)
-        numbers = _candidates(inventory, keep)
-        if numbers:
-            _establish(place, to, root_id, disk)
-            _mark_format(path, disk)
+    lock = RootLock(path, clock=clock)
+    with _explained(place.directory):
+        with lock.held():
+            inventory = take_inventory(path / "log")
+            for leftover in inventory.leftovers:
+                discard(leftover, disk)
+            numbers = _candidates(inventory, keep)
+            if numbers:
+                _establish(place, to, root_id, disk)
+                _mark_format(path, disk)
+        moved: list[int] = []
         before = after = 0
         for done, number in enumerate(numbers, start=1):
             generation = inventory.generations[number]
-            data = _sound(path / "log" / file_name(number, generation), number, generation)
-            packed = place.put(number, generation, data, disk)
-            disk.unlink(path / "log" / file_name(number, generation))
-            disk.sync_directory(path / "log")
-            before += len(data)
-            after += packed.stat().st_size + place.stub_path(number, generation).stat().st_size
+            plain = path / "log" / file_name(number, generation)
+            with suppress(FileNotFoundError):  # a forget rewrote it: the next run takes it
+                data = _sound(plain, number, generation)
+                stub, packed = pack(data)  # without the lock: it takes a second
+                with lock.held():
+                    os.stat(plain)
+                    place.place(number, generation, stub, packed, disk)
+                    disk.unlink(plain)
+                    disk.sync_directory(path / "log")
+                moved.append(number)
+                before += len(data)
+                after += len(packed) + len(stub.encode())
             if progress is not None:
                 progress(done, len(numbers))
         return Archived(
             directory=place.directory.resolve(),
-            segments=tuple(numbers),
+            segments=tuple(moved),
             bytes_before=before,
             bytes_after=after,
             archived=len(take_inventory(path / "log").archived),

@@ -66,16 +66,16 @@ def collect(
             f"there is no memory at {path}", hint="--root or PAGEFAULT_HOME says where"
         )
     disk = disk or Disk()
+    before_s = clock.now_ms() / 1000 - older_than_s
+    facts = read_root(path)
+    store = DirectoryBlobs(path / "blobs", secret=facts.secret, read_only=not delete, disk=disk)
+    present = list(store.names())  # before the log is read: whoever puts more is young
+    needed = _needed(path, facts, present, clock, progress)
     with ExitStack() as stack:
         if delete:
             stack.enter_context(RootLock(path, clock=clock).held())
-        before_s = clock.now_ms() / 1000 - older_than_s
-        facts = read_root(path)
-        store = DirectoryBlobs(path / "blobs", secret=facts.secret, read_only=not delete, disk=disk)
         blobs: list[str] = []
         blob_bytes = young = 0
-        present = list(store.names())  # before the log is read: whoever puts more is young
-        needed = _needed(path, facts, present, clock, progress)
         for name in present:
             if name in needed or (found := store.put_at(name)) is None:
                 continue
