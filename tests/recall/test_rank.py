@@ -25,7 +25,7 @@ def found(rows: Mapping[int, tuple[int, ...]], *, pages: int = 100, length: int 
 
 
 def orders(candidates: Candidates) -> list[int]:
-    return [place.order for place in rank(candidates)]
+    return [place.place for place in rank(candidates)]
 
 
 def test_nothing_found_ranks_nothing() -> None:
@@ -66,7 +66,7 @@ def test_coverage_is_the_share_of_the_query_that_stands_around() -> None:
 
 def test_the_name_of_a_speaker_weighs_less_unless_it_is_all_there_is() -> None:
     both = found({10: (1, 0), 50: (0, 1)})
-    assert rank(both, speakers=[0])[0].order == 50
+    assert rank(both, speakers=[0])[0].place == 50
     alone = found({10: (1,)})
     assert rank(alone, speakers=[0]) == rank(alone)
 
@@ -78,7 +78,7 @@ def test_the_name_of_a_speaker_weighs_less_unless_it_is_all_there_is() -> None:
 )
 def test_places_are_in_order_of_their_score_and_each_once(rows: dict[int, tuple[int, int]]) -> None:
     places = rank(found(rows))
-    assert len({place.order for place in places}) == len(places)
+    assert len({place.place for place in places}) == len(places)
     assert [p.score for p in places] == sorted((p.score for p in places), reverse=True)
     assert all(0 < place.coverage <= 1.0 + 1e-9 for place in places)
-    assert set(rows) <= {place.order for place in places}
+    assert set(rows) <= {place.place for place in places}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pagefault.store.analyzer import TERM_CHARS_MAX, analyze, query_terms, speaker_terms
+from pagefault.store.analyzer import TERM_CHARS_MAX, analyze, query_terms
 
 
 @pytest.mark.parametrize(
@@ -67,10 +67,6 @@ def test_a_query_of_stop_words_alone_keeps_them() -> None:
 @pytest.mark.parametrize("text", ["", "   ", "?!… -- ***", "\x00\x01"])
 def test_a_text_without_words_has_no_terms(text: str) -> None:
     assert analyze(text) == query_terms(text) == []
-
-
-def test_a_speaker_is_told_from_one_who_is_mentioned() -> None:
-    assert not set(speaker_terms("Caroline")) & set(analyze("Caroline @Caroline"))
 
 
 @given(st.text())

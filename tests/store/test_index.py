@@ -13,11 +13,14 @@ from hypothesis import settings
 from pagefault.model.errors import StoreReadOnly
 from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.page import Scope
+from pagefault.store import batch
 from pagefault.store import index as index_module
+from pagefault.store.batch import FRESH_MAX
 from pagefault.store.connections import IndexUnusable
-from pagefault.store.index import FRESH_MAX, SqliteIndex, needs_rebuild
+from pagefault.store.index import SqliteIndex, needs_rebuild
 from pagefault.store.memory_index import MemoryIndex
-from pagefault.testing.index_contract import PageIndexContract, whole
+from pagefault.store.place import place_of
+from pagefault.testing.index_contract import PageIndexContract, containing, whole
 from pagefault.testing.index_machine import IndexMachine
 from pagefault.testing.records import Records
 
@@ -35,7 +38,7 @@ class TestSqliteIndexWithoutWaiting(TestSqliteIndex):
 
     @pytest.fixture(autouse=True)
     def _nothing_waits(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(index_module, "FRESH_MAX", 0)
+        monkeypatch.setattr(batch, "FRESH_MAX", 0)
 
 
 class TestSqliteIndexInMemory(PageIndexContract):
@@ -73,7 +76,7 @@ def test_no_byte_of_a_forgotten_word_is_left_in_any_file(tmp_path: Path, pages: 
     index.forget([Seq(2)], [])
     assert b"quokka" not in everything(tmp_path)
     assert b"xylophag" not in everything(tmp_path)
-    assert len(index.containing(whole(1), "tea")) == pages
+    assert len(containing(index, whole(1), "tea")) == pages
     assert index.check() == []
     index.close()
 
@@ -147,7 +150,7 @@ def test_a_reader_is_refused_every_write(tmp_path: Path) -> None:
         reader.apply([records.say(1, "cake", order=1)])
     with pytest.raises(StoreReadOnly):
         reader.forget([Seq(2)], [])
-    assert reader.containing(whole(1), "tea") == {Seq(2)}
+    assert containing(reader, whole(1), "tea") == {Seq(2)}
     reader.close()
     writer.close()
 
@@ -207,7 +210,7 @@ def test_check_tells_what_is_wrong(tmp_path: Path) -> None:
     index = SqliteIndex.open(path, root_id="root")
     assert index.check() == [
         "a page lacks its record or its terms: 2",
-        "terms stand without their page: 3",
+        f"terms stand at no page: {place_of(SessionNo(1), 1)}",
         "a session's counts are not those of its pages: 1",
     ]
     index.close()

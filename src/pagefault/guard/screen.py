@@ -167,7 +167,7 @@ class Screen:
             changed = {}
             for name in _names(kind):
                 old = getattr(value, name)
-                if not old or isinstance(old, int | float | Enum):
+                if not old or _is_plain(old.__class__):
                     continue  # most fields, most of the time
                 new = self.clean(old) if type(old) is str else self._cleaned(old)
                 if new is not old:
@@ -183,6 +183,12 @@ def _same(one: object, other: object) -> bool:
 @cache
 def _names(kind: type) -> tuple[str, ...]:
     return tuple(f.name for f in fields(kind))
+
+
+@cache
+def _is_plain(kind: type) -> bool:
+    """Whether values of this type hold nobody's text: numbers, and the words of the field."""
+    return issubclass(kind, int | float | Enum)
 
 
 # --- forms ----------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import Kind, Modality, Origin, Role, Tier
@@ -72,3 +73,8 @@ class Scope:
     """
 
     parts: tuple[tuple[SessionNo, Seq], ...]
+    is_everything: bool = False
+
+
+EVERYTHING: Final = Scope((), is_everything=True)
+"""All pages of all sessions. Only for who may see them all: never for what a model asks."""

@@ -19,6 +19,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pagefault.store.api import Candidates
 from pagefault.store.likely import rarity
 
@@ -30,13 +33,15 @@ MENTION: Final = 0.3  # what the speaker's name tells as a word, once it was rea
 NEAR: Final = ((-2, 0.4), (-1, 0.8), (0, 1.0), (1, 1.0), (2, 0.6), (3, 0.4), (4, 0.2))
 """How much of a page's words count for the page so many places *after* it: an answer follows."""
 
+Values = NDArray[np.float64]
+
 _NEAR_SUM: Final = sum(weight for _, weight in NEAR)
 
 
 class Ranked(NamedTuple):  # a search makes hundreds: a dataclass takes thrice as long
     """A place in the scope and why it stands where it does. `own` and `neighbourhood` add up."""
 
-    order: int
+    place: int
     score: float
     own: float
     neighbourhood: float
@@ -48,50 +53,39 @@ def rank(
 ) -> list[Ranked]:
     """Places in scope by how likely they answer, best first; ties in their order.
 
-    `found` are candidates over one line of pages, so that neighbours in order are neighbours in
-    fact. `speakers` are the positions, among the query's terms, of words that name a speaker. A
-    place without any term of the query is in the answer if a neighbour has one; whether there is
-    a page at every place is for the caller to see.
+    `found` are candidates whose neighbours in place are neighbours in a conversation. `speakers`
+    are the positions, among the query's terms, of words that name a speaker. A place without any
+    term of the query is in the answer if a neighbour has one; whether there is a page at every
+    place is for the caller to see.
     """
-    weights = [rarity(found.pages, frequency) for frequency in found.frequencies]
+    weights = np.array([rarity(found.pages, frequency) for frequency in found.frequencies])
     if len(speakers) < sum(map(bool, found.frequencies)):
-        for position in speakers:
-            weights[position] *= MENTION
-    total = sum(weights)
-    own: dict[int, float] = {}
-    windows: dict[int, dict[int, float]] = {}  # order -> term -> its weighted count around there
-    excess: dict[int, float] = {}  # order -> how much its window is longer than the mean
-    for row in found.rows:
-        relative = row.length / found.length_mean
-        norm = K1 * (1 - B + B * relative)
-        present = [(term, count) for term, count in enumerate(row.counts) if count]
-        own[row.order] = OWN * sum([weights[term] * _worth(count, norm) for term, count in present])
-        for distance, near in NEAR:
-            order = row.order + distance
-            # A neighbour that is no candidate was not read: it is taken to be of mean length.
-            if order in windows:
-                window = windows[order]
-                excess[order] += near * (relative - 1)
-                for term, count in present:
-                    window[term] = window.get(term, 0.0) + near * count
-            else:
-                windows[order] = {term: near * count for term, count in present}
-                excess[order] = near * (relative - 1)
-    ranked: list[Ranked] = []
-    for order, window in windows.items():
-        norm = K1 * (1 + WINDOW_B * excess[order] / _NEAR_SUM)
-        around = covered = 0.0
-        for term, near_count in window.items():
-            weight = weights[term]
-            around += weight * _worth(near_count, norm)
-            covered += weight * min(1.0, near_count)
-        covered /= total
-        if covered >= coverage_min:
-            mine = own.get(order, 0.0)
-            ranked.append(Ranked(order, mine + around, mine, around, covered))
-    ranked.sort(key=lambda place: (-place.score, place.order))
-    return ranked
+        weights[list(speakers)] *= MENTION
+    if not found.rows:
+        return []
+    at = np.array([row.place for row in found.rows], dtype=np.int64)
+    counts = np.array([row.counts for row in found.rows], dtype=np.float64)
+    relative = np.array([row.length for row in found.rows], dtype=np.float64) / found.length_mean
+    places = np.unique(at[:, None] + np.array([distance for distance, _ in NEAR]))
+    around = np.zeros((len(places), len(weights)))  # the weighted count of each term around there
+    # How much a window is longer than the mean. A neighbour that is no candidate was not read: it
+    # is taken to be of mean length.
+    excess = np.zeros(len(places))
+    for distance, near in NEAR:
+        window = np.searchsorted(places, at + distance)
+        around[window] += near * counts
+        excess[window] += near * (relative - 1)
+    own = np.zeros(len(places))
+    own[np.searchsorted(places, at)] = OWN * _worth(counts, K1 * (1 - B + B * relative)) @ weights
+    neighbourhood = _worth(around, K1 * (1 + WINDOW_B * excess / _NEAR_SUM)) @ weights
+    coverage = np.minimum(around, 1.0) @ weights / weights.sum()
+    score = own + neighbourhood
+    order = np.lexsort((places, -score))
+    order = order[coverage[order] >= coverage_min]
+    columns = (places, score, own, neighbourhood, coverage)
+    return [Ranked(*row) for row in zip(*(one[order].tolist() for one in columns), strict=True)]
 
 
-def _worth(count: float, norm: float) -> float:
-    return count * (K1 + 1) / (count + norm)
+def _worth(counts: Values, norm: Values) -> Values:
+    """What so many of each term (columns) are worth in texts (rows) of these norms."""
+    return counts * (K1 + 1) / (counts + norm[:, None])

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from pagefault.model.ids import Seq
 from pagefault.model.kinds import Kind, Modality
 from pagefault.model.page import PageRow, Scope
-from pagefault.recall.rank import Ranked, rank
-from pagefault.store.analyzer import SPEAKER_MARK, query_terms
+from pagefault.store.analyzer import query_terms
 from pagefault.store.api import PageFilter, PageIndex
+from pagefault.store.place import place_of
+
+if TYPE_CHECKING:
+    from pagefault.recall.rank import Ranked
 
 CANDIDATES_MAX: Final = 200  # ranked at most, with their neighbours; more find no more on LoCoMo
 RELEVANCE_MIN: Final = 0.1  # less than this share of what a query tells is chance
@@ -67,22 +69,25 @@ class Searcher:
     def search(
         self, scope: Scope, query: str, *, limit: int = 5, wanted: SearchFilter = _EVERYTHING
     ) -> SearchResult:
-        """Pages in `scope` (one line of descent) that may answer `query`, best first.
+        """Pages in `scope` (one line of descent, or everything) that may answer, best first.
 
         A query without a word that stands in scope finds nothing. The same index and query give
         the same result; of equals the earlier page comes first.
         """
+        from pagefault.recall.rank import (
+            rank,  # with NumPy, which only who searches should wait for
+        )
+
         terms = query_terms(query)
         if not terms:
             return _NOTHING_FOUND
         found = self._index.candidates(scope, terms, limit=CANDIDATES_MAX)
         if not found.rows:
             return _NOTHING_FOUND
-        said = [self._index.containing(scope, SPEAKER_MARK + term) for term in terms]
-        spoken = frozenset[Seq]().union(*said)
+        names = self._index.speakers(scope, terms)
         places = rank(
             found,
-            speakers=[position for position, seqs in enumerate(said) if seqs],
+            speakers=[position for position, term in enumerate(terms) if term in names],
             coverage_min=RELEVANCE_MIN,
         )
         places = self._standing(scope, places, pages=found.pages)
@@ -97,32 +102,46 @@ class Searcher:
         if not admitted:
             return _NOTHING_FOUND
         best = admitted[0][0].score
+        admitted = admitted[:shortlist]
+        spoken = self._index.spoken([page.seq for _, page in admitted], names) if names else ()
+        newest = self._index.applied_seq() if scope.is_everything else found.pages - 1
         hits = [
-            _hit(place, page, best=best, newest=found.pages - 1, asked=page.seq in spoken)
-            for place, page in admitted[:shortlist]
+            _hit(
+                place,
+                page,
+                best=best,
+                age=newest - (page.seq if scope.is_everything else page.order),
+                asked=page.seq in spoken,
+            )
+            for place, page in admitted
         ]
         hits.sort(key=lambda hit: (-hit.score, hit.page.seq))
         return SearchResult(tuple(hits[: max(limit, 0)]), total)
 
     def _pages(self, scope: Scope, places: Sequence[Ranked]) -> list[tuple[Ranked, PageRow]]:
         """Places and the pages there, best place first."""
-        rows = {row.order: row for row in self._index.pages_at(scope, [p.order for p in places])}
-        return [(place, rows[place.order]) for place in places if place.order in rows]
+        rows = {
+            place_of(row.session, row.order) if scope.is_everything else row.order: row
+            for row in self._index.pages_at(scope, [one.place for one in places])
+        }
+        return [(one, rows[one.place]) for one in places if one.place in rows]
 
     def _standing(self, scope: Scope, places: list[Ranked], *, pages: int) -> list[Ranked]:
         """Those places where there is a page: without gaps, all between the first and the last."""
-        last = self._index.pages(scope, PageFilter(), limit=1, newest_first=True)
-        if last and last[0].order == pages - 1:
-            return [place for place in places if 0 <= place.order < pages]
-        return [place for place, _ in self._pages(scope, places)]
+        if not scope.is_everything:
+            last = self._index.pages(scope, PageFilter(), limit=1, newest_first=True)
+            if last and last[0].order == pages - 1:
+                return [one for one in places if 0 <= one.place < pages]
+        standing = self._index.standing(scope, [one.place for one in places])
+        return [one for one in places if one.place in standing]
 
 
-def _hit(place: Ranked, row: PageRow, *, best: float, newest: int, asked: bool) -> SearchHit:
+def _hit(place: Ranked, row: PageRow, *, best: float, age: int, asked: bool) -> SearchHit:
     parts = {
         "own": place.own,
         "neighbourhood": place.neighbourhood,
         "speaker": SPEAKER * place.score if asked else 0.0,
-        "recency": RECENCY * best * math.exp(min(0, row.order - newest) / RECENCY_PAGES),
+        "recency": RECENCY * best * math.exp(-max(0, age) / RECENCY_PAGES),
         "importance": IMPORTANCE * best * (row.importance - 0.5),
     }
     return SearchHit(row, sum(parts.values()), place.coverage, parts)

@@ -47,5 +47,6 @@ class Journal:
         for draft in drafts:
             body = self._screen.clean_body(draft.body)
             origin = Origin(self.clean(draft.origin))  # a tool's name is the caller's text
-            cleaned.append(replace(draft, body=body, origin=origin))
+            is_clean = body is draft.body and origin == draft.origin
+            cleaned.append(draft if is_clean else replace(draft, body=body, origin=origin))
         return await self._committer.append(cleaned)

@@ -16,7 +16,8 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import lru_cache
 from itertools import chain
@@ -26,11 +27,8 @@ import Stemmer
 
 from pagefault.model.events import Content
 
-ANALYZER: Final = 1
+ANALYZER: Final = 2
 """Changes whenever any text could yield other terms than before."""
-
-SPEAKER_MARK: Final = "@"
-"""Begins the terms of who spoke: `@caroline` is by Caroline, `carolin` may only mention her."""
 
 TERM_CHARS_MAX: Final = 64  # longer ones are data (keys, base64), told apart by their beginning
 
@@ -71,9 +69,7 @@ _STOP_WORDS: Final = frozenset(
 
 def analyze(text: str) -> list[str]:
     """The terms of a text, in its order, repeated as they repeat."""
-    if text.isascii():  # no name spans a blank, so what stands between blanks can be remembered
-        return list(chain.from_iterable(map(_ascii_terms, text.split())))
-    return list(chain.from_iterable(map(_terms, _words(text))))
+    return list(_analyzed(text))
 
 
 def query_terms(text: str) -> list[str]:
@@ -86,19 +82,22 @@ def query_terms(text: str) -> list[str]:
     return list(dict.fromkeys(term for word in telling or words for term in _terms(word)))
 
 
-def page_terms(body: Content) -> list[str]:
-    """What a page can be found by: who spoke, when it happened, its title and its text."""
-    terms = speaker_terms(body.speaker)
-    terms += _date_terms(body.occurred_at)
+def page_terms(body: Content) -> Counter[str]:
+    """What a page can be found by, and how often: its text, its title and when it happened."""
+    terms = Counter(_analyzed(body.text))
     if body.title:
-        terms += analyze(body.title)
-    terms += analyze(body.text)
+        terms.update(_analyzed(body.title))
+    if body.occurred_at:
+        terms.update(_date_terms(body.occurred_at))
     return terms
 
 
-def speaker_terms(name: str) -> list[str]:
-    """The terms that mark a page as this speaker's, and no page that only mentions the name."""
-    return [SPEAKER_MARK + term for term in analyze(name)]
+def _analyzed(text: str) -> Iterator[str]:
+    if text.isascii():  # no name spans a blank, so what stands between blanks can be remembered
+        if len(_ASCII_TERMS) > _REMEMBERED:
+            _ASCII_TERMS.clear()
+        return chain.from_iterable(map(_ASCII_TERMS.__getitem__, text.split()))
+    return chain.from_iterable(map(_terms, _words(text)))
 
 
 def _words(text: str) -> Iterable[str]:
@@ -109,9 +108,16 @@ def _words(text: str) -> Iterable[str]:
     return _CHUNK_OR_RUN.findall(unicodedata.normalize("NFKC", text))
 
 
-@lru_cache(maxsize=65_536)
-def _ascii_terms(token: str) -> tuple[str, ...]:
-    return tuple(chain.from_iterable(map(_terms, _CHUNK.findall(token))))
+class _Terms(dict[str, tuple[str, ...]]):
+    """The terms of what stands between blanks, as it is asked for: quicker than an LRU cache."""
+
+    def __missing__(self, token: str) -> tuple[str, ...]:
+        terms = self[token] = tuple(chain.from_iterable(map(_terms, _CHUNK.findall(token))))
+        return terms
+
+
+_REMEMBERED: Final = 65_536
+_ASCII_TERMS: Final = _Terms()
 
 
 @lru_cache(maxsize=32_768)
@@ -159,8 +165,6 @@ def _is_stop(word: str) -> bool:
 
 def _date_terms(occurred_at: str) -> list[str]:
     """Weekday, month and year by name: how people ask for a day."""
-    if not occurred_at:
-        return []
     try:
         moment = datetime.fromisoformat(occurred_at)
     except ValueError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from pagefault.model.events import Draft, Event
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
@@ -62,13 +62,15 @@ class EventLog(Protocol):
     def close(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A page that contains at least one term of a query, with what ranking needs to know."""
+class Candidate(NamedTuple):
+    """A page that contains at least one term of a query, with what ranking needs to know.
+
+    `place` is its order; over everything, a number that neighbours differ in by one, too.
+    """
 
     seq: Seq
-    order: int
-    counts: tuple[int, ...]  # how often each query term stands in it, in the query's order
+    place: int
+    counts: tuple[int, ...]  # how often each query term stands in it, up to `COUNT_MAX`
     length: int  # terms in all
 
 
@@ -128,8 +130,12 @@ class PageIndex(Protocol):
         """Pages in scope by their order."""
         ...
 
-    def pages_at(self, scope: Scope, orders: Collection[int]) -> list[PageRow]:
-        """The pages in scope that have one of these orders, by order; gaps are left out."""
+    def pages_at(self, scope: Scope, places: Collection[int]) -> list[PageRow]:
+        """The pages in scope that stand at these places, by place; gaps are left out."""
+        ...
+
+    def standing(self, scope: Scope, places: Collection[int]) -> frozenset[int]:
+        """Those of these places where a page of the scope stands."""
         ...
 
     def prefix_counts(self, scope: Scope) -> dict[str, int]:
@@ -142,12 +148,16 @@ class PageIndex(Protocol):
     def candidates(self, scope: Scope, terms: Sequence[str], *, limit: int) -> Candidates:
         """Pages in scope that contain any of `terms` (already analysed), the likeliest first.
 
-        Statistics are over the whole scope; `rows` are at most `limit`.
+        Statistics are over the whole scope; `rows` are at most `limit` (`likely.py`).
         """
         ...
 
-    def containing(self, scope: Scope, term: str) -> frozenset[Seq]:
-        """Every page in scope that contains this (analysed) term."""
+    def speakers(self, scope: Scope, terms: Sequence[str]) -> frozenset[str]:
+        """Those of `terms` that stand in the name of who speaks in a session of the scope."""
+        ...
+
+    def spoken(self, seqs: Collection[Seq], terms: Collection[str]) -> frozenset[Seq]:
+        """Those of these pages that were spoken by somebody whose name has one of `terms`."""
         ...
 
     def events(
@@ -162,6 +172,13 @@ class PageIndex(Protocol):
 
     def forget(self, seqs: Collection[Seq], sessions: Collection[SessionNo]) -> None:
         """Drop these records' rows, and these sessions whole, and every byte of them."""
+        ...
+
+    def tidy(self) -> bool:
+        """Do a few milliseconds of the upkeep that is due, and say whether more is.
+
+        Changes no answer. Meant for when nobody waits for an append.
+        """
         ...
 
     def check(self) -> list[str]:

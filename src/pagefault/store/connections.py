@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -20,8 +20,11 @@ from pagefault.model.errors import StoreBusy, StoreError, StoreReadOnly
 MEMORY: Final = ":memory:"
 
 _BUSY_MS: Final = 5_000  # how long to wait for another process before `StoreBusy`
-_STATEMENTS: Final = 64  # prepared statements kept for each connection; we have about fifty
+_STATEMENTS: Final = 128  # prepared statements kept for each connection; we have about seventy
 _WAL_PAGES: Final = 4_000  # 16 MB: a fold rewrites the same pages often, and copies them once
+_WAL_PAGES_MAX: Final = (
+    8 * _WAL_PAGES
+)  # readers may keep it growing so far, then they are waited for
 _CACHE_KIB: Final = 16 * 1024
 
 
@@ -43,7 +46,11 @@ class Connections:
         self._mine = threading.local()
         self._opened: list[apsw.Connection] = []
         self._opened_lock = threading.Lock()
+        self._wal_pages = 0
+        self._checkpointing: threading.Thread | None = None
         self._writer = self._open()
+        if not read_only and not self._is_one:
+            self._writer.set_wal_hook(self._grown)
         if frozen:
             self._freeze()
 
@@ -69,8 +76,44 @@ class Connections:
             with connection:
                 yield connection
 
+    def checkpoint_if_due(self) -> None:
+        """Where the write-ahead log has grown, copy it into the file, in a thread of its own.
+
+        Neither who writes nor who reads waits for that.
+        """
+        if self._wal_pages < _WAL_PAGES or self._checkpointing is not None:
+            return
+        modes = (apsw.SQLITE_CHECKPOINT_PASSIVE, apsw.SQLITE_CHECKPOINT_RESTART)
+        mode = modes[self._wal_pages >= _WAL_PAGES_MAX]
+        thread = threading.Thread(
+            target=self._checkpoint, args=(mode,), name="pagefault-checkpoint", daemon=True
+        )
+        self._checkpointing = thread
+        thread.start()
+
+    def _checkpoint(self, mode: int) -> None:
+        try:
+            with suppress(StoreError), _translated(self._path):  # what fails is tried again
+                connection = apsw.Connection(self._path, flags=apsw.SQLITE_OPEN_READWRITE)
+                try:
+                    connection.set_busy_timeout(_BUSY_MS)
+                    connection.pragma("synchronous", "normal")
+                    connection.wal_checkpoint(mode=mode)
+                finally:
+                    connection.close()
+        finally:
+            self._wal_pages = 0
+            self._checkpointing = None
+
+    def _grown(self, connection: apsw.Connection, name: str, pages: int) -> int:
+        self._wal_pages = pages
+        return apsw.SQLITE_OK
+
     def close(self) -> None:
         """No thread may be inside a block any more."""
+        checkpointing = self._checkpointing
+        if checkpointing is not None:
+            checkpointing.join()
         with self._opened_lock, _translated(self._path):
             while self._opened:
                 self._opened.pop().close()
@@ -101,7 +144,7 @@ class Connections:
                 if not self._read_only:
                     connection.pragma("journal_mode", "wal")
                     connection.pragma("synchronous", "normal")  # rebuilt when the machine dies
-                    connection.pragma("wal_autocheckpoint", _WAL_PAGES)
+                    connection.pragma("wal_autocheckpoint", 0)  # see `checkpoint_if_due`
                 connection.pragma("cache_size", -_CACHE_KIB)
                 connection.pragma("temp_store", "memory")
             except BaseException:

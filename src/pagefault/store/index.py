@@ -13,33 +13,42 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
+import re
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import apsw
 
 from pagefault.model.errors import StoreBusy, StoreError
-from pagefault.model.events import Content, Erased, Event, ForgetBegun, SessionOpened
+from pagefault.model.events import Event
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import Kind, Modality, Origin, Role
 from pagefault.model.page import PageRow, Scope, SessionRow
-from pagefault.store.analyzer import ANALYZER, page_terms
+from pagefault.store.analyzer import ANALYZER
 from pagefault.store.api import Candidate, Candidates, PageFilter
+from pagefault.store.batch import (
+    FRESH_MAX,
+    USUAL_IMPORTANCE,
+    Batch,
+    Known,
+    drain,
+    last_page,
+    tally_of,
+)
 from pagefault.store.connections import MEMORY, Connections, IndexUnusable
 from pagefault.store.fold import RECEIPTS, SessionTally
-from pagefault.store.likely import likeliest
-from pagefault.store.sql import queries
+from pagefault.store.place import ALL, ORDER_MAX, Span, session_span
+from pagefault.store.sql import Queries
 
-SCHEMA: Final = 1
+MERGE_PAGES: Final = 32
+"""Of the full-text index, written at a time when its parts are merged: some milliseconds."""
+
+SCHEMA: Final = 2
 """Changes with the tables. No migration: the index is made again."""
 
-_SQL: Final = queries("index.sql")
-FRESH_MAX: Final = 128  # pages whose terms wait: a query scans them, in under a millisecond
-
-_IMPORTANCE: Final = 0.5  # of a page that nobody weighed
-_FAR: Final = 2**62  # beyond any order
+_SQL: Final = Queries("index.sql")
+_NUMBERED: Final = re.compile(r"(\w*)_(\d+)")
 
 
 def needs_rebuild(path: Path | str, *, root_id: str) -> str | None:
@@ -56,6 +65,10 @@ class SqliteIndex:
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
+        self._known: Known | None = None  # of the writer; nothing after a failure
+        self._version = -1  # of the file, as the writer saw it when it began to know
+        self._is_untidy = True  # something was applied since `tidy` last found nothing to do
+        self._sizes: dict[tuple[SessionNo, Seq], _Part] = {}
         self._codes: dict[str, int] = {}
         self._words: dict[int, str] = {}
         with connections.read() as db:
@@ -107,21 +120,34 @@ class SqliteIndex:
     # --- folding the log ----------------------------------------------------------------------
 
     def apply(self, events: Sequence[Event]) -> None:
-        with self._connections.write() as db:
-            applied = _meta(db, "applied_seq")
-            fresh = [event for event in events if event.seq > applied]
-            if not fresh:
-                return
-            if fresh[0].seq != applied + 1:
-                raise StoreError(f"record {applied + 1} is missing before {fresh[0].seq}")
-            batch = _Batch(db, dict(self._codes))
-            for event in fresh:
-                batch.add(event)
-            batch.write()
-            db.execute(_SQL["set_meta"], ("applied_seq", fresh[-1].seq))
-        # Only now: had the transaction failed, the new codes would name nothing.
-        self._codes = batch.codes
-        self._words = {code: word for word, code in batch.codes.items()}
+        known = None
+        try:
+            with self._connections.write() as db:
+                known = self._knowing(db)
+                fresh = [event for event in events if event.seq > known.applied]
+                if not fresh:
+                    return
+                if fresh[0].seq != known.applied + 1:
+                    raise StoreError(f"record {known.applied + 1} is missing before {fresh[0].seq}")
+                batch = Batch(db, known)
+                for event in fresh:
+                    batch.add(event)
+                batch.write()
+                db.execute(_SQL["set_meta"], ("applied_seq", fresh[-1].seq))
+        except BaseException:
+            self._known = None  # it had run ahead of the file
+            raise
+        known.applied = fresh[-1].seq
+        known.shrink()
+        self._is_untidy = True
+
+    def _knowing(self, db: apsw.Connection) -> Known:
+        """What is known of the file; begun anew if another connection has written to it since."""
+        version = db.pragma("data_version")
+        if self._known is None or version != self._version:
+            self._known, self._version = Known(db), version
+            self._sizes.clear()
+        return self._known
 
     def applied_seq(self) -> Seq:
         with self._connections.read() as db:
@@ -129,14 +155,17 @@ class SqliteIndex:
 
     def forget(self, seqs: Collection[Seq], sessions: Collection[SessionNo]) -> None:
         receipts = self._code_array(RECEIPTS)
+        self._known = None
+        self._sizes.clear()
         with self._connections.bare() as db:
             db.execute(_SQL["forget_secure"])
         with self._connections.write() as db:
-            _drain(db)
+            drain(db)
             going = dict.fromkeys(seqs)
             for session in sessions:
+                first, last, _ = session_span(session)
                 going |= dict.fromkeys(
-                    seq for (seq,) in db.execute(_SQL["session_pages"], (session,))
+                    seq for (seq,) in _SQL.rows(db, "session_pages", first, last)
                 )
             for step in ("uncount", "take", "terms", "page", "event"):
                 db.executemany(_SQL[f"forget_{step}"], ((seq,) for seq in going))
@@ -147,110 +176,208 @@ class SqliteIndex:
             db.execute(_SQL["forget_vacuum"])
             db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
+    def tidy(self) -> bool:
+        if self._known is None or not self._is_untidy:
+            return False
+        self._connections.checkpoint_if_due()
+        try:
+            with self._connections.write() as db:
+                known = self._knowing(db)
+                if known.waiting > FRESH_MAX // 2:
+                    drain(db)
+                    known.waiting = 0
+                    return True
+                before = db.total_changes()
+                db.execute(_SQL["merge_terms"], (MERGE_PAGES,))
+                self._is_untidy = db.total_changes() - before > 1
+        except BaseException:
+            self._known = None
+            raise
+        return self._is_untidy
+
     # --- sessions and records -----------------------------------------------------------------
 
     def sessions(self) -> list[SessionRow]:
         with self._connections.read() as db:
-            return [_session_row(row) for row in db.execute(_SQL["sessions"])]
+            return [_session_row(row) for row in _SQL.rows(db, "sessions")]
 
     def session(self, session: SessionNo) -> SessionRow | None:
         with self._connections.read() as db:
-            row = _first(db, "session", session)
+            row = _SQL.first(db, "session", session)
         return None if row is None else _session_row(row)
 
     def find_session(self, name_or_id: str) -> SessionRow | None:
         with self._connections.read() as db:
-            found = _first(db, "session_by_id", name_or_id) or _first(
-                db, "session_by_name", name_or_id
-            )
-            return None if found is None else _session_row(_first(db, "session", found[0]) or ())
+            by_id = _SQL.first(db, "session_by_id", name_or_id)
+            found = by_id or _SQL.first(db, "session_by_name", name_or_id)
+            row = None if found is None else _SQL.first(db, "session", found[0])
+        return None if row is None else _session_row(row)
 
     def events(
         self, session: SessionNo, *, types: Collection[str] = (), after: Seq = NOTHING
     ) -> list[Seq]:
         wanted = self._code_array(types) if types else None
         with self._connections.read() as db:
-            return [Seq(s) for (s,) in db.execute(_SQL["events"], (session, after, wanted))]
+            return [Seq(s) for (s,) in _SQL.rows(db, "events", session, after, wanted)]
 
     def find_key(self, session: SessionNo, key: str) -> Seq | None:
         with self._connections.read() as db:
-            row = _first(db, "find_key", session, key)
+            row = _SQL.first(db, "find_key", session, key)
         return None if row is None else Seq(row[0])
 
     # --- pages --------------------------------------------------------------------------------
 
     def find_page(self, scope: Scope, page_id: PageId) -> PageRow | None:
         with self._connections.read() as db:
-            for session, upto in scope.parts:
-                row = _first(db, "page_by_id", session, page_id, upto)
+            for session, part in self._parts(db, scope):
+                row = _SQL.first(db, "page_by_id", session, page_id, part.span.last)
                 if row is not None:
                     return self._page_row(db, row)
         return None
 
     def page_at(self, seq: Seq) -> PageRow | None:
         with self._connections.read() as db:
-            row = _first(db, "page_at", seq)
+            row = _SQL.first(db, "page_at", seq)
             return None if row is None else self._page_row(db, row)
 
     def pages(
         self, scope: Scope, wanted: PageFilter, *, limit: int, newest_first: bool = False
     ) -> list[PageRow]:
         kinds = self._code_array(wanted.kinds) if wanted.kinds else None
-        before = _FAR if wanted.before_order is None else wanted.before_order
         query = _SQL["pages_newest_first" if newest_first else "pages"]
+        before = ORDER_MAX + 1 if wanted.before_order is None else wanted.before_order
         with self._connections.read() as db:
             rows = [
                 self._page_row(db, row)
-                for session, upto in scope.parts
+                for first, last, origin in self._spans(db, scope)
                 for row in db.execute(
-                    query, (session, upto, wanted.after_order, before, kinds, limit)
+                    query,
+                    (
+                        max(first, origin + wanted.after_order + 1),
+                        min(last, origin + before - 1),
+                        kinds,
+                        limit,
+                    ),
                 )
             ]
-        rows.sort(key=_place, reverse=newest_first)
+        rows.sort(key=_position, reverse=newest_first)
         return rows[:limit]
 
-    def pages_at(self, scope: Scope, orders: Collection[int]) -> list[PageRow]:
-        wanted = json.dumps(sorted(set(orders)))
+    def pages_at(self, scope: Scope, places: Collection[int]) -> list[PageRow]:
         with self._connections.read() as db:
             rows = [
-                self._page_row(db, row)
-                for session, upto in scope.parts
-                for row in db.execute(_SQL["pages_at"], (session, upto, wanted))
+                (row[14] - span.origin, row[0], self._page_row(db, row))
+                for span in self._spans(db, scope)
+                for row in _SQL.rows(db, "pages_at", _array_within(span, places))
             ]
-        return sorted(rows, key=_place)
+        rows.sort(key=lambda entry: entry[:2])
+        return [row for _, _, row in rows]
+
+    def standing(self, scope: Scope, places: Collection[int]) -> frozenset[int]:
+        with self._connections.read() as db:
+            return frozenset(
+                place
+                for span in self._spans(db, scope)
+                for (text,) in _SQL.rows(db, "standing", _array_within(span, places), span.origin)
+                for place in json.loads(text)
+            )
 
     def prefix_counts(self, scope: Scope) -> dict[str, int]:
         counts: dict[str, int] = {}
         with self._connections.read() as db:
             for session, upto in scope.parts:
-                for prefix, number in db.execute(_SQL["prefix_counts"], (session, upto)):
-                    counts[prefix] = max(number, counts.get(prefix, 0))
+                row = _SQL.first(db, "session", session)
+                numbers = {} if row is None else tally_of(row).numbers
+                ids = [f"{prefix}_{number}" for prefix, number in numbers.items()]
+                if row is not None and upto < row[9]:
+                    first, last, _ = self._part(db, session, upto).span
+                    found = [_SQL.first(db, "number", first, last, f"{p}_[0-9]*") for p in numbers]
+                    ids = [one[0] for one in found if one is not None]
+                ids += [taken for (taken,) in _SQL.rows(db, "taken", session, upto)]
+                for match in filter(None, map(_NUMBERED.fullmatch, ids)):
+                    counts[match[1]] = max(int(match[2]), counts.get(match[1], 0))
         return counts
 
+    # --- finding ------------------------------------------------------------------------------
+
     def candidates(self, scope: Scope, terms: Sequence[str], *, limit: int) -> Candidates:
+        # NumPy takes a tenth of a second to import: only who searches pays for it.
+        from pagefault.store.likely import likeliest
+        from pagefault.store.postings import SqlitePostings
+
         with self._connections.read() as db:
-            pages, length = _size(db, scope)
-            postings = _postings(db, scope, terms)
-            chosen = likeliest(postings, pages=pages, limit=limit)
-            places = {
-                seq: (order, length)
-                for seq, order, length in db.execute(_SQL["lengths"], (json.dumps(chosen),))
+            spans = self._spans(db, scope)
+            pages, length, is_all = self._extent(db, scope)
+            postings = SqlitePostings(db, spans, terms, is_all=is_all)
+            frequencies = tuple(postings.size(term, 1) for term in range(len(terms)))
+            likely = likeliest(postings, frequencies, pages=pages, limit=limit)
+            told = {
+                place - span.origin: (seq, length)
+                for span in spans
+                for place, seq, length in db.execute(
+                    _SQL["lengths"], (_array_within(span, [one.place for one in likely]),)
+                )
             }
         return Candidates(
             pages=pages,
             length_mean=length / pages if pages else 0.0,
-            frequencies=tuple(map(len, postings)),
+            frequencies=frequencies,
             rows=tuple(
-                Candidate(
-                    seq, places[seq][0], tuple([p.get(seq, 0) for p in postings]), places[seq][1]
-                )
-                for seq in chosen
+                Candidate(told[place][0], place, counts, told[place][1]) for place, counts in likely
             ),
         )
 
-    def containing(self, scope: Scope, term: str) -> frozenset[Seq]:
+    def speakers(self, scope: Scope, terms: Sequence[str]) -> frozenset[str]:
+        sessions = json.dumps([session for session, _ in scope.parts])
         with self._connections.read() as db:
-            return frozenset(_postings(db, scope, [term])[0])
+            if scope.is_everything:
+                names = _SQL.rows(db, "all_speakers")
+            else:
+                names = _SQL.rows(db, "speakers", sessions)
+        return frozenset(terms).intersection(*[{t for (name,) in names for t in name.split(" ")}])
+
+    def spoken(self, seqs: Collection[Seq], terms: Collection[str]) -> frozenset[Seq]:
+        wanted = frozenset(terms)
+        with self._connections.read() as db:
+            rows = _SQL.rows(db, "spoken", json.dumps(list(seqs)))
+        return frozenset(seq for seq, name in rows if not wanted.isdisjoint(name.split(" ")))
+
+    def _spans(self, db: apsw.Connection, scope: Scope) -> list[Span]:
+        if scope.is_everything:
+            return [ALL]
+        return [part.span for _, part in self._parts(db, scope)]
+
+    def _parts(self, db: apsw.Connection, scope: Scope) -> list[tuple[SessionNo, _Part]]:
+        return [(session, self._part(db, session, upto)) for session, upto in scope.parts]
+
+    def _part(self, db: apsw.Connection, session: SessionNo, upto: Seq) -> _Part:
+        """What one part of a scope holds. A session that is seen whole keeps count itself."""
+        row = _SQL.first(db, "session", session)
+        whole = session_span(session)
+        if row is None:
+            return _Part(whole, 0, 0)
+        pages, length = row[11:13]
+        if upto >= row[9]:
+            return _Part(whole, pages, length)
+        part = self._sizes.get((session, upto))
+        if part is None:
+            found = last_page(db, whole, upto)
+            last = whole.first - 1 if found is None else found[0]
+            after = _SQL.first(db, "size", last + 1, whole.last) or (0, 0)
+            part = _Part(whole._replace(last=last), pages - after[0], length - after[1])
+            if len(self._sizes) >= _PARTS_MAX:
+                self._sizes.clear()
+            self._sizes[session, upto] = part
+        return part
+
+    def _extent(self, db: apsw.Connection, scope: Scope) -> tuple[int, int, bool]:
+        """Pages and terms in scope, and whether that is all there is."""
+        everything = _SQL.first(db, "everything") or (0, 0)
+        if scope.is_everything:
+            return *everything, True
+        parts = [part for _, part in self._parts(db, scope)]
+        pages, length = sum(part.pages for part in parts), sum(part.length for part in parts)
+        return pages, length, pages == everything[0]
 
     # --- the file itself ----------------------------------------------------------------------
 
@@ -282,7 +409,7 @@ class SqliteIndex:
             modality=_MODALITIES[modality],
             origin=Origin(origin),
             tokens=row[9],
-            importance=_IMPORTANCE if row[10] is None else row[10],
+            importance=USUAL_IMPORTANCE if row[10] is None else row[10],
             at_ms=row[11],
             part=row[12],
             parts=row[13],
@@ -310,168 +437,28 @@ _MODALITIES: Final = {str(modality): modality for modality in Modality}
 
 _CHECKS: Final = {
     "check_pages": "a page lacks its record or its terms",
-    "check_postings": "terms stand without their page",
+    "check_postings": "terms stand at no page",
     "check_sessions": "a session's counts are not those of its pages",
+    "check_speakers": "a page is spoken by nobody known",
     "check_applied": "a record is beyond applied_seq",
 }
 
 
-class _Batch:
-    """Records on their way into the tables: rows are collected, then written table by table."""
+class _Part(NamedTuple):
+    """One part of a scope: where its pages stand, how many they are, how many terms they have."""
 
-    def __init__(self, db: apsw.Connection, codes: dict[str, int]) -> None:
-        self.codes = codes
-        self._db = db
-        self._tallies: dict[SessionNo, SessionTally] = {}
-        self._own: dict[SessionNo, list[int]] = {}  # pages and terms that a session holds itself
-        self._events: list[tuple[int, ...]] = []
-        self._pages: list[tuple[object, ...]] = []
-        self._terms: list[tuple[int, int, str]] = []
-        self._keys: list[tuple[int, str, int]] = []
-        self._taken: list[tuple[int, str]] = []
-        self._unknown: set[SessionNo] = set()
-
-    def add(self, event: Event) -> None:
-        body = event.body
-        seq, session = event.seq, event.session
-        if isinstance(body, SessionOpened):
-            self._open(event, body)
-        else:
-            tally = self._tally(session)
-            if tally is not None:
-                tally.absorb(event)
-        if event.key:
-            self._keys.append((session, event.key, seq))
-        if isinstance(body, Erased):
-            return
-        self._events.append((seq, session, self._code(event.type), event.turn, event.at_ms))
-        if isinstance(body, Content):
-            self._add_page(event, body)
-        elif isinstance(body, ForgetBegun):
-            for taken in body.taken:
-                self._taken.append((taken.session, f"{taken.stem}_{taken.number}"))
-                tally = self._tally(taken.session)
-                if tally is not None:
-                    tally.pages = max(tally.pages, taken.order + 1)
-
-    def write(self) -> None:
-        """Write what was collected, and begin anew."""
-        db = self._db
-        db.executemany(_SQL["add_events"], self._events)
-        if self._pages:
-            db.executemany(_SQL["add_pages"], self._pages)
-            self._write_terms()
-        if self._keys:
-            db.executemany(_SQL["add_keys"], self._keys)
-        if self._taken:
-            db.executemany(_SQL["add_taken"], self._taken)
-        db.executemany(
-            _SQL["put_session"],
-            [
-                _session_values(tally, *self._own[session])
-                for session, tally in self._tallies.items()
-            ],
-        )
-        for rows in (self._events, self._pages, self._terms, self._keys, self._taken):
-            rows.clear()
-
-    def _write_terms(self) -> None:
-        ((waiting,),) = self._db.execute(_SQL["count_fresh"])
-        if waiting + len(self._terms) <= FRESH_MAX:
-            self._db.executemany(_SQL["add_fresh"], self._terms)
-            return
-        _drain(self._db)
-        self._db.executemany(_SQL["add_terms"], map(_marked, self._terms))
-
-    def _add_page(self, event: Event, body: Content) -> None:
-        seq, session = event.seq, event.session
-        terms = page_terms(body)
-        self._pages.append(
-            (
-                seq,
-                session,
-                body.page_id,
-                body.order,
-                self._code(body.role),
-                self._code(body.kind),
-                self._code(body.modality),
-                self._code(event.origin),
-                body.tokens,
-                None if body.importance == _IMPORTANCE else body.importance,
-                body.part,
-                body.parts,
-                len(terms),
-            )
-        )
-        self._terms.append((seq, session, " ".join(sorted(terms))))
-        own = self._own.get(session)
-        if own is not None:
-            own[0] += 1
-            own[1] += len(terms)
-
-    def _open(self, event: Event, body: SessionOpened) -> None:
-        turns, pages = self._inherited(body.parent, body.parent_seq)
-        session = SessionNo(event.seq)
-        self._tallies[session] = SessionTally.open(event, body, turns=turns, pages=pages)
-        self._own[session] = [0, 0]
-
-    def _inherited(self, parent: SessionNo, upto: Seq) -> tuple[int, int]:
-        """How many turns and pages a fork of `parent` after `upto` begins with."""
-        tally = self._tally(parent) if parent else None
-        if tally is None:
-            return 0, 0
-        if upto >= tally.last_seq:
-            return tally.turns, tally.pages
-        self.write()  # so that what this batch brought can be asked for, too
-        last = _first(self._db, "last_page", parent, upto)
-        if last is not None:
-            return last[1] + 1, last[0] + 1
-        return self._inherited(tally.parent, min(upto, tally.parent_seq))
-
-    def _tally(self, session: SessionNo) -> SessionTally | None:
-        tally = self._tallies.get(session)
-        if tally is None and session not in self._unknown:
-            row = _first(self._db, "session", session)
-            if row is None:
-                self._unknown.add(session)
-                return None
-            tally = self._tallies[session] = SessionTally(*row[:11])
-            self._own[session] = [row[11], row[12]]
-        return tally
-
-    def _code(self, word: str) -> int:
-        code = self.codes.get(word)
-        if code is None:
-            row = _first(self._db, "add_word", word)
-            assert row is not None
-            code = self.codes[str(word)] = int(row[0])
-        return code
+    span: Span
+    pages: int
+    length: int
 
 
-def _drain(db: apsw.Connection) -> None:
-    """Bring the terms that wait to the others."""
-    db.executemany(_SQL["add_terms"], map(_marked, db.execute(_SQL["all_fresh"]).fetchall()))
-    db.execute(_SQL["drop_fresh"])
+_PARTS_MAX: Final = 4_096
 
 
-def _marked(row: tuple[Any, ...]) -> tuple[int, str]:
-    seq, session, terms = row
-    mark = f"{session}:"
-    return seq, mark + terms.replace(" ", f" {mark}") if terms else ""
-
-
-def _postings(db: apsw.Connection, scope: Scope, terms: Sequence[str]) -> list[Counter[Any]]:
-    """For each term, how often it stands in each page of the scope that has it."""
-    postings: list[Counter[Any]] = [Counter() for _ in terms]
-    for session, upto in scope.parts:
-        for posting, term in zip(postings, terms, strict=True):
-            found = db.execute(_SQL["postings"], (f"{session}:{term}", upto)).fetchall()
-            posting.update([seq for (seq,) in found])
-        for seq, text in db.execute(_SQL["fresh"], (session, upto)):
-            for posting, term in zip(postings, terms, strict=True):
-                if term in text and (count := text.split(" ").count(term)):
-                    posting[seq] = count
-    return postings
+def _array_within(span: Span, places: Collection[int]) -> str:
+    """Those of these places, told from the span's origin, that are in it; as a JSON array."""
+    first, last, origin = span
+    return json.dumps(sorted(p + origin for p in places if first <= p + origin <= last))
 
 
 def _facts(root_id: str) -> dict[str, int | str]:
@@ -480,49 +467,13 @@ def _facts(root_id: str) -> dict[str, int | str]:
 
 
 def _meta(db: apsw.Connection, name: str) -> Any:
-    row = _first(db, "meta", name)
+    row = _SQL.first(db, "meta", name)
     return None if row is None else row[0]
-
-
-def _first(db: apsw.Connection, query: str, *values: object) -> tuple[Any, ...] | None:
-    row: tuple[Any, ...] | None = db.execute(_SQL[query], values).fetchone()
-    return row
-
-
-def _size(db: apsw.Connection, scope: Scope) -> tuple[int, int]:
-    """Pages and terms in scope. A session that is seen whole keeps count itself."""
-    pages = length = 0
-    for session, upto in scope.parts:
-        row = _first(db, "session", session)
-        if row is None:
-            continue
-        own = row[11:13] if upto >= row[9] else _first(db, "size", session, upto) or (0, 0)
-        pages += own[0]
-        length += own[1]
-    return pages, length
 
 
 def _session_row(row: Sequence[Any]) -> SessionRow:
     return SessionTally(*row[:11]).row()
 
 
-def _session_values(tally: SessionTally, own_pages: int, own_length: int) -> tuple[object, ...]:
-    return (
-        tally.session,
-        tally.session_id,
-        tally.name,
-        tally.parent,
-        tally.parent_seq,
-        tally.turns,
-        tally.pages,
-        tally.opened_at_ms,
-        tally.last_used_ms,
-        tally.last_seq,
-        tally.epoch_seq,
-        own_pages,
-        own_length,
-    )
-
-
-def _place(row: PageRow) -> tuple[int, int]:
+def _position(row: PageRow) -> tuple[int, int]:
     return row.order, row.seq

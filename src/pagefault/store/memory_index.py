@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from pagefault.model.errors import StoreError
 from pagefault.model.events import Content, Erased, Event, ForgetBegun, SessionOpened
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.page import PageRow, Scope, SessionRow
-from pagefault.store.analyzer import page_terms
+from pagefault.store.analyzer import analyze, page_terms
 from pagefault.store.api import Candidate, Candidates, PageFilter
 from pagefault.store.fold import RECEIPTS, SessionTally
-from pagefault.store.likely import likeliest
+from pagefault.store.likely import Numbers, likeliest
+from pagefault.store.place import place_of
+from pagefault.store.tokens import COUNT_MAX
 
 _NUMBERED = re.compile(r"([a-z]*)_(\d+)")
 
@@ -23,6 +27,7 @@ _NUMBERED = re.compile(r"([a-z]*)_(\d+)")
 class _Entry:
     row: PageRow
     terms: Counter[str]
+    name: frozenset[str]  # the terms of who spoke
 
 
 class MemoryIndex:
@@ -80,7 +85,7 @@ class MemoryIndex:
                 part=body.part,
                 parts=body.parts,
             )
-            self._pages[event.seq] = _Entry(row, Counter(page_terms(body)))
+            self._pages[event.seq] = _Entry(row, page_terms(body), frozenset(analyze(body.speaker)))
 
     def _inherited(self, parent: SessionNo, upto: Seq) -> tuple[int, int]:
         tally = self._sessions.get(parent)
@@ -112,6 +117,8 @@ class MemoryIndex:
         return next(iter(by_id + by_name), None)
 
     def _in_scope(self, scope: Scope) -> Iterator[_Entry]:
+        if scope.is_everything:
+            yield from self._pages.values()
         for session, upto in scope.parts:
             for seq, entry in self._pages.items():
                 if entry.row.session == session and seq <= upto:
@@ -135,11 +142,16 @@ class MemoryIndex:
             and (wanted.before_order is None or row.order < wanted.before_order)
             and (not wanted.kinds or row.kind in wanted.kinds)
         ]
-        return sorted(rows, key=_place, reverse=newest_first)[:limit]
+        return sorted(rows, key=_position, reverse=newest_first)[:limit]
 
-    def pages_at(self, scope: Scope, orders: Collection[int]) -> list[PageRow]:
+    def pages_at(self, scope: Scope, places: Collection[int]) -> list[PageRow]:
         rows = (entry.row for entry in self._in_scope(scope))
-        return sorted((row for row in rows if row.order in orders), key=_place)
+        found = (row for row in rows if _place(scope, row) in places)
+        return sorted(found, key=lambda row: (_place(scope, row), row.seq))
+
+    def standing(self, scope: Scope, places: Collection[int]) -> frozenset[int]:
+        taken = (_place(scope, entry.row) for entry in self._in_scope(scope))
+        return frozenset(taken).intersection(places)
 
     def prefix_counts(self, scope: Scope) -> dict[str, int]:
         ids = [entry.row.page_id for entry in self._in_scope(scope)]
@@ -151,30 +163,34 @@ class MemoryIndex:
         return counts
 
     def candidates(self, scope: Scope, terms: Sequence[str], *, limit: int) -> Candidates:
-        entries = {entry.row.seq: entry for entry in self._in_scope(scope)}
-        postings = [
-            {seq: entry.terms[term] for seq, entry in entries.items() if term in entry.terms}
-            for term in terms
-        ]
-        lengths = {seq: entry.terms.total() for seq, entry in entries.items()}
-        chosen = likeliest(postings, pages=len(entries), limit=limit)
+        entries = {_place(scope, entry.row): entry for entry in self._in_scope(scope)}
+        postings = _Postings({place: entry.terms for place, entry in entries.items()}, terms)
+        frequencies = tuple(postings.size(term, 1) for term in range(len(terms)))
+        length = sum(entry.terms.total() for entry in entries.values())
         return Candidates(
             pages=len(entries),
-            length_mean=sum(lengths.values()) / len(entries) if entries else 0.0,
-            frequencies=tuple(map(len, postings)),
+            length_mean=length / len(entries) if entries else 0.0,
+            frequencies=frequencies,
             rows=tuple(
-                Candidate(
-                    seq,
-                    entries[seq].row.order,
-                    tuple(posting.get(seq, 0) for posting in postings),
-                    lengths[seq],
+                Candidate(entries[place].row.seq, place, counts, entries[place].terms.total())
+                for place, counts in likeliest(
+                    postings, frequencies, pages=len(entries), limit=limit
                 )
-                for seq in chosen
             ),
         )
 
-    def containing(self, scope: Scope, term: str) -> frozenset[Seq]:
-        return frozenset(e.row.seq for e in self._in_scope(scope) if term in e.terms)
+    def speakers(self, scope: Scope, terms: Sequence[str]) -> frozenset[str]:
+        sessions = {session for session, _ in scope.parts}
+        names = [
+            entry.name
+            for entry in self._pages.values()
+            if scope.is_everything or entry.row.session in sessions
+        ]
+        return frozenset(terms).intersection(frozenset[str]().union(*names))
+
+    def spoken(self, seqs: Collection[Seq], terms: Collection[str]) -> frozenset[Seq]:
+        named = {seq for seq, entry in self._pages.items() if not entry.name.isdisjoint(terms)}
+        return frozenset(named.intersection(seqs))
 
     def events(
         self, session: SessionNo, *, types: Collection[str] = (), after: Seq = NOTHING
@@ -204,6 +220,9 @@ class MemoryIndex:
                 if owner != session or name in RECEIPTS
             }
 
+    def tidy(self) -> bool:
+        return False
+
     def check(self) -> list[str]:
         wrong = [f"page {seq} lacks its record" for seq in self._pages if seq not in self._events]
         return wrong + [
@@ -214,5 +233,30 @@ class MemoryIndex:
         """Nothing to let go of."""
 
 
-def _place(row: PageRow) -> tuple[int, int]:
+def _position(row: PageRow) -> tuple[int, int]:
     return row.order, row.seq
+
+
+def _place(scope: Scope, row: PageRow) -> int:
+    return place_of(row.session, row.order) if scope.is_everything else row.order
+
+
+class _Postings:
+    """`Postings` that looks at every page each time."""
+
+    def __init__(self, pages: Mapping[int, Counter[str]], terms: Sequence[str]) -> None:
+        self._pages = pages
+        self._terms = terms
+
+    def size(self, term: int, count: int) -> int:
+        return len(self.places(term, count))
+
+    def places(self, term: int, count: int) -> Numbers:
+        assert 1 <= count <= COUNT_MAX
+        word = self._terms[term]
+        found = (place for place, counts in self._pages.items() if counts[word] >= count)
+        return np.array(sorted(found), dtype=np.int64)
+
+    def beside(self, term: int, count: int, others: Collection[tuple[int, int]]) -> Numbers:
+        near = np.concatenate([self.places(*other) for other in others])
+        return np.intersect1d(self.places(term, count), near)

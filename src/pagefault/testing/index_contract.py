@@ -10,7 +10,7 @@ from pagefault.model.errors import StoreError
 from pagefault.model.events import Content, EpochBegun, Erased, Event, ForgetBegun, Pinned, Taken
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import Kind, Role
-from pagefault.model.page import Scope
+from pagefault.model.page import EVERYTHING, Scope
 from pagefault.store.analyzer import analyze
 from pagefault.store.api import PageFilter, PageIndex
 from pagefault.store.memory_index import MemoryIndex
@@ -27,6 +27,11 @@ TEXTS = st.lists(WORDS, max_size=12).map(" ".join) | st.text(max_size=40)
 def whole(*sessions: int) -> Scope:
     """The scope of whole sessions."""
     return Scope(tuple((SessionNo(session), LAST) for session in sessions))
+
+
+def containing(index: PageIndex, scope: Scope, term: str) -> frozenset[Seq]:
+    """Every page in scope that has this (analysed) term."""
+    return frozenset(row.seq for row in index.candidates(scope, [term], limit=100_000).rows)
 
 
 class PageIndexContract:
@@ -141,6 +146,7 @@ class PageIndexContract:
         assert orders(PageFilter(kinds=(Kind.SUMMARY,))) == [3]
         assert orders(PageFilter(kinds=(Kind.CLAIM,))) == []
         assert [row.order for row in index.pages_at(whole(1), [9, 4, 0])] == [0, 4]
+        assert index.standing(whole(1), [9, 4, 0, -1]) == {0, 4}
 
     def test_a_fork_sees_its_parent_as_it_was(self, index: PageIndex) -> None:
         records = Records()
@@ -159,7 +165,7 @@ class PageIndexContract:
         found = index.candidates(scope, ["tea"], limit=9)
         assert (found.pages, found.frequencies) == (2, (2,))
         assert later.seq not in {row.seq for row in found.rows}
-        assert index.containing(scope, "fork") == {kept.seq, records.events[-1].seq}
+        assert containing(index, scope, "fork") == {kept.seq, records.events[-1].seq}
 
     def test_a_fork_in_one_batch_with_its_parent_is_the_same(self, index: PageIndex) -> None:
         records = Records()
@@ -181,7 +187,7 @@ class PageIndexContract:
         found = index.candidates(whole(1), ["tea", "cake", "moon"], limit=9)
         assert (found.pages, found.length_mean) == (3, 8 / 3)
         assert found.frequencies == (1, 2, 0)
-        assert [(row.order, row.counts, row.length) for row in found.rows] == [
+        assert [(row.place, row.counts, row.length) for row in found.rows] == [
             (0, (2, 1, 0), 3),
             (1, (0, 1, 0), 1),
         ]
@@ -194,7 +200,7 @@ class PageIndexContract:
         records.say(1, "tea and cake")
         index.apply(records.events)
         found = index.candidates(whole(1), ["tea", "cake"], limit=2)
-        assert [row.order for row in found.rows] == [5, 4]
+        assert [row.place for row in found.rows] == [5, 4]
         assert found.frequencies == (6, 1)
 
     def test_another_session_is_never_found(self, index: PageIndex) -> None:
@@ -214,10 +220,43 @@ class PageIndexContract:
             1, "ok", speaker="Caroline", occurred_at="2026-05-07T09:00:00Z", title="Brewing"
         )
         index.apply(records.events)
-        for term in ("@carolin", "thursday", "may", "2026", "brew"):
-            assert index.containing(whole(1), analyze(term)[0] if term[0] != "@" else term) == {
-                said.seq
-            }
+        for term in ("thursday", "may", "2026", "brew"):
+            assert containing(index, whole(1), analyze(term)[0]) == {said.seq}
+        [name] = analyze("Caroline")
+        assert index.speakers(whole(1), ["brew", name]) == {name}
+        assert index.spoken([said.seq, Seq(1)], [name]) == {said.seq}
+        assert index.spoken([said.seq], ["brew"]) == frozenset()
+        assert containing(index, whole(1), name) == frozenset(), "nobody mentions her"
+
+    def test_a_speaker_is_known_in_sessions_where_she_speaks(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        records.open("cooking")
+        said = records.say(1, "ok", speaker="Caroline")
+        records.say(2, "Caroline is not here")
+        index.apply(records.events)
+        [name] = analyze("Caroline")
+        assert index.speakers(whole(2), [name]) == frozenset()
+        assert index.speakers(EVERYTHING, [name]) == {name}
+        index.forget([said.seq], [])
+        assert index.speakers(EVERYTHING, [name]) == frozenset()
+        assert index.check() == []
+
+    def test_everything_is_one_scope_of_all_sessions(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        records.open("cooking")
+        records.say(1, "tea")
+        records.say(1, "nothing")
+        records.say(2, "tea and cake")
+        index.apply(records.events)
+        found = index.candidates(EVERYTHING, ["tea", "cake"], limit=9)
+        assert (found.pages, found.frequencies) == (3, (2, 1))
+        assert [row.seq for row in found.rows] == [5, 3]
+        places = [row.place for row in found.rows]
+        assert [row.seq for row in index.pages_at(EVERYTHING, places)] == [3, 5]
+        assert index.pages_at(EVERYTHING, [places[1] + 1]) == [index.page_at(Seq(4))]
+        assert index.standing(EVERYTHING, [places[0] + 1, *places]) == set(places)
 
     def test_a_key_names_the_first_record_that_carried_it(self, index: PageIndex) -> None:
         records = Records()
@@ -259,7 +298,7 @@ class PageIndexContract:
         index.forget([gone.seq], [])  # an interrupted forget is repeated
         assert index.page_at(gone.seq) is None
         assert index.find_page(whole(1), PageId("msg_2")) is None
-        assert index.containing(whole(1), "secret") == frozenset()
+        assert containing(index, whole(1), "secret") == frozenset()
         assert [row.seq for row in index.candidates(whole(1), ["tea"], limit=9).rows] == [kept.seq]
         assert index.candidates(whole(1), ["tea"], limit=9).length_mean == 1
         assert index.events(SessionNo(1)) == [1, 2]
@@ -306,8 +345,8 @@ class PageIndexContract:
         assert index.find_session("planning") is None
         assert index.events(SessionNo(1)) == []
         assert index.find_key(SessionNo(1), "k") is None
-        assert index.containing(whole(1), "tea") == frozenset()
-        assert index.containing(whole(2), "tea") == {Seq(4)}
+        assert containing(index, whole(1), "tea") == frozenset()
+        assert containing(index, whole(2), "tea") == {Seq(4)}
         assert index.prefix_counts(whole(1)) == {"msg": 1}, "a fork of it may live on"
         assert index.check() == []
 
@@ -341,8 +380,8 @@ class PageIndexContract:
         found = index.candidates(scope, terms, limit=limit)
         assert (found.pages, found.length_mean) == (expected.pages, expected.length_mean)
         assert found.frequencies == expected.frequencies
-        assert [(r.seq - head, r.order, r.counts, r.length) for r in found.rows] == [
-            (r.seq, r.order, r.counts, r.length) for r in expected.rows
+        assert [(r.seq - head, r.place, r.counts, r.length) for r in found.rows] == [
+            (r.seq, r.place, r.counts, r.length) for r in expected.rows
         ]
 
 

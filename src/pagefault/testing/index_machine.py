@@ -72,6 +72,12 @@ class IndexMachine(RuleBasedStateMachine):
     def apply(self) -> None:
         self._apply()
 
+    @rule()
+    def tidy(self) -> None:
+        while self.real.tidy():
+            pass
+        assert not self.model.tidy()
+
     @precondition(lambda self: self.scopes)
     @rule(chance=CHANCE)
     def forget_a_page(self, chance: int) -> None:

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from importlib.resources import files
-from types import MappingProxyType
+from typing import Any
+
+import apsw
 
 _QUERY = re.compile(r"^-- (\w+): [^\n]*\n(.*?)(?=^-- \w+: |\Z)", re.MULTILINE | re.DOTALL)
 
 
-def queries(file: str) -> Mapping[str, str]:
-    """The queries of `file`, by name. A query begins with `-- name: What it is for.`"""
-    text = files(__package__).joinpath(file).read_text(encoding="utf-8")
-    return MappingProxyType({name: body.strip() for name, body in _QUERY.findall(text)})
+class Queries:
+    """The queries of a file, by name. A query begins with `-- name: What it is for.`"""
+
+    def __init__(self, file: str) -> None:
+        text = files(__package__).joinpath(file).read_text(encoding="utf-8")
+        self._texts: dict[str, str] = {n: body.strip() for n, body in _QUERY.findall(text)}
+
+    def __getitem__(self, name: str) -> str:
+        return self._texts[name]
+
+    def first(self, db: apsw.Connection, name: str, *values: Any) -> tuple[Any, ...] | None:
+        """The first row that a query gives."""
+        return db.execute(self._texts[name], values).fetchone()
+
+    def rows(self, db: apsw.Connection, name: str, *values: Any) -> list[tuple[Any, ...]]:
+        """All rows that a query gives."""
+        return db.execute(self._texts[name], values).fetchall()

@@ -18,7 +18,8 @@ CREATE TABLE session (
     last_seq INTEGER NOT NULL,
     epoch_seq INTEGER NOT NULL,
     own_pages INTEGER NOT NULL,
-    own_length INTEGER NOT NULL
+    own_length INTEGER NOT NULL,
+    numbers TEXT NOT NULL  -- the largest number of each prefix of its page ids, as JSON
 );
 CREATE INDEX session_by_id ON session (session_id);
 CREATE INDEX session_by_name ON session (name, last_used_ms);
@@ -32,11 +33,11 @@ CREATE TABLE event (
 );
 CREATE INDEX event_by_type ON event (session, type);
 
+-- place = session * 2^28 + order: the pages of a session are a range, and stand there in their order.
 CREATE TABLE page (
-    seq INTEGER PRIMARY KEY,
-    session INTEGER NOT NULL,
+    place INTEGER PRIMARY KEY,
+    seq INTEGER NOT NULL,
     page_id TEXT NOT NULL,
-    ordinal INTEGER NOT NULL,
     role INTEGER NOT NULL,
     kind INTEGER NOT NULL,
     modality INTEGER NOT NULL,
@@ -45,10 +46,17 @@ CREATE TABLE page (
     importance REAL,  -- null stands for the usual one, and costs nothing
     part INTEGER NOT NULL,
     parts INTEGER NOT NULL,
-    length INTEGER NOT NULL
+    length INTEGER NOT NULL,
+    speaker INTEGER  -- null for nobody
 );
-CREATE INDEX page_by_id ON page (session, page_id);
-CREATE INDEX page_by_order ON page (session, ordinal, length);
+CREATE UNIQUE INDEX page_by_seq ON page (seq);
+CREATE INDEX page_by_id ON page (place >> 28, page_id);
+
+-- Who speaks in a session: the terms of a name, sorted.
+CREATE TABLE speaker (
+    code INTEGER PRIMARY KEY, session INTEGER NOT NULL, terms TEXT NOT NULL,
+    UNIQUE (session, terms)
+);
 
 -- Ids of pages that were forgotten, so that their numbers stay taken, even for forks of a session
 -- that is gone. seq is 0 where only a receipt tells of them.
@@ -62,16 +70,26 @@ CREATE TABLE key (
     PRIMARY KEY (session, key)
 ) WITHOUT ROWID;
 
--- Terms come analysed, each behind its session (`12:tea`): a posting list is one session's, so a
--- query costs what its scope holds, however large the store. The tokenizer only splits at blanks.
+-- Which pages contain a term, rowid = place. Terms come analysed; the tokenizer only splits at blanks.
+-- A term that stands twice in a page stands there as `tea tea#2`, so that no positions are needed.
 CREATE VIRTUAL TABLE event_fts USING fts5 (
-    terms, content = '', contentless_delete = 1, tokenize = "ascii tokenchars '@:.-'"
+    terms, content = '', contentless_delete = 1, detail = none, tokenize = "ascii tokenchars ':.-#'"
 );
-CREATE VIRTUAL TABLE posting USING fts5vocab (event_fts, instance);
+-- Merging is asked for (merge_terms), never done within an append; the last resort stays far away.
+INSERT INTO event_fts (event_fts, rank) VALUES ('automerge', 0);
+INSERT INTO event_fts (event_fts, rank) VALUES ('crisismerge', 500);
+CREATE VIRTUAL TABLE term USING fts5vocab (event_fts, row);
 
 -- Terms of the newest pages, on their way to event_fts: it takes many at once far more cheaply.
 -- They are sorted, so that no sentence can be read back.
-CREATE TABLE fresh (seq INTEGER PRIMARY KEY, session INTEGER NOT NULL, terms TEXT NOT NULL);
+CREATE TABLE fresh (place INTEGER PRIMARY KEY, terms TEXT NOT NULL);
+
+-- A page as it is told of.
+CREATE VIEW page_row AS
+    SELECT
+        page.seq AS seq, place >> 28 AS session, page_id, place & 268435455 AS ordinal, turn,
+        role, kind, modality, origin, tokens, importance, at_ms, part, parts, place
+    FROM page CROSS JOIN event ON event.seq = page.seq;
 
 -- The names that requirement 004 gives to what is here.
 CREATE VIEW sessions AS SELECT * FROM session;
@@ -87,7 +105,7 @@ CREATE VIEW artifacts AS
     JOIN word AS kind ON kind.code = page.kind AND kind.word = 'artifact'
     JOIN word AS modality ON modality.code = page.modality
     JOIN event USING (seq)
-    JOIN session ON session.session = page.session;
+    JOIN session ON session.session = place >> 28;
 
 -- meta: One fact about the file itself.
 SELECT value FROM meta WHERE name = ?;
@@ -107,27 +125,34 @@ INSERT INTO event (seq, session, type, turn, at_ms) VALUES (?, ?, ?, ?, ?);
 
 -- add_pages: One row for each record that is a page.
 INSERT INTO page (
-    seq, session, page_id, ordinal, role, kind, modality, origin,
-    tokens, importance, part, parts, length
+    place, seq, page_id, role, kind, modality, origin,
+    tokens, importance, part, parts, length, speaker
 ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
+-- find_speaker: The code of a name in a session.
+SELECT code FROM speaker WHERE session = ? AND terms = ?;
+
+-- add_speaker: A name met for the first time in a session.
+INSERT INTO speaker (session, terms) VALUES (?, ?) RETURNING code;
+
 -- add_fresh: What a page can be found by.
-INSERT INTO fresh (seq, session, terms) VALUES (?, ?, ?);
+INSERT INTO fresh (place, terms) VALUES (?, ?);
 
 -- count_fresh: How many pages wait.
 SELECT count(*) FROM fresh;
 
--- all_fresh: The pages that wait.
-SELECT seq, session, terms FROM fresh;
-
--- drop_fresh: Nothing waits any more.
+-- drain_fresh: Bring the terms that wait to the others, in the order that costs least.
+INSERT INTO event_fts (rowid, terms) SELECT place, terms FROM fresh ORDER BY place;
 DELETE FROM fresh;
 
--- fresh: The pages that wait in one part of a scope.
-SELECT seq, terms FROM fresh WHERE session = ? AND seq <= ?;
+-- fresh: The pages that wait in a range of places.
+SELECT place - ?1, terms FROM fresh WHERE place BETWEEN ?2 AND ?3;
 
--- add_terms: What a page can be found by, each term behind its session.
+-- add_terms: What a page can be found by.
 INSERT INTO event_fts (rowid, terms) VALUES (?, ?);
+
+-- merge_terms: Do this much of the merging that is due, in pages written.
+INSERT INTO event_fts (event_fts, rank) VALUES ('merge', ?);
 
 -- add_keys: Idempotency keys. The first record of a key is the one.
 INSERT INTO key (session, key, seq) VALUES (?, ?, ?) ON CONFLICT DO NOTHING;
@@ -138,8 +163,8 @@ INSERT OR REPLACE INTO taken (session, page_id, seq) VALUES (?, ?, 0);
 -- put_session: A session as it is now.
 INSERT OR REPLACE INTO session (
     session, session_id, name, parent, parent_seq, turns, pages,
-    opened_at_ms, last_used_ms, last_seq, epoch_seq, own_pages, own_length
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+    opened_at_ms, last_used_ms, last_seq, epoch_seq, own_pages, own_length, numbers
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- sessions: Every session, the most recently used first.
 SELECT
@@ -150,7 +175,7 @@ FROM session ORDER BY last_used_ms DESC, session DESC;
 -- session: One session, with what the index counts for itself.
 SELECT
     session, session_id, name, parent, parent_seq, turns, pages,
-    opened_at_ms, last_used_ms, last_seq, epoch_seq, own_pages, own_length
+    opened_at_ms, last_used_ms, last_seq, epoch_seq, own_pages, own_length, numbers
 FROM session WHERE session = ?;
 
 -- session_by_id: The session of this id.
@@ -159,70 +184,68 @@ SELECT session FROM session WHERE session_id = ? ORDER BY session DESC LIMIT 1;
 -- session_by_name: The most recently used session of this name.
 SELECT session FROM session WHERE name = ? ORDER BY last_used_ms DESC, session DESC LIMIT 1;
 
--- last_page: Order and turn of a session's last page up to a seq.
-SELECT ordinal, turn FROM page JOIN event USING (seq)
-WHERE page.session = ? AND seq <= ? ORDER BY ordinal DESC LIMIT 1;
+-- last_page: The last page of a range of places, of those whose seq is not larger.
+SELECT place, ordinal, turn FROM page_row
+WHERE place BETWEEN ? AND ? AND seq <= ? ORDER BY place DESC LIMIT 1;
 
--- page_by_id: The page of this id in one part of a scope.
-SELECT
-    seq, page.session, page_id, ordinal, turn, role, kind, modality, origin,
-    tokens, importance, at_ms, part, parts
-FROM page JOIN event USING (seq)
-WHERE page.session = ? AND page_id = ? AND seq <= ?;
+-- page_by_id: The page of this id in a session, up to a place.
+SELECT * FROM page_row WHERE place IN (
+    SELECT place FROM page WHERE place >> 28 = ? AND page_id = ? AND place <= ?
+);
 
 -- page_at: The page that one record made.
-SELECT
-    seq, page.session, page_id, ordinal, turn, role, kind, modality, origin,
-    tokens, importance, at_ms, part, parts
-FROM page JOIN event USING (seq)
-WHERE seq = ?;
+SELECT * FROM page_row WHERE place = (SELECT place FROM page WHERE seq = ?);
 
--- pages_at: The pages of one part of a scope that have one of these orders (a JSON array).
-SELECT
-    seq, page.session, page_id, ordinal, turn, role, kind, modality, origin,
-    tokens, importance, at_ms, part, parts
-FROM json_each(?3) AS wanted
-CROSS JOIN page ON page.session = ?1 AND ordinal = wanted.value
-CROSS JOIN event USING (seq)
-WHERE seq <= ?2;
+-- pages_at: The pages that stand at these places (a JSON array).
+SELECT page_row.* FROM json_each(?) AS wanted CROSS JOIN page_row ON place = wanted.value;
 
--- pages: Pages of one part of a scope by order; of some kinds (a JSON array of codes) if not null.
-SELECT
-    seq, page.session, page_id, ordinal, turn, role, kind, modality, origin,
-    tokens, importance, at_ms, part, parts
-FROM page CROSS JOIN event USING (seq)
-WHERE page.session = ?1 AND seq <= ?2 AND ordinal > ?3 AND ordinal < ?4
-    AND (?5 IS NULL OR kind IN (SELECT value FROM json_each(?5)))
-ORDER BY ordinal LIMIT ?6;
+-- standing: Those of these places (a JSON array) where a page stands, less an offset.
+SELECT json_group_array(place - ?2) FROM json_each(?1) AS wanted CROSS JOIN page ON place = wanted.value;
+
+-- pages: Pages of a range of places, in order; of some kinds (a JSON array of codes) if not null.
+SELECT * FROM page_row
+WHERE place BETWEEN ?1 AND ?2 AND (?3 IS NULL OR kind IN (SELECT value FROM json_each(?3)))
+ORDER BY place LIMIT ?4;
 
 -- pages_newest_first: The same from the other end.
-SELECT
-    seq, page.session, page_id, ordinal, turn, role, kind, modality, origin,
-    tokens, importance, at_ms, part, parts
-FROM page CROSS JOIN event USING (seq)
-WHERE page.session = ?1 AND seq <= ?2 AND ordinal > ?3 AND ordinal < ?4
-    AND (?5 IS NULL OR kind IN (SELECT value FROM json_each(?5)))
-ORDER BY ordinal DESC LIMIT ?6;
+SELECT * FROM page_row
+WHERE place BETWEEN ?1 AND ?2 AND (?3 IS NULL OR kind IN (SELECT value FROM json_each(?3)))
+ORDER BY place DESC LIMIT ?4;
 
--- prefix_counts: The largest number of each prefix in one part of a scope, forgotten ones included.
-SELECT
-    substr(page_id, 1, instr(page_id, '_') - 1) AS prefix,
-    max(CAST(substr(page_id, instr(page_id, '_') + 1) AS INTEGER))
-FROM (
-    SELECT page_id FROM page WHERE session = ?1 AND seq <= ?2
-    UNION ALL
-    SELECT page_id FROM taken WHERE session = ?1 AND seq <= ?2
-)
-GROUP BY prefix;
+-- number: The last page id of this form (a GLOB pattern) in a range of places.
+SELECT page_id FROM page WHERE place BETWEEN ? AND ? AND page_id GLOB ? ORDER BY place DESC LIMIT 1;
 
--- size: How many pages one part of a scope has, and how many terms.
-SELECT count(*), coalesce(sum(length), 0) FROM page WHERE session = ? AND seq <= ?;
+-- taken: Ids that stay taken in a session though their pages are gone.
+SELECT page_id FROM taken WHERE session = ? AND seq <= ?;
 
--- postings: Where a session's term stands; a page once for each time it stands there.
-SELECT doc FROM posting WHERE term = ? AND doc <= ?;
+-- size: How many pages a range of places has, and how many terms.
+SELECT count(*), coalesce(sum(length), 0) FROM page WHERE place BETWEEN ? AND ?;
 
--- lengths: Order and length of these pages (a JSON array of seqs).
-SELECT seq, ordinal, length FROM json_each(?) CROSS JOIN page ON seq = value;
+-- everything: How many pages there are in all, and how many terms.
+SELECT coalesce(sum(own_pages), 0), coalesce(sum(own_length), 0) FROM session;
+
+-- count_term: How many places have a term, in all.
+SELECT doc FROM term WHERE term = ?;
+
+-- count_posting: How many places of a range have a term; several times slower.
+SELECT count(*) FROM event_fts WHERE event_fts MATCH ? AND rowid BETWEEN ? AND ?;
+
+-- posting: The places of a range that match an expression, less an offset.
+SELECT json_group_array(rowid - ?2) FROM event_fts WHERE event_fts MATCH ?1 AND rowid BETWEEN ?3 AND ?4;
+
+-- lengths: How many terms the pages at these places (a JSON array) have, and their seqs.
+SELECT place, seq, length FROM json_each(?) AS wanted CROSS JOIN page ON place = wanted.value;
+
+-- speakers: The names of who speaks in these sessions (a JSON array).
+SELECT terms FROM speaker WHERE session IN (SELECT value FROM json_each(?));
+
+-- all_speakers: The names of who speaks anywhere.
+SELECT DISTINCT terms FROM speaker;
+
+-- spoken: Pages of these (a JSON array of seqs), and the name of who spoke.
+SELECT seq, speaker.terms FROM json_each(?) AS wanted
+CROSS JOIN page ON seq = wanted.value
+CROSS JOIN speaker ON code = speaker;
 
 -- events: The records of a session after a seq; of some types (a JSON array of codes) if not null.
 SELECT seq FROM event
@@ -240,14 +263,14 @@ PRAGMA secure_delete = ON;
 UPDATE session SET
     own_pages = own_pages - 1,
     own_length = own_length - (SELECT length FROM page WHERE seq = ?1)
-WHERE session = (SELECT session FROM page WHERE seq = ?1);
+WHERE session = (SELECT place >> 28 FROM page WHERE seq = ?1);
 
 -- forget_take: The id of a page that goes stays taken.
 INSERT OR IGNORE INTO taken (session, page_id, seq)
-SELECT session, page_id, seq FROM page WHERE seq = ?;
+SELECT place >> 28, page_id, seq FROM page WHERE seq = ?;
 
 -- forget_terms: A page that goes can no longer be found by its words.
-DELETE FROM event_fts WHERE rowid = (SELECT seq FROM page WHERE seq = ?);
+DELETE FROM event_fts WHERE rowid = (SELECT place FROM page WHERE seq = ?);
 
 -- forget_page: The page itself.
 DELETE FROM page WHERE seq = ?;
@@ -256,15 +279,16 @@ DELETE FROM page WHERE seq = ?;
 DELETE FROM event WHERE seq = ?;
 
 -- session_pages: Every page that a session made itself.
-SELECT seq FROM page WHERE session = ?;
+SELECT seq FROM page WHERE place BETWEEN ? AND ?;
 
 -- forget_session: A session and all it has, save receipts (a JSON array of codes) and taken ids.
 DELETE FROM session WHERE session = ?1;
 DELETE FROM key WHERE session = ?1;
 DELETE FROM event WHERE session = ?1 AND type NOT IN (SELECT value FROM json_each(?2));
 
--- forget_finish: Leave no dead term in the postings.
+-- forget_finish: Leave no dead term in the postings, and no name of who spoke only there.
 INSERT INTO event_fts (event_fts) VALUES ('optimize');
+DELETE FROM speaker WHERE code NOT IN (SELECT speaker FROM page WHERE speaker IS NOT NULL);
 
 -- forget_vacuum: Leave no dead byte in the file.
 VACUUM;
@@ -277,17 +301,22 @@ INSERT INTO event_fts (event_fts) VALUES ('integrity-check');
 
 -- check_pages: Pages without their record, or without their terms.
 SELECT seq FROM page
-WHERE seq NOT IN (SELECT seq FROM event) OR seq NOT IN (SELECT id FROM event_fts_docsize UNION ALL SELECT seq FROM fresh);
+WHERE seq NOT IN (SELECT seq FROM event)
+    OR place NOT IN (SELECT id FROM event_fts_docsize UNION ALL SELECT place FROM fresh);
 
 -- check_postings: Terms without their page.
-SELECT id FROM (SELECT id FROM event_fts_docsize UNION ALL SELECT seq FROM fresh)
-WHERE id NOT IN (SELECT seq FROM page);
+SELECT id FROM (SELECT id FROM event_fts_docsize UNION ALL SELECT place AS id FROM fresh)
+WHERE id NOT IN (SELECT place FROM page);
 
 -- check_sessions: Sessions whose counts are not those of their pages.
 SELECT session FROM session
 WHERE (own_pages, own_length) != (
-    SELECT count(*), coalesce(sum(length), 0) FROM page WHERE page.session = session.session
+    SELECT count(*), coalesce(sum(length), 0) FROM page
+    WHERE place BETWEEN session << 28 AND (session << 28) + 268435455
 );
+
+-- check_speakers: Pages spoken by somebody who is not known.
+SELECT seq FROM page WHERE speaker IS NOT NULL AND speaker NOT IN (SELECT code FROM speaker);
 
 -- check_applied: Records beyond what is said to be applied.
 SELECT seq FROM event WHERE seq > (SELECT value FROM meta WHERE name = 'applied_seq') LIMIT 1;

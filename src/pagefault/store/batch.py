@@ -1,0 +1,252 @@
+"""How records become rows of the index."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import apsw
+
+from pagefault.model.events import Content, Erased, Event, ForgetBegun, SessionOpened
+from pagefault.model.ids import Seq, SessionNo
+from pagefault.store.analyzer import analyze, page_terms
+from pagefault.store.fold import SessionTally
+from pagefault.store.place import Span, place_of, session_span
+from pagefault.store.sql import Queries
+from pagefault.store.tokens import tokens
+
+_SQL: Final = Queries("index.sql")
+
+FRESH_MAX: Final = 256  # pages whose terms wait: a query scans them, in about a millisecond
+USUAL_IMPORTANCE: Final = 0.5  # of a page that nobody weighed
+_SESSIONS_MAX: Final = 256  # sessions whose counts are remembered between batches
+
+
+@dataclass(slots=True)
+class Tally:
+    """A session as the index counts it."""
+
+    row: SessionTally
+    own_pages: int = 0  # what it holds itself, and now
+    own_length: int = 0
+    numbers: dict[str, int] = field(default_factory=dict)  # the largest of each prefix of its ids
+
+    def values(self) -> tuple[object, ...]:
+        row = self.row
+        return (
+            row.session,
+            row.session_id,
+            row.name,
+            row.parent,
+            row.parent_seq,
+            row.turns,
+            row.pages,
+            row.opened_at_ms,
+            row.last_used_ms,
+            row.last_seq,
+            row.epoch_seq,
+            self.own_pages,
+            self.own_length,
+            json.dumps(self.numbers, separators=(",", ":")),
+        )
+
+
+def tally_of(values: Sequence[Any]) -> Tally:
+    """From the row of a session, as `Tally.values` wrote it."""
+    *row, own_pages, own_length, numbers = values
+    return Tally(SessionTally(*row), own_pages, own_length, json.loads(numbers))
+
+
+class Known:
+    """What the writing connection remembers of the file between two batches.
+
+    It holds only while nobody else writes and no transaction fails: then a new one is begun.
+    """
+
+    def __init__(self, db: apsw.Connection) -> None:
+        [(applied,)] = _SQL.rows(db, "meta", "applied_seq")
+        [(waiting,)] = _SQL.rows(db, "count_fresh")
+        self.applied = Seq(applied)
+        self.waiting = int(waiting)  # pages in `fresh`
+        self.codes: dict[str, int] = {word: code for code, word in _SQL.rows(db, "words")}
+        self.speakers: dict[tuple[SessionNo, str], int] = {}
+        self.tallies: OrderedDict[SessionNo, Tally] = OrderedDict()
+        self._db = db
+
+    def tally(self, session: SessionNo) -> Tally | None:
+        tally = self.tallies.get(session)
+        if tally is not None:
+            self.tallies.move_to_end(session)
+            return tally
+        row = _SQL.first(self._db, "session", session)
+        return None if row is None else self.remember(tally_of(row))
+
+    def remember(self, tally: Tally) -> Tally:
+        self.tallies[tally.row.session] = tally
+        return tally
+
+    def shrink(self) -> None:
+        """Forget the sessions that were not used for longest. Not within a batch."""
+        while len(self.tallies) > _SESSIONS_MAX:
+            self.tallies.popitem(last=False)
+
+    def code(self, word: str) -> int:
+        """The number that stands for a role, kind, modality, origin or type."""
+        code = self.codes.get(word)
+        if code is None:
+            [(code,)] = _SQL.rows(self._db, "add_word", word)
+            self.codes[str(word)] = code
+        return code
+
+    def speaker(self, session: SessionNo, terms: str) -> int:
+        """The number that stands for who speaks in a session."""
+        code = self.speakers.get((session, terms))
+        if code is None:
+            found = _SQL.rows(self._db, "find_speaker", session, terms)
+            [(code,)] = found or _SQL.rows(self._db, "add_speaker", session, terms)
+            if len(self.speakers) >= _SESSIONS_MAX * 8:
+                self.speakers.clear()
+            self.speakers[session, terms] = code
+        return code
+
+
+class Batch:
+    """Records on their way into the tables: rows are collected, then written table by table."""
+
+    def __init__(self, db: apsw.Connection, known: Known) -> None:
+        self._db = db
+        self._known = known
+        self._touched: dict[SessionNo, Tally] = {}
+        self._events: list[tuple[int, ...]] = []
+        self._pages: list[tuple[object, ...]] = []
+        self._terms: list[tuple[int, str]] = []
+        self._keys: list[tuple[int, str, int]] = []
+        self._taken: list[tuple[int, str]] = []
+
+    def add(self, event: Event) -> None:
+        body = event.body
+        seq, session = event.seq, event.session
+        if isinstance(body, SessionOpened):
+            tally: Tally | None = self._open(event, body)
+        else:
+            tally = self._tally(session)
+            if tally is not None:
+                tally.row.absorb(event)
+        if event.key:
+            self._keys.append((session, event.key, seq))
+        if isinstance(body, Erased):
+            return
+        self._events.append((seq, session, self._known.code(event.type), event.turn, event.at_ms))
+        if isinstance(body, Content):
+            self._add_page(event, body, tally)
+        elif isinstance(body, ForgetBegun):
+            for taken in body.taken:
+                self._taken.append((taken.session, f"{taken.stem}_{taken.number}"))
+                other = self._tally(taken.session)
+                if other is not None:
+                    other.row.pages = max(other.row.pages, taken.order + 1)
+
+    def write(self) -> None:
+        """Write what was collected, and begin anew."""
+        db = self._db
+        db.executemany(_SQL["add_events"], self._events)
+        if self._pages:
+            db.executemany(_SQL["add_pages"], self._pages)
+            self._write_terms()
+        if self._keys:
+            db.executemany(_SQL["add_keys"], self._keys)
+        if self._taken:
+            db.executemany(_SQL["add_taken"], self._taken)
+        if self._touched:
+            db.executemany(
+                _SQL["put_session"], [tally.values() for tally in self._touched.values()]
+            )
+        for rows in (self._events, self._pages, self._terms, self._keys, self._taken):
+            rows.clear()
+
+    def _write_terms(self) -> None:
+        if self._known.waiting + len(self._terms) <= FRESH_MAX:
+            # Sorted, so that no sentence can be read back from where it waits.
+            rows = [(place, " ".join(sorted(text.split(" ")))) for place, text in self._terms]
+            self._db.executemany(_SQL["add_fresh"], rows)
+            self._known.waiting += len(self._terms)
+            return
+        drain(self._db)
+        self._known.waiting = 0
+        self._terms.sort()  # by place: the full-text index takes them so at once
+        self._db.executemany(_SQL["add_terms"], self._terms)
+
+    def _add_page(self, event: Event, body: Content, tally: Tally | None) -> None:
+        known, session = self._known, event.session
+        terms = page_terms(body)
+        length = terms.total()
+        place = place_of(session, body.order)
+        self._pages.append(
+            (
+                place,
+                event.seq,
+                body.page_id,
+                known.code(body.role),
+                known.code(body.kind),
+                known.code(body.modality),
+                known.code(event.origin),
+                body.tokens,
+                None if body.importance == USUAL_IMPORTANCE else body.importance,
+                body.part,
+                body.parts,
+                length,
+                known.speaker(session, speaker_terms(body.speaker)) if body.speaker else None,
+            )
+        )
+        self._terms.append((place, tokens(terms)))
+        if tally is not None:
+            tally.own_pages += 1
+            tally.own_length += length
+            prefix, _, number = body.page_id.rpartition("_")
+            if number.isdecimal() and int(number) > tally.numbers.get(prefix, 0):
+                tally.numbers[prefix] = int(number)
+
+    def _open(self, event: Event, body: SessionOpened) -> Tally:
+        turns, pages = self._inherited(body.parent, body.parent_seq)
+        opened = Tally(SessionTally.open(event, body, turns=turns, pages=pages))
+        self._touched[SessionNo(event.seq)] = self._known.remember(opened)
+        return opened
+
+    def _inherited(self, parent: SessionNo, upto: Seq) -> tuple[int, int]:
+        """How many turns and pages a fork of `parent` after `upto` begins with."""
+        tally = self._tally(parent) if parent else None
+        if tally is None:
+            return 0, 0
+        if upto >= tally.row.last_seq:
+            return tally.row.turns, tally.row.pages
+        self.write()  # so that what this batch brought can be asked for, too
+        last = last_page(self._db, session_span(parent), upto)
+        if last is not None:
+            _, order, turn = last
+            return turn + 1, order + 1
+        return self._inherited(tally.row.parent, min(upto, tally.row.parent_seq))
+
+    def _tally(self, session: SessionNo) -> Tally | None:
+        tally = self._touched.get(session) or self._known.tally(session)
+        if tally is not None:
+            self._touched[session] = tally
+        return tally
+
+
+def speaker_terms(name: str) -> str:
+    """The terms of a speaker's name, each once, sorted."""
+    return " ".join(sorted(set(analyze(name))))
+
+
+def drain(db: apsw.Connection) -> None:
+    """Bring the terms that wait to the others."""
+    db.execute(_SQL["drain_fresh"])
+
+
+def last_page(db: apsw.Connection, span: Span, upto: Seq) -> tuple[int, int, int] | None:
+    """Place, order and turn of the last page of a span that is not later than `upto`."""
+    row = _SQL.first(db, "last_page", span.first, span.last, upto)
+    return None if row is None else (row[0], row[1], row[2])

@@ -1,0 +1,39 @@
+"""Where a page stands in the index: its session and its order there, as one number.
+
+The pages of a session are one range of places, in their order; so what concerns one session reads
+that range alone, however large the store is.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from pagefault.model.ids import SessionNo
+
+ORDER_BITS: Final = 28
+"""Room for 268 million pages in a session, and for 34 billion records before the last session."""
+
+ORDER_MAX: Final = (1 << ORDER_BITS) - 1
+
+
+def place_of(session: SessionNo, order: int) -> int:
+    """Where a page of this session and order stands."""
+    assert 0 <= order <= ORDER_MAX
+    return session << ORDER_BITS | order
+
+
+class Span(NamedTuple):
+    """Places from `first` to `last`, told as their distance from `origin`."""
+
+    first: int
+    last: int
+    origin: int
+
+
+ALL: Final = Span(0, (1 << 63) - 1, 0)
+
+
+def session_span(session: SessionNo) -> Span:
+    """All places of a session, told as orders."""
+    first = session << ORDER_BITS
+    return Span(first, first | ORDER_MAX, first)
