@@ -28,15 +28,15 @@ from tests.store.test_erase import Crash
 OLD_S = StillClock().now_ms() / 1000 - 2 * gc.SAFE_S
 
 
-def about(blob: str) -> Draft:
-    draft = said("a picture")
+def about(blob: str, order: int) -> Draft:
+    draft = said("a picture", order=order)
     assert isinstance(draft.body, Content)
     return replace(draft, body=replace(draft.body, event_type=EventType.ARTIFACT, blob=blob))
 
 
 def keep(store: Store, data: bytes) -> str:
     name = store.blobs.put(data)
-    store.settle(store.append([about(name)]), sync=True)
+    store.settle(store.append([about(name, store.log.head())]), sync=True)
     return name
 
 
@@ -178,7 +178,7 @@ def _put_then_collect_then_append(root: Path, older_than_s: float) -> None:
     assert name not in found.blobs
     assert found.young >= 1
     store = open_root(root)
-    store.settle(store.append([about(name)]), sync=True)
+    store.settle(store.append([about(name, store.log.head())]), sync=True)
     assert store.blobs.get(name) == b"just put"
     store.close()
 
