@@ -315,6 +315,17 @@ def test_two_backups_into_one_place_do_not_mix(tmp_path: Path) -> None:
     make(tmp_path / "m", tmp_path / "b")
 
 
+def test_a_directory_of_somebody_else_is_not_cleared_away(tmp_path: Path) -> None:
+    make_root(tmp_path / "m", 2).close()
+    for name in ("log", "thesis.txt"):
+        partial = tmp_path / f"{name}{PARTIAL}"
+        partial.mkdir()
+        (partial / name).touch()
+        with pytest.raises(BadInput, match="in the way"):
+            make(tmp_path / "m", tmp_path / name)
+        assert (partial / name).exists()
+
+
 _BACKUP = """
 import sys
 from pathlib import Path

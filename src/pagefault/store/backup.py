@@ -39,6 +39,8 @@ from pagefault.store.segments import SegmentLog
 PARTIAL: Final = ".partial"
 """What the name of a backup ends in until it is one."""
 
+_PARTS: Final = {"lock", "log", "archive", "blobs", "secret", "root.json"}
+
 _TRIES: Final = 20  # looks at files that others keep replacing
 
 Progress = Callable[[int, int], None]
@@ -132,6 +134,8 @@ def _made(partial: Path, clock: Clock, disk: Disk) -> Iterator[None]:
     killed leaves the directory, and the next one clears it away.
     """
     lock = RootLock(partial, clock=clock)
+    if os.path.lexists(partial) and not _is_ours(partial):
+        raise BadInput(f"{partial} is in the way, and no copy that was cut short", hint="move it")
     disk.make_directory(partial)
     lock.acquire()
     try:
@@ -142,6 +146,14 @@ def _made(partial: Path, clock: Clock, disk: Disk) -> Iterator[None]:
         raise
     finally:
         lock.release()
+
+
+def _is_ours(partial: Path) -> bool:
+    """Whether a directory can be what a killed copy left: nothing else is cleared away."""
+    if not partial.is_dir() or partial.is_symlink():
+        return False
+    names = {path.name for path in partial.iterdir()}
+    return not names or ("lock" in names and names <= _PARTS)
 
 
 def _empty(partial: Path) -> None:
