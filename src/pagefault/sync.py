@@ -157,6 +157,11 @@ class Memory:
     def sessions(self) -> builtins.list[SessionRow]:
         return _LOOP.run(self._memory.sessions())
 
+    def recall(
+        self, query: str, *, limit: int = 5, modality: Modality | None = None
+    ) -> SearchResult:
+        return _LOOP.run(self._memory.recall(query, limit=limit, modality=modality))
+
     def pages(
         self, session: Session, *, limit: int = 50, after: int = -1, newest_first: bool = False
     ) -> builtins.list[PageRow]:

@@ -1,21 +1,24 @@
-"""The kernel bench: what the store and a session cost, at a given number of pages.
+"""The kernel bench: what the store and its sessions cost, at a given number of pages.
 
 Everything goes through the public verbs, fsynced and indexed, on a real directory; the bare fsync
 of the same disk is measured beside it. The pages are 60-word turns of made-up words, the same for
-the same seed.
+the same seed, in sessions of 10,000 turns. Latencies are those of one session among the others.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import random
 import resource
+import signal
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
@@ -23,14 +26,16 @@ from typing import Any, Final
 from pagefault.engine.scripted import ScriptedEngine
 from pagefault.lab.replay import Stopwatch
 from pagefault.model.clock import SystemClock
-from pagefault.model.ids import IdMinter
-from pagefault.model.kinds import USER_TYPED, Role
+from pagefault.model.errors import StoreError
+from pagefault.model.events import Content, Draft
+from pagefault.model.ids import IdMinter, PageId, TurnNo
+from pagefault.model.kinds import USER_TYPED, Actor, EventType, Kind, Role
 from pagefault.model.request import ToolCall
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
 from pagefault.service.writing import Said
-from pagefault.store.root import rebuild
+from pagefault.store.root import open_store, rebuild
 
 WORDS: Final = 60
 VOCABULARY: Final = 20_000
@@ -38,7 +43,10 @@ STOP_WORDS: Final = 50
 SAMPLES: Final = 1_000  # of each latency
 SEARCHES: Final = 200
 BATCH: Final = 500  # turns handed in together when ingesting
+SESSION_PAGES: Final = 10_000
 WINDOW: Final = 32_000
+UNAPPLIED: Final = 10_000  # records that a killed process leaves in the log alone
+MEASURED: Final = "bench"  # the session whose latencies are told
 
 Progress = Callable[[str, int, int], None]
 
@@ -50,9 +58,7 @@ def words(chance: random.Random, count: int = WORDS) -> str:
 
 def question(chance: random.Random, count: int = 6) -> str:
     """Words to search for: as `words`, less the most frequent, which stand for stop words."""
-    return " ".join(
-        chance.choices(_VOCABULARY[STOP_WORDS:], cum_weights=_ZIPF[STOP_WORDS:], k=count)
-    )
+    return " ".join(chance.choices(_VOCABULARY[STOP_WORDS:], cum_weights=_TELLING, k=count))
 
 
 def _word(rank: int) -> str:
@@ -67,6 +73,7 @@ def _word(rank: int) -> str:
 
 _VOCABULARY: Final = [_word(rank) for rank in range(VOCABULARY)]
 _ZIPF: Final = list(accumulate(1 / rank for rank in range(1, VOCABULARY + 1)))
+_TELLING: Final = list(accumulate(1 / rank for rank in range(STOP_WORDS + 1, VOCABULARY + 1)))
 
 
 async def bench_kernel(
@@ -76,8 +83,8 @@ async def bench_kernel(
     seed: int = 7,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Ingest `pages` turns into one session under `root` (a temporary directory without one), then
-    measure each verb on it. Latencies in milliseconds, rates a second.
+    """Ingest `pages` turns under `root` (a temporary directory without one), in sessions of up to
+    10,000; then measure each verb there. Latencies in milliseconds, rates a second.
     """
     tell = progress or (lambda label, done, total: None)
     async with AsyncExitStack() as stack:
@@ -89,22 +96,31 @@ async def bench_kernel(
         result: dict[str, Any] = {"pages": pages, "words": WORDS, "window_tokens": WINDOW}
         result |= _fsync(root)
         async with open_memory(home, window=WINDOW, meter=watch) as memory:
-            session = await memory.session("bench")
-            await _warm(session)
+            await _warm(await memory.session(MEASURED))
             before = _resident_mb()
-            text_bytes, seconds = await _ingest(session, chance, pages, tell)
+            text_bytes, seconds = await _ingest(memory, chance, pages, tell)
             result["ingest_per_s"] = round(pages / seconds)
+            session = await memory.session(MEASURED)
             watch.seconds.clear()
             text_bytes += await _append(session, chance, min(SAMPLES, pages), tell)
             result |= _latency("append", watch)
+            watch.seconds.clear()
+            async with _searching(memory, chance, at_once=2):
+                text_bytes += await _append(session, chance, min(SAMPLES, pages), tell)
+            result |= {f"{k}_while_searching": v for k, v in _latency("append", watch).items()}
+            watch.seconds.clear()
             text_bytes += await _requests(session, chance, tell)
             result |= _latency("request", watch)
             await _faults(memory, session, chance, tell)
             result |= _latency("fault", watch)
-            result |= await _searches(session, chance, tell)
+            result |= await _searches("search", memory.recall, chance, tell)
+            result |= await _searches("session_search", session.recall, chance, tell)
+            result["rss_mb"] = round(_resident_mb(), 1)
             result["rss_growth_mb"] = round(_resident_mb() - before, 1)
         result["bytes_on_disk_per_text_byte"] = round(_bytes_under(home) / text_bytes, 3)
         result["first_request_ms"] = await _first_request(home)
+        await asyncio.to_thread(_die_before_applying, home, min(UNAPPLIED, pages), seed)
+        result["first_request_after_kill_ms"] = await _first_request(home)
         result["rebuild_per_s"] = _rebuild(home, tell)
         return result
 
@@ -116,19 +132,23 @@ async def _warm(session: Session) -> None:
 
 
 async def _ingest(
-    session: Session, chance: random.Random, pages: int, tell: Progress
+    memory: Memory, chance: random.Random, pages: int, tell: Progress
 ) -> tuple[int, float]:
+    """The measured session comes first, so that all others are younger."""
     size, seconds = 0, 0.0
-    for start in range(0, pages, BATCH):
-        batch = [
-            Said(text=words(chance), role=Role.ASSISTANT if n % 2 else Role.USER)
-            for n in range(start, min(start + BATCH, pages))
-        ]
-        size += sum(len(said.text.encode()) for said in batch)
-        began = time.perf_counter()
-        await session.say(batch, origin=USER_TYPED)
-        seconds += time.perf_counter() - began
-        tell("ingesting", start + len(batch), pages)
+    for first in range(0, pages, SESSION_PAGES):
+        session = await memory.session(f"{MEASURED}-{first}" if first else MEASURED)
+        last = min(first + SESSION_PAGES, pages)
+        for start in range(first, last, BATCH):
+            batch = [
+                Said(text=words(chance), role=Role.ASSISTANT if n % 2 else Role.USER)
+                for n in range(start, min(start + BATCH, last))
+            ]
+            size += sum(len(said.text.encode()) for said in batch)
+            began = time.perf_counter()
+            await session.say(batch, origin=USER_TYPED)
+            seconds += time.perf_counter() - began
+            tell("ingesting", start + len(batch), pages)
     return size, seconds
 
 
@@ -167,30 +187,92 @@ async def _faults(memory: Memory, session: Session, chance: random.Random, tell:
 
 
 async def _searches(
-    session: Session, chance: random.Random, tell: Progress
+    name: str, recall: Callable[..., Any], chance: random.Random, tell: Progress
 ) -> dict[str, float | None]:
     watch = Stopwatch()
     for number in range(SEARCHES):
         query = question(chance)
         began = time.perf_counter()
-        await session.recall(query, limit=10)
-        watch("search", time.perf_counter() - began)
+        await recall(query, limit=10)
+        watch(name, time.perf_counter() - began)
         tell("searching", number + 1, SEARCHES)
-    return {
-        "search_p50_ms": watch.quantile_ms("search", 0.5),
-        "search_p95_ms": watch.quantile_ms("search", 0.95),
-        "search_p99_ms": watch.quantile_ms("search", 0.99),
-    }
+    shares = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+    return {f"{name}_{label}_ms": watch.quantile_ms(name, q) for label, q in shares.items()}
+
+
+@asynccontextmanager
+async def _searching(memory: Memory, chance: random.Random, *, at_once: int) -> AsyncIterator[None]:
+    """Within this block so many searches over everything run, each followed by the next."""
+
+    async def search() -> None:
+        while True:
+            await memory.recall(question(chance), limit=10)
+
+    tasks = [asyncio.ensure_future(search()) for _ in range(at_once)]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        with suppress(asyncio.CancelledError):
+            await asyncio.gather(*tasks)
 
 
 async def _first_request(home: Path) -> float:
     """From opening a memory that exists to its first request: what a restart costs."""
     began = time.perf_counter()
     async with open_memory(home, window=WINDOW) as memory:
-        session = await memory.session("bench", create=False)
+        session = await memory.session(MEASURED, create=False)
         await session.user("are you there?")
         await session.request()
         return round(1000 * (time.perf_counter() - began), 1)
+
+
+def _die_before_applying(home: Path, records: int, seed: int) -> None:
+    """Let a process append records to the log, and be killed before the index has one of them."""
+    command = [sys.executable, "-c", _DYING, str(home), str(records), str(seed)]
+    died = subprocess.run(command, capture_output=True, timeout=600, check=False)
+    if died.returncode != -signal.SIGKILL:
+        raise StoreError(f"the process that was to die did not: {died.stderr.decode()[-500:]}")
+
+
+_DYING: Final = """
+import os, signal, sys
+from pathlib import Path
+from pagefault.lab.kernel import append_only
+append_only(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def append_only(home: Path, records: int, seed: int) -> None:
+    """Turns for the measured session: synced to the log, and nowhere else."""
+    chance = random.Random(seed)
+    clock = SystemClock()
+    store = open_store(home, clock=clock, minter=IdMinter(clock, random.SystemRandom()))
+    row = store.index.find_session(MEASURED)
+    assert row is not None
+    drafts = [
+        Draft(
+            session=row.session,
+            turn=TurnNo(row.turns - 1),
+            actor=Actor.MODEL,
+            origin=USER_TYPED,
+            body=Content(
+                event_type=EventType.CHAT_TURN,
+                page_id=PageId(f"msg_{row.pages + n + 1}"),
+                order=row.pages + n,
+                role=Role.ASSISTANT,
+                kind=Kind.TRANSCRIPT,
+                text=words(chance),
+                tokens=WORDS,
+            ),
+        )
+        for n in range(records)
+    ]
+    for first in range(0, records, BATCH):
+        store.append(drafts[first : first + BATCH])
+    store.log.sync()
 
 
 def _rebuild(home: Path, tell: Progress) -> int:

@@ -12,9 +12,10 @@ from typing import Any, Final
 from pagefault.model.errors import BadInput, SessionNotFound, StoreBusy
 from pagefault.model.events import Draft, Event, ForgetDone, SessionOpened, Taken
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import RUNTIME, Actor, Mode
-from pagefault.model.page import PageRow, SessionRow
+from pagefault.model.kinds import RUNTIME, Actor, Modality, Mode
+from pagefault.model.page import EVERYTHING, PageRow, SessionRow
 from pagefault.pack.citations import cited_pages
+from pagefault.recall.search import SearchFilter, SearchResult
 from pagefault.service.limits import Limits
 from pagefault.service.restore import restore
 from pagefault.service.runtime import Runtime
@@ -128,6 +129,23 @@ class Memory:
             PageFilter(after_order=after),
             limit=limit,
             newest_first=newest_first,
+        )
+
+    async def recall(
+        self, query: str, *, limit: int = 5, modality: Modality | None = None
+    ) -> SearchResult:
+        """Pages of any session that bear on `query`, best first: for a person who may see all.
+
+        A model's own search never leaves its session. Page ids are unique in a session only:
+        `hit.page.session` tells which.
+        """
+        self._committer.check_open()
+        return await asyncio.to_thread(
+            self._runtime.searcher.search,
+            EVERYTHING,
+            query,
+            limit=limit,
+            wanted=SearchFilter(modalities=(modality,) if modality else ()),
         )
 
     async def forget(self, session: str, page_id: str = "", *, dry_run: bool = False) -> Forgetting:
