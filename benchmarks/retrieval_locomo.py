@@ -127,12 +127,15 @@ def by_search(index: SqliteIndex, scope: Scope, question: str) -> list[Seq]:
 
 def by_bm25(index: SqliteIndex, scope: Scope, question: str) -> list[Seq]:
     found = index.candidates(scope, query_terms(question), limit=100_000)
-    scores: dict[Seq, float] = defaultdict(float)
-    for row in found.rows:
-        norm = 1.2 * (0.25 + 0.75 * row.length / found.length_mean)
-        for count, frequency in zip(row.counts, found.frequencies, strict=True):
-            scores[row.seq] += rarity(found.pages, frequency) * count * 2.2 / (count + norm)
-    return sorted(scores, key=lambda seq: (-scores[seq], seq))
+    places = found.places.tolist()
+    lengths = index.lengths(scope, places)
+    scores: dict[int, float] = defaultdict(float)
+    for place, counts in zip(places, found.counts.tolist(), strict=True):
+        norm = 1.2 * (0.25 + 0.75 * lengths[place] / found.length_mean)
+        for count, frequency in zip(counts, found.frequencies, strict=True):
+            scores[place] += rarity(found.pages, frequency) * count * 2.2 / (count + norm)
+    seqs = {row.order: row.seq for row in index.pages_at(scope, places)}
+    return [seqs[place] for place in sorted(scores, key=lambda place: (-scores[place], place))]
 
 
 def ask(talk: Conversation, method: Callable[[SqliteIndex, Scope, str], list[Seq]]) -> list[Answer]:

@@ -26,3 +26,21 @@ def empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_DATA_HOME", str(home / "data"))
     monkeypatch.chdir(home)
     return home
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--fault-seed", type=int, help="the seed of the tests in tests/faults")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How many faults were tried: a test that passed has lost nothing that it counted."""
+    sums: dict[str, int] = {}
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if getattr(report, "when", "") == "teardown":
+                for what, counts in report.user_properties:
+                    for name, count in counts.items() if what == "faults" else ():
+                        sums[name] = sums.get(name, 0) + count
+    if sums:
+        told = ", ".join(f"{count:,} {name}" for name, count in sums.items())
+        terminalreporter.write_line(f"faults that were tried: {told}")

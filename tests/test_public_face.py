@@ -16,6 +16,7 @@ INSIDE = {
     "end",
     "fault_counts",
     "no_such_page",
+    "outdate",
     "quiet",
     "replace",
     "settled",

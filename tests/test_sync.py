@@ -14,7 +14,7 @@ import pytest
 
 import pagefault
 from pagefault import ScriptedEngine, ToolCall
-from pagefault.model.errors import CallerError, MessageTooLarge, StoreBusy
+from pagefault.model.errors import CallerError, MessageTooLarge, SessionBusy
 from pagefault.model.request import Usage
 
 
@@ -55,7 +55,9 @@ def test_a_conversation(tmp_path: Path) -> None:
         assert memory.backup(tmp_path / "b").blobs == 1
         with pytest.raises(MessageTooLarge):
             session.user("word " * 9_000)
-        with pytest.raises(StoreBusy), pagefault.sync.open(tmp_path / "m"):
+        with pytest.raises(SessionBusy), pagefault.sync.open(tmp_path / "m") as beside:
+            beside.session("planning").user("Me too!")
+        with pagefault.sync.open(tmp_path / "m") as beside:
             pass
     with pagefault.sync.open(tmp_path / "m") as memory:
         assert memory.session("planning", create=False).status().pages == 7

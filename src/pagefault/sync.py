@@ -72,11 +72,15 @@ class _Loop:
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._guard:
             if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                self._pid = os.getpid()
-                threading.Thread(
-                    target=self._loop.run_forever, name="pagefault-sync", daemon=True
-                ).start()
+                loop = asyncio.new_event_loop()
+                try:
+                    threading.Thread(
+                        target=loop.run_forever, name="pagefault-sync", daemon=True
+                    ).start()
+                except BaseException:  # kept without its thread, every verb would wait for ever
+                    loop.close()
+                    raise
+                self._loop, self._pid = loop, os.getpid()
             elif self._pid != os.getpid():
                 raise CallerError(
                     "this process was forked after pagefault.sync was first used",

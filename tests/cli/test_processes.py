@@ -77,11 +77,13 @@ def _wait_for_records(root: Path, process: subprocess.Popen[str]) -> None:
     raise AssertionError("nothing was written")
 
 
-def test_an_interrupted_replay_leaves_a_sound_memory_and_its_neighbours_can_read(
+def test_an_interrupted_replay_leaves_a_sound_memory_and_its_neighbours_can_work(
     tmp_path: Path,
 ) -> None:
     root = tmp_path / "memory"
     transcript = _long_transcript(tmp_path / "long.jsonl")
+    short = tmp_path / "short.jsonl"
+    short.write_text(json.dumps({"role": "user", "content": "Beside the other."}))
     with start("--root", root, "replay", transcript, "--window", "3000") as writer:
         try:
             _wait_for_records(root, writer)
@@ -92,6 +94,8 @@ def test_an_interrupted_replay_leaves_a_sound_memory_and_its_neighbours_can_read
                 (["verify", "--json"], 0),
                 (["pages", "pin", "msg_1", "--json"], 4),
                 (["rebuild", "--json"], 4),
+                (["replay", str(short), "--json"], 0),
+                (["forget", "--session", "short", "--session-whole", "--yes", "--json"], 0),
             ):
                 with start("--root", root, *argv) as neighbour:
                     out, err = neighbour.communicate(timeout=60)

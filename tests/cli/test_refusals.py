@@ -130,6 +130,7 @@ def test_a_bug_of_ours_is_told_without_a_traceback(
         (errors.StoreMissing("x"), 3),
         (errors.RecordGone("x"), 3),
         (errors.StoreBusy("x"), 4),
+        (errors.SessionBusy("x"), 4),
         (errors.StoreReadOnly("x"), 4),
         (errors.StoreCorrupt("x"), 4),
         (errors.EngineRefused("x"), 5),

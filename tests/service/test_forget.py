@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 import pagefault
@@ -333,25 +334,42 @@ async def test_control_an_opening_that_finishes_nothing_is_caught(
     assert Store.finish_forgetting is finish
 
 
-async def test_a_reader_delays_the_end_of_a_forget_and_not_more(
+async def test_a_reader_is_in_nobodys_way_and_sees_it_no_more(tmp_path: Path) -> None:
+    root = tmp_path / "m"
+    async with pagefault.open(root, sync="os", window=3_000) as memory:
+        session = await _secret_session(memory)
+        async with pagefault.open(root, read_only=True) as reading:
+            watched = await reading.session("s")
+            assert (await watched.recall("zanzibarqux")).hits
+            assert (await watched.page("msg_2")).text == SECRET
+            await memory.forget("s", "msg_2")
+            check_nowhere(root)
+            with pytest.raises((NoSuchPage, RecordGone)):
+                await watched.page("msg_2")
+            assert (await watched.recall("zanzibarqux")).hits == ()
+            assert "Wumpustines" not in text_of(await session.request())
+            await session.user("It goes on.")
+
+
+async def test_what_is_in_the_middle_of_a_reading_delays_the_end_of_a_forget(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pagefault.store.connections._BUSY_MS", 50)
     root = tmp_path / "m"
     async with pagefault.open(root, sync="os", window=3_000) as memory:
         session = await _secret_session(memory)
-        async with pagefault.open(root, read_only=True) as reading:
-            await (await reading.session("s")).recall("zanzibarqux")
-            with pytest.raises(StoreBusy, match="erased from the log"):
-                await memory.forget("s", "msg_2")
-            assert "Wumpustines" not in text_of(await session.request())
-            assert (await session.recall("zanzibarqux")).hits == ()
-            await session.user("It goes on.")
-    async with pagefault.open(root, read_only=True) as reading:
-        await (await reading.session("s")).recall("anything")
-        async with pagefault.open(root) as memory:
-            [notice] = memory.notices
-            assert "still to be forgotten" in notice
+        reader = apsw.Connection(str(root / "index.db"), flags=apsw.SQLITE_OPEN_READONLY)
+        reader.execute("BEGIN; SELECT count(*) FROM page").fetchall()
+        with pytest.raises(StoreBusy, match="erased from the log"):
+            await memory.forget("s", "msg_2")
+        assert "Wumpustines" not in text_of(await session.request())
+        assert (await session.recall("zanzibarqux")).hits == ()
+        await session.user("It goes on.")
+    reader.execute("COMMIT; BEGIN; SELECT count(*) FROM page").fetchall()
+    async with pagefault.open(root) as memory:
+        [notice] = memory.notices
+        assert "still to be forgotten" in notice
+    reader.close()
     async with pagefault.open(root) as memory:
         assert memory.notices == []
         check_nowhere(root)

@@ -14,8 +14,8 @@ import pagefault
 from pagefault.model.errors import (
     BadInput,
     NoSuchPage,
+    SessionBusy,
     SessionNotFound,
-    StoreBusy,
     StoreError,
     StoreMissing,
     StoreReadOnly,
@@ -90,7 +90,7 @@ async def test_a_nonsense_query_finds_nothing(tmp_path: Path) -> None:
         assert (await session.recall("postgres", limit=-1)).total == 1
 
 
-async def test_one_process_writes_and_others_may_read(tmp_path: Path) -> None:
+async def test_one_process_writes_to_a_session_and_others_may_read(tmp_path: Path) -> None:
     source = Path(pagefault.__file__).parents[1]
     holder = subprocess.Popen(  # noqa: ASYNC220 - nothing else goes on meanwhile
         [sys.executable, "-c", _HOLDER, str(tmp_path / "m")],
@@ -102,10 +102,15 @@ async def test_one_process_writes_and_others_may_read(tmp_path: Path) -> None:
     try:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
-        with pytest.raises(StoreBusy, match=f"process {holder.pid} on ") as busy:
-            async with pagefault.open(tmp_path / "m"):
-                pass
-        assert "reading" in busy.value.hint
+        async with pagefault.open(tmp_path / "m") as memory:
+            session = await memory.session("held")
+            assert (await session.page("msg_1")).text == "Held by another process."
+            for mine in (session.user("mine"), session.request(), memory.forget("held")):
+                with pytest.raises(SessionBusy, match=f"process {holder.pid} on ") as busy:
+                    await mine
+            assert "fork" in busy.value.hint
+            other = await memory.session("other")
+            assert await other.user("This one is mine.") == "msg_1"
         async with pagefault.open(tmp_path / "m", read_only=True) as memory:
             session = await memory.session("held", create=False)
             assert (await session.page("msg_1")).text == "Held by another process."

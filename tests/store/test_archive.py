@@ -8,6 +8,7 @@ import json
 import random
 import shutil
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,20 +25,28 @@ from pagefault.model.errors import (
 from pagefault.model.events import Content, Draft, Erased, Event, Lost
 from pagefault.model.ids import Seq
 from pagefault.service.bootstrap import open_memory
-from pagefault.store import archiving, root
+from pagefault.store import archiving, root, segments
 from pagefault.store.api import EventLog
 from pagefault.store.archive import Archive
 from pagefault.store.archive_format import BLOCK_BYTES, Stub, parse_stub
 from pagefault.store.archiving import Archived, archive
 from pagefault.store.disk import Disk
-from pagefault.store.inventory import take_inventory
+from pagefault.store.inventory import Inventory, take_inventory
 from pagefault.store.root import Store, rebuild, repair
 from pagefault.store.segment_format import file_name
 from pagefault.store.segments import SegmentLog
 from pagefault.testing.builders import said
 from pagefault.testing.log_contract import EventLogContract
 from tests.store.logs import Careless, StillClock, fill, open_log
-from tests.store.roots import make_root, make_segments_tiny, open_root, snapshot, tools, write
+from tests.store.roots import (
+    forget,
+    make_root,
+    make_segments_tiny,
+    open_root,
+    snapshot,
+    tools,
+    write,
+)
 from tests.store.test_backup import check, make
 from tests.store.test_erase import (
     SECRET_TEXT,
@@ -212,12 +221,18 @@ def test_a_place_that_is_not_for_this_archive_is_refused(
 
 @pytest.fixture
 def away(tmp_path: Path, tiny_segments: None) -> Iterator[Store]:
-    """A memory whose archive is on a disk that is not mounted: an empty directory is there."""
+    """A memory whose archive is on a disk that is not mounted: an empty directory is there.
+
+    Whoever has the session open leased it just before.
+    """
     make_root(tmp_path / "m").close()
     move(tmp_path / "m", to=tmp_path / "cold", keep=1)
+    store = open_root(tmp_path / "m")
+    write(store, ["one more"])
     (tmp_path / "cold").rename(tmp_path / "unmounted")
     (tmp_path / "cold").mkdir()
-    store = open_root(tmp_path / "m")
+    assert isinstance(store.log, SegmentLog)
+    store.log._handles.close()  # a disk with open files cannot be taken away
     yield store
     store.close()
 
@@ -253,7 +268,6 @@ def test_without_its_archive_the_rest_is_served_and_nothing_is_called_damage(
         with pytest.raises(ArchiveMissing):
             act()
     after = snapshot(tmp_path / "m")
-    del before["lock"], after["lock"]
     assert after == before
     _mount(tmp_path)
     assert open_root(tmp_path / "m").verify().problems == ()
@@ -262,12 +276,12 @@ def test_without_its_archive_the_rest_is_served_and_nothing_is_called_damage(
 def test_what_cannot_be_reached_is_not_forgotten_by_half(tmp_path: Path, away: Store) -> None:
     head = away.log.head()
     with pytest.raises(ArchiveMissing):
-        away.forget([Seq(3), head], [], [])
+        forget(away, [Seq(3), head])
     assert away.log.head() == head, "nothing was begun"
-    away.forget([head], [], [])
+    forget(away, [head])
     assert isinstance(away.log.get(head).body, Erased)
     _mount(tmp_path)
-    away.forget([Seq(3)], [], [])
+    forget(away, [Seq(3)])
     assert isinstance(away.log.get(Seq(3)).body, Erased)
 
 
@@ -580,7 +594,8 @@ def test_a_fault_on_a_page_that_cannot_be_reached_is_refused_and_served_later(
 
     async def go_on() -> None:
         async with open_memory(tmp_path / "m", window=2_000, limits=limits) as memory:
-            session = await memory.session("talk")  # opened while the archive is there
+            session = await memory.session("talk")  # opened while the archive is there,
+            await session.user("Wait a moment.")  # and leased: whose it was stands there
             (tmp_path / "cold").rename(tmp_path / "unmounted")
             assert isinstance(memory._store.log, SegmentLog)
             memory._store.log._handles.close()  # a disk with open files cannot be taken away
@@ -591,3 +606,49 @@ def test_a_fault_on_a_page_that_cannot_be_reached_is_refused_and_served_later(
     asyncio.run(talk())
     assert move(tmp_path / "m", to=tmp_path / "cold").segments
     asyncio.run(go_on())
+
+
+# --- beside other processes -----------------------------------------------------------------------
+
+
+def test_a_process_whose_segments_another_archived_reads_writes_and_forgets_on(
+    tmp_path: Path, tiny_segments: None
+) -> None:
+    make_root(tmp_path / "m", text="The words of turn {} end here, and no others.").close()
+    store, reader = open_root(tmp_path / "m"), open_root(tmp_path / "m", read_only=True)
+    texts = {event.seq: event.body for event in store.log.read()}
+    assert texts == {event.seq: event.body for event in reader.log.read()}, "its files are open"
+    assert move(tmp_path / "m", keep=0).segments
+    for one in (store, reader):
+        assert {event.seq: event.body for event in one.log.read()} == texts
+        assert one.log.get(Seq(3)).body == texts[Seq(3)]
+    for _ in range(20):
+        write(store, ["and on"])
+    assert move(tmp_path / "m", keep=0).segments, "what that process rolled"
+    forget(store, [Seq(3)])
+    check_nowhere_inflated(tmp_path / "m", "The words of turn 1 end here")
+    reader.look()
+    assert reader.log.head() == store.log.head()
+    for one in (store, reader):
+        assert isinstance(one.log.get(Seq(3)).body, Erased)
+        assert one.verify().problems == ()
+        one.close()
+
+
+def test_control_whoever_compares_generations_alone_does_not_find_the_stub(
+    tmp_path: Path, tiny_segments: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_root(tmp_path / "m").close()
+    store = open_root(tmp_path / "m")
+    store.log.get(Seq(3))
+    move(tmp_path / "m", keep=0)
+    whole, looks = take_inventory, iter(range(100))
+
+    def without_the_archive(directory: Path) -> Inventory:
+        next(looks)  # ends it: it looks again and again
+        return replace(whole(directory), archived=frozenset())
+
+    monkeypatch.setattr(segments, "take_inventory", without_the_archive)
+    with pytest.raises((StoreError, RuntimeError, StopIteration)):
+        store.log.get(Seq(3))
+    store.close()

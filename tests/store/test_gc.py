@@ -5,23 +5,35 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from pagefault.model.errors import StoreBusy, StoreCorrupt
+from pagefault.model.errors import PlanOutdated, StoreBusy, StoreCorrupt
 from pagefault.model.events import Content, Draft
+from pagefault.model.ids import Seq
 from pagefault.model.kinds import EventType
 from pagefault.store import gc
 from pagefault.store.backup import backup
 from pagefault.store.blobs import DirectoryBlobs
 from pagefault.store.gc import Garbage, collect
+from pagefault.store.lock import RootLock
 from pagefault.store.root import Store
+from pagefault.store.scan import Problem
 from pagefault.store.segments import SegmentLog
 from pagefault.testing.builders import said
 from tests.store.logs import Careless, StillClock
-from tests.store.roots import make_root, make_segments_tiny, open_root, snapshot, write
+from tests.store.roots import (
+    append,
+    forget,
+    make_root,
+    make_segments_tiny,
+    open_root,
+    snapshot,
+    write,
+)
 from tests.store.test_archive import move
 from tests.store.test_erase import Crash
 
@@ -36,7 +48,7 @@ def about(blob: str, order: int) -> Draft:
 
 def keep(store: Store, data: bytes) -> str:
     name = store.blobs.put(data)
-    store.settle(store.append([about(name, store.log.head())]), sync=True)
+    append(store, [about(name, store.log.head())])
     return name
 
 
@@ -127,9 +139,7 @@ def test_nothing_is_deleted_where_the_log_is_damaged(littered: Path) -> None:
     for delete in (False, True):
         with pytest.raises(StoreCorrupt, match="damaged"):
             run(littered, delete=delete)
-    del before["lock"]
     after = snapshot(littered)
-    del after["lock"]
     assert after == before
 
 
@@ -139,7 +149,7 @@ def test_control_without_that_check_a_blob_in_use_would_go(
     [log] = (littered / "log").glob("*.jsonl")
     log.write_bytes(log.read_bytes().replace(b'"type":"artifact"', b'"type":"artIfact"'))
     age(littered)
-    monkeypatch.setattr(SegmentLog, "verify", lambda self, progress=None: [])
+    monkeypatch.setattr(gc._Needs, "_check", lambda self, wrong: None)
     assert len(run(littered, delete=True).blobs) == 2
 
 
@@ -153,12 +163,87 @@ def test_what_repair_set_aside_still_names_its_blob(littered: Path) -> None:
     assert lost not in run(littered, delete=True).blobs
 
 
-def test_it_needs_the_memory_for_itself_only_to_delete(littered: Path) -> None:
+def test_it_works_beside_whoever_has_the_memory_open_and_waits_only_to_delete(
+    littered: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patience = RootLock.__init__.__kwdefaults__
+    assert patience is not None
+    monkeypatch.setitem(patience, "wait_s", 0)
     store = open_root(littered)
-    assert len(run(littered).blobs) == 1
-    with pytest.raises(StoreBusy):
-        run(littered, delete=True)
+    with store.writing():
+        assert len(run(littered).blobs) == 1
+        with pytest.raises(StoreBusy):
+            run(littered, delete=True)
+    assert len(run(littered, delete=True).blobs) == 1
+    write(store, ["and on"])
     store.close()
+
+
+def _name_while_it_reads(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process appends a record that names an old blob, behind what was read already."""
+    store = open_root(root)
+    [name] = [n for n in store.blobs.names() if b"left by" in store.blobs.get(n)]
+    whole = SegmentLog.verify
+
+    def meanwhile(self: SegmentLog, progress: object = None) -> list[Problem]:
+        found = whole(self)
+        append(store, [about(name, store.log.head())])
+        return found
+
+    monkeypatch.setattr(SegmentLog, "verify", meanwhile)
+    run(root, delete=True)
+    assert store.blobs.holds(name)
+    store.close()
+
+
+def test_what_is_named_while_it_reads_stays(
+    littered: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _name_while_it_reads(littered, monkeypatch)
+
+
+def test_control_without_another_look_under_the_lock_it_would_go(
+    littered: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SegmentLog, "refresh", lambda self, acknowledged=None: None)
+    with pytest.raises(AssertionError):
+        _name_while_it_reads(littered, monkeypatch)
+
+
+def test_a_record_is_not_written_whose_blob_was_deleted_since(littered: Path) -> None:
+    store = open_root(littered)
+    name = store.blobs.put(b"deleted at once")
+    store.blobs.delete(name)
+    head = store.log.head()
+    with pytest.raises(PlanOutdated):
+        append(store, [about(name, head)])
+    assert all(event.type != "artifact" for event in store.log.read(head))
+    store.close()
+
+
+def test_bytes_that_a_forgetting_has_deleted_already_are_not_called_missing(
+    littered: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_root(littered)
+    keep(store, b"going")
+    seq = store.log.head()
+    whole = SegmentLog.erase
+    seen: list[tuple[str, ...]] = []
+
+    def watched(self: SegmentLog, seqs: Collection[Seq]) -> int:
+        beside = open_root(littered, read_only=True)
+        seen.append(beside.verify().problems)
+        monkeypatch.setattr(Store, "is_going", lambda self, seqs: False)
+        seen.append(beside.verify().problems)
+        beside.close()
+        return whole(self, seqs)
+
+    monkeypatch.setattr(SegmentLog, "erase", watched)
+    forget(store, [seq])
+    store.close()
+    calm, alarmed = seen
+    assert calm == ()
+    assert any("is missing" in problem for problem in alarmed), "the control"
 
 
 # --- what may be about to be named ----------------------------------------------------------------
@@ -178,7 +263,7 @@ def _put_then_collect_then_append(root: Path, older_than_s: float) -> None:
     assert name not in found.blobs
     assert found.young >= 1
     store = open_root(root)
-    store.settle(store.append([about(name, store.log.head())]), sync=True)
+    append(store, [about(name, store.log.head())])
     assert store.blobs.get(name) == b"just put"
     store.close()
 
@@ -316,7 +401,7 @@ def test_a_forget_during_a_backup_leaves_neither_its_text_nor_its_bytes(
 
     def forgetting(self: module._Copier, *given: object) -> list[str]:
         if not rounds:
-            store.forget([seq], [], [])
+            forget(store, [seq])
         rounds.append(1)
         return whole(self, *given)  # type: ignore[arg-type]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import platform
 import shutil
@@ -129,7 +128,7 @@ def _root(path: Path) -> Iterator[tuple[Check, int]]:
         yield Check("log", "ok", "no memory in this folder yet; the first chat makes it"), 0
         return
     holder = _holder(path)
-    yield Check("lock", "ok", f"held by {holder}" if holder else "free"), 0
+    yield Check("lock", "ok", f"open for writing by {holder}" if holder else "free"), 0
     yield from _contents(path, busy=bool(holder))
 
 
@@ -161,22 +160,11 @@ def _space(path: Path) -> Check:
 
 
 def _holder(path: Path) -> str:
-    """Who writes here at the moment. Asks the lock itself, as its text may be old."""
-    from pagefault.store.lock import read_holder
+    """Who has it open for writing at the moment."""
+    from pagefault.model.clock import SystemClock
+    from pagefault.store.presence import all_living
 
-    try:
-        fd = os.open(path / "lock", os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return ""
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return str(read_holder(path) or "another process")
-    except OSError:
-        return ""
-    finally:
-        os.close(fd)
-    return ""
+    return "; ".join(map(str, all_living(path / "instances", SystemClock())))
 
 
 def _contents(path: Path, *, busy: bool) -> Iterator[tuple[Check, int]]:

@@ -270,9 +270,11 @@ def append_only(home: Path, records: int, seed: int) -> None:
         )
         for n in range(records)
     ]
-    for first in range(0, records, BATCH):
-        store.append(drafts[first : first + BATCH])
-    store.log.sync()
+    with store.writing():
+        store.lease(row.session)
+        for first in range(0, records, BATCH):
+            store.append(drafts[first : first + BATCH])
+        store.log.sync()
 
 
 def _rebuild(home: Path, tell: Progress) -> int:

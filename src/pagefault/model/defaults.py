@@ -42,6 +42,8 @@ LAST_TURNS_KEPT: Final = 3
 CORE_WINDOW_SHARE: Final = 0.10
 PAGE_TOKENS: Final = 1_024
 SEGMENT_BYTES: Final = 10_000_000
+LOCK_WAIT_S: Final = 5.0
+LEASE_S: Final = 30.0
 ROOM_TOKENS_MIN: Final = 256
 ARTIFACT_BYTES: Final = 50_000_000
 
@@ -154,6 +156,22 @@ TABLE: Final[tuple[Default, ...]] = (
     # Named by the texts, and waiting for the work they belong to.
     Default(
         "pack_cache_entries", "packs", None, 32, "000 §1.7", "with the developer-message layout"
+    ),
+    Default(
+        "lock_wait_s",
+        "seconds",
+        LOCK_WAIT_S,
+        None,
+        "",
+        "a writer holds the root for milliseconds; who holds it for seconds is stopped, or forgets",
+    ),
+    Default(
+        "lease_s",
+        "seconds",
+        LEASE_S,
+        None,
+        "",
+        "longer than any pause of a process that is well; a killed one loses its leases at once",
     ),
     Default("eviction_cooldown_turns", "turns", None, 3, "000 §2.4", "with anti-thrash"),
     Default("fault_protection_turns", "turns", None, 2, "000 §2.4", "with anti-thrash"),

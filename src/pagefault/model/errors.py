@@ -106,6 +106,16 @@ class StoreBusy(StoreError):
     """Nothing was written; safe to retry. Names the holder."""
 
 
+class SessionBusy(StoreError):
+    """Another process writes to this session. Nothing was written; names who it is."""
+
+
+class PlanOutdated(StoreError):
+    """What was planned rests on what another process has changed since. Nothing was written: the
+    session plans again, so no caller sees this.
+    """
+
+
 class StoreLatched(StoreError):
     """An earlier write failed, so what is on the disk is unknown. Reopen to recover."""
 
@@ -118,6 +128,8 @@ class StoreMissing(StoreError):
 
 class StoreReadOnly(StoreError):
     """The memory was opened for reading, or only reading is safe."""
+
+    hint = "reading works; to write, open it for writing, where its files may be written"
 
 
 class ScreenFailed(StoreError):

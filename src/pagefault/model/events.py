@@ -38,6 +38,19 @@ class SessionOpened:
     system: str
     parent: SessionNo = SessionNo(0)
     parent_seq: Seq = NOTHING  # the last record of the parent that the fork can see
+    holder: str = ""  # the opening of the memory that leases it first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionLeased:
+    """An opening of the memory took a session over: from here on it alone writes there.
+
+    `fence` is one more than that of the lease before, and the session's first lease, which stands
+    in `session_opened`, has 0. Whose lease is not the last one has lost it, and writes nothing.
+    """
+
+    holder: str
+    fence: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,12 +220,22 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Descent:
+    """Where a session was forked off. Its forks see what it saw even when it is forgotten."""
+
+    session: SessionNo
+    parent: SessionNo
+    parent_seq: Seq
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetBegun:
     """These records are to be erased. Written before anything is; redone at opening until done."""
 
     targets: tuple[tuple[Seq, Seq], ...]  # inclusive ranges of seq
     sessions: tuple[SessionNo, ...] = ()  # sessions that are forgotten whole
     taken: tuple[Taken, ...] = ()  # ids that stay taken though no record tells of them any more
+    lineage: tuple[Descent, ...] = ()  # of forgotten sessions that were forks themselves
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,6 +271,7 @@ class Opaque:
 Body = (
     SessionOpened
     | SessionConfigured
+    | SessionLeased
     | Content
     | Packed
     | EpochBegun
@@ -266,6 +290,7 @@ Body = (
 _TYPES: Final[dict[type, str]] = {
     SessionOpened: "session_opened",
     SessionConfigured: "session_configured",
+    SessionLeased: "session_leased",
     Packed: "packed",
     EpochBegun: "epoch_begun",
     Searched: "searched",

@@ -63,6 +63,7 @@ class SessionRow:
     last_used_ms: int
     last_seq: Seq
     epoch_seq: Seq  # the record that began its present epoch; 0 if none did
+    lease_seq: Seq = Seq(0)  # the record that says who may write to it
 
 
 @dataclass(frozen=True, slots=True)

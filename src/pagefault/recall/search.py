@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from pagefault.model.kinds import Kind, Modality
@@ -16,7 +17,7 @@ from pagefault.store.place import place_of
 if TYPE_CHECKING:
     from pagefault.recall.rank import Ranked
 
-CANDIDATES_MAX: Final = 200  # ranked at most, with their neighbours; more find no more on LoCoMo
+STRETCHES_MAX: Final = 400  # of eight pages, ranked at most; more find no more among a million
 RELEVANCE_MIN: Final = 0.1  # less than this share of what a query tells is chance
 SHORTLIST: Final = 150  # places that speaker, recency and importance may reorder
 SPEAKER: Final = 0.5  # a page by the speaker asked about is worth half as much again
@@ -50,7 +51,10 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """`hits`, best first, and how many there would be without a limit."""
+    """`hits`, best first, and how many there would be without a limit.
+
+    Where many hundreds are found, `total` may count a few places where no page stands (any more).
+    """
 
     hits: tuple[SearchHit, ...] = ()
     total: int = 0
@@ -81,23 +85,21 @@ class Searcher:
         terms = query_terms(query)
         if not terms:
             return _NOTHING_FOUND
-        found = self._index.candidates(scope, terms, limit=CANDIDATES_MAX)
-        if not found.rows:
-            return _NOTHING_FOUND
+        found = self._index.candidates(scope, terms, limit=STRETCHES_MAX)
         names = self._index.speakers(scope, terms)
-        places = rank(
+        ranking = rank(
             found,
+            partial(self._index.lengths, scope),
             speakers=[position for position, term in enumerate(terms) if term in names],
             coverage_min=RELEVANCE_MIN,
         )
-        places = self._standing(scope, places, pages=found.pages)
+        is_some = bool(wanted.kinds or wanted.modalities)
+        standing = self._standing(scope, ranking.places, pages=found.pages)
+        total = ranking.total - len(ranking.places) + len(standing)
         shortlist = max(SHORTLIST, limit)
-        if not (wanted.kinds or wanted.modalities):
-            total = len(places)
-            admitted = self._pages(scope, places[:shortlist])
-        else:
-            some = self._pages(scope, places)
-            admitted = [(place, page) for place, page in some if wanted.admits(page)]
+        admitted = self._pages(scope, standing if is_some else standing[:shortlist])
+        if is_some:
+            admitted = [(place, page) for place, page in admitted if wanted.admits(page)]
             total = len(admitted)
         if not admitted:
             return _NOTHING_FOUND
@@ -126,7 +128,7 @@ class Searcher:
         }
         return [(one, rows[one.place]) for one in places if one.place in rows]
 
-    def _standing(self, scope: Scope, places: list[Ranked], *, pages: int) -> list[Ranked]:
+    def _standing(self, scope: Scope, places: Sequence[Ranked], *, pages: int) -> list[Ranked]:
         """Those places where there is a page: without gaps, all between the first and the last."""
         if not scope.is_everything:
             last = self._index.pages(scope, PageFilter(), limit=1, newest_first=True)

@@ -23,6 +23,7 @@ from pagefault.policy.lru import LRU
 from pagefault.recall.search import Searcher
 from pagefault.service.journal import Journal
 from pagefault.service.limits import Limits
+from pagefault.service.lineage import Lineage
 from pagefault.service.memory import Memory
 from pagefault.service.runtime import PageReader, Runtime
 from pagefault.service.session import a_mode
@@ -54,13 +55,16 @@ async def open_memory(
     counter: TokenCounter | None = None,
     progress: Progress | None = None,
     meter: Callable[[str, float], None] = lambda what, seconds: None,
+    lock_wait_s: float = defaults.LOCK_WAIT_S,
+    lease_s: float = defaults.LEASE_S,
 ) -> AsyncIterator[Memory]:
     """Open a memory for the length of the block; what was said in it is durable as it is said.
 
     `root` is a directory, or ":memory:". `secrets` are values that must never be logged, besides
     those that the environment names. With `seed`, ids and salts are the same in every run: for
     tests and replays, not for secrets. `meter` is told how many seconds each append, request,
-    search and fault took.
+    search and fault took. Other processes may use the same root: `lock_wait_s` is how long to wait
+    for one that writes, `lease_s` how long one that stopped keeps the sessions it writes to.
     """
     if policy not in POLICIES:
         raise BadInput(f"unknown eviction policy {policy!r}", hint=f"one of {', '.join(POLICIES)}")
@@ -82,6 +86,8 @@ async def open_memory(
             project=project,
             entropy=entropy,
             progress=progress,
+            lock_wait_s=lock_wait_s,
+            lease_s=lease_s,
         )
 
     store = await asyncio.to_thread(make)
@@ -91,7 +97,8 @@ async def open_memory(
         log=store.log,
         index=store.index,
         blobs=store.blobs,
-        journal=Journal(committer, screen),
+        lineage=Lineage(store.log, store.index),
+        journal=Journal(store, committer, screen),
         pages=PageReader(store.log),
         searcher=Searcher(store.index),
         counter=counter or O200k(),

@@ -9,14 +9,18 @@ from typing import TypeVar
 from pagefault.guard.screen import Screen
 from pagefault.model.errors import BadInput
 from pagefault.model.events import Body, Draft, Event
+from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.kinds import Origin
 from pagefault.store.commit import Committer
+from pagefault.store.leases import Leased
+from pagefault.store.root import Store
 
 B = TypeVar("B", bound=Body)
 
 
 class Journal:
-    def __init__(self, committer: Committer, screen: Screen) -> None:
+    def __init__(self, store: Store, committer: Committer, screen: Screen) -> None:
+        self._store = store
         self._committer = committer
         self._screen = screen
 
@@ -38,15 +42,48 @@ class Journal:
         """What would be written of this body: what is folded before it is written must equal it."""
         return self._screen.clean_body(body)
 
-    async def append(self, drafts: Sequence[Draft]) -> list[Event]:
+    async def append(self, drafts: Sequence[Draft], *, planned: int | None = None) -> list[Event]:
         """Write these as one batch, and return them as events once they are acknowledged.
 
-        Raises `ScreenFailed` with nothing written if the screen cannot vouch for them.
+        Raises `ScreenFailed` with nothing written if the screen cannot vouch for them,
+        `SessionBusy` if another process took their session over. `planned` is what `forgets` was
+        when they were planned, where they show what may be forgotten: `PlanOutdated` if it changed.
         """
-        cleaned = []
-        for draft in drafts:
-            body = self._screen.clean_body(draft.body)
-            origin = Origin(self.clean(draft.origin))  # a tool's name is the caller's text
-            is_clean = body is draft.body and origin == draft.origin
-            cleaned.append(draft if is_clean else replace(draft, body=body, origin=origin))
-        return await self._committer.append(cleaned)
+        return await self._committer.append([self._clean(d) for d in drafts], planned=planned)
+
+    async def open_session(self, draft: Draft, name: str) -> SessionNo:
+        """Open a session, unless there is one of this name: another process may have been first."""
+        cleaned = self._clean(draft)
+
+        def opened() -> SessionNo:
+            row = self._store.index.find_session(name)
+            if row is not None:
+                return row.session
+            events = self._store.append([cleaned])
+            self._store.settle(events, sync=True)
+            return events[0].session
+
+        return await self._committer.run(opened)
+
+    async def lease(self, session: SessionNo) -> Leased:
+        """Make a session ours to write to. `SessionBusy`, `SessionNotFound`."""
+        return await self._committer.run(lambda: self._store.lease(session))
+
+    def look(self) -> None:
+        """Notice what other processes wrote. Never waits for them."""
+        self._store.look()
+
+    def is_going(self, seq: Seq) -> bool:
+        """Whether a forgetting was begun that takes this record."""
+        return self._store.is_going([seq])
+
+    @property
+    def forgets(self) -> int:
+        """How often another process was seen to forget something."""
+        return self._store.forgets
+
+    def _clean(self, draft: Draft) -> Draft:
+        body = self._screen.clean_body(draft.body)
+        origin = Origin(self.clean(draft.origin))  # a tool's name is the caller's text
+        is_clean = body is draft.body and origin == draft.origin
+        return draft if is_clean else replace(draft, body=body, origin=origin)

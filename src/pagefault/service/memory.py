@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from pagefault.model.errors import BadInput, SessionNotFound, StoreBusy
-from pagefault.model.events import Draft, Event, ForgetDone, SessionOpened, Taken
+from pagefault.model.events import (
+    Descent,
+    Draft,
+    Event,
+    ForgetDone,
+    SessionOpened,
+    Taken,
+)
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, Actor, Modality, Mode
 from pagefault.model.page import EVERYTHING, PageRow, SessionRow
@@ -66,6 +73,7 @@ class Memory:
         self._sessions: dict[SessionNo, Session] = {}
         self._opening = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
+        store.on_forgotten = self._others_forgot
 
     @property
     def notices(self) -> list[str]:
@@ -88,7 +96,8 @@ class Memory:
         """The session of that name or id, opened anew if there is none and `create` allows it.
 
         `window` (tokens of a request), `mode` and `system` are those of a new session; given for
-        one that exists, they change it from its next request on. Raises `SessionNotFound`,
+        one that exists, they change it from its next request on. Any number of processes may have
+        a session; writing to it while another does is `SessionBusy`. Raises `SessionNotFound`,
         `WindowTooSmall`, `BadInput`.
         """
         wanted_mode = self._mode if mode is None else a_mode(mode)
@@ -154,8 +163,9 @@ class Memory:
         Afterwards no byte of it is in log or index, and sessions that showed it begin a new
         epoch. Irreversible. `dry_run` only says what would go. Forks keep what was said in them.
 
-        Raises `StoreBusy` if somebody who reads this memory keeps it from being finished: nobody
-        can find the page any more, and the next opening finishes it.
+        Raises `SessionBusy` if another process writes to the session that it is from, and
+        `StoreBusy` if somebody keeps it from being finished: nobody can find the page any more
+        then, and the next opening finishes it.
         """
         target = await self.session(session, create=False)
         if dry_run:
@@ -173,17 +183,32 @@ class Memory:
                 for number in waiting:
                     await quiet.enter_async_context(self._sessions[number].quiet())
                 held |= waiting
-            plan = await asyncio.to_thread(self._plan_forget, target, page_id)
+            plans: list[_Plan] = []
+
+            def erase() -> Event:
+                """Nobody writes meanwhile, here or elsewhere: what was planned is what there is."""
+                self._store.check_writable()
+                for owner in self._plan_forget(target, page_id).owners:
+                    self._store.lease(owner)
+                plans.append(self._plan_forget(target, page_id))
+                plan = plans[0]
+                return self._store.forget(plan.seqs, plan.sessions, plan.taken, plan.lineage)
+
             try:
-                receipt: Event = await self._committer.run(
-                    lambda: self._store.forget(plan.seqs, plan.sessions, plan.taken)
-                )
+                receipt = await self._committer.run(erase)
                 assert isinstance(receipt.body, ForgetDone)
             except StoreBusy:
-                await self._after_forgetting(target, plan)
+                if plans:
+                    await self._after_forgetting(target, plans[0])
                 raise
-            await self._after_forgetting(target, plan)
-        return plan.report(done=True)
+            await self._after_forgetting(target, plans[0])
+        return plans[0].report(done=True)
+
+    def _others_forgot(self) -> None:
+        """Another process forgot something: let nothing that is kept in memory outlive it."""
+        self._runtime.pages.flush()
+        for session in list(self._sessions.values()):
+            session.outdate()
 
     async def _after_forgetting(self, target: Session, plan: _Plan) -> None:
         """Let no live session show what is gone."""
@@ -226,7 +251,7 @@ class Memory:
         await asyncio.to_thread(self._committer.close)
         self._store.close()
 
-    async def _open(self, row: SessionRow) -> Session:
+    async def _open(self, row: SessionRow, *, is_leased: bool = False) -> Session:
         session = self._sessions.get(row.session)
         if session is None:
             state, folded = await asyncio.to_thread(restore, self._runtime, row)
@@ -239,6 +264,7 @@ class Memory:
                 folded=folded,
                 runtime=self._runtime,
                 open_new=self._open_new,
+                is_leased=is_leased,
             )
             self._sessions[row.session] = session
         return session
@@ -248,10 +274,15 @@ class Memory:
         draft = Draft(
             session=SessionNo(0), turn=TurnNo(0), actor=Actor.USER, origin=RUNTIME, body=opened
         )
-        [event] = await self._runtime.journal.append([draft])
-        row = await asyncio.to_thread(self._runtime.index.session, event.session)
-        assert row is not None
-        return await self._open(row)
+        if opened.name and not opened.parent:
+            number = await self._runtime.journal.open_session(draft, opened.name)
+        else:
+            [event] = await self._runtime.journal.append([draft])
+            number = event.session
+        row = await asyncio.to_thread(self._runtime.index.session, number)
+        if row is None:
+            raise SessionNotFound(opened.name)  # another process forgot it at once
+        return await self._open(row, is_leased=row.session_id == opened.session_id)
 
     def _plan_forget(self, target: Session, page_id: str) -> _Plan:
         index = self._runtime.index
@@ -287,6 +318,11 @@ class Memory:
             rows=rows,
             seqs=list(seqs),
             sessions=sessions,
+            lineage=[
+                Descent(session=row.session, parent=row.parent, parent_seq=row.parent_seq)
+                for row in map(index.session, sessions)
+                if row is not None and row.parent
+            ],
             owners=owners,
             taken=taken,
             forks=[fork.name or fork.session_id for fork in forks],
@@ -329,6 +365,7 @@ class _Plan:
     rows: list[PageRow]
     seqs: list[Seq]
     sessions: list[SessionNo]
+    lineage: list[Descent]
     owners: set[SessionNo]  # whose records go
     taken: list[Taken]
     forks: list[str]

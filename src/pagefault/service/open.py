@@ -30,8 +30,8 @@ def open(
     `root` is a directory (made if it is not there) or ":memory:"; without it, PAGEFAULT_HOME, the
     project's `.pagefault/`, or the user's data directory. `window` (tokens of one request) and
     `mode` (passive, active, strict) are what new sessions get. `secrets` are values, by name, that
-    must never be logged. One process writes to a root at a time: raises `StoreBusy` otherwise,
-    unless `read_only`.
+    must never be logged. Any number of processes may have a root open: they take turns, and each
+    session has one writer at a time.
     """
     given = {"root": root, "mode": mode, "sync": sync}
     flags = {key: str(value) for key, value in given.items() if value is not None}

@@ -18,6 +18,7 @@ from pagefault.paging.questions import EvictionPolicy
 from pagefault.recall.search import Searcher
 from pagefault.service.journal import Journal
 from pagefault.service.limits import Limits
+from pagefault.service.lineage import Lineage
 from pagefault.service.state import SessionState, Sources, page_of
 from pagefault.store.api import BlobStore, EventLog, PageIndex
 
@@ -33,11 +34,13 @@ class PageReader:
     def __init__(self, log: EventLog) -> None:
         self._log = log
         self._cache: OrderedDict[Seq, Page] = OrderedDict()
+        self._flushes = 0
 
     def read(self, row: PageRow) -> Page:
         """The page of a row. Raises `RecordGone` if it was forgotten or lost."""
         page = self._cache.get(row.seq)
         if page is None:
+            flushes = self._flushes
             event = self._log.get(row.seq)
             if not isinstance(event.body, Content):
                 raise RecordGone(
@@ -45,6 +48,8 @@ class PageReader:
                     hint="it was forgotten on purpose, or set aside as damaged: `pagefault verify`",
                 )
             page = page_of(event, event.body)
+            if flushes != self._flushes:
+                return page  # read before it was forgotten, perhaps: not to be kept
             self._cache[row.seq] = page
             while len(self._cache) > _CACHED_PAGES:
                 self._cache.popitem(last=False)
@@ -52,6 +57,7 @@ class PageReader:
 
     def flush(self) -> None:
         """Drop every cached text: something was forgotten."""
+        self._flushes += 1
         self._cache.clear()
 
 
@@ -60,6 +66,7 @@ class Runtime:
     log: EventLog
     index: PageIndex
     blobs: BlobStore
+    lineage: Lineage
     journal: Journal
     pages: PageReader
     searcher: Searcher
@@ -85,9 +92,10 @@ class Runtime:
         while session:
             parts.append((session, upto))
             row = self.index.session(session)
-            if row is None:
+            descent = self.lineage.find(session) if row is None else row
+            if descent is None:
                 break
-            session, upto = row.parent, min(upto, row.parent_seq)
+            session, upto = descent.parent, min(upto, descent.parent_seq)
         return Scope(tuple(parts))
 
     def sources(self, scope: Scope) -> Sources:

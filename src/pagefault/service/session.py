@@ -3,6 +3,9 @@
 Every verb that writes runs whole or not at all from the caller's side: it plans, appends what it
 planned as one batch, and folds the events that come back. Cancelling the caller's wait cancels
 none of that; a retry with the same `key` finds what was done.
+
+One process at a time writes to a session: the first record that a verb appends leases it. What
+another process wrote or forgot meanwhile is folded first, and then the verb plans again.
 """
 
 from __future__ import annotations
@@ -21,8 +24,11 @@ from pagefault.model.errors import (
     BadInput,
     NoSuchPage,
     PinsFull,
+    PlanOutdated,
     RecordGone,
+    SessionBusy,
     SessionNotFound,
+    StoreBusy,
     StoreCorrupt,
     WindowTooSmall,
 )
@@ -61,6 +67,7 @@ from pagefault.pack.tools import PAGE_FAULT
 from pagefault.recall.search import SearchFilter, SearchResult
 from pagefault.service.artifacts import describe
 from pagefault.service.drive import Answer, drive
+from pagefault.service.restore import restore
 from pagefault.service.runtime import Runtime
 from pagefault.service.serving import REFUSAL_TOKENS, serve
 from pagefault.service.state import SessionState
@@ -71,6 +78,7 @@ T = TypeVar("T")
 
 _NAME: Final = re.compile(r"[^\x00-\x1f\x7f/\ud800-\udfff]{1,80}")
 RECALL_CANDIDATES = 50  # pages that a turn-start recall looks at
+_PLANS_MAX: Final = 10  # of one verb, while others forget what it rests on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +115,7 @@ class Session:
         folded: Seq,
         runtime: Runtime,
         open_new: Callable[[SessionOpened], Awaitable[Session]],
+        is_leased: bool = False,
     ) -> None:
         self.session = session
         self.session_id = session_id
@@ -120,6 +129,8 @@ class Session:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._queued: list[asyncio.Future[list[Event]]] = []  # records of calls under way
         self._is_gone = False
+        self._is_leased = is_leased  # as far as we know: the log is asked at each append
+        self._is_outdated = False  # by what another process forgot, or by what was not written
 
     def __repr__(self) -> str:
         return f"<Session {self.name or self.session_id}: {self._state.order_next} pages>"
@@ -193,10 +204,7 @@ class Session:
             if not fresh:
                 return known[0][0]
             blob = await asyncio.to_thread(put, bytes(data))
-            pages = await self._say([replace(said, blob=blob)], LOCAL_FILE)
-            # Again: another process may have forgotten the same bytes before it knew of this page.
-            await asyncio.to_thread(put, bytes(data))
-            return pages[0]
+            return (await self._say([replace(said, blob=blob)], LOCAL_FILE))[0]
 
         return await self._whole(verb)
 
@@ -208,6 +216,9 @@ class Session:
         try:
             return await asyncio.to_thread(self._runtime.blobs.get, page.blob)
         except KeyError:
+            row = await asyncio.to_thread(self._state.table.find, PageId(page_id))
+            if row is None or await asyncio.to_thread(self._runtime.journal.is_going, row.seq):
+                raise RecordGone(f"page {page_id} is being forgotten just now") from None
             raise StoreCorrupt(
                 f"the bytes of {page_id} are missing: blob {page.blob}",
                 hint="put the blob back from a backup; the page's text is as it was",
@@ -218,6 +229,7 @@ class Session:
         return await self._whole(lambda: self._say(items, origin))
 
     async def _say(self, items: Sequence[Said], origin: Origin) -> list[PageId]:
+        planned = self._runtime.journal.forgets
         known, fresh = await self._known(items)
         drafts = write_down(
             fresh,
@@ -229,7 +241,9 @@ class Session:
         )
         events = await self._commit(drafts)
         if self._state.is_backlogged:
-            await self._commit([self._draft(self._state.plan_backlog())])
+            backlog = [self._draft(self._state.plan_backlog())]
+            with suppress(PlanOutdated):  # the next text, or request, plans it again
+                await self._commit(backlog, planned=planned)
         texts: list[list[PageId]] = []
         for event in events:
             assert isinstance(event.body, Content)
@@ -262,9 +276,10 @@ class Session:
 
         async def verb() -> Request:
             with self._runtime.timed("request"):
+                planned = self._runtime.journal.forgets
                 recalled = await self._recall_for_turn()
                 bodies = self._state.plan_request(recalled)
-                await self._commit([self._draft(body) for body in bodies])
+                await self._commit([self._draft(body) for body in bodies], planned=planned)
                 return self._state.request()
 
         request = await self._whole(verb)
@@ -289,6 +304,7 @@ class Session:
                 return await served()
 
         async def served() -> str:
+            await self._own()  # a call is folded before its record is written
             if not self.calls_that_fit():
                 return refusal(
                     "no_room",
@@ -321,6 +337,7 @@ class Session:
     ) -> SearchResult:
         """Pages that bear on `query`, best first, each with the parts of its score."""
         self._check_there()
+        self._runtime.journal.look()
         return await self._find(self.scope, query, limit, modality)
 
     async def _find(
@@ -337,6 +354,7 @@ class Session:
     async def page(self, page_id: str) -> Page:
         """A page at level 0. Raises `NoSuchPage`; `RecordGone` if it was forgotten."""
         self._check_there()
+        self._runtime.journal.look()
         row = await asyncio.to_thread(self._state.table.find, PageId(encodable(page_id)))
         if row is None:
             raise self.no_such_page(page_id)
@@ -420,8 +438,7 @@ class Session:
 
         async def verb() -> Session:
             state = self._state
-            if self._queued:  # calls under way are part of what was said so far
-                await self._commit([])
+            await self._drain()  # calls under way are part of what was said so far
             return await self._open_new(
                 SessionOpened(
                     session_id=self._runtime.mint_session_id(),
@@ -438,6 +455,9 @@ class Session:
 
     async def status(self) -> Status:
         self._check_there()
+        if not self._is_leased:
+            async with self._lock:
+                await self._see()
         state = self._state
         return Status(
             session_id=self.session_id,
@@ -496,7 +516,14 @@ class Session:
         async def locked() -> T:
             async with self._lock:
                 self._check_there()
-                return await verb()
+                await self._see()
+                for _ in range(_PLANS_MAX):
+                    try:
+                        return await verb()
+                    except PlanOutdated:  # so nothing was written
+                        if self._is_outdated:
+                            await self._restore()
+                raise StoreBusy("others forget what this rests on, again and again")
 
         task = asyncio.ensure_future(locked())
         self._tasks.add(task)
@@ -519,6 +546,50 @@ class Session:
         """Go on from what was folded anew: something it sees was forgotten. In `quiet`."""
         self._state, self._folded = state, folded
         self.scope = self._runtime.scope(self.session)
+
+    def outdate(self) -> None:
+        """Fold anew before the next verb: another process forgot something. From any thread."""
+        self._is_outdated = True
+
+    async def _see(self) -> None:
+        """Take in what other processes did to this session."""
+        self._runtime.journal.look()
+        if self._is_outdated:
+            await self._restore()
+        elif not self._is_leased:
+            row = await asyncio.to_thread(self._runtime.index.session, self.session)
+            if row is None or row.last_seq > self._folded:
+                await self._restore()
+
+    async def _own(self) -> bool:
+        """Make this session ours to write to. Whether others had changed it, so that it was folded
+        anew.
+        """
+        changed = self._is_outdated
+        if not self._is_leased:
+            leased = await self._runtime.journal.lease(self.session)
+            self._is_leased = True
+            changed = changed or leased.before > self._folded
+            if not changed:
+                self._folded = max(self._folded, leased.seq)
+        if changed:
+            await self._restore()
+        return changed
+
+    async def _restore(self) -> None:
+        """Fold this session anew, from the log."""
+        await self._drain()
+        self._is_outdated = False  # before we look: what comes then makes it so again
+        try:
+            row = await asyncio.to_thread(self._runtime.index.session, self.session)
+            if row is None:
+                self.end()
+                self._check_there()
+            else:
+                self.replace(*await asyncio.to_thread(restore, self._runtime, row))
+        except BaseException:
+            self._is_outdated = True
+            raise
 
     def end(self) -> None:
         """The session was forgotten: no verb works from here on."""
@@ -552,18 +623,37 @@ class Session:
         self._queued.append(asyncio.ensure_future(self._runtime.journal.append([draft])))
         return self._state.fold_call(expected(draft))
 
-    async def _commit(self, drafts: Sequence[Draft]) -> list[Event]:
-        calls: list[list[Event]] = []
+    async def _commit(self, drafts: Sequence[Draft], *, planned: int | None = None) -> list[Event]:
+        """Write these down, and fold them. `PlanOutdated`, with nothing written, if the session had
+        been changed since they were planned.
+        """
+        if drafts and await self._own():
+            raise PlanOutdated("another process changed this session")
         with self._runtime.timed("append"):
-            events = await self._runtime.journal.append(drafts)
-            if self._queued:  # written before these: what is left is to learn how that went
-                calls = await asyncio.gather(*self._queued)
-        self._queued.clear()
-        self._folded = max([self._folded, *(event.seq for call in calls for event in call)])
+            try:
+                events = await self._runtime.journal.append(drafts, planned=planned)
+            except SessionBusy:
+                self._is_leased, self._is_outdated = False, True
+                raise
+            await self._drain()  # written before these: what is left is to learn how that went
         for event in events:
             self._state.fold(event)
             self._folded = event.seq
         return events
+
+    async def _drain(self) -> None:
+        """Wait for the records of calls. What was not written was folded all the same: then this
+        session must be folded anew.
+        """
+        if not self._queued:
+            return
+        outcomes = await asyncio.gather(*self._queued, return_exceptions=True)
+        self._queued.clear()
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                self._is_leased, self._is_outdated = False, True
+                raise outcome
+            self._folded = max([self._folded, *(event.seq for event in outcome)])
 
     def _draft(self, body: Body, *, actor: Actor = Actor.SYSTEM) -> Draft:
         return Draft(

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pagefault.model.events import Draft, Event
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import Kind
 from pagefault.model.page import PageRow, Scope, SessionRow
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class EventLog(Protocol):
@@ -62,26 +66,19 @@ class EventLog(Protocol):
     def close(self) -> None: ...
 
 
-class Candidate(NamedTuple):
-    """A page that contains at least one term of a query, with what ranking needs to know.
-
-    `place` is its order; over everything, a number that neighbours differ in by one, too.
-    """
-
-    seq: Seq
-    place: int
-    counts: tuple[int, ...]  # how often each query term stands in it, up to `COUNT_MAX`
-    length: int  # terms in all
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
-    """What an index answers to a set of terms. Ranking is the caller's (`recall`)."""
+    """What an index answers to a set of terms. Ranking is the caller's (`recall`).
+
+    A place is a page's order; over everything, a number in which neighbours differ by one, too.
+    """
 
     pages: int  # pages in scope
     length_mean: float  # terms in a page of the scope, on average
     frequencies: tuple[int, ...]  # how many pages in scope contain each term
-    rows: tuple[Candidate, ...] = ()
+    places: NDArray[np.int64]  # of pages that contain a term, ascending
+    counts: NDArray[np.int64]  # for each place (row) how often each term (column) stands there,
+    # up to `COUNT_MAX`
 
 
 @dataclass(slots=True)
@@ -146,10 +143,15 @@ class PageIndex(Protocol):
         ...
 
     def candidates(self, scope: Scope, terms: Sequence[str], *, limit: int) -> Candidates:
-        """Pages in scope that contain any of `terms` (already analysed), the likeliest first.
+        """Pages in scope that contain any of `terms` (already analysed).
 
-        Statistics are over the whole scope; `rows` are at most `limit` (`likely.py`).
+        Statistics are over the whole scope; pages are those of the `limit` stretches of eight
+        where most is told about the terms, and those next to them (`likely.py`).
         """
+        ...
+
+    def lengths(self, scope: Scope, places: Collection[int]) -> dict[int, int]:
+        """How many terms the pages at these places have; gaps are left out."""
         ...
 
     def speakers(self, scope: Scope, terms: Sequence[str]) -> frozenset[str]:
@@ -197,6 +199,10 @@ class BlobStore(Protocol):
 
     def get(self, name: str) -> bytes:
         """The bytes. `KeyError` if there are none of that name, `StoreCorrupt` if they changed."""
+        ...
+
+    def holds(self, name: str) -> bool:
+        """Whether there is a blob of that name. Does not read it."""
         ...
 
     def delete(self, name: str) -> bool:

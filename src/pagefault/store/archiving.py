@@ -73,6 +73,7 @@ def archive(
     lock = RootLock(path, clock=clock)
     with _explained(place.directory):
         with lock.held():
+            _check_place(place, to, root_id)  # again: another process may have made one
             inventory = take_inventory(path / "log")
             for leftover in inventory.leftovers:
                 discard(leftover, disk)
@@ -89,7 +90,7 @@ def archive(
                 data = _sound(plain, number, generation)
                 stub, packed = pack(data)  # without the lock: it takes a second
                 with lock.held():
-                    os.stat(plain)
+                    _check_counts(path / "log", number, generation)
                     place.place(number, generation, stub, packed, disk)
                     disk.unlink(plain)
                     disk.sync_directory(path / "log")
@@ -106,6 +107,13 @@ def archive(
             archived=len(take_inventory(path / "log").archived),
             done=True,
         )
+
+
+def _check_counts(log: Path, number: int, generation: int) -> None:
+    """Raise `FileNotFoundError` if others have rewritten or archived this segment meanwhile."""
+    now = take_inventory(log)
+    if now.generations.get(number) != generation or number in now.archived:
+        raise FileNotFoundError(file_name(number, generation))
 
 
 def _plan(path: Path, place: Archive, to: Path | None, keep: int) -> Archived:

@@ -30,7 +30,7 @@ from pagefault.store.disk import Disk
 from pagefault.store.inventory import take_inventory
 from pagefault.store.lock import RootLock
 from pagefault.store.recovery import judge_tail
-from pagefault.store.references import references
+from pagefault.store.references import RECEIPT, going, references
 from pagefault.store.root import RootFacts, acknowledged_in, read_root
 from pagefault.store.scan import Place, problems, scan
 from pagefault.store.segment_format import file_name, first_link, parse_footer
@@ -39,7 +39,7 @@ from pagefault.store.segments import SegmentLog
 PARTIAL: Final = ".partial"
 """What the name of a backup ends in until it is one."""
 
-_PARTS: Final = {"lock", "log", "archive", "blobs", "secret", "root.json"}
+_PARTS: Final = {"turnstile", "lock", "log", "archive", "blobs", "secret", "root.json"}
 
 _TRIES: Final = 20  # looks at files that others keep replacing
 
@@ -133,7 +133,7 @@ def _made(partial: Path, clock: Clock, disk: Disk) -> Iterator[None]:
     """An empty directory for this block, nobody else's. What fails here leaves nothing; what is
     killed leaves the directory, and the next one clears it away.
     """
-    lock = RootLock(partial, clock=clock)
+    lock = RootLock(partial, clock=clock, wait_s=0)
     if os.path.lexists(partial) and not _is_ours(partial):
         raise BadInput(f"{partial} is in the way, and no copy that was cut short", hint="move it")
     disk.make_directory(partial)
@@ -145,7 +145,7 @@ def _made(partial: Path, clock: Clock, disk: Disk) -> Iterator[None]:
         shutil.rmtree(partial, ignore_errors=True)
         raise
     finally:
-        lock.release()
+        lock.close()
 
 
 def _is_ours(partial: Path) -> bool:
@@ -153,14 +153,14 @@ def _is_ours(partial: Path) -> bool:
     if not partial.is_dir() or partial.is_symlink():
         return False
     names = {path.name for path in partial.iterdir()}
-    return not names or ("lock" in names and names <= _PARTS)
+    return not names or ("turnstile" in names and names <= _PARTS)
 
 
 def _empty(partial: Path) -> None:
     for path in partial.iterdir():
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
-        elif path.name != "lock":
+        elif path.name not in {"turnstile", "lock"}:
             path.unlink()
 
 
@@ -203,15 +203,18 @@ class _Copier:
         for name in ("log", "blobs"):
             self.disk.make_directory(self.partial / name)
         blobs = DirectoryBlobs(self.partial / "blobs", secret=facts.secret, disk=self.disk)
+        before: list[str] = []
         for _ in range(_TRIES):
             tail = self._copy_log(facts)
             log = self._read_back(facts, tail)
             try:
-                missing = self._copy_blobs(facts, references(log), blobs)
+                missing = self._copy_blobs(facts, _needed(log), blobs)
             finally:
                 log.close()
-            if not missing or not self._is_outdated():
+            # What one forgets at this moment is missing, and only another look at the log tells.
+            if not missing or (missing == before and not self._is_outdated()):
                 break
+            before = missing
         else:
             raise _restless(self.source)
         for name in ("secret", "root.json"):
@@ -383,6 +386,12 @@ class _Copier:
     def _tell(self, length: int) -> None:
         self._done += length
         self.progress(self._done, max(self._done, self._total))
+
+
+def _needed(log: SegmentLog) -> dict[str, set[Seq]]:
+    """The blobs that records name, less those whose forgetting was begun: they go first."""
+    gone = going(log.holding(RECEIPT))
+    return {name: seqs for name, seqs in references(log).items() if not seqs <= gone}
 
 
 def _sizes(root: Path) -> Iterator[int]:

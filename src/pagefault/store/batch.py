@@ -48,6 +48,7 @@ class Tally:
             row.last_used_ms,
             row.last_seq,
             row.epoch_seq,
+            row.lease_seq,
             self.own_pages,
             self.own_length,
             json.dumps(self.numbers, separators=(",", ":")),
@@ -178,6 +179,7 @@ class Batch:
         self._known.waiting = 0
         self._terms.sort()  # by place: the full-text index takes them so at once
         self._db.executemany(_SQL["add_terms"], self._terms)
+        self._db.execute(_SQL["new_edition"])
 
     def _add_page(self, event: Event, body: Content, tally: Tally | None) -> None:
         known, session = self._known, event.session
@@ -244,6 +246,7 @@ def speaker_terms(name: str) -> str:
 def drain(db: apsw.Connection) -> None:
     """Bring the terms that wait to the others."""
     db.execute(_SQL["drain_fresh"])
+    db.execute(_SQL["new_edition"])
 
 
 def last_page(db: apsw.Connection, span: Span, upto: Seq) -> tuple[int, int, int] | None:

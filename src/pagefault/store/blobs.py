@@ -65,6 +65,12 @@ class DirectoryBlobs:
             raise StoreCorrupt(f"blob {name} is damaged: its bytes have another name")
         return data
 
+    def holds(self, name: str) -> bool:
+        try:
+            return self._path(name).is_file()
+        except KeyError:
+            return False
+
     def delete(self, name: str) -> bool:
         if self._read_only:
             raise StoreReadOnly("these blobs were opened for reading")

@@ -11,6 +11,7 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import AbstractContextManager, suppress
 from typing import Final, Protocol, TypeVar, cast
 
 from pagefault.model.errors import StoreError
@@ -21,25 +22,35 @@ T = TypeVar("T")
 
 QUEUE_MAX: Final = 1_024  # appends that may wait
 GROUP_DRAFTS_MAX: Final = 4_096  # drafts that share one fsync, at most
+IDLE_S: Final = 0.05  # without an append, until upkeep begins
 
 
 class Writable(Protocol):
     """What the thread writes to: a log and its index, as one."""
 
-    def append(self, drafts: Sequence[Draft]) -> list[Event]:
-        """Write all or none; not yet durable, not yet in the index."""
+    def writing(self) -> AbstractContextManager[None]:
+        """Within this block no other process writes, and what others wrote is known."""
+        ...
+
+    def append(self, drafts: Sequence[Draft], *, planned: int | None = None) -> list[Event]:
+        """Write all or none; not yet durable, not yet in the index. In `writing`."""
         ...
 
     def settle(self, events: Sequence[Event], *, sync: bool) -> None:
         """Make what was appended durable, if asked, and fold it into the index."""
         ...
 
+    def tidy(self) -> bool:
+        """Do a little of the upkeep that is due, and say whether more is."""
+        ...
+
 
 class _Append:
-    __slots__ = ("drafts", "future")
+    __slots__ = ("drafts", "future", "planned")
 
-    def __init__(self, drafts: Sequence[Draft]) -> None:
+    def __init__(self, drafts: Sequence[Draft], planned: int | None) -> None:
         self.drafts = drafts
+        self.planned = planned
         self.future: Future[list[Event]] = Future()
         self.future.set_running_or_notify_cancel()  # once queued it is written, whoever still waits
 
@@ -65,19 +76,19 @@ class Committer:
         self._closed = False
         self._door = asyncio.Lock()  # who comes first is queued first, even where the queue is full
 
-    async def append(self, drafts: Sequence[Draft]) -> list[Event]:
+    async def append(self, drafts: Sequence[Draft], *, planned: int | None = None) -> list[Event]:
         """Append as one batch and return its events once they are acknowledged.
 
         Cancelling the wait does not undo the append: retry with the same idempotency key.
         """
         if not drafts:
             return []
-        item = _Append(drafts)
+        item = _Append(drafts, planned)
         await self._put(item)
         return await asyncio.wrap_future(item.future)
 
     async def run(self, call: Callable[[], T]) -> T:
-        """Run `call` on the writing thread, alone: nothing is appended meanwhile."""
+        """Run `call` on the writing thread, alone: nobody, here or elsewhere, appends meanwhile."""
         item = _Run(call)
         await self._put(item)
         return cast(T, await asyncio.wrap_future(item.future))
@@ -110,8 +121,17 @@ class Committer:
                 await asyncio.to_thread(self._queue.put, item)
 
     def _work(self) -> None:
+        is_tidy = False
         while True:
-            item = self._queue.get()
+            try:
+                item = self._queue.get(timeout=None if is_tidy else IDLE_S)
+            except queue.Empty:  # nobody waits: time for upkeep, a slice between two looks
+                while self._queue.empty() and not is_tidy:
+                    is_tidy = True
+                    with suppress(Exception):  # nobody asked for it: what fails shows elsewhere
+                        is_tidy = not self._store.tidy()
+                continue
+            is_tidy = False
             if item is None:
                 return
             if isinstance(item, _Run):
@@ -140,25 +160,29 @@ class Committer:
 
     def _write(self, group: list[_Append]) -> None:
         written: list[tuple[_Append, list[Event]]] = []
-        for item in group:
-            try:
-                written.append((item, self._store.append(item.drafts)))
-            except Exception as failure:
-                item.future.set_exception(failure)
         try:
-            events = [event for _, made in written for event in made]
-            self._store.settle(events, sync=self._sync is not Sync.OS)
+            with self._store.writing():
+                for item in group:
+                    try:
+                        events = self._store.append(item.drafts, planned=item.planned)
+                        written.append((item, events))
+                    except Exception as failure:
+                        item.future.set_exception(failure)
+                events = [event for _, made in written for event in made]
+                self._store.settle(events, sync=self._sync is not Sync.OS)
         except Exception as failure:
-            for item, _ in written:
-                item.future.set_exception(failure)
+            for item in group:
+                if not item.future.done():
+                    item.future.set_exception(failure)
             return
         for item, made in written:
             item.future.set_result(made)
 
-    @staticmethod
-    def _call(item: _Run) -> None:
+    def _call(self, item: _Run) -> None:
         try:
-            item.future.set_result(item.call())
+            with self._store.writing():
+                result = item.call()
+            item.future.set_result(result)
         except Exception as failure:
             item.future.set_exception(failure)
 

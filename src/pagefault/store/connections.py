@@ -1,12 +1,13 @@
 """Connections to one SQLite file: one that writes, and one for each thread that reads.
 
 In WAL mode readers and the writer do not block one another. A database in memory exists once, so
-there one connection serves all, in turn. So does one that is frozen: it sees the file as it was at
-opening, until it is closed, so that whatever it names is in a log that was opened later.
+there one connection serves all, in turn. A file that another process replaced by a new one is not
+read: half of what was known of the old one would be wrong of the new.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -27,21 +28,33 @@ _WAL_PAGES_MAX: Final = (
 )  # readers may keep it growing so far, then they are waited for
 _CACHE_KIB: Final = 16 * 1024
 
+_FULL_HINT: Final = "free some space, then open this memory again; what was acknowledged is there"
+_FAILED_HINT: Final = (
+    "if the disk is full, make room; reading works meanwhile: with read_only=True, and with "
+    "commands that only read"
+)
+
 
 class IndexUnusable(StoreError):
     """The index is missing, damaged or made otherwise: make it again from the log."""
 
-    hint = "nothing is lost: the index is made again from the log"
+    hint = "nothing is lost: `pagefault rebuild` makes the index again from the log"
+
+
+class IndexReplaced(IndexUnusable):
+    """Another process made the index anew while it was open, or being opened, for reading."""
+
+    hint = "open this memory again"
 
 
 class Connections:
     """Invariant: a connection is used by one thread at a time."""
 
-    def __init__(self, path: Path | str, *, read_only: bool, frozen: bool = False) -> None:
-        assert read_only or not frozen
+    def __init__(self, path: Path | str, *, read_only: bool) -> None:
         self._path = str(path)
         self._read_only = read_only
-        self._is_one = frozen or self._path == MEMORY
+        self._is_one = self._path == MEMORY
+        self._inode = 0  # of the file that the first connection read
         self._lock = threading.RLock()  # the writer's; with one connection also every reader's
         self._mine = threading.local()
         self._opened: list[apsw.Connection] = []
@@ -51,8 +64,6 @@ class Connections:
         self._writer = self._open()
         if not read_only and not self._is_one:
             self._writer.set_wal_hook(self._grown)
-        if frozen:
-            self._freeze()
 
     @contextmanager
     def write(self) -> Iterator[apsw.Connection]:
@@ -73,8 +84,13 @@ class Connections:
         """A connection that sees one state of the file until the block ends."""
         with self._lock if self._is_one else _NO_LOCK, _translated(self._path):
             connection = self._writer if self._is_one else self._reader()
-            with connection:
-                yield connection
+            try:
+                with connection:
+                    yield connection
+            except BaseException:
+                if not self._is_one:
+                    self._discard(connection)
+                raise
 
     def checkpoint_if_due(self) -> None:
         """Where the write-ahead log has grown, copy it into the file, in a thread of its own.
@@ -118,26 +134,29 @@ class Connections:
             while self._opened:
                 self._opened.pop().close()
 
-    def _freeze(self) -> None:
-        """Begin to read, and never end: another process may go on writing meanwhile."""
-        try:
-            with _translated(self._path):
-                self._writer.execute("BEGIN; SELECT count(*) FROM sqlite_schema").fetchall()
-        except BaseException:
-            self.close()
-            raise
-
     def _reader(self) -> apsw.Connection:
         connection: apsw.Connection | None = getattr(self._mine, "connection", None)
         if connection is None:
             connection = self._mine.connection = self._open()
         return connection
 
+    def _discard(self, connection: apsw.Connection) -> None:
+        """Let go of this thread's reader: the next block opens another.
+
+        Where an error ended a block, its frames may hold a query that is not at its end, and with
+        it the state of the file that it saw: whoever came next would see the past.
+        """
+        self._mine.connection = None
+        with self._opened_lock:
+            self._opened.remove(connection)
+        connection.close(True)
+
     def _open(self) -> apsw.Connection:
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         if self._read_only:
             flags = apsw.SQLITE_OPEN_READONLY
-        with _translated(self._path):
+        with _translated(self._path, opened_to_read=self._read_only):
+            before = self._inode or self._inode_now()
             connection = apsw.Connection(self._path, flags=flags, statementcachesize=_STATEMENTS)
             try:
                 connection.set_busy_timeout(_BUSY_MS)
@@ -147,12 +166,27 @@ class Connections:
                     connection.pragma("wal_autocheckpoint", 0)  # see `checkpoint_if_due`
                 connection.pragma("cache_size", -_CACHE_KIB)
                 connection.pragma("temp_store", "memory")
+                if self._read_only:
+                    self._check_same(connection, before)
             except BaseException:
                 connection.close()
                 raise
         with self._opened_lock:
             self._opened.append(connection)
         return connection
+
+    def _check_same(self, connection: apsw.Connection, before: int) -> None:
+        """Or a connection would read one file, and the other's write-ahead log."""
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()  # opens that log
+        if self._inode_now() != before:
+            raise IndexReplaced(f"{self._path} was made anew meanwhile")
+        self._inode = before
+
+    def _inode_now(self) -> int:
+        try:
+            return os.stat(self._path).st_ino
+        except OSError:
+            return 0
 
 
 class _NoLock:
@@ -165,8 +199,12 @@ _NO_LOCK: Final = _NoLock()
 
 
 @contextmanager
-def _translated(path: str) -> Iterator[None]:
-    """SQLite's errors as ours."""
+def _translated(path: str, *, opened_to_read: bool = False) -> Iterator[None]:
+    """SQLite's errors as ours.
+
+    Even a reader needs a little space, for the -shm beside the file. Whoever only wants to read
+    (`opened_to_read`) is told that this index is unusable, and makes one in memory.
+    """
     try:
         yield
     except (apsw.BusyError, apsw.LockedError) as error:
@@ -175,5 +213,11 @@ def _translated(path: str) -> Iterator[None]:
         raise IndexUnusable(f"{path} cannot be read: {error}") from error
     except apsw.ReadOnlyError as error:
         raise StoreReadOnly(f"{path} cannot be written: {error}") from error
+    except apsw.FullError as error:
+        raise StoreError(f"{path} cannot be written: the disk is full", hint=_FULL_HINT) from error
+    except apsw.IOError as error:
+        if opened_to_read:
+            raise IndexUnusable(f"{path} cannot be read: {error}") from error
+        raise StoreError(f"{path}: {error}", hint=_FAILED_HINT) from error
     except apsw.Error as error:
         raise StoreError(f"{path}: {error}") from error

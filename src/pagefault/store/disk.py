@@ -1,8 +1,9 @@
 """What the store asks of the operating system, and what it assumes of the answer.
 
 Assumptions: a file that was written, synced, renamed and whose directory was synced survives a
-power cut whole; a write that was not synced may survive in part, or not at all; after a failed
-sync nothing is known, so nobody retries one. Tests pass a `Disk` that fails where they want.
+power cut whole; a write that was not synced may survive in part, its blocks in any order, or not at
+all, and a name that was not synced may be the old one or the new; after a failed sync nothing is
+known, so nobody retries one. Tests pass a `Disk` that fails where they want.
 """
 
 from __future__ import annotations
@@ -55,8 +56,13 @@ class Disk:
         path.unlink(missing_ok=True)
 
     def make_directory(self, path: Path) -> None:
-        """Make a directory and what leads to it, and their names durable."""
+        """Make a directory and what leads to it, and their names durable: also of one that is
+        there, as whoever made it may have been killed in between. One that stands in what this
+        process may not read was not made by it.
+        """
         if path.is_dir():
+            with suppress(PermissionError):
+                self.sync_directory(path.parent)
             return
         self.make_directory(path.parent)
         path.mkdir(mode=0o700, exist_ok=True)

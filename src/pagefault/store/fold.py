@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from pagefault.model.events import Content, EpochBegun, Erased, Event, SessionOpened
+from pagefault.model.events import (
+    Content,
+    EpochBegun,
+    Erased,
+    Event,
+    SessionLeased,
+    SessionOpened,
+)
 from pagefault.model.ids import NOTHING, Seq, SessionNo
 from pagefault.model.kinds import EventType
 from pagefault.model.page import SessionRow
@@ -34,6 +41,7 @@ class SessionTally:
     last_used_ms: int
     last_seq: Seq
     epoch_seq: Seq = NOTHING
+    lease_seq: Seq = NOTHING
 
     @classmethod
     def open(cls, event: Event, body: SessionOpened, *, turns: int, pages: int) -> SessionTally:
@@ -49,6 +57,7 @@ class SessionTally:
             opened_at_ms=event.at_ms,
             last_used_ms=event.at_ms,
             last_seq=event.seq,
+            lease_seq=event.seq,
         )
 
     def absorb(self, event: Event) -> None:
@@ -64,6 +73,8 @@ class SessionTally:
                 self.pages += 1  # orders have no gaps: this record once took the next one
             case EpochBegun():
                 self.epoch_seq = event.seq
+            case SessionLeased():
+                self.lease_seq = event.seq
             case _:
                 pass
 
@@ -80,4 +91,5 @@ class SessionTally:
             last_used_ms=self.last_used_ms,
             last_seq=self.last_seq,
             epoch_seq=self.epoch_seq,
+            lease_seq=self.lease_seq,
         )

@@ -8,7 +8,7 @@ another process is doing right now, so only what is old enough is garbage.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -16,7 +16,7 @@ from typing import Final
 
 from pagefault.model.clock import Clock
 from pagefault.model.errors import StoreCorrupt, StoreMissing
-from pagefault.model.ids import IdMinter
+from pagefault.model.ids import NOTHING, IdMinter
 from pagefault.store.archive import Archive, discard
 from pagefault.store.archive_format import parse_packed_name
 from pagefault.store.backup import PARTIAL
@@ -26,6 +26,7 @@ from pagefault.store.inventory import take_inventory
 from pagefault.store.lock import RootLock
 from pagefault.store.references import references
 from pagefault.store.root import RootFacts, acknowledged_in, read_root
+from pagefault.store.scan import Problem
 from pagefault.store.segments import SegmentLog
 
 SAFE_S: Final = 3_600
@@ -56,7 +57,7 @@ def collect(
     disk: Disk | None = None,
     progress: Progress | None = None,
 ) -> Garbage:
-    """Find the garbage of the root at `path`, and with `delete` delete it, under the root's lock.
+    """Find the garbage of the root at `path`, and with `delete` delete it, beside whoever writes.
 
     Raises `StoreCorrupt`, with nothing deleted, if the log is damaged: a record that cannot be
     read may name any blob. `ArchiveMissing` likewise, `StoreBusy`, `StoreMissing`.
@@ -70,23 +71,23 @@ def collect(
     facts = read_root(path)
     store = DirectoryBlobs(path / "blobs", secret=facts.secret, read_only=not delete, disk=disk)
     present = list(store.names())  # before the log is read: whoever puts more is young
-    needed = _needed(path, facts, present, clock, progress)
-    with ExitStack() as stack:
-        if delete:
-            stack.enter_context(RootLock(path, clock=clock).held())
-        blobs: list[str] = []
-        blob_bytes = young = 0
+    lock = RootLock(path, clock=clock)
+    blobs: list[str] = []
+    blob_bytes = young = 0
+    with closing(_Needs(path, facts, clock)) as needs:
+        needs.read(present, progress)
         for name in present:
-            if name in needed or (found := store.put_at(name)) is None:
+            if name in needs.names or (found := store.put_at(name)) is None:
                 continue
             put_at_s, size = found
-            if put_at_s >= before_s or (delete and not store.expire(name, before_s)):
+            if put_at_s >= before_s or (delete and not needs.expire(name, before_s, store, lock)):
                 young += 1
             else:
                 blobs.append(name)
                 blob_bytes += size
-        leftovers: list[Path] = []
-        leftover_bytes = 0
+    leftovers: list[Path] = []
+    leftover_bytes = 0
+    with lock.held() if delete else nullcontext():
         for leftover in _leftovers(path):
             try:
                 told = leftover.stat()
@@ -99,49 +100,71 @@ def collect(
                 discard(leftover, disk)
             leftovers.append(leftover)
             leftover_bytes += told.st_size
-        return Garbage(
-            blobs=tuple(blobs),
-            blob_bytes=blob_bytes,
-            leftovers=tuple(leftovers),
-            leftover_bytes=leftover_bytes,
-            young=young,
-            beside=tuple(_beside(path)),
-            done=delete,
-        )
-
-
-def _needed(
-    path: Path,
-    facts: RootFacts,
-    present: Sequence[str],
-    clock: Clock,
-    progress: Progress | None,
-) -> set[str]:
-    """Names of blobs that a record needs, or that stand in what `repair` set aside."""
-    log = SegmentLog(
-        path / "log",
-        root=facts.id,
-        project=facts.project,
-        secret=facts.secret,
-        clock=clock,
-        minter=IdMinter(clock, Random(0)),
-        acknowledged=acknowledged_in(path, facts.id),
-        read_only=True,
+    return Garbage(
+        blobs=tuple(blobs),
+        blob_bytes=blob_bytes,
+        leftovers=tuple(leftovers),
+        leftover_bytes=leftover_bytes,
+        young=young,
+        beside=tuple(_beside(path)),
+        done=delete,
     )
-    try:
-        names = set(references(log))
-        wrong = log.verify(progress)
-    finally:
-        log.close()
-    if wrong:
-        raise StoreCorrupt(
-            f"the log is damaged, so nobody knows what its records need: {wrong[0]}",
-            hint="`pagefault repair` sets the damage aside; then try again",
+
+
+class _Needs:
+    """The blobs that records need, while other processes write more of them.
+
+    To read a log takes long, so it is read without the lock. Under the lock only what was appended
+    meanwhile is read, and one blob deleted: nobody waits for longer than that.
+    """
+
+    def __init__(self, path: Path, facts: RootFacts, clock: Clock) -> None:
+        self.names: set[str] = set()
+        self._quarantine = path / "quarantine"
+        self._log = SegmentLog(
+            path / "log",
+            root=facts.id,
+            project=facts.project,
+            secret=facts.secret,
+            clock=clock,
+            minter=IdMinter(clock, Random(0)),
+            acknowledged=acknowledged_in(path, facts.id),
+            read_only=True,
         )
-    for aside in (path / "quarantine").glob("*"):
-        data = aside.read_bytes()
-        names |= {name for name in present if name.encode() in data}
-    return names
+        self._seen = NOTHING
+
+    def read(self, present: Sequence[str], progress: Progress | None) -> None:
+        """Read it all: what records name, and what of `present` stands in what `repair` set aside.
+
+        `StoreCorrupt` if any of it is damaged.
+        """
+        self._seen = self._log.head()
+        self.names |= set(references(self._log))
+        self._check(self._log.verify(progress))
+        for aside in self._quarantine.glob("*"):
+            data = aside.read_bytes()
+            self.names |= {name for name in present if name.encode() in data}
+
+    def expire(self, name: str, before_s: float, blobs: DirectoryBlobs, lock: RootLock) -> bool:
+        """Delete a blob, unless it is young or was named since. Whether it was deleted."""
+        with lock.held():
+            self._log.refresh()
+            self._check(self._log.damage())
+            head = self._log.head()
+            if head > self._seen:
+                self.names |= set(references(self._log, after=self._seen))
+                self._seen = head
+            return name not in self.names and blobs.expire(name, before_s)
+
+    def _check(self, wrong: Sequence[Problem]) -> None:
+        if wrong:
+            raise StoreCorrupt(
+                f"the log is damaged, so nobody knows what its records need: {wrong[0]}",
+                hint="`pagefault repair` sets the damage aside; then try again",
+            )
+
+    def close(self) -> None:
+        self._log.close()
 
 
 def _leftovers(path: Path) -> Iterator[Path]:

@@ -16,7 +16,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import apsw
 
@@ -26,7 +26,7 @@ from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import Kind, Modality, Origin, Role
 from pagefault.model.page import PageRow, Scope, SessionRow
 from pagefault.store.analyzer import ANALYZER
-from pagefault.store.api import Candidate, Candidates, PageFilter
+from pagefault.store.api import Candidates, PageFilter
 from pagefault.store.batch import (
     FRESH_MAX,
     USUAL_IMPORTANCE,
@@ -40,11 +40,15 @@ from pagefault.store.connections import MEMORY, Connections, IndexUnusable
 from pagefault.store.fold import RECEIPTS, SessionTally
 from pagefault.store.place import ALL, ORDER_MAX, Span, session_span
 from pagefault.store.sql import Queries
+from pagefault.store.tokens import COUNT_MAX
+
+if TYPE_CHECKING:
+    from pagefault.store.postings import ListCache
 
 MERGE_PAGES: Final = 32
 """Of the full-text index, written at a time when its parts are merged: some milliseconds."""
 
-SCHEMA: Final = 2
+SCHEMA: Final = 3
 """Changes with the tables. No migration: the index is made again."""
 
 _SQL: Final = Queries("index.sql")
@@ -68,6 +72,7 @@ class SqliteIndex:
         self._known: Known | None = None  # of the writer; nothing after a failure
         self._version = -1  # of the file, as the writer saw it when it began to know
         self._is_untidy = True  # something was applied since `tidy` last found nothing to do
+        self._cache: ListCache | None = None
         self._sizes: dict[tuple[SessionNo, Seq], _Part] = {}
         self._codes: dict[str, int] = {}
         self._words: dict[int, str] = {}
@@ -88,19 +93,18 @@ class SqliteIndex:
             for name, value in _facts(root_id).items():
                 db.execute(_SQL["set_meta"], (name, value))
             db.execute(_SQL["set_meta"], ("applied_seq", NOTHING))
+            db.execute(_SQL["set_meta"], ("edition", 0))
         return cls(connections)
 
     @classmethod
-    def open(
-        cls, path: Path | str, *, root_id: str, read_only: bool = False, frozen: bool = False
-    ) -> SqliteIndex:
+    def open(cls, path: Path | str, *, root_id: str, read_only: bool = False) -> SqliteIndex:
         """The index in an existing file; `IndexUnusable` if it must be made again.
 
-        A reader sees what another process applies meanwhile, unless it is `frozen`.
+        A reader sees what another process applies meanwhile.
         """
         if not Path(path).is_file():
             raise IndexUnusable(f"{path} is not there")
-        connections = Connections(path, read_only=read_only, frozen=frozen)
+        connections = Connections(path, read_only=read_only)
         try:
             with connections.read() as db:
                 for name, value in _facts(root_id).items():
@@ -302,30 +306,46 @@ class SqliteIndex:
 
     def candidates(self, scope: Scope, terms: Sequence[str], *, limit: int) -> Candidates:
         # NumPy takes a tenth of a second to import: only who searches pays for it.
-        from pagefault.store.likely import likeliest
+        import numpy as np
+
+        from pagefault.store.likely import among, likeliest
         from pagefault.store.postings import SqlitePostings
 
         with self._connections.read() as db:
-            spans = self._spans(db, scope)
-            pages, length, is_all = self._extent(db, scope)
-            postings = SqlitePostings(db, spans, terms, is_all=is_all)
-            frequencies = tuple(postings.size(term, 1) for term in range(len(terms)))
-            likely = likeliest(postings, frequencies, pages=pages, limit=limit)
-            told = {
-                place - span.origin: (seq, length)
-                for span in spans
-                for place, seq, length in db.execute(
-                    _SQL["lengths"], (_array_within(span, [one.place for one in likely]),)
-                )
-            }
+            pages, length = self._extent(db, scope)
+            postings = SqlitePostings(db, self._spans(db, scope), terms, self._lists())
+            lists = [postings.places(term, 1) for term in terms]
+            places = likeliest(lists, pages=pages, limit=limit)
+            counts = np.zeros((len(places), len(terms)), dtype=np.int64)
+            for column, term in enumerate(terms):
+                counts[:, column] = among(places, lists[column])
+                if counts[:, column].any():
+                    for count in range(2, COUNT_MAX + 1):
+                        counts[:, column] += among(places, postings.places(term, count))
         return Candidates(
             pages=pages,
             length_mean=length / pages if pages else 0.0,
-            frequencies=frequencies,
-            rows=tuple(
-                Candidate(told[place][0], place, counts, told[place][1]) for place, counts in likely
-            ),
+            frequencies=tuple(map(len, lists)),
+            places=places,
+            counts=counts,
         )
+
+    def lengths(self, scope: Scope, places: Collection[int]) -> dict[int, int]:
+        lengths: dict[int, int] = {}
+        with self._connections.read() as db:
+            for span in self._spans(db, scope):
+                for at, values in _SQL.rows(
+                    db, "lengths", _array_within(span, places), span.origin
+                ):
+                    lengths.update(zip(json.loads(at), json.loads(values), strict=True))
+        return lengths
+
+    def _lists(self) -> ListCache:
+        if self._cache is None:
+            from pagefault.store.postings import ListCache
+
+            self._cache = ListCache()
+        return self._cache
 
     def speakers(self, scope: Scope, terms: Sequence[str]) -> frozenset[str]:
         sessions = json.dumps([session for session, _ in scope.parts])
@@ -356,7 +376,7 @@ class SqliteIndex:
         whole = session_span(session)
         if row is None:
             return _Part(whole, 0, 0)
-        pages, length = row[11:13]
+        pages, length = row[12:14]
         if upto >= row[9]:
             return _Part(whole, pages, length)
         part = self._sizes.get((session, upto))
@@ -370,14 +390,12 @@ class SqliteIndex:
             self._sizes[session, upto] = part
         return part
 
-    def _extent(self, db: apsw.Connection, scope: Scope) -> tuple[int, int, bool]:
-        """Pages and terms in scope, and whether that is all there is."""
-        everything = _SQL.first(db, "everything") or (0, 0)
+    def _extent(self, db: apsw.Connection, scope: Scope) -> tuple[int, int]:
+        """How many pages a scope has, and how many terms."""
         if scope.is_everything:
-            return *everything, True
+            return _SQL.rows(db, "everything")[0][:2]
         parts = [part for _, part in self._parts(db, scope)]
-        pages, length = sum(part.pages for part in parts), sum(part.length for part in parts)
-        return pages, length, pages == everything[0]
+        return sum(part.pages for part in parts), sum(part.length for part in parts)
 
     # --- the file itself ----------------------------------------------------------------------
 
@@ -472,7 +490,7 @@ def _meta(db: apsw.Connection, name: str) -> Any:
 
 
 def _session_row(row: Sequence[Any]) -> SessionRow:
-    return SessionTally(*row[:11]).row()
+    return SessionTally(*row[:12]).row()
 
 
 def _position(row: PageRow) -> tuple[int, int]:

@@ -39,7 +39,7 @@ class Latch:
 
     @contextmanager
     def latching(self, what: str) -> Iterator[None]:
-        """Within this block a failure of the medium is `StoreLatched`, and the last."""
+        """Within this block any failure but a `StoreError` is `StoreLatched`, and the last."""
         try:
             yield
         except OSError as failure:
@@ -48,6 +48,13 @@ class Latch:
                 why, hint = "the disk is full", f"free some space, then {hint}"
             message = f"{what} failed ({why}), so what is on the disk is unknown"
             refusal = StoreLatched(message, hint=hint)
+            self.refuse_from_now(refusal, failure)
+            raise refusal from failure
+        except StoreError:
+            raise
+        except Exception as failure:  # no memory, say: it may be done in part all the same
+            name = type(failure).__name__
+            refusal = StoreLatched(f"{what} failed ({name}), so what is on the disk is unknown")
             self.refuse_from_now(refusal, failure)
             raise refusal from failure
 

@@ -1,55 +1,27 @@
-"""Which of the pages that share a word with a query are worth ranking: a quick first cut.
+"""Which pages are worth ranking: those that stand where many of a query's words are told together.
 
-A page is worth the sum of what its terms tell: rare ones more, a repeated one little more than one.
-Length is not looked at, since reading it for each page would cost more than it tells.
-
-The cut is exact, and yet reads few of the places where common terms stand (MaxScore: Turtle and
-Flood, "Query evaluation: strategies and optimizations", 1995): lists are read from the rarest on,
-until the rest together could not lift a page that is in none of them into the first `limit`; of the
-rest only the pages that were met are looked up.
+In a conversation the words of an answer are spread over neighbouring pages, so what is cut is not
+pages but stretches of them: a stretch is worth the rarity of the terms that stand in it or in the
+next. All pages of the best stretches that have a term are candidates, the weak ones too, so their
+ranking by what stands around them is exact.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
-from typing import Final, NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pagefault.store.tokens import COUNT_MAX
+STRETCH_BITS: Final = 3
+"""A stretch is 8 places: two neighbouring ones hold every window that ranking looks at."""
 
-_UNIT: Final = 1 << 20  # worths are whole numbers, so that their sum does not depend on the order
+TERMS_MAX: Final = 62
+"""Of more, the rarest so many decide which stretches are read: a bit in a number for each."""
 
 Numbers = NDArray[np.int64]
-
-
-class Postings(Protocol):
-    """Where each term of a query stands at least once, twice … `COUNT_MAX` times.
-
-    Terms are told by their position in the query. Places are numbers, larger for later pages;
-    they come in ascending order, each once.
-    """
-
-    def size(self, term: int, count: int) -> int:
-        """In how many places."""
-        ...
-
-    def places(self, term: int, count: int) -> Numbers:
-        """All of them."""
-        ...
-
-    def beside(self, term: int, count: int, others: Collection[tuple[int, int]]) -> Numbers:
-        """At least those that stand in one of the `others`, too, each a term and a count."""
-        ...
-
-
-class Likely(NamedTuple):
-    """A place worth ranking, and how often each term stands there, up to `COUNT_MAX`."""
-
-    place: int
-    counts: tuple[int, ...]
 
 
 def rarity(pages: int, frequency: int) -> float:
@@ -57,102 +29,38 @@ def rarity(pages: int, frequency: int) -> float:
     return math.log(1 + (pages - frequency + 0.5) / (frequency + 0.5))
 
 
-def likeliest(
-    postings: Postings, frequencies: Sequence[int], *, pages: int, limit: int
-) -> list[Likely]:
-    """At most `limit` places, likeliest first; of equals the latest first.
+def likeliest(lists: Sequence[Numbers], *, pages: int, limit: int) -> Numbers:
+    """The places in the best `limit` stretches and those that follow them, ascending.
 
-    `frequencies` says in how many of `pages` each term stands.
+    `lists` has for each term the places where it stands, ascending. Of stretches that are worth
+    the same, the latest come first.
     """
-    lists = sorted(_lists(postings, frequencies, pages), key=lambda one: (one.size, -one.gain))
-    if limit <= 0 or not lists:
-        return []
-    met = _Met(limit)
-    rest = sum(one.gain for one in lists)  # the most that the lists still to come can add
-    for position, one in enumerate(lists):
-        if rest < met.gain and rest < met.least():
-            read = [(one.term, one.times) for one in lists[:position]]
-            for other in sorted(lists[position:], key=lambda one: -one.gain):
-                met.drop_below(met.least() - rest)
-                met.raise_by(other, postings.beside(other.term, other.times, read))
-                rest -= other.gain
-            break
-        met.add(one, postings.places(one.term, one.times))
-        rest -= one.gain
-    best = met.best()
-    counts = np.zeros((len(best), len(frequencies)), dtype=np.int64)
-    for one, places in met.lists:
-        counts[:, one.term] += _among(best, places)
-    return [
-        Likely(place, tuple(row)) for place, row in zip(best.tolist(), counts.tolist(), strict=True)
-    ]
+    by_rarity = sorted((one for one in lists if len(one)), key=len)[:TERMS_MAX]
+    if not by_rarity or limit <= 0:
+        return np.empty(0, dtype=np.int64)
+    places = np.concatenate(by_rarity)
+    bits = np.repeat(np.int64(1) << np.arange(len(by_rarity)), [len(one) for one in by_rarity])
+    order = np.argsort(places, kind="stable")  # runs that ascend already: little is left to do
+    places, bits = places[order], bits[order]
+    stretch = places >> STRETCH_BITS
+    begins = np.flatnonzero(np.diff(stretch, prepend=stretch[0] - 1))
+    stretches, terms = stretch[begins], np.bitwise_or.reduceat(bits, begins)
+    is_next = np.append(stretches[1:] == stretches[:-1] + 1, False)
+    within = terms | np.where(is_next, np.append(terms[1:], 0), 0)
+    worth = np.zeros(len(stretches))
+    for bit, one in enumerate(by_rarity):
+        worth += rarity(pages, len(one)) * (within >> bit & 1)
+    if len(stretches) > limit:
+        best = np.lexsort((stretches, worth))[-limit:]
+        chosen = np.zeros(len(stretches), dtype=np.bool_)
+        chosen[best] = True
+        chosen[1:] |= chosen[:-1] & is_next[:-1]
+        places = places[np.repeat(chosen, np.diff(begins, append=len(places)))]
+    return np.unique(places)
 
 
-class _List(NamedTuple):
-    term: int
-    times: int
-    size: int
-    gain: int  # what standing in it adds to a page's worth
-
-
-def _lists(postings: Postings, frequencies: Sequence[int], pages: int) -> list[_List]:
-    lists = []
-    for term, frequency in enumerate(frequencies):
-        size, times = frequency, 1
-        while size:
-            share = times / (times + 1) - (times - 1) / times
-            gain = round(_UNIT * rarity(pages, frequency) * share)
-            lists.append(_List(term, times, size, gain))
-            times += 1
-            size = postings.size(term, times) if times <= COUNT_MAX else 0
-    return lists
-
-
-class _Met:
-    """The places met so far, ascending, and what each is worth by the lists read so far."""
-
-    def __init__(self, limit: int) -> None:
-        self.lists: list[tuple[_List, Numbers]] = []
-        self.gain = 0  # the most that a place can be worth by now
-        self._limit = limit
-        self._places = np.empty(0, dtype=np.int64)
-        self._worth = np.empty(0, dtype=np.int64)
-
-    def add(self, one: _List, places: Numbers) -> None:
-        """Meet every place of a list."""
-        self.lists.append((one, places))
-        self.gain += one.gain
-        at = np.searchsorted(self._places, places)
-        known = _among(places, self._places)
-        self._worth[at[known]] += one.gain
-        new = ~known
-        self._places = np.insert(self._places, at[new], places[new])
-        self._worth = np.insert(self._worth, at[new], one.gain)
-
-    def raise_by(self, one: _List, places: Numbers) -> None:
-        """Count a list for those of its places that were met, and meet no other."""
-        self.lists.append((one, places))
-        self._worth[_among(self._places, places)] += one.gain
-
-    def drop_below(self, worth: int) -> None:
-        """Lose the places that are worth less."""
-        kept = self._worth >= worth
-        self._places, self._worth = self._places[kept], self._worth[kept]
-
-    def least(self) -> int:
-        """What the last of the best `limit` is worth; 0 while there are fewer."""
-        if len(self._worth) < self._limit:
-            return 0
-        return int(np.partition(self._worth, -self._limit)[-self._limit])
-
-    def best(self) -> Numbers:
-        """The best `limit` places, the latest first of equals."""
-        order = np.lexsort((-self._places, -self._worth))
-        return self._places[order[: self._limit]]
-
-
-def _among(places: Numbers, others: Numbers) -> NDArray[np.bool_]:
-    """For each place whether it is one of the others, which ascend."""
+def among(places: Numbers, others: Numbers) -> NDArray[np.bool_]:
+    """For each place whether it is one of the others; both ascend."""
     if not len(others):
         return np.zeros(len(places), dtype=np.bool_)
     at = np.searchsorted(others, places)

@@ -1,4 +1,10 @@
-"""One writer to a memory root: an advisory lock that the kernel lets go of when its holder dies."""
+"""One critical section at a time in a memory root: an advisory lock that the kernel lets go of when
+its holder dies.
+
+Two files make it fair. `lock` is what counts; before it comes `turnstile`: who wants the lock
+takes the turnstile, waits for the lock, takes it, and lets the turnstile go. Whoever releases the
+lock and wants it again so stands behind the one that waits already.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +13,30 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
+from pagefault.model import defaults
 from pagefault.model.clock import Clock
 from pagefault.model.errors import StoreBusy, StoreError
+
+TEXT_BYTES: Final = 512
+"""What says who holds a file has this length always: written in one call, over what stood there."""
+
+_PAUSE_FIRST_S: Final = 0.0001
+_PAUSE_LAST_S: Final = 0.005
+_PAUSE_GROWTH: Final = 1.5
+_COURTESY_S: Final = 0.25  # longer than any queue; who stopped in the turnstile is passed by then
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """Who holds a root, for the person who finds it held."""
+    """Who holds something, for the person who finds it held."""
 
     pid: int
     host: str
@@ -29,10 +46,11 @@ class Holder:
     @classmethod
     def here(cls, clock: Clock) -> Holder:
         """This process."""
+        command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:2]]).strip() or "python"
         return cls(
             pid=os.getpid(),
-            host=socket.gethostname(),
-            command=" ".join([Path(sys.argv[0]).name, *sys.argv[1:2]]).strip() or "python",
+            host=socket.gethostname()[:64],
+            command=command[:64],
             since_ms=clock.now_ms(),
         )
 
@@ -40,74 +58,134 @@ class Holder:
         since = datetime.fromtimestamp(self.since_ms / 1000, UTC).isoformat(" ", "seconds")
         return f"process {self.pid} on {self.host} ({self.command}), since {since}"
 
-
-class RootLock:
-    """Holding it is being the writer of a root.
-
-    It is never stolen: the lock is the kernel's (`flock`), the file's text is only for people, and
-    stale text after a kill is harmless. The file stays, as removing it would let two processes
-    lock two files of one name. A forked child shares the lock until it ends.
-    """
-
-    def __init__(self, root: Path, *, clock: Clock) -> None:
-        self._root = root
-        self._clock = clock
-        self._fd = -1
-
-    def acquire(self) -> None:
-        """Take it at once, or raise `StoreBusy`. Nothing waits here: the caller knows how long."""
-        assert self._fd < 0, "taken already"
-        path = self._root / "lock"
-        try:
-            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as failure:
-            raise StoreError(f"{path} cannot be opened: {failure.strerror}") from failure
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(fd)
-            raise StoreBusy(
-                f"{self._root} is in use by {read_holder(self._root) or 'another process'}",
-                hint="wait until it is done, end it, or open this memory for reading only",
-            ) from None
-        except OSError as failure:
-            os.close(fd)
-            raise StoreError(f"{path} cannot be locked: {failure.strerror}") from failure
-        self._fd = fd
-        self._write(json.dumps(asdict(Holder.here(self._clock))).encode() + b"\n")
-
-    def release(self) -> None:
-        """Let go. Harmless when repeated."""
-        if self._fd >= 0:
-            self._write(b"")
-            os.close(self._fd)
-            self._fd = -1
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Taken for this block."""
-        self.acquire()
-        try:
-            yield
-        finally:
-            self.release()
-
-    def _write(self, text: bytes) -> None:
-        # On a full disk the lock holds all the same: only the text for people is missing.
-        with suppress(OSError):
-            os.ftruncate(self._fd, 0)
-            os.pwrite(self._fd, text, 0)
+    def encode(self) -> bytes:
+        """One line of `TEXT_BYTES`."""
+        return json.dumps(asdict(self)).encode().ljust(TEXT_BYTES - 1)[: TEXT_BYTES - 1] + b"\n"
 
 
-def read_holder(root: Path) -> Holder | None:
-    """Who wrote into the lock file last, if it can be read. It may be gone: ask the lock itself."""
+def decode_holder(text: bytes) -> Holder | None:
+    """What `Holder.encode` wrote, or nothing if that cannot be read."""
     try:
-        told = json.loads((root / "lock").read_text())
+        told = json.loads(text)
         return Holder(
             pid=int(told["pid"]),
             host=str(told["host"]),
             command=str(told["command"]),
             since_ms=int(told["since_ms"]),
         )
-    except (OSError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):
         return None
+
+
+class RootLock:
+    """Holding it is being the one that writes to a root, at this moment.
+
+    It is never stolen: the lock is the kernel's (`flock`), the file's text is only for people, and
+    stale text after a kill is harmless. The files stay, as removing one would let two processes
+    lock two files of one name. Two `RootLock`s exclude one another in one process, too. A forked
+    child shares its parent's: what is open in a process is not to be used in its fork.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        clock: Clock,
+        wait_s: float = defaults.LOCK_WAIT_S,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """`wait_s` is how long `acquire` waits before it raises `StoreBusy`."""
+        self._root = root
+        self._wait_s = wait_s
+        self._sleep = sleep
+        self._text = Holder.here(clock).encode()
+        self._turnstile = self._lock = -1  # opened when they are first needed, and kept
+
+    def acquire(self) -> None:
+        """Take it, waiting if need be. `StoreBusy`, naming the holder, if it takes too long."""
+        if self._turnstile < 0:
+            self._turnstile = _open(self._root / "turnstile")
+        if self._lock < 0:
+            self._lock = _open(self._root / "lock")
+        waiting = _Waiting(self._wait_s, self._sleep)
+        is_in_turn = False
+        try:
+            is_in_turn = waiting.until(lambda: _take(self._turnstile), at_most_s=_COURTESY_S)
+            if not waiting.until(lambda: _take(self._lock)):
+                raise StoreBusy(
+                    f"{self._root} is in use by {read_holder(self._root) or 'another process'}",
+                    hint="wait until it is done, end it, or open this memory for reading only",
+                )
+        except OSError as failure:
+            raise StoreError(f"{self._root} cannot be locked: {failure.strerror}") from failure
+        finally:
+            if is_in_turn:
+                fcntl.flock(self._turnstile, fcntl.LOCK_UN)
+        # On a full disk the lock holds all the same: only the text for people is missing.
+        with suppress(OSError):
+            if os.pread(self._lock, TEXT_BYTES, 0) != self._text:
+                os.pwrite(self._lock, self._text, 0)
+
+    def release(self) -> None:
+        """Let go. Harmless when repeated."""
+        if self._lock >= 0:
+            fcntl.flock(self._lock, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        """Let go, and close the files. Harmless when repeated."""
+        for fd in (self._lock, self._turnstile):
+            if fd >= 0:
+                os.close(fd)
+        self._lock = self._turnstile = -1
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Taken for this block, and the files closed after it."""
+        try:
+            self.acquire()
+            yield
+        finally:
+            self.close()
+
+
+class _Waiting:
+    """Asks again and again, ever less often, for so many seconds of sleep in all."""
+
+    def __init__(self, left_s: float, sleep: Callable[[float], None]) -> None:
+        self._left_s = left_s
+        self._sleep = sleep
+
+    def until(self, taken: Callable[[], bool], *, at_most_s: float = float("inf")) -> bool:
+        """Whether it was had before the time ran out. Asks once at the least."""
+        pause_s = _PAUSE_FIRST_S
+        while not taken():
+            if self._left_s <= 0 or at_most_s <= 0:
+                return False
+            self._sleep(pause_s)
+            self._left_s -= pause_s
+            at_most_s -= pause_s
+            pause_s = min(pause_s * _PAUSE_GROWTH, _PAUSE_LAST_S)
+        return True
+
+
+def read_holder(root: Path) -> Holder | None:
+    """Who wrote into the lock file last, if it can be read. It may be gone: ask the lock itself."""
+    try:
+        return decode_holder((root / "lock").read_bytes())
+    except OSError:
+        return None
+
+
+def _open(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as failure:
+        raise StoreError(f"{path} cannot be opened: {failure.strerror}") from failure
+
+
+def _take(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,9 +14,9 @@ from pagefault.model.events import Content, Erased, Event, ForgetBegun, SessionO
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.page import PageRow, Scope, SessionRow
 from pagefault.store.analyzer import analyze, page_terms
-from pagefault.store.api import Candidate, Candidates, PageFilter
+from pagefault.store.api import Candidates, PageFilter
 from pagefault.store.fold import RECEIPTS, SessionTally
-from pagefault.store.likely import Numbers, likeliest
+from pagefault.store.likely import likeliest
 from pagefault.store.place import place_of
 from pagefault.store.tokens import COUNT_MAX
 
@@ -164,20 +164,24 @@ class MemoryIndex:
 
     def candidates(self, scope: Scope, terms: Sequence[str], *, limit: int) -> Candidates:
         entries = {_place(scope, entry.row): entry for entry in self._in_scope(scope)}
-        postings = _Postings({place: entry.terms for place, entry in entries.items()}, terms)
-        frequencies = tuple(postings.size(term, 1) for term in range(len(terms)))
+        lists = [
+            np.array(sorted(p for p, e in entries.items() if e.terms[term]), dtype=np.int64)
+            for term in terms
+        ]
+        places = likeliest(lists, pages=len(entries), limit=limit)
+        counts = [[min(entries[p].terms[t], COUNT_MAX) for t in terms] for p in places.tolist()]
         length = sum(entry.terms.total() for entry in entries.values())
         return Candidates(
             pages=len(entries),
             length_mean=length / len(entries) if entries else 0.0,
-            frequencies=frequencies,
-            rows=tuple(
-                Candidate(entries[place].row.seq, place, counts, entries[place].terms.total())
-                for place, counts in likeliest(
-                    postings, frequencies, pages=len(entries), limit=limit
-                )
-            ),
+            frequencies=tuple(map(len, lists)),
+            places=places,
+            counts=np.array(counts, dtype=np.int64).reshape(len(places), len(terms)),
         )
+
+    def lengths(self, scope: Scope, places: Collection[int]) -> dict[int, int]:
+        entries = {_place(scope, entry.row): entry for entry in self._in_scope(scope)}
+        return {place: entries[place].terms.total() for place in places if place in entries}
 
     def speakers(self, scope: Scope, terms: Sequence[str]) -> frozenset[str]:
         sessions = {session for session, _ in scope.parts}
@@ -239,24 +243,3 @@ def _position(row: PageRow) -> tuple[int, int]:
 
 def _place(scope: Scope, row: PageRow) -> int:
     return place_of(row.session, row.order) if scope.is_everything else row.order
-
-
-class _Postings:
-    """`Postings` that looks at every page each time."""
-
-    def __init__(self, pages: Mapping[int, Counter[str]], terms: Sequence[str]) -> None:
-        self._pages = pages
-        self._terms = terms
-
-    def size(self, term: int, count: int) -> int:
-        return len(self.places(term, count))
-
-    def places(self, term: int, count: int) -> Numbers:
-        assert 1 <= count <= COUNT_MAX
-        word = self._terms[term]
-        found = (place for place, counts in self._pages.items() if counts[word] >= count)
-        return np.array(sorted(found), dtype=np.int64)
-
-    def beside(self, term: int, count: int, others: Collection[tuple[int, int]]) -> Numbers:
-        near = np.concatenate([self.places(*other) for other in others])
-        return np.intersect1d(self.places(term, count), near)

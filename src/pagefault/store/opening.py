@@ -69,11 +69,14 @@ class Opener:
 
     def _survey(self) -> None:
         inventory = take_inventory(self.directory)
-        if inventory.leftovers and self.latch.refusal is None:
+        if self.latch.refusal is None:
             with self.latch.read_only_if_unwritable(self.directory):
+                # Whoever wrote it may have been killed before the names it made were durable.
+                self.disk.sync_directory(self.directory)
                 for path in inventory.leftovers:
                     discard(path, self.disk)
-                self.disk.sync_directory(self.directory)
+                if inventory.leftovers:
+                    self.disk.sync_directory(self.directory)
         for number, generation in sorted(inventory.generations.items()):
             self._opened.segments.append(
                 segment_of(
@@ -107,6 +110,13 @@ class Opener:
         if footer_line.startswith(b'{"seal":') and segment.sealed and not segment.problems:
             assert segment.footer is not None
             self._opened.head, self._opened.link = segment.last, segment.footer.link
+            if self.latch.refusal is None:
+                with self.latch.read_only_if_unwritable(self.directory):
+                    fd = self.disk.append_to(segment.path)
+                    try:
+                        self.disk.sync(fd)  # as below: its seal may be all that was not
+                    finally:
+                        os.close(fd)
             return
         result = scan(data)
         place = replace(place_of(segment, sealed=False), first=first, link=link)
@@ -134,7 +144,9 @@ class Opener:
                 try:
                     if torn is not None:
                         self.disk.truncate(fd, torn.kept)
-                        self.disk.sync(fd)
+                    # Its last batches may never have been synced, and from now on they count.
+                    self.disk.sync(fd)
+                    if torn is not None:
                         self._opened.recovery = replace(torn, performed=True)
                 except OSError:
                     os.close(fd)

@@ -25,13 +25,14 @@ _NONE = (Seq(1), NOTHING)
 
 def verify(
     segments: Sequence[Segment],
-    read: Callable[[int], bytes],
+    read: Callable[[int], tuple[bytes, list[Problem]]],
     first_link: bytes,
     acknowledged: Seq,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Problem]:
     """Everything that is wrong with these segments. `read(i)` gives the bytes of the i-th that
-    count; where the last is not sealed, what follows its last whole batch does not.
+    count, and what is wrong around them; where the last is not sealed, what follows its last whole
+    batch does not count.
     """
     told: list[Problem] = []
     total = sum(_size(segment.path) for segment in segments)
@@ -41,7 +42,7 @@ def verify(
     number = 1
     for index in range(len(segments)):
         try:
-            data, outside = read(index), segments[index].wrapping()
+            data, outside = read(index)
         except ArchiveMissing as away:
             first, link, number = _believed(segments[index])
             told.append(Problem(segments[index].path, 0, 0, *_NONE, f"not checked: {away}"))

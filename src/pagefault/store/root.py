@@ -2,10 +2,12 @@
 
     root.json    id, project and format of this root; secret    what its hashes are keyed with
     log/         the truth                            index.db  derived: delete it at any moment
-    blobs/       large bytes                          lock      held by the one process that writes
+    blobs/       large bytes                          lock      held by whoever writes right now
+    instances/   who has it open for writing          turnstile where they queue for the lock
 
 Opening recovers: a torn tail is cut, the index is caught up or built anew, an interrupted forget
-is finished. What could not be written is opened for reading, and `refusal` says why.
+is finished. What could not be written is opened for reading, and `refusal` says why. Any number of
+processes may have one root open; each writes in `Store.writing`.
 """
 
 from __future__ import annotations
@@ -14,35 +16,54 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import Lock
 from typing import Final
 
+from pagefault.model import defaults
 from pagefault.model.clock import Clock
 from pagefault.model.errors import (
+    PlanOutdated,
+    SessionNotFound,
     StoreBusy,
     StoreCorrupt,
     StoreError,
     StoreIncompatible,
     StoreLatched,
     StoreMissing,
+    StoreReadOnly,
 )
-from pagefault.model.events import Content, Draft, Event, ForgetBegun, ForgetDone, Taken
+from pagefault.model.events import (
+    Content,
+    Descent,
+    Draft,
+    Event,
+    ForgetBegun,
+    ForgetDone,
+    SessionLeased,
+    SessionOpened,
+    Taken,
+)
 from pagefault.model.ids import NOTHING, IdMinter, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, Actor, Sync
+from pagefault.model.page import SessionRow
 from pagefault.store.api import BlobStore, EventLog, PageIndex
 from pagefault.store.archive import Archive
 from pagefault.store.blobs import DirectoryBlobs
-from pagefault.store.connections import IndexUnusable
+from pagefault.store.connections import IndexReplaced, IndexUnusable
 from pagefault.store.disk import Disk
+from pagefault.store.fold import RECEIPTS
 from pagefault.store.index import SqliteIndex
 from pagefault.store.inventory import take_inventory
 from pagefault.store.latch import Latch
+from pagefault.store.leases import Leased, Leases
 from pagefault.store.lock import RootLock
 from pagefault.store.memory import MemoryBlobs, MemoryLog
-from pagefault.store.references import references
+from pagefault.store.presence import Presence, check_alone
+from pagefault.store.references import going, references, targets
 from pagefault.store.repair import RepairReport
-from pagefault.store.segments import SegmentLog
+from pagefault.store.segments import SEGMENT_BYTES, SegmentLog
 
 FORMAT: Final = 2
 """The newest that is read. A root is made with 1, and is 2 once it has an archive."""
@@ -66,26 +87,171 @@ class Verification:
 
 @dataclass(slots=True)
 class Store:
-    """A log, its index and its blobs. Only one thread may call what writes."""
+    """A log, its index and its blobs. Only one thread may call what writes, and only in `writing`.
+
+    Invariants, true whenever `writing` begins its block:
+     (1) No other process writes, and the log's end is known.
+     (2) The index holds every record of the log.
+     (3) A lease that is not doubted is ours.
+    """
 
     log: EventLog
     index: PageIndex
     blobs: BlobStore
     hash_key: Callable[[SessionNo, str], str]
     secret: bytes  # of this root; keys every hash of content
+    leases: Leases
     path: Path | None = None
     root_id: str = ""
     rebuilt: str = ""  # why the index was built anew at opening, if it was
-    unfinished: str = ""  # why an earlier forget could not be finished at opening, if so
+    unfinished: str = ""  # why an earlier forget could not be finished, if so
+    forgets: int = 0  # how often it was noticed that another process forgot something
+    on_forgotten: Callable[[], None] = lambda: None  # told each time, in whatever thread notices
+    _acknowledges: bool = True  # whether what the index has seen was durable
+    _lock: RootLock | None = None
+    _depth: int = 0
+    _known: Seq = NOTHING  # the log's head when `writing` ended last
+    _receipt_seen: Seq = NOTHING  # the last record of a forget that is known of
+    _is_to_finish: bool = False  # whether it may be one whose process was killed
+    _noticing: Lock = field(default_factory=Lock)
     _latch: Latch = field(default_factory=Latch)
     _closing: ExitStack = field(default_factory=ExitStack)
 
+    # --- other processes ----------------------------------------------------------------------
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Within this block no other process writes to the root, and what they wrote is known.
+
+        Blocks may be nested. `StoreBusy`, with nothing done, if another is too long in its own.
+        """
+        if self._depth == 0 and self._lock is not None:
+            self._lock.acquire()
+        self._depth += 1
+        try:
+            if self._depth == 1:
+                self._take_in()
+            yield
+            self._known = self.log.head()
+        finally:
+            self._depth -= 1
+            if self._depth == 0 and self._lock is not None:
+                self._lock.release()
+
+    def _take_in(self) -> None:
+        """Learn what other processes wrote since we last looked. Nearly always nothing."""
+        log = self.log
+        if not isinstance(log, SegmentLog) or self.refusal is not None:
+            return
+        if not log.is_current():
+            log.refresh(self.index.applied_seq() if self._acknowledges else NOTHING)
+        if log.head() == self._known or log.refusal is not None:
+            return
+        self.catch_up()  # a writer may have been killed between log and index
+        self.leases.doubt()
+        self._notice_forgets()
+        if self._is_to_finish:
+            self.finish_if_possible()
+            self._is_to_finish = False
+
+    def look(self) -> None:
+        """Notice what other processes wrote. Takes no lock and never waits: for readers."""
+        log = self.log
+        if isinstance(log, SegmentLog) and not log.is_current():
+            if self._lock is None:
+                log.refresh()
+            self._notice_forgets()
+
+    def _notice_forgets(self) -> None:
+        with self._noticing:
+            seqs = self.index.events(STORE, types=RECEIPTS, after=self._receipt_seen)
+            if not seqs:
+                return
+            self._receipt_seen = seqs[-1]
+            self._is_to_finish = True
+            self.forgets += 1
+        self.on_forgotten()
+
+    def lease(self, session: SessionNo) -> Leased:
+        """Make a session ours to write to. In `writing`.
+
+        `SessionBusy`, naming it, if another process is at it; `SessionNotFound` if it is gone.
+        """
+        self.check_writable()
+        row = self._row(session)
+        if self.leases.is_still_ours(row):
+            return Leased(row.last_seq, row.lease_seq)
+        body = self.log.get(row.lease_seq).body
+        holder = body.holder if isinstance(body, SessionOpened | SessionLeased) else ""
+        if holder != self.leases.instance:
+            self.leases.check_free(row, holder)
+            fence = body.fence + 1 if isinstance(body, SessionLeased) else 1
+            draft = Draft(
+                session=session,
+                turn=TurnNo(max(row.turns - 1, 0)),
+                actor=Actor.SYSTEM,
+                origin=RUNTIME,
+                body=SessionLeased(holder=self.leases.instance, fence=fence),
+            )
+            events = self.log.append([draft])
+            self.settle(events, sync=True)
+            self.leases.took(session, events[0].seq)
+            return Leased(row.last_seq, events[0].seq)
+        self.leases.took(session, row.lease_seq)
+        return Leased(row.last_seq, row.lease_seq)
+
+    def _check_fence(self, session: SessionNo) -> None:
+        """Raise unless this session is still ours."""
+        if session == STORE or self.leases.is_ours(session):
+            return
+        row = self._row(session)
+        if not self.leases.is_still_ours(row):
+            body = self.log.get(row.lease_seq).body
+            holder = body.holder if isinstance(body, SessionOpened | SessionLeased) else ""
+            raise self.leases.busy(row.name or row.session_id, self.leases.who(holder))
+
+    def _row(self, session: SessionNo) -> SessionRow:
+        row = self.index.session(session)
+        if row is None:  # another process forgot it
+            self.leases.lost(session)
+            raise SessionNotFound(str(session))
+        return row
+
     # --- writing ------------------------------------------------------------------------------
 
-    def append(self, drafts: Sequence[Draft]) -> list[Event]:
-        """Write all or none; not yet durable and not yet in the index: `settle` makes it so."""
+    def check_writable(self) -> None:
+        """Raise if nothing may be written."""
         self._latch.check()
-        return self.log.append(drafts)
+        if isinstance(self.log, SegmentLog):
+            self.log.check_writable()
+
+    def append(self, drafts: Sequence[Draft], *, planned: int | None = None) -> list[Event]:
+        """Write all or none; not yet durable and not yet in the index: `settle` makes it so.
+
+        Sessions must be ours: `SessionBusy` otherwise. `planned` is what `forgets` was when these
+        drafts were made, where they rest on what could be forgotten: `PlanOutdated` if it is not
+        any more, and likewise if a blob that they name was deleted since it was put.
+        """
+        self.check_writable()
+        if planned is not None and planned != self.forgets:
+            raise PlanOutdated("something was forgotten since this was planned")
+        for draft in drafts:  # whoever deletes a blob does it in `writing`, too
+            blob = draft.body.blob if isinstance(draft.body, Content) else ""
+            if blob and not self.blobs.holds(blob):
+                raise PlanOutdated(f"blob {blob} was deleted since it was put")
+        for session in {draft.session for draft in drafts}:
+            self._check_fence(session)
+        events = self.log.append([self._with_holder(draft) for draft in drafts])
+        for event in events:
+            if isinstance(event.body, SessionOpened):
+                self.leases.took(event.session, event.seq)
+        return events
+
+    def _with_holder(self, draft: Draft) -> Draft:
+        """Who opens a session leases it: that takes no record of its own."""
+        if not isinstance(draft.body, SessionOpened):
+            return draft
+        return replace(draft, body=replace(draft.body, holder=self.leases.instance))
 
     def settle(self, events: Sequence[Event], *, sync: bool) -> None:
         """Make it so. Raises `StoreLatched` if the index fails: what is in the log and not in the
@@ -104,28 +270,32 @@ class Store:
 
     def forget(
         self,
-        targets: Collection[Seq],
+        seqs: Collection[Seq],
         sessions: Collection[SessionNo],
         taken: Collection[Taken],
+        lineage: Collection[Descent] = (),
     ) -> Event:
         """Erase records for good, and return the receipt. Redone at opening if interrupted.
 
-        Raises `ArchiveMissing`, with nothing written, if some of them cannot be reached.
+        Their sessions must be ours: see `lease`. Raises `ArchiveMissing`, with nothing begun, if
+        some of them cannot be reached.
         """
         if isinstance(self.log, SegmentLog):
-            self.log.check_reach(targets)
-        blobs = self._blobs_of(targets)
+            self.log.check_reach(seqs)
+        blobs = self._blobs_of(seqs)
         begun = ForgetBegun(
-            targets=tuple(_ranges(targets)), sessions=tuple(sessions), taken=tuple(taken)
+            targets=tuple(_ranges(seqs)),
+            sessions=tuple(sessions),
+            taken=tuple(taken),
+            lineage=tuple(lineage),
         )
+        for session in sessions:
+            self.leases.lost(session)
         return self._carry_out(self._note(begun), blobs)
 
     def finish_forgetting(self) -> int:
         """Carry out what an earlier process began and did not finish. Returns how many."""
-        receipts = [
-            self.log.get(seq)
-            for seq in self.index.events(STORE, types=("forget_begun", "forget_done"))
-        ]
+        receipts = [self.log.get(seq) for seq in self.index.events(STORE, types=RECEIPTS)]
         done = {event.body.begun for event in receipts if isinstance(event.body, ForgetDone)}
         begun = [
             event
@@ -133,12 +303,20 @@ class Store:
             if isinstance(event.body, ForgetBegun) and event.seq not in done
         ]
         for event in begun:
-            self._carry_out(event, self._blobs_of(_targets(event)))
+            assert isinstance(event.body, ForgetBegun)
+            self._carry_out(event, self._blobs_of(targets(event.body)))
         return len(begun)
+
+    def finish_if_possible(self) -> None:
+        """The same; what stands in its way (a full disk) is kept in `unfinished`."""
+        try:
+            self.finish_forgetting()
+        except StoreError as problem:
+            self.unfinished = str(problem)
 
     def _carry_out(self, begun: Event, blobs: Sequence[str]) -> Event:
         assert isinstance(begun.body, ForgetBegun)
-        seqs = _targets(begun)
+        seqs = targets(begun.body)
         for name in blobs:
             self.blobs.delete(name)  # first: once their records are erased, nothing names them
         self.log.erase(seqs)
@@ -160,13 +338,30 @@ class Store:
         needed, going = references(self.log), set(seqs)
         return sorted(name for name in named if needed.get(name, set()) <= going)
 
+    def is_going(self, seqs: Collection[Seq]) -> bool:
+        """Whether a forgetting was begun, here or elsewhere, that takes all of these records."""
+        begun = self.index.events(STORE, types=("forget_begun",))
+        return going(self.log.get(seq) for seq in begun) >= set(seqs)
+
     def _note(self, body: ForgetBegun | ForgetDone) -> Event:
         draft = Draft(session=STORE, turn=_NO_TURN, actor=Actor.USER, origin=RUNTIME, body=body)
-        events = self.append([draft])
+        with self._noticing:  # or a reader here would take it for another's
+            events = self.append([draft])
+            self._receipt_seen = events[0].seq
         self.settle(events, sync=True)
         return events[0]
 
     # --- upkeep -------------------------------------------------------------------------------
+
+    def tidy(self) -> bool:
+        """Do a few milliseconds of the index's upkeep, and say whether more is due."""
+        if self.refusal is not None:
+            return False
+        try:
+            with self.writing():
+                return self.index.tidy()
+        except StoreError:  # nobody waits for it: it is done another time
+            return False
 
     def catch_up(self, progress: Progress | None = None) -> int:
         """Fold into the index what it has not seen. Returns how many records that were."""
@@ -190,7 +385,9 @@ class Store:
             segments = self.log.segments
         problems += self.index.check()
         problems += self._bad_blobs(problems)
-        applied, head = self.index.applied_seq(), self.log.head()
+        applied = self.index.applied_seq()
+        self.look()
+        head = self.log.head()
         if applied > head:
             problems.append(f"the index has seen record {applied}, the log ends at {head}")
         return Verification(records=head, segments=segments, problems=tuple(problems))
@@ -207,15 +404,25 @@ class Store:
             try:
                 self.blobs.get(name)
             except KeyError:
-                yield f"record {min(seqs)}: blob {name} is missing"
+                if not self.is_going(seqs):
+                    yield f"record {min(seqs)}: blob {name} is missing"
             except StoreError as problem:
                 yield f"record {min(seqs)}: {problem}"
+
+    def _begin(self, lock: RootLock | None) -> None:
+        """Everything is open: let others in."""
+        self._known = self.log.head()
+        self._receipt_seen = max(self.index.events(STORE, types=RECEIPTS), default=NOTHING)
+        self._depth = 0
+        if lock is not None:
+            lock.release()
 
     def close(self) -> None:
         """Close everything and let go of the root. Harmless when repeated."""
         self.index.close()
         self.log.close()
         self._closing.close()
+        self._lock = None
 
     @property
     def refusal(self) -> StoreError | None:
@@ -243,7 +450,8 @@ def memory_store(clock: Clock, minter: IdMinter, entropy: Callable[[int], bytes]
     secret = entropy(32)
     log = MemoryLog(clock=clock, minter=minter, secret=secret)
     index = SqliteIndex.create(":memory:", root_id="memory")
-    return Store(log, index, MemoryBlobs(secret), log.hash_key, secret)
+    leases = Leases("memory", None, defaults.LEASE_S)
+    return Store(log, index, MemoryBlobs(secret), log.hash_key, secret, leases)
 
 
 def open_store(
@@ -256,26 +464,32 @@ def open_store(
     project: str = "",
     entropy: Callable[[int], bytes] = os.urandom,
     disk: Disk | None = None,
+    segment_bytes: int = SEGMENT_BYTES,
     progress: Progress | None = None,
+    lock_wait_s: float = defaults.LOCK_WAIT_S,
+    lease_s: float = defaults.LEASE_S,
 ) -> Store:
     """Open the root at `path`, making it if there is none and it may be written.
 
-    Raises `StoreBusy` if another process writes there, `StoreMissing` if there is nothing to read,
-    `StoreIncompatible` if a newer version made it. `progress` is told of a rebuilt index.
+    Raises `StoreBusy` if another process is writing for longer than `lock_wait_s`, or if the index
+    must be made anew while others use it; `StoreMissing` if there is nothing to read;
+    `StoreIncompatible` if a newer version made it. A session's lease may be taken over once its
+    holder has not been seen for `lease_s`. `progress` is told of a rebuilt index.
     """
     disk = disk or Disk()
     with ExitStack() as stack:
         if not read_only and (path / "root.json").exists() and not os.access(path, os.W_OK):
             read_only = True  # the medium allows no more; a write says why
+        lock: RootLock | None = None
         if not read_only:
             with _explained(path):
                 disk.make_directory(path)
-            lock = RootLock(path, clock=clock)
+            lock = RootLock(path, clock=clock, wait_s=lock_wait_s)
+            stack.callback(lock.close)
             lock.acquire()
-            stack.callback(lock.release)
         root = _root_file(path, disk, minter, clock, project, entropy, read_only=read_only)
         index, why = _open_index(path, root.id, read_only=read_only)
-        acknowledged = index.applied_seq() if index is not None and sync is not Sync.OS else NOTHING
+        applied = index.applied_seq() if index is not None else NOTHING
         log = SegmentLog(
             path / "log",
             root=root.id,
@@ -284,48 +498,72 @@ def open_store(
             clock=clock,
             minter=minter,
             entropy=entropy,
-            acknowledged=acknowledged,
+            acknowledged=applied if sync is not Sync.OS else NOTHING,
             read_only=read_only,
             durable=sync is not Sync.OS,
+            segment_bytes=segment_bytes,
             disk=disk,
         )
         stack.callback(log.close)
-        if index is not None and index.applied_seq() > log.head() and log.refusal is None:
-            why = f"it had seen record {index.applied_seq()} of a log that ends at {log.head()}"
+        if index is not None and applied > log.head() and log.refusal is None:
+            why = f"it had seen record {applied} of a log that ends at {log.head()}"
             index.close()
             index = None
+        if index is not None and _missed_a_forgetting(log, applied):
+            why = "it had not seen what was forgotten since"
+            index.close()
+            index = None
+        if index is None and log.refusal is None:
+            check_alone(path, clock, f"the index must be made anew ({why}), which")
+        presence = None
+        if log.refusal is None:
+            try:
+                presence = Presence(path, clock=clock, minter=minter, lease_s=lease_s)
+                stack.callback(presence.close)
+            except OSError as failure:
+                log.refuse_from_now(
+                    StoreReadOnly(
+                        f"{path / 'instances'} cannot be written: {failure.strerror}",
+                        hint="reading works; make room or make it writable, then open it again",
+                    )
+                )
         store = Store(
             log,
             index if index is not None else _empty_index(path, root.id, log),
             DirectoryBlobs(path / "blobs", secret=root.secret, read_only=read_only, disk=disk),
             log.hash_key,
             root.secret,
+            Leases("" if presence is None else presence.instance, presence, lease_s),
             path=path,
             root_id=root.id,
             rebuilt=why,
+            _acknowledges=sync is not Sync.OS,
+            _lock=lock,
+            _depth=1,  # the lock is held until this is open
         )
         if index is None:
             _build(store, path, root.id, progress)
         elif not read_only and log.refusal is None:
             store.catch_up(progress)
         if log.refusal is None:
-            try:
-                store.finish_forgetting()
-            except StoreError as problem:  # a full disk, a reader: opening works all the same
-                store.unfinished = str(problem)
+            store.finish_if_possible()
+        store._begin(lock)
         store._closing = stack.pop_all()
         return store
 
 
 def rebuild(path: Path, *, clock: Clock, minter: IdMinter, progress: Progress | None = None) -> int:
-    """Build the index anew from the log. Returns the number of records folded."""
+    """Build the index anew from the log. Returns the number of records folded.
+
+    `StoreBusy`, naming them, while others have the root open for writing.
+    """
     if not (path / "root.json").exists():
         raise StoreMissing(
             f"there is no memory at {path}", hint="--root or PAGEFAULT_HOME says where"
         )
     if take_inventory(path / "log").archived:
         Archive(path / "log").require()
-    with RootLock(path, clock=clock).held():  # or the index would go from under a writer
+    with _alone(path, clock, "rebuilding"):  # or the index would go from under a writer
         for leftover in path.glob("index.db*"):
             leftover.unlink()
     store = open_store(path, clock=clock, minter=minter, progress=progress)
@@ -336,8 +574,11 @@ def rebuild(path: Path, *, clock: Clock, minter: IdMinter, progress: Progress | 
 
 
 def repair(path: Path, *, clock: Clock, minter: IdMinter) -> RepairReport:
-    """Set damaged records aside and make the rest writable again; then build the index anew."""
-    with RootLock(path, clock=clock).held():
+    """Set damaged records aside and make the rest writable again; then build the index anew.
+
+    `StoreBusy`, naming them, while others have the root open for writing.
+    """
+    with _alone(path, clock, "repairing"):
         root = _root_file(path, Disk(), minter, clock, "", os.urandom, read_only=True)
         log = SegmentLog(
             path / "log",
@@ -354,6 +595,14 @@ def repair(path: Path, *, clock: Clock, minter: IdMinter) -> RepairReport:
             log.close()
     rebuild(path, clock=clock, minter=minter)
     return report
+
+
+@contextmanager
+def _alone(path: Path, clock: Clock, what: str) -> Iterator[None]:
+    """Within this block nobody else has the root open for writing."""
+    with RootLock(path, clock=clock).held():
+        check_alone(path, clock, what)
+        yield
 
 
 @dataclass(frozen=True, slots=True)
@@ -418,17 +667,15 @@ def read_root(path: Path) -> RootFacts:
 
 
 def _open_index(path: Path, root_id: str, *, read_only: bool) -> tuple[SqliteIndex | None, str]:
-    try:
-        index = SqliteIndex.open(
-            path / "index.db",
-            root_id=root_id,
-            read_only=read_only,
-            frozen=read_only,  # or it would name records that the log, opened next, lacks
-        )
-        return index, ""
-    except IndexUnusable as problem:
-        new = not (path / "log").exists() and not (path / "index.db").exists()
-        return None, "" if new else str(problem)
+    file = path / "index.db"
+    while True:
+        try:
+            return SqliteIndex.open(file, root_id=root_id, read_only=read_only), ""
+        except IndexReplaced:  # another process makes it anew just now
+            continue
+        except IndexUnusable as problem:
+            new = not (path / "log").exists() and not file.exists()
+            return None, "" if new else str(problem)
 
 
 def acknowledged_in(path: Path, root_id: str) -> Seq:
@@ -470,9 +717,14 @@ def _rest(log: EventLog, after: Seq) -> Iterator[Event]:
     return log.read_rest(after) if isinstance(log, SegmentLog) else log.read(after)
 
 
-def _targets(begun: Event) -> list[Seq]:
-    assert isinstance(begun.body, ForgetBegun)
-    return [Seq(seq) for first, last in begun.body.targets for seq in range(first, last + 1)]
+def _missed_a_forgetting(log: EventLog, applied: Seq) -> bool:
+    """Whether something was forgotten that an index up to `applied` still knows: catching up
+    folds in what was appended, and nothing that was there tells what became of it.
+    """
+    return any(
+        isinstance(event.body, ForgetDone) and event.body.begun > applied
+        for event in _rest(log, applied)
+    )
 
 
 def _ranges(seqs: Collection[Seq]) -> Iterator[tuple[Seq, Seq]]:

@@ -6,8 +6,9 @@ Invariants, true between any two public calls:
  (3) Every segment but the last is sealed. The last may be: then the next append begins another.
  (4) After a failed write or sync nothing is written again (`_latch`).
 
-One thread writes at a time, under `_lock`; readers take no lock. Whoever opens a log for writing
-holds the root's lock (`lock.py`): nothing here keeps a second process out.
+One thread writes at a time, under `_lock`; readers take no lock. Several processes may have one log
+open: who writes holds the root's lock (`lock.py`), and calls `refresh` under it before anything
+else. Nothing here keeps a second writer out.
 """
 
 from __future__ import annotations
@@ -35,12 +36,14 @@ from pagefault.store.disk import Disk
 from pagefault.store.handles import Handles
 from pagefault.store.inventory import take_inventory
 from pagefault.store.latch import Latch
-from pagefault.store.opening import Opener, place_of, segment_of
+from pagefault.store.opening import Opener, segment_of
+from pagefault.store.recovery import Recovery
 from pagefault.store.repair import Repairer, RepairReport, verify
 from pagefault.store.rewrite import Rewritten, without
-from pagefault.store.scan import Problem, scan
+from pagefault.store.scan import Problem
 from pagefault.store.segment import Replaced, Segment
 from pagefault.store.segment_format import TEMPORARY, Header, file_name, first_link
+from pagefault.store.tail import read_tail
 
 SEGMENT_BYTES: Final = 10_000_000
 FILES_MAX: Final = 64
@@ -88,6 +91,7 @@ class SegmentLog:
         self._disk = disk or Disk()
         self._lock = RLock()
         self._handles = Handles(files_max)
+        self._is_closed = False
         self._open()
 
     # --- opening ------------------------------------------------------------------------------
@@ -95,26 +99,94 @@ class SegmentLog:
     def _open(self) -> None:
         """Everything that is mutable gets its value here, and again after a repair."""
         self._latch = Latch()
-        if self._read_only:
-            self._latch.refuse_from_now(StoreReadOnly("this log was opened for reading"))
+        self.recovery: Recovery | None = None
+        self._survey(self._acknowledged)
+
+    def _survey(self, acknowledged: Seq, *, looking: bool = False) -> None:
+        """Look at the files: at opening, and where another process changed more than the end.
+
+        Only `looking`, nothing is cut, removed or opened for writing.
+        """
+        latch = Latch() if looking else self._latch
+        if looking or self._read_only:
+            latch.refuse_from_now(StoreReadOnly("this log was opened for reading"))
         else:
-            with self._latch.read_only_if_unwritable(self._directory):
+            with latch.read_only_if_unwritable(self._directory):
                 self._disk.make_directory(self._directory)
         opened = Opener(
             directory=self._directory,
             first_link=first_link(self._root),
-            acknowledged=self._acknowledged,
+            acknowledged=acknowledged,
             disk=self._disk,
             handles=self._handles,
-            latch=self._latch,
+            latch=latch,
         ).open()
-        self._segments = opened.segments
+        self._segments = opened.segments  # before the head: who sees it can find its records
         self._missing = opened.missing
-        self._head = opened.head
         self._link = opened.link
         self._fd = opened.fd
+        self._head = opened.head
         self._unsynced = False
-        self.recovery = opened.recovery
+        if not looking:
+            self.recovery = opened.recovery or self.recovery
+
+    # --- what other processes write -----------------------------------------------------------
+
+    def is_current(self) -> bool:
+        """Whether no other process has changed anything. It costs one look at one file.
+
+        Whatever another process does to the log ends in a record of its own, so it changes the
+        length of the last segment, or puts another in its place. While this log is written to by
+        another thread, it may tell of a change where there is none.
+        """
+        segment = self._segments[-1] if self._segments else None
+        if segment is None or segment.footer is not None or (self._fd < 0 and not self._read_only):
+            return False
+        try:
+            told = os.fstat(self._fd) if self._fd >= 0 else os.stat(segment.path)
+        except OSError:
+            return False
+        return told.st_nlink > 0 and told.st_size == segment.end
+
+    def refresh(self, acknowledged: Seq | None = None) -> None:
+        """Take in what other processes wrote.
+
+        Under the root's lock, give what is known to have been durable: what is torn then was left
+        by a process that was killed, and is cut. Without `acknowledged` this only looks.
+        """
+        with self._lock:
+            owned = acknowledged is not None and not self._read_only
+            is_damaged = self._segments and self._segments[-1].problems
+            if self._is_closed or is_damaged or (owned and self.refusal is not None):
+                return
+            if self.is_current():
+                return
+            if not (owned and self._fd < 0) and self._take_in_the_end(owned=owned):
+                return
+            self._shut()
+            self._handles.close()
+            known = max(self._acknowledged, acknowledged or NOTHING)
+            self._survey(known, looking=not owned and not self._read_only)
+
+    def _take_in_the_end(self, *, owned: bool) -> bool:
+        """Read what was added to the last segment. False if more than that was changed."""
+        if not self._segments or self._segments[-1].footer is not None:
+            return False
+        segment = self._segments[-1]
+        try:
+            with self._handles.hold(str(segment.path)) as fd:
+                told = os.fstat(fd)
+                data = os.pread(fd, max(0, told.st_size - segment.end), segment.end)
+        except OSError:
+            return False
+        tail = read_tail(data, Seq(self._head + 1), self._link)
+        if told.st_nlink == 0 or tail.is_sealed or (tail.rest and owned):
+            return False
+        if tail.lengths:
+            segment.grow(tail.lengths)
+            self._link = tail.link
+            self._head = Seq(self._head + len(tail.lengths))
+        return told.st_size >= segment.end
 
     # --- writing ------------------------------------------------------------------------------
 
@@ -200,6 +272,8 @@ class SegmentLog:
         return self._head
 
     def get(self, seq: Seq) -> Event:
+        if seq > self._head:
+            self.refresh()  # an index that others write may name what they wrote
         if not 1 <= seq <= self._head:
             raise IndexError(f"the log has records 1 to {self._head}, not {seq}")
         while True:
@@ -208,6 +282,9 @@ class SegmentLog:
                 return codec.to_event(self._segments[index].record(seq))
             except Replaced:
                 self._look_again(index)
+            except StoreCorrupt as damage:
+                self._latch.refuse_from_now(damage)  # a damaged log is served for reading only
+                raise
 
     def tip(self) -> tuple[Seq, bytes]:
         """The head, and the link after it: two logs that agree on them hold the same records."""
@@ -274,11 +351,11 @@ class SegmentLog:
             if (generation, archived) == (old.generation, old.archived):
                 return
             self._handles.drop(str(old.path))
-            new = self._generation(old, generation, archived=archived)
             if index == len(self._segments) - 1 and old.footer is None:
-                data = new.content()  # it cannot be asked to load itself: it may have no seal
-                new.take(data, scan(data), place_of(new, sealed=False))
-            self._segments[index] = new
+                self._shut()  # it may have grown since, and have no seal to say where it ends
+                self._survey(self._acknowledged, looking=not self._read_only)
+            else:
+                self._segments[index] = self._generation(old, generation, archived=archived)
 
     # --- forgetting ---------------------------------------------------------------------------
 
@@ -358,6 +435,14 @@ class SegmentLog:
 
     # --- damage -------------------------------------------------------------------------------
 
+    def check_writable(self) -> None:
+        """Raise `refusal` if there is one."""
+        self._latch.check()
+
+    def refuse_from_now(self, refusal: StoreError) -> None:
+        """Let nothing be written any more; an earlier reason stands."""
+        self._latch.refuse_from_now(refusal)
+
     @property
     def refusal(self) -> StoreError | None:
         """Why nothing can be written; nothing if it can."""
@@ -383,7 +468,7 @@ class SegmentLog:
         """
         return verify(
             self._segments,
-            self._bytes_of,
+            self._whole,
             first_link(self._root),
             self._acknowledged,
             progress,
@@ -391,12 +476,17 @@ class SegmentLog:
 
     def _bytes_of(self, index: int) -> bytes:
         """The bytes of a segment that count: not the tail that recovery left out."""
+        return self._whole(index)[0]
+
+    def _whole(self, index: int) -> tuple[bytes, list[Problem]]:
+        """The same, and what is wrong with what they are wrapped in."""
         with self._lock:
             while True:
                 segment = self._segments[index]
                 try:
                     whole = segment.sealed or segment.problems
-                    return segment.content(None if whole else segment.end)
+                    data = segment.content(None if whole else segment.end)
+                    return data, segment.wrapping()
                 except Replaced:
                     self._look_again(index)
 
@@ -444,6 +534,7 @@ class SegmentLog:
     def close(self) -> None:
         """Stop. Does not sync: what was not synced was not acknowledged."""
         with self._lock:
+            self._is_closed = True
             self._shut()
             self._handles.close()
             self._latch.refuse_from_now(StoreReadOnly("this log was closed"))

@@ -10,12 +10,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from pagefault.model.events import Content, Erased, Event, SessionOpened, type_of
 from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.kinds import Kind
-from pagefault.model.page import Scope
+from pagefault.model.page import EVERYTHING, Scope
 from pagefault.store.api import PageFilter
 from pagefault.store.connections import MEMORY
 from pagefault.store.index import SqliteIndex
 from pagefault.store.memory_index import MemoryIndex
-from pagefault.testing.index_contract import LAST, TEXTS
+from pagefault.testing.index_contract import LAST, TEXTS, told
 from pagefault.testing.records import Records
 
 CHANCE = st.integers(0, 2**16)
@@ -110,8 +110,8 @@ class IndexMachine(RuleBasedStateMachine):
         assert self.real.applied_seq() == self.model.applied_seq()
         assert self.real.sessions() == self.model.sessions()
         for session, scope in self.scopes.items():
-            assert self.real.candidates(scope, QUERY, limit=5) == self.model.candidates(
-                scope, QUERY, limit=5
+            assert told(self.real.candidates(scope, QUERY, limit=5)) == told(
+                self.model.candidates(scope, QUERY, limit=5)
             )
             for newest_first in (False, True):
                 assert self.real.pages(
@@ -123,6 +123,10 @@ class IndexMachine(RuleBasedStateMachine):
             number = SessionNo(session)
             assert self.real.events(number) == self.model.events(number)
             assert self.real.find_key(number, "k1") == self.model.find_key(number, "k1")
+        everything = EVERYTHING, QUERY
+        assert told(self.real.candidates(*everything, limit=2)) == told(
+            self.model.candidates(*everything, limit=2)
+        )
         assert self.real.check() == []
         assert self.model.check() == []
 

@@ -28,7 +28,7 @@ from pagefault.model.errors import (
     WindowTooSmall,
 )
 from pagefault.model.kinds import Role
-from pagefault.model.request import Request, ToolCall
+from pagefault.model.request import Reply, Request, ToolCall
 from pagefault.pack.count import REQUEST_TOKENS, O200k, message_tokens, tools_tokens
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.limits import Limits
@@ -68,6 +68,19 @@ ARGUMENTS = st.one_of(
 )
 
 
+class _Overheard(ScriptedEngine):
+    """The scripted model, and all that it ever asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = ""
+
+    def decide(self, request: Request) -> Reply:
+        reply = super().decide(request)
+        self.asked += " ".join(call.arguments for call in reply.tool_calls)
+        return reply
+
+
 class SessionMachine(RuleBasedStateMachine):
     """Windows are small, so that epochs are frequent."""
 
@@ -84,7 +97,7 @@ class SessionMachine(RuleBasedStateMachine):
         self._live: dict[str, Session] = {}
         self._texts: dict[str, dict[str, str]] = {}  # the model: name -> page id -> text
         self._makers: dict[str, dict[str, str]] = {}  # name -> page id -> where it was said
-        self._parents: dict[str, str] = {}
+        self._engine = _Overheard()
         self._secrets = self._forks = 0
         self._last: dict[str, tuple[Request, int]] = {}  # name -> last request, its epoch
         self._newest: dict[str, tuple[str, str]] = {}  # name -> first page of it, text
@@ -219,7 +232,7 @@ class SessionMachine(RuleBasedStateMachine):
     def run(self, name: str) -> None:
         name = self._one(name)
         if name in self._newest:
-            answer = self._do(self._live[name].run(ScriptedEngine()))
+            answer = self._do(self._live[name].run(self._engine))
             assert answer.faults <= self._memory.limits.faults_per_turn_max
             assert not answer.citations_invalid
             self._keep(name, answer.page_id)
@@ -255,7 +268,6 @@ class SessionMachine(RuleBasedStateMachine):
         self._begin(fork, self._do(self._live[name].fork(fork)), self._texts[name])
         self._pins[fork] = set(self._pins[name])
         self._makers[fork] = dict(self._makers[name])
-        self._parents[fork] = name
         if name in self._newest:
             self._newest[fork] = self._newest[name]
         return fork
@@ -292,17 +304,14 @@ class SessionMachine(RuleBasedStateMachine):
     @rule(name=sessions)
     def forget_session(self, name: str) -> None:
         name = self._one(name)
-        if len(self._live) < 2 or (name in self._parents and name in self._parents.values()):
-            return  # what lies between two others takes the sight of the first from the last
+        if len(self._live) < 2:
+            return
         gone = [(page, maker) for page, maker in self._makers[name].items() if maker == name]
         self._do(self._memory.forget(name))
         for of in (self._live, self._texts, self._makers, self._pins):
             del of[name]
         self._last.pop(name, None)
         self._newest.pop(name, None)
-        self._parents = {
-            fork: parent for fork, parent in self._parents.items() if name not in (fork, parent)
-        }
         self._check_gone(gone)
 
     def _check_gone(self, gone: list[tuple[str, str]]) -> None:
@@ -320,6 +329,7 @@ class SessionMachine(RuleBasedStateMachine):
                     self._do(self._live[name].page(page_id))
                     raise AssertionError(f"{page_id} was forgotten, and still is in {name}")
         kept = " ".join(text for texts in self._texts.values() for text in texts.values())
+        kept += self._engine.asked  # what the model repeats in a query is out of reach
         for word in lost - set(re.findall(r"zq\d+xy", kept)):
             for path in Path(self._folder.name).rglob("*"):
                 if path.is_file():

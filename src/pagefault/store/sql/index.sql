@@ -17,6 +17,7 @@ CREATE TABLE session (
     last_used_ms INTEGER NOT NULL,
     last_seq INTEGER NOT NULL,
     epoch_seq INTEGER NOT NULL,
+    lease_seq INTEGER NOT NULL,
     own_pages INTEGER NOT NULL,
     own_length INTEGER NOT NULL,
     numbers TEXT NOT NULL  -- the largest number of each prefix of its page ids, as JSON
@@ -78,7 +79,6 @@ CREATE VIRTUAL TABLE event_fts USING fts5 (
 -- Merging is asked for (merge_terms), never done within an append; the last resort stays far away.
 INSERT INTO event_fts (event_fts, rank) VALUES ('automerge', 0);
 INSERT INTO event_fts (event_fts, rank) VALUES ('crisismerge', 500);
-CREATE VIRTUAL TABLE term USING fts5vocab (event_fts, row);
 
 -- Terms of the newest pages, on their way to event_fts: it takes many at once far more cheaply.
 -- They are sorted, so that no sentence can be read back.
@@ -145,6 +145,9 @@ SELECT count(*) FROM fresh;
 INSERT INTO event_fts (rowid, terms) SELECT place, terms FROM fresh ORDER BY place;
 DELETE FROM fresh;
 
+-- new_edition: The full-text index holds other terms than before.
+UPDATE meta SET value = value + 1 WHERE name = 'edition';
+
 -- fresh: The pages that wait in a range of places.
 SELECT place - ?1, terms FROM fresh WHERE place BETWEEN ?2 AND ?3;
 
@@ -163,19 +166,19 @@ INSERT OR REPLACE INTO taken (session, page_id, seq) VALUES (?, ?, 0);
 -- put_session: A session as it is now.
 INSERT OR REPLACE INTO session (
     session, session_id, name, parent, parent_seq, turns, pages,
-    opened_at_ms, last_used_ms, last_seq, epoch_seq, own_pages, own_length, numbers
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+    opened_at_ms, last_used_ms, last_seq, epoch_seq, lease_seq, own_pages, own_length, numbers
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- sessions: Every session, the most recently used first.
 SELECT
     session, session_id, name, parent, parent_seq, turns, pages,
-    opened_at_ms, last_used_ms, last_seq, epoch_seq
+    opened_at_ms, last_used_ms, last_seq, epoch_seq, lease_seq
 FROM session ORDER BY last_used_ms DESC, session DESC;
 
 -- session: One session, with what the index counts for itself.
 SELECT
     session, session_id, name, parent, parent_seq, turns, pages,
-    opened_at_ms, last_used_ms, last_seq, epoch_seq, own_pages, own_length, numbers
+    opened_at_ms, last_used_ms, last_seq, epoch_seq, lease_seq, own_pages, own_length, numbers
 FROM session WHERE session = ?;
 
 -- session_by_id: The session of this id.
@@ -224,17 +227,12 @@ SELECT count(*), coalesce(sum(length), 0) FROM page WHERE place BETWEEN ? AND ?;
 -- everything: How many pages there are in all, and how many terms.
 SELECT coalesce(sum(own_pages), 0), coalesce(sum(own_length), 0) FROM session;
 
--- count_term: How many places have a term, in all.
-SELECT doc FROM term WHERE term = ?;
-
--- count_posting: How many places of a range have a term; several times slower.
-SELECT count(*) FROM event_fts WHERE event_fts MATCH ? AND rowid BETWEEN ? AND ?;
-
--- posting: The places of a range that match an expression, less an offset.
+-- posting: The places of a range that match an expression, less an offset, as a JSON array.
 SELECT json_group_array(rowid - ?2) FROM event_fts WHERE event_fts MATCH ?1 AND rowid BETWEEN ?3 AND ?4;
 
--- lengths: How many terms the pages at these places (a JSON array) have, and their seqs.
-SELECT place, seq, length FROM json_each(?) AS wanted CROSS JOIN page ON place = wanted.value;
+-- lengths: How many terms the pages at these places (a JSON array) have, and the places less an offset.
+SELECT json_group_array(place - ?2), json_group_array(length)
+FROM json_each(?1) AS wanted CROSS JOIN page ON place = wanted.value;
 
 -- speakers: The names of who speaks in these sessions (a JSON array).
 SELECT terms FROM speaker WHERE session IN (SELECT value FROM json_each(?));

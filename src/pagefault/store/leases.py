@@ -1,0 +1,84 @@
+"""Which sessions this opening of a memory may write to.
+
+A session has one writer at a time: the opening that its last lease names, in the log. A lease is
+taken over when its holder has ended, or has not beaten for as long as a lease lasts; the record
+that does so is the fence, since a writer looks, under the root's lock, whether the last lease is
+still its own before it writes anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pagefault.model.errors import SessionBusy
+from pagefault.model.ids import Seq, SessionNo
+from pagefault.model.page import SessionRow
+from pagefault.store.presence import Presence
+
+
+@dataclass(frozen=True, slots=True)
+class Leased:
+    """A session that may be written to now. `before` is its last record less the lease itself:
+    whoever has folded less than that has missed something.
+    """
+
+    before: Seq
+    seq: Seq
+
+
+class Leases:
+    """What is known of our own leases. `present` is nothing where there is one process only."""
+
+    def __init__(self, instance: str, presence: Presence | None, lease_s: float) -> None:
+        self.instance = instance
+        self._presence = presence
+        self._lease_s = lease_s
+        self._ours: dict[SessionNo, Seq] = {}  # and the record that says so
+        self._doubted: set[SessionNo] = set()
+
+    def took(self, session: SessionNo, seq: Seq) -> None:
+        """The record at `seq` made a session ours."""
+        self._ours[session] = seq
+        self._doubted.discard(session)
+
+    def lost(self, session: SessionNo) -> None:
+        """It is ours no more."""
+        self._ours.pop(session, None)
+        self._doubted.discard(session)
+
+    def doubt(self) -> None:
+        """Others wrote: any of our leases may have been taken over."""
+        self._doubted = set(self._ours)
+
+    def is_ours(self, session: SessionNo) -> bool:
+        """Whether it is ours for certain. If not, `is_still_ours` may know better."""
+        return session in self._ours and session not in self._doubted
+
+    def is_still_ours(self, row: SessionRow) -> bool:
+        """The same, given what the index says now."""
+        if self._ours.get(row.session) != row.lease_seq:
+            self.lost(row.session)
+            return False
+        self._doubted.discard(row.session)
+        return True
+
+    def check_free(self, row: SessionRow, instance: str) -> None:
+        """Raise `SessionBusy` if the opening that leased it is well, and another."""
+        if self._presence is None or not instance:
+            return
+        other = self._presence.find(instance)
+        if other is not None and other.beat_age_s <= self._lease_s:
+            raise self.busy(row.name or row.session_id, str(other))
+
+    def busy(self, name: str, who: str) -> SessionBusy:
+        """The error for a session that somebody else writes to."""
+        return SessionBusy(
+            f"session {name!r} is being written to by {who}",
+            hint="close it there, write to another session, or fork this one; "
+            f"a process that is stopped loses it after {self._lease_s:g} seconds",
+        )
+
+    def who(self, instance: str) -> str:
+        """Who an opening is, if it still lives."""
+        other = self._presence.find(instance) if self._presence is not None else None
+        return str(other or "another process, since ended")

@@ -1,0 +1,147 @@
+"""A store that lives on a simulated disk: opened, written to, killed, and opened again.
+
+One process at a time, one seed for every chance that is taken. Appends go through the real
+`Committer`: its thread is parked while a group is queued, so the group is what was asked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+from pagefault.model.errors import StoreError
+from pagefault.model.events import Draft, Event
+from pagefault.model.ids import IdMinter
+from pagefault.model.kinds import Sync
+from pagefault.store.commit import Committer
+from pagefault.store.root import Store, open_store
+from pagefault.testing.sim_disk import Died, SimulatedDisk
+from pagefault.testing.sim_medium import Medium
+from pagefault.testing.sim_vfs import IndexVfs
+
+T = TypeVar("T")
+
+
+class JumpyClock:
+    """A clock that stands still until it is told otherwise; `now_ms` may be set to anything."""
+
+    def __init__(self) -> None:
+        self.now = 1_764_000_000_000
+        self._elapsed_s = 0.0
+
+    def now_ms(self) -> int:
+        return self.now
+
+    def monotonic_s(self) -> float:
+        self._elapsed_s += 0.001
+        return self._elapsed_s
+
+
+class StoreLife:
+    """The store is `store`; nothing, where it is not open."""
+
+    def __init__(
+        self, seed: int, *, sync: Sync = Sync.GROUP, segment_bytes: int, lying: bool = False
+    ) -> None:
+        self.chance = random.Random(seed)
+        self.clock = JumpyClock()
+        self._folder = tempfile.TemporaryDirectory(prefix="pagefault-life-")
+        folder = Path(self._folder.name).resolve()
+        self.root = folder / "memory"
+        self.disk = SimulatedDisk(Medium(folder, self.chance), self.chance, lying=lying)
+        self.store: Store | None = None
+        self._sync = sync
+        self._segment_bytes = segment_bytes
+        self.minter = IdMinter(self.clock, self.chance)
+        self._committer: Committer | None = None
+        self._loop = asyncio.new_event_loop()
+        self._vfs = IndexVfs(self.disk)
+        self._vfs.__enter__()
+
+    def end(self) -> None:
+        """Close everything and leave nothing behind."""
+        self.bury()
+        self._vfs.__exit__(None, None, None)
+        self._loop.close()
+        self.disk.medium.close()
+        self._folder.cleanup()
+
+    def open(self) -> Store:
+        """As a process that begins. Raises what opening raises, and `Died`."""
+        assert self.store is None
+        self.store = self.another()
+        self._committer = Committer(self.store, self._sync)
+        return self.store
+
+    def another(self, *, read_only: bool = False) -> Store:
+        """A second look at the same root."""
+        return open_store(
+            self.root,
+            clock=self.clock,
+            minter=self.minter,
+            sync=self._sync,
+            read_only=read_only,
+            entropy=self.chance.randbytes,
+            disk=self.disk,
+            segment_bytes=self._segment_bytes,
+        )
+
+    def close(self) -> None:
+        """As a process that ends well. On a dead disk it changes nothing."""
+        committer, store = self._committer, self.store
+        self._committer = self.store = None
+        if committer is not None:
+            committer.close()
+        if store is not None:
+            close_whole(store)
+
+    def bury(self) -> None:
+        """Close what is open; if the process died, bring what is left of its files to the disk."""
+        self.close()
+        if self.disk.dead:
+            self.disk.revive()
+
+    # --- writing ------------------------------------------------------------------------------
+
+    def append(self, group: Sequence[Sequence[Draft]]) -> list[list[Event] | StoreError | Died]:
+        """These batches, waiting together: the events of each, or why it was not acknowledged."""
+        committer = self._committer
+        assert committer is not None
+
+        async def waiting() -> list[list[Event] | StoreError | Died]:
+            gate = threading.Event()
+            parked = asyncio.ensure_future(committer.run(gate.wait))
+            appends = [asyncio.ensure_future(committer.append(batch)) for batch in group]
+            for _ in range(5):
+                await asyncio.sleep(0)
+            gate.set()
+            await parked
+            told: list[list[Event] | StoreError | Died] = []
+            for append in appends:
+                try:
+                    told.append(await append)
+                except (StoreError, Died) as failure:
+                    told.append(failure)
+            return told
+
+        return self._loop.run_until_complete(waiting())
+
+    def run(self, call: Callable[[], T]) -> T:
+        """On the writing thread, alone."""
+        assert self._committer is not None
+        return self._loop.run_until_complete(self._committer.run(call))
+
+
+def close_whole(store: Store) -> None:
+    """Close a store, though closing its index fails."""
+    for _ in range(5):
+        with suppress(StoreError, Died):
+            store.close()
+            return
+    raise AssertionError("it cannot be closed")

@@ -1,0 +1,138 @@
+"""The whole store on a disk that fails: the machine over it, and the controls that it catches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from pagefault.model.ids import Seq
+from pagefault.store import codec, opening
+from pagefault.store.index import SqliteIndex
+from pagefault.store.recovery import Recovery, Tear, Verdict
+from pagefault.store.root import Progress, Store
+from pagefault.store.scan import Place, Scan
+from pagefault.store.segments import SegmentLog
+from pagefault.testing.sim_disk import SimulatedDisk
+from pagefault.testing.store_machine import StoreMachine
+
+pytestmark = pytest.mark.slow
+
+# Each run looks somewhere else, and prints what reproduces a failure; `LONG` makes it small, too.
+SHORT = settings(
+    max_examples=20,
+    stateful_step_count=25,
+    phases=(Phase.explicit, Phase.reuse, Phase.generate),
+    deadline=None,
+    print_blob=True,
+    derandomize=False,
+    suppress_health_check=list(HealthCheck),
+)
+LONG = settings(SHORT, max_examples=2_000, stateful_step_count=60, phases=tuple(Phase))
+CONTROL = settings(
+    SHORT, max_examples=150, phases=(Phase.generate,), database=None, report_multiple_bugs=False
+)
+
+
+def test_a_store_under_fire_is_what_its_model_says() -> None:
+    run_state_machine_as_test(StoreMachine, settings=SHORT)
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(7_200)
+def test_a_store_under_fire_is_what_its_model_says_for_long() -> None:
+    run_state_machine_as_test(StoreMachine, settings=LONG)
+
+
+# --- controls ---------------------------------------------------------------------------------
+
+
+def _caught(saying: str, machine: type[StoreMachine] = StoreMachine) -> None:
+    """The same machine, over a build that was weakened, fails, and says so."""
+
+    @seed(1)
+    class Weakened(machine):  # type: ignore[misc, valid-type]
+        """A class of its own, so that the seed is not everybody's."""
+
+    with pytest.raises(Exception, match=saying):
+        run_state_machine_as_test(Weakened, settings=CONTROL)
+
+
+def test_control_a_disk_whose_sync_does_nothing_is_caught() -> None:
+    class Lying(StoreMachine):
+        lying = True
+
+    _caught("an acknowledged|cannot be read as a memory root|it cannot be written", Lying)
+
+
+def test_control_acknowledging_before_the_sync_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    def sync(self: SegmentLog) -> None: ...
+
+    monkeypatch.setattr(SegmentLog, "sync", sync)
+    _caught("an acknowledged record|it cannot be written")
+
+
+def test_control_cutting_at_the_first_bad_record_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def judge(data: bytes, result: Scan, place: Place, acknowledged: Seq) -> Verdict:
+        if result.footer or not result.stretches:
+            return Verdict()
+        kept = result.stretches[0].offset
+        cut = len([one for one in result.found if one.offset > kept])
+        torn = Recovery(
+            path=place.path,
+            tear=Tear.LINE,
+            kept=kept,
+            bytes_cut=result.size - kept,
+            records_cut=cut,
+        )
+        return Verdict(torn=torn)
+
+    monkeypatch.setattr(opening, "judge_tail", judge)
+    _caught("damage")
+
+
+def test_control_an_index_that_does_not_catch_up_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = Store.catch_up
+
+    def catch_up(self: Store, progress: Progress | None = None) -> int:
+        return 0 if self.index.applied_seq() else whole(self, progress)
+
+    monkeypatch.setattr(Store, "catch_up", catch_up)
+    _caught("the index has seen")
+
+
+def test_control_a_forgetting_that_leaves_the_old_generation_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = SimulatedDisk.unlink
+
+    def unlink(self: SimulatedDisk, path: Path) -> None:
+        if path.suffix != ".jsonl":
+            whole(self, path)
+
+    monkeypatch.setattr(SimulatedDisk, "unlink", unlink)
+    _caught("was forgotten, and is in")
+
+
+def test_control_a_batch_that_counts_in_part_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = codec.encode
+
+    def encode(*args: Any, **fields: Any) -> Any:
+        return whole(*args, **{**fields, "more": 0})
+
+    monkeypatch.setattr(codec, "encode", encode)
+    _caught("a batch is there in part")
+
+
+def test_control_a_key_that_is_not_looked_up_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    def find_key(self: SqliteIndex, session: int, key: str) -> None: ...
+
+    monkeypatch.setattr(SqliteIndex, "find_key", find_key)
+    _caught("a retried key was written twice")
