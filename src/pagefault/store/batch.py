@@ -121,7 +121,7 @@ class Batch:
         self._db = db
         self._known = known
         self._touched: dict[SessionNo, Tally] = {}
-        self._events: list[tuple[int, ...]] = []
+        self._events: list[tuple[object, ...]] = []
         self._pages: list[tuple[object, ...]] = []
         self._terms: list[tuple[int, str]] = []
         self._keys: list[tuple[int, str, int]] = []
@@ -140,7 +140,9 @@ class Batch:
             self._keys.append((session, event.key, seq))
         if isinstance(body, Erased):
             return
-        self._events.append((seq, session, self._known.code(event.type), event.turn, event.at_ms))
+        place = place_of(session, body.order) if isinstance(body, Content) else None
+        code = self._known.code(event.type)
+        self._events.append((seq, session, code, event.turn, event.at_ms, place))
         if isinstance(body, Content):
             self._add_page(event, body, tally)
         elif isinstance(body, ForgetBegun):

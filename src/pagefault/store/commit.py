@@ -11,7 +11,7 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from typing import Final, Protocol, TypeVar, cast
 
 from pagefault.model.errors import StoreError
@@ -21,6 +21,7 @@ from pagefault.model.kinds import Sync
 T = TypeVar("T")
 
 QUEUE_MAX: Final = 1_024  # appends that may wait
+TIDY_DRAFTS: Final = 64  # written without a pause, after which a slice of upkeep is due
 GROUP_DRAFTS_MAX: Final = 4_096  # drafts that share one fsync, at most
 IDLE_S: Final = 0.05  # without an append, until upkeep begins
 
@@ -121,15 +122,13 @@ class Committer:
                 await asyncio.to_thread(self._queue.put, item)
 
     def _work(self) -> None:
-        is_tidy = False
+        is_tidy, written = False, 0
         while True:
             try:
                 item = self._queue.get(timeout=None if is_tidy else IDLE_S)
             except queue.Empty:  # nobody waits: time for upkeep, a slice between two looks
                 while self._queue.empty() and not is_tidy:
-                    is_tidy = True
-                    with suppress(Exception):  # nobody asked for it: what fails shows elsewhere
-                        is_tidy = not self._store.tidy()
+                    is_tidy = self._tidy()
                 continue
             is_tidy = False
             if item is None:
@@ -139,10 +138,21 @@ class Committer:
                 continue
             group, last = self._gather(item)
             self._write(group)
+            written += sum(len(one.drafts) for one in group)
+            while written >= TIDY_DRAFTS:  # where somebody always waits it must be done, too
+                written -= TIDY_DRAFTS
+                self._tidy()
             if isinstance(last, _Run):
                 self._call(last)
             elif last is _END:
                 return
+
+    def _tidy(self) -> bool:
+        """A slice of upkeep; whether there is nothing left to do."""
+        try:
+            return not self._store.tidy()
+        except Exception:  # nobody asked for it: what fails shows elsewhere
+            return True
 
     def _gather(self, first: _Append) -> tuple[list[_Append], object]:
         """What may share an fsync with `first`, and what came after that, if not an append."""

@@ -23,9 +23,6 @@ MEMORY: Final = ":memory:"
 _BUSY_MS: Final = 5_000  # how long to wait for another process before `StoreBusy`
 _STATEMENTS: Final = 128  # prepared statements kept for each connection; we have about seventy
 _WAL_PAGES: Final = 4_000  # 16 MB: a fold rewrites the same pages often, and copies them once
-_WAL_PAGES_MAX: Final = (
-    8 * _WAL_PAGES
-)  # readers may keep it growing so far, then they are waited for
 _CACHE_KIB: Final = 16 * 1024
 
 _FULL_HINT: Final = "free some space, then open this memory again; what was acknowledged is there"
@@ -63,6 +60,7 @@ class Connections:
         self._checkpointing: threading.Thread | None = None
         self._writer = self._open()
         if not read_only and not self._is_one:
+            self._writer.transaction_mode = "IMMEDIATE"  # or it could fail for having read first
             self._writer.set_wal_hook(self._grown)
 
     @contextmanager
@@ -93,33 +91,31 @@ class Connections:
                 raise
 
     def checkpoint_if_due(self) -> None:
-        """Where the write-ahead log has grown, copy it into the file, in a thread of its own.
+        """Where the write-ahead log has grown, copy it into the file. By the writing thread.
 
-        Neither who writes nor who reads waits for that.
+        Most of it is copied by a thread of its own, which nobody waits for; and then, at a later
+        call, what was written meanwhile: only once all is copied does that log begin anew.
         """
-        if self._wal_pages < _WAL_PAGES or self._checkpointing is not None:
-            return
-        modes = (apsw.SQLITE_CHECKPOINT_PASSIVE, apsw.SQLITE_CHECKPOINT_RESTART)
-        mode = modes[self._wal_pages >= _WAL_PAGES_MAX]
-        thread = threading.Thread(
-            target=self._checkpoint, args=(mode,), name="pagefault-checkpoint", daemon=True
-        )
-        self._checkpointing = thread
-        thread.start()
+        if self._checkpointing is not None:
+            if not self._checkpointing.is_alive():
+                self._checkpointing = None
+                self._copy(self._writer)
+        elif self._wal_pages >= _WAL_PAGES:
+            self._checkpointing = threading.Thread(
+                target=self._copy, name="pagefault-checkpoint", daemon=True
+            )
+            self._checkpointing.start()
 
-    def _checkpoint(self, mode: int) -> None:
-        try:
-            with suppress(StoreError), _translated(self._path):  # what fails is tried again
-                connection = apsw.Connection(self._path, flags=apsw.SQLITE_OPEN_READWRITE)
-                try:
-                    connection.set_busy_timeout(_BUSY_MS)
-                    connection.pragma("synchronous", "normal")
-                    connection.wal_checkpoint(mode=mode)
-                finally:
-                    connection.close()
-        finally:
-            self._wal_pages = 0
-            self._checkpointing = None
+    def _copy(self, connection: apsw.Connection | None = None) -> None:
+        with suppress(StoreError), _translated(self._path):  # what fails is tried again
+            own = connection or apsw.Connection(self._path, flags=apsw.SQLITE_OPEN_READWRITE)
+            try:
+                own.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+                if connection is not None:
+                    self._wal_pages = 0  # until the next transaction tells
+            finally:
+                if connection is None:
+                    own.close()
 
     def _grown(self, connection: apsw.Connection, name: str, pages: int) -> int:
         self._wal_pages = pages
@@ -147,7 +143,7 @@ class Connections:
         it the state of the file that it saw: whoever came next would see the past.
         """
         self._mine.connection = None
-        with self._opened_lock:
+        with self._opened_lock, suppress(ValueError):  # unless all were closed meanwhile
             self._opened.remove(connection)
         connection.close(True)
 

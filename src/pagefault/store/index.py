@@ -45,10 +45,10 @@ from pagefault.store.tokens import COUNT_MAX
 if TYPE_CHECKING:
     from pagefault.store.postings import ListCache
 
-MERGE_PAGES: Final = 32
+MERGE_PAGES: Final = 16
 """Of the full-text index, written at a time when its parts are merged: some milliseconds."""
 
-SCHEMA: Final = 3
+SCHEMA: Final = 4
 """Changes with the tables. No migration: the index is made again."""
 
 _SQL: Final = Queries("index.sql")
@@ -70,7 +70,7 @@ class SqliteIndex:
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
         self._known: Known | None = None  # of the writer; nothing after a failure
-        self._version = -1  # of the file, as the writer saw it when it began to know
+        self._version = -1  # of the file, as the writer left it
         self._is_untidy = True  # something was applied since `tidy` last found nothing to do
         self._cache: ListCache | None = None
         self._sizes: dict[tuple[SessionNo, Seq], _Part] = {}
@@ -144,14 +144,19 @@ class SqliteIndex:
         known.applied = fresh[-1].seq
         known.shrink()
         self._is_untidy = True
+        self._note_version()
 
     def _knowing(self, db: apsw.Connection) -> Known:
         """What is known of the file; begun anew if another connection has written to it since."""
-        version = db.pragma("data_version")
-        if self._known is None or version != self._version:
-            self._known, self._version = Known(db), version
+        if self._known is None or db.data_version("main") != self._version:
+            self._known = Known(db)
             self._sizes.clear()
         return self._known
+
+    def _note_version(self) -> None:
+        """Note the file as this connection leaves it: any other change will show."""
+        with self._connections.bare() as db:
+            self._version = db.data_version("main")
 
     def applied_seq(self) -> Seq:
         with self._connections.read() as db:
@@ -187,16 +192,17 @@ class SqliteIndex:
         try:
             with self._connections.write() as db:
                 known = self._knowing(db)
+                before = db.total_changes()
                 if known.waiting > FRESH_MAX // 2:
                     drain(db)
                     known.waiting = 0
-                    return True
-                before = db.total_changes()
-                db.execute(_SQL["merge_terms"], (MERGE_PAGES,))
+                else:
+                    db.execute(_SQL["merge_terms"], (MERGE_PAGES,))
                 self._is_untidy = db.total_changes() - before > 1
         except BaseException:
             self._known = None
             raise
+        self._note_version()
         return self._is_untidy
 
     # --- sessions and records -----------------------------------------------------------------

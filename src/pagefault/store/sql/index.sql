@@ -23,14 +23,15 @@ CREATE TABLE session (
     numbers TEXT NOT NULL  -- the largest number of each prefix of its page ids, as JSON
 );
 CREATE INDEX session_by_id ON session (session_id);
-CREATE INDEX session_by_name ON session (name, last_used_ms);
+CREATE INDEX session_by_name ON session (name);
 
 CREATE TABLE event (
     seq INTEGER PRIMARY KEY,
     session INTEGER NOT NULL,
     type INTEGER NOT NULL,
     turn INTEGER NOT NULL,
-    at_ms INTEGER NOT NULL
+    at_ms INTEGER NOT NULL,
+    place INTEGER  -- of the page that it made, if it made one
 );
 CREATE INDEX event_by_type ON event (session, type);
 
@@ -50,7 +51,6 @@ CREATE TABLE page (
     length INTEGER NOT NULL,
     speaker INTEGER  -- null for nobody
 );
-CREATE UNIQUE INDEX page_by_seq ON page (seq);
 CREATE INDEX page_by_id ON page (place >> 28, page_id);
 
 -- Who speaks in a session: the terms of a name, sorted.
@@ -87,24 +87,25 @@ CREATE TABLE fresh (place INTEGER PRIMARY KEY, terms TEXT NOT NULL);
 -- A page as it is told of.
 CREATE VIEW page_row AS
     SELECT
-        page.seq AS seq, place >> 28 AS session, page_id, place & 268435455 AS ordinal, turn,
-        role, kind, modality, origin, tokens, importance, at_ms, part, parts, place
+        page.seq AS seq, page.place >> 28 AS session, page_id, page.place & 268435455 AS ordinal,
+        turn, role, kind, modality, origin, tokens, importance, at_ms, part, parts,
+        page.place AS place
     FROM page CROSS JOIN event ON event.seq = page.seq;
 
 -- The names that requirement 004 gives to what is here.
 CREATE VIEW sessions AS SELECT * FROM session;
 CREATE VIEW events AS
-    SELECT seq, session_id, word AS event_type, turn, at_ms, page_id
+    SELECT event.seq AS seq, session_id, word AS event_type, turn, at_ms, page_id
     FROM event
     JOIN word ON code = type
     LEFT JOIN session USING (session)
-    LEFT JOIN page USING (seq);
+    LEFT JOIN page USING (place);
 CREATE VIEW artifacts AS
     SELECT page.seq, session_id, page_id, modality.word AS modality, tokens, at_ms
     FROM page
     JOIN word AS kind ON kind.code = page.kind AND kind.word = 'artifact'
     JOIN word AS modality ON modality.code = page.modality
-    JOIN event USING (seq)
+    JOIN event USING (place)
     JOIN session ON session.session = place >> 28;
 
 -- meta: One fact about the file itself.
@@ -121,7 +122,7 @@ SELECT code, word FROM word;
 INSERT INTO word (word) VALUES (?) RETURNING code;
 
 -- add_events: One row for each record.
-INSERT INTO event (seq, session, type, turn, at_ms) VALUES (?, ?, ?, ?, ?);
+INSERT INTO event (seq, session, type, turn, at_ms, place) VALUES (?, ?, ?, ?, ?, ?);
 
 -- add_pages: One row for each record that is a page.
 INSERT INTO page (
@@ -164,10 +165,14 @@ INSERT INTO key (session, key, seq) VALUES (?, ?, ?) ON CONFLICT DO NOTHING;
 INSERT OR REPLACE INTO taken (session, page_id, seq) VALUES (?, ?, 0);
 
 -- put_session: A session as it is now.
-INSERT OR REPLACE INTO session (
+INSERT INTO session (
     session, session_id, name, parent, parent_seq, turns, pages,
     opened_at_ms, last_used_ms, last_seq, epoch_seq, lease_seq, own_pages, own_length, numbers
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (session) DO UPDATE SET
+    turns = excluded.turns, pages = excluded.pages, last_used_ms = excluded.last_used_ms,
+    last_seq = excluded.last_seq, epoch_seq = excluded.epoch_seq, lease_seq = excluded.lease_seq,
+    own_pages = excluded.own_pages, own_length = excluded.own_length, numbers = excluded.numbers;
 
 -- sessions: Every session, the most recently used first.
 SELECT
@@ -197,7 +202,7 @@ SELECT * FROM page_row WHERE place IN (
 );
 
 -- page_at: The page that one record made.
-SELECT * FROM page_row WHERE place = (SELECT place FROM page WHERE seq = ?);
+SELECT * FROM page_row WHERE place = (SELECT place FROM event WHERE seq = ?);
 
 -- pages_at: The pages that stand at these places (a JSON array).
 SELECT page_row.* FROM json_each(?) AS wanted CROSS JOIN page_row ON place = wanted.value;
@@ -241,8 +246,9 @@ SELECT terms FROM speaker WHERE session IN (SELECT value FROM json_each(?));
 SELECT DISTINCT terms FROM speaker;
 
 -- spoken: Pages of these (a JSON array of seqs), and the name of who spoke.
-SELECT seq, speaker.terms FROM json_each(?) AS wanted
-CROSS JOIN page ON seq = wanted.value
+SELECT event.seq, speaker.terms FROM json_each(?) AS wanted
+CROSS JOIN event ON event.seq = wanted.value
+CROSS JOIN page USING (place)
 CROSS JOIN speaker ON code = speaker;
 
 -- events: The records of a session after a seq; of some types (a JSON array of codes) if not null.
@@ -260,18 +266,18 @@ PRAGMA secure_delete = ON;
 -- forget_uncount: A page that goes is no longer counted by its session.
 UPDATE session SET
     own_pages = own_pages - 1,
-    own_length = own_length - (SELECT length FROM page WHERE seq = ?1)
-WHERE session = (SELECT place >> 28 FROM page WHERE seq = ?1);
+    own_length = own_length - (SELECT length FROM page JOIN event USING (place) WHERE event.seq = ?1)
+WHERE session = (SELECT place >> 28 FROM event WHERE seq = ?1);
 
 -- forget_take: The id of a page that goes stays taken.
 INSERT OR IGNORE INTO taken (session, page_id, seq)
-SELECT place >> 28, page_id, seq FROM page WHERE seq = ?;
+SELECT place >> 28, page_id, event.seq FROM event JOIN page USING (place) WHERE event.seq = ?;
 
 -- forget_terms: A page that goes can no longer be found by its words.
-DELETE FROM event_fts WHERE rowid = (SELECT place FROM page WHERE seq = ?);
+DELETE FROM event_fts WHERE rowid = (SELECT place FROM event WHERE seq = ?);
 
 -- forget_page: The page itself.
-DELETE FROM page WHERE seq = ?;
+DELETE FROM page WHERE place = (SELECT place FROM event WHERE seq = ?);
 
 -- forget_event: The record's own row. A key stays: a late retry must not bring back what was forgotten.
 DELETE FROM event WHERE seq = ?;
