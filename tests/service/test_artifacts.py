@@ -165,3 +165,38 @@ async def test_a_long_caption_is_split_and_every_part_leads_to_the_bytes(tmp_pat
         assert (await session.request()).tokens < 2_000
         await memory.forget("s", "art_2")
         assert _blobs(tmp_path) == []
+
+
+async def _lose_it_before_it_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process forgets the same bytes after they were put, and before the record."""
+    put = DirectoryBlobs.put
+    deleted: list[bool] = []
+
+    def unluckily(self: DirectoryBlobs, data: bytes) -> str:
+        name = put(self, data)
+        if not deleted:
+            deleted.append(self.delete(name))
+        return name
+
+    monkeypatch.setattr(DirectoryBlobs, "put", unluckily)
+    async with open_memory(root) as memory:
+        session = await memory.session("s")
+        page_id = await session.artifact(PNG, name="a.png")
+        assert page_id == "art_1"
+        assert (await session.status()).pages == 1
+        assert await session.artifact_bytes(page_id) == PNG
+        assert (await memory.verify()).problems == ()
+
+
+async def test_bytes_that_go_before_they_are_named_are_put_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await _lose_it_before_it_is_named(tmp_path, monkeypatch)
+
+
+async def test_control_an_append_that_does_not_look_for_them_lacks_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DirectoryBlobs, "holds", lambda self, name: True)
+    with pytest.raises(StoreCorrupt, match="missing"):
+        await _lose_it_before_it_is_named(tmp_path, monkeypatch)
