@@ -49,7 +49,10 @@ def test_a_conversation(tmp_path: Path) -> None:
         assert [row.page_id for row in memory.pages(session, limit=2)] == ["msg_1", "msg_2"]
         assert memory.forget("planning", "art_1", dry_run=True).done is False
         assert memory.forget("planning", "art_1").done
+        picture = session.artifact(b"bytes", name="plan.png")
+        assert session.artifact_bytes(picture) == b"bytes"
         assert memory.verify().problems == ()
+        assert memory.backup(tmp_path / "b").blobs == 1
         with pytest.raises(MessageTooLarge):
             session.user("word " * 9_000)
         with pytest.raises(SessionBusy), pagefault.sync.open(tmp_path / "m") as beside:
@@ -57,7 +60,7 @@ def test_a_conversation(tmp_path: Path) -> None:
         with pagefault.sync.open(tmp_path / "m") as beside:
             pass
     with pagefault.sync.open(tmp_path / "m") as memory:
-        assert memory.session("planning", create=False).status().pages == 6
+        assert memory.session("planning", create=False).status().pages == 7
 
 
 def test_several_threads_share_a_session(tmp_path: Path) -> None:

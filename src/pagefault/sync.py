@@ -37,6 +37,7 @@ from pagefault.service.memory import Forgetting
 from pagefault.service.open import open as _open
 from pagefault.service.session import Status
 from pagefault.service.writing import Said
+from pagefault.store.backup import Copied
 from pagefault.store.root import Verification
 
 T = TypeVar("T")
@@ -183,6 +184,11 @@ class Memory:
     def verify(self, progress: Callable[[int, int], None] | None = None) -> Verification:
         return _LOOP.run(self._memory.verify(progress))
 
+    def backup(
+        self, target: str | Path, progress: Callable[[int, int], None] | None = None
+    ) -> Copied:
+        return _LOOP.run(self._memory.backup(target, progress))
+
 
 class Session:
     """As `pagefault.Session`; every verb returns when it is done."""
@@ -219,6 +225,16 @@ class Session:
         self, text: str, *, name: str, call_id: str = "", key: str = ""
     ) -> builtins.list[PageId]:
         return _LOOP.run(self.asynchronous.tool_result(text, name=name, call_id=call_id, key=key))
+
+    def artifact(
+        self, data: bytes, *, name: str, media_type: str = "", text: str = "", key: str = ""
+    ) -> PageId:
+        return _LOOP.run(
+            self.asynchronous.artifact(data, name=name, media_type=media_type, text=text, key=key)
+        )
+
+    def artifact_bytes(self, page_id: str) -> bytes:
+        return _LOOP.run(self.asynchronous.artifact_bytes(page_id))
 
     def say(self, items: Sequence[Said], *, origin: Origin) -> builtins.list[PageId]:
         return _LOOP.run(self.asynchronous.say(items, origin=origin))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
+import pagefault
 from tests.cli.conftest import Cli
+from tests.store.roots import make_segments_tiny
 
 
 def _say(monkeypatch: pytest.MonkeyPatch, text: bytes) -> None:
@@ -199,3 +202,76 @@ def test_the_kernel_is_timed(cli: Cli, tmp_path: Path) -> None:
     told = cli("bench", "kernel", "--pages", "20", "--at", tmp_path, "--json")
     assert told.code == 0
     assert told.data["pages"] == 20
+
+
+def test_a_backup_is_made_verified_and_restored(
+    cli: Cli, memory_root: Path, tmp_path: Path
+) -> None:
+    made = cli("--root", memory_root, "backup", tmp_path / "b", "--json").data
+    assert made["records"] == cli("--root", memory_root, "verify", "--json").data["records"]
+    assert made["blobs_missing"] == []
+    restored = cli("--root", tmp_path / "r", "restore", tmp_path / "b", "--json").data
+    assert (restored["records"], restored["link"]) == (made["records"], made["link"])
+    for looked in (("sessions",), ("pages", "ls", "--all"), ("faults",)):
+        before = cli("--root", memory_root, *looked, "--json").data
+        assert cli("--root", tmp_path / "r", *looked, "--json").data == before
+    assert cli("--root", tmp_path / "r", "verify").code == 0
+    assert cli("--root", memory_root, "backup", tmp_path / "b").code == 2
+    assert cli("--root", memory_root, "restore", tmp_path / "b").code == 2
+    assert cli("--root", tmp_path / "x", "restore", tmp_path / "none").code == 3
+    assert "verified" in cli("--root", memory_root, "backup", tmp_path / "c").out
+
+
+def test_the_archive_of_a_short_memory_is_empty_and_said_so(cli: Cli, memory_root: Path) -> None:
+    told = cli("--root", memory_root, "archive", "--keep", "0", "--json").data
+    assert (told["segments"], told["archived"], told["done"]) == ([], 0, True)
+    assert "nothing to archive" in cli("--root", memory_root, "archive").out
+    assert not (memory_root / "archive").exists()
+    assert cli("--root", memory_root, "archive", "--keep", "-1").code == 2
+
+
+def test_full_segments_are_archived_and_read_as_before(
+    cli: Cli, memory_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_segments_tiny(monkeypatch)
+    for _ in range(3):
+        _say(monkeypatch, b"How many spokes has the red wheel?")
+        assert cli("--root", memory_root, "chat", "talk", "--engine", "scripted").code == 0
+    before = cli("--root", memory_root, "pages", "ls", "--all", "--json").out
+    plan = cli("--root", memory_root, "archive", "--keep", "0", "--dry-run", "--json").data
+    assert plan["segments"]
+    assert "would be archived" in cli("--root", memory_root, "archive", "--dry-run").out
+    told = cli("--root", memory_root, "archive", "--keep", "0", "--json").data
+    assert (told["segments"], told["bytes_after"]) == (plan["segments"], plan["bytes_after"])
+    assert cli("--root", memory_root, "pages", "ls", "--all", "--json").out == before
+    assert cli("--root", memory_root, "forget", "msg_1", "--session", "talk", "--yes").code == 0
+    assert cli("--root", memory_root, "verify").code == 0
+
+
+def test_an_artifact_is_written_to_a_file_and_never_over_one(
+    cli: Cli, memory_root: Path, tmp_path: Path
+) -> None:
+    with pagefault.sync.open(memory_root) as memory:
+        memory.session("talk").artifact(b"\x00\xffbytes", name="wheel.png", text="the wheel")
+    shown = ("--root", memory_root, "pages", "show", "art_1", "--session", "talk")
+    assert cli(*shown, "--json").data["artifact"]
+    told = cli(*shown, "--out", tmp_path / "wheel.png", "--json")
+    assert told.data["text"] == "wheel.png (image/png, 7 bytes): the wheel"
+    assert (tmp_path / "wheel.png").read_bytes() == b"\x00\xffbytes"
+    assert cli(*shown, "--out", tmp_path / "wheel.png").code == 2
+    plain = ("--root", memory_root, "pages", "show", "msg_1", "--session", "talk")
+    assert cli(*plain, "--out", tmp_path / "none").code == 2
+    assert not (tmp_path / "none").exists()
+
+
+def test_garbage_is_only_named_until_it_is_confirmed(cli: Cli, memory_root: Path) -> None:
+    assert "nothing to delete" in cli("--root", memory_root, "gc").out
+    left = memory_root / "log" / "00000002.g0.jsonl.new"
+    left.write_bytes(b"half")
+    assert cli("--root", memory_root, "gc", "--json").data["young"] == 1
+    os.utime(left, (1, 1))
+    assert "would be deleted" in cli("--root", memory_root, "gc").out
+    assert left.exists()
+    told = cli("--root", memory_root, "gc", "--yes", "--json").data
+    assert (told["done"], told["leftover_bytes"]) == (True, 4)
+    assert not left.exists()

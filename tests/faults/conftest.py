@@ -90,7 +90,8 @@ class Rooms:
 
     def copy(self, template: Path, name: str = "memory") -> Path:
         root = self.folder / "room" / name
-        shutil.rmtree(root, ignore_errors=True)
+        for old in (root, *root.parent.glob("copy*")):
+            shutil.rmtree(old, ignore_errors=True)
         root.parent.mkdir(exist_ok=True)
         if template.exists():
             shutil.copytree(template, root)

@@ -5,6 +5,7 @@ Each function takes `note`, which sends a line to the parent, and returns what J
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import re
@@ -15,6 +16,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, Final
+
+from tests.faults.script import artifact
 
 Note = Callable[..., None]
 
@@ -101,6 +104,9 @@ VERBS: Final[dict[str, Callable[..., Any]]] = {
     "session": lambda hand, session: hand.session(session).session_id,
     "say": lambda hand, session, text: hand.session(session).user(text),
     "batch": _batch,
+    "artifact": lambda hand, session, text: hand.session(session).artifact(
+        artifact(text), name=f"{text.split()[0]}.png", text=text
+    ),
     "request": lambda hand, session: hand.session(session).request(format="openai"),
     "recall": lambda hand, session, query: bool(hand.session(session).recall(query)),
     "fork": lambda hand, session, name: hand.session(session).fork(name).session_id,
@@ -119,8 +125,34 @@ def command(root: Path, *words: str) -> dict[str, Any]:
     return {"out": out}
 
 
+def copy_of(root: Path) -> Path:
+    """Where the backup of a root, or what is restored from it, is."""
+    return root.with_name("copy")
+
+
+def litter(root: Path) -> None:
+    """A blob that nothing names and files half written, two hours old."""
+    import os
+    import time
+
+    from pagefault.store.blobs import DirectoryBlobs
+    from pagefault.store.root import read_root
+
+    blobs = DirectoryBlobs(root / "blobs", secret=read_root(root).secret)
+    for number in range(3):
+        blobs.put(b"left %d" % number)
+    (root / "log" / "00000009.g0.jsonl.new").write_bytes(b"half")
+    (root / "root.json.tmp").write_bytes(b"half")
+    then_s = time.time() - 7_200
+    for file in root.rglob("*"):
+        os.utime(file, (then_s, then_s))
+
+
 COMMANDS: Final[dict[str, Callable[..., Any]]] = {
     "command": command,
+    "backup": lambda root: command(root, "backup", str(copy_of(root))),
+    "restore": lambda root: command(copy_of(root), "restore", str(root)),
+    "litter": litter,
 }
 
 
@@ -300,11 +332,13 @@ def live_on(
 
 def small_segments(size: int) -> None:
     """The library's users cannot choose this; a test can."""
+    from pagefault.store.root import open_store
     from pagefault.store.segments import SegmentLog
 
-    options: dict[str, Any] = SegmentLog.__init__.__kwdefaults__  # type: ignore[assignment]
-    assert "segment_bytes" in options
-    options["segment_bytes"] = size
+    for made in (SegmentLog.__init__, open_store):
+        options: dict[str, Any] = made.__kwdefaults__  # type: ignore[assignment]
+        assert "segment_bytes" in options
+        options["segment_bytes"] = size
 
 
 def live_by_a_clock(
@@ -387,12 +421,9 @@ def look(note: Note, root: str, *, repair: bool = False, write: bool = True) -> 
     found["verify"] = code
     found["problems"] = json.loads(out)["problems"] if out else err
     found["index"] = index_differences(path)
-    found["leftovers"] = sorted(
-        str(file.relative_to(path))
-        for file in path.rglob("*")
-        if file.name.endswith((".new", ".tmp")) or ".db.new" in file.name
-    )
+    found["leftovers"] = [file for file in half_made(path) if not is_for_gc(file)]
     found["markers"] = markers(path)
+    found["garbage"] = garbage(path)
     if write:
         hand = Hand(path)
         try:
@@ -403,6 +434,28 @@ def look(note: Note, root: str, *, repair: bool = False, write: bool = True) -> 
         finally:
             hand.close()
     return found
+
+
+def half_made(root: Path) -> list[str]:
+    return sorted(
+        str(file.relative_to(root))
+        for file in root.rglob("*")
+        if file.name.endswith((".new", ".tmp")) or ".db.new" in file.name
+    )
+
+
+def is_for_gc(file: str) -> bool:
+    """Whether a file that was left half made stays until `gc`: another process may be at it."""
+    return file.startswith(("blobs/", "archive/", "root.json"))
+
+
+def garbage(root: Path) -> list[str]:
+    """What is left of it after a `gc` to which nothing is too young."""
+    from pagefault.cli.upkeep import store_tools
+    from pagefault.store.gc import collect
+
+    collect(root, clock=store_tools()["clock"], older_than_s=-60, delete=True)
+    return half_made(root)
 
 
 def peek(
@@ -500,6 +553,8 @@ def markers(root: Path) -> dict[str, list[str]]:
     for file in sorted(root.rglob("*")):
         if file.is_file():
             data = file.read_bytes()
+            if file.suffix == ".gz":
+                data = gzip.decompress(data)
             for word in set(re.findall(rb"qx\d+z", data)):
                 place = f"{file.relative_to(root)} at {data.index(word)}"
                 found.setdefault(word.decode(), []).append(place)
@@ -528,6 +583,7 @@ def index_answers(root: Path) -> Iterator[Any]:
     from pagefault.store.analyzer import page_terms
     from pagefault.store.api import PageFilter
     from pagefault.store.root import open_store
+    from pagefault.testing.index_contract import told
 
     store = open_store(root, read_only=True, **store_tools())
     try:
@@ -546,7 +602,7 @@ def index_answers(root: Path) -> Iterator[Any]:
             yield "numbers", index.prefix_counts(scope)
             yield "pages", index.pages(scope, PageFilter(), limit=10**6)
             own = sorted(terms.get(row.session, ()))
-            yield "terms", own, index.candidates(scope, own, limit=10**6)
+            yield "terms", own, told(index.candidates(scope, own, limit=10**6))
     finally:
         store.close()
 

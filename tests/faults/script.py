@@ -6,6 +6,9 @@ new command is one line there, and one in `fold` if it changes what can be found
     ["say", session, text]              ["batch", session, [text, …]]
     ["request", session]                ["forget_page", session, text]
     ["forget_session", session]         ["command", word, …]    (a command line)
+    ["artifact", session, text]         (found as `described(text)`)
+    ["backup"]                          ["restore"]             (from and to a place beside)
+    ["litter"]                          (what killed processes left, long ago)
     ["damage", session, text]           (done to the files, not by a life)
 """
 
@@ -26,6 +29,8 @@ def fold(steps: Sequence[Step]) -> Texts:
     for verb, *arguments in steps:
         if verb == "say":
             texts.setdefault(arguments[0], []).append(arguments[1])
+        elif verb == "artifact":
+            texts.setdefault(arguments[0], []).append(described(arguments[1]))
         elif verb == "batch":
             texts.setdefault(arguments[0], []).extend(arguments[1])
         elif verb in {"forget_page", "damage"}:
@@ -49,6 +54,16 @@ def forgotten(steps: Sequence[Step]) -> list[str]:
 def text(number: int, words: int = 6) -> str:
     """A text that no other is like, and whose one word can be searched for in files."""
     return " ".join([f"qx{number:06}z", *["filler"] * words, f"end{number}"])
+
+
+def artifact(text: str) -> bytes:
+    """The bytes of an artifact about `text`; they contain it."""
+    return f"{text}\n".encode() * 300
+
+
+def described(text: str) -> str:
+    """The text of its page."""
+    return f"{text.split(maxsplit=1)[0]}.png (image/png, {len(artifact(text)):,} bytes): {text}"
 
 
 def talk(session: str, first: int, count: int) -> list[Step]:
@@ -87,9 +102,11 @@ def check_one_of(found: Mapping[str, Any], histories: Sequence[Sequence[Step]]) 
         raise Violation(f"the index is not what a rebuild makes: {found['index']}")
     if found["leftovers"]:
         raise Violation(f"left behind: {found['leftovers']}")
+    if found["garbage"]:
+        raise Violation(f"left behind by gc: {found['garbage']}")
     if not found["wrote"]:
         raise Violation(f"it cannot be written to: {found['refused']}")
     for one in forgotten(history):
-        marker = one.split()[0]
+        marker = one.split()[0].removesuffix(".png")
         if marker in found["markers"]:
             raise Violation(f"{marker} was forgotten and stands in {found['markers'][marker]}")

@@ -15,15 +15,18 @@ import pytest
 
 from tests.faults.conftest import Rooms, Tally, look
 from tests.faults.damage import damage_record
+from tests.faults.lives import copy_of
 from tests.faults.nursery import Nursery
-from tests.faults.script import Step, Violation, check, talk, text
+from tests.faults.script import Step, Violation, check, described, talk, text
 from tests.faults.tracing import Fault
 
 pytestmark = pytest.mark.usefixtures("tracing")
 
+_COPYING = {"backup", "restore"}
 SAMPLE = 3  # calls of each life that an ordinary run tries
 
 _TALKS: list[Step] = [*talk("talk", 0, 4), ["request", "talk"], *talk("aside", 10, 3)]
+_MANY: list[Step] = [*talk("talk", 0, 8), *talk("aside", 10, 3)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,22 @@ LIVES = {
     "an index of another version": Life(
         _TALKS, [["open"], ["say", "talk", text(20)]], template={"index_schema": 0}
     ),
+    "an artifact": Life(_TALKS, [["artifact", "talk", text(20)], ["say", "talk", text(21)]]),
+    "forgetting an artifact": Life(
+        [*_TALKS, ["artifact", "talk", text(20)], ["artifact", "aside", text(21)]],
+        [["forget_page", "talk", described(text(20))]],
+    ),
+    "a backup": Life([*_TALKS, ["artifact", "talk", text(20)]], [["backup"]]),
+    "a restore": Life([*_TALKS, ["artifact", "talk", text(20)]], [["restore"]]),
+    "archiving": Life(
+        _MANY, [["command", "archive", "--keep", "0"]], template={"segment_bytes": 4_000}
+    ),
+    "forgetting from the archive": Life(
+        [*_MANY, ["command", "archive", "--keep", "0"]],
+        [["forget_page", "talk", text(1)]],
+        template={"segment_bytes": 4_000},
+    ),
+    "gc": Life([*_TALKS, ["artifact", "talk", text(20)], ["litter"]], [["command", "gc", "--yes"]]),
 }
 
 
@@ -125,6 +144,16 @@ class Range:
             weakness=self.weakness,
         )
         check(found, before, life.steps, done)
+        self.check_copy(name, copy_of(root), done)
+
+    def check_copy(self, name: str, copy: Path, done: int) -> None:
+        """What a backup or a restore made is whole, or there is nothing of its name."""
+        life = LIVES[name]
+        makes = [number for number, step in enumerate(life.steps) if step[0] in _COPYING]
+        if copy.exists():
+            check(look(self.nursery, copy, weakness=self.weakness), life.before, [], 0)
+        elif makes and done > makes[0]:
+            raise Violation("acknowledged, and no copy is there")
 
 
 def sample(calls: list[str], chance: random.Random, count: int) -> list[int]:

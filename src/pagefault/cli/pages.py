@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -96,15 +97,30 @@ def ls(app: App, session_name: str | None, limit: int, everything: bool, as_json
     help="0 full, 1 reduced, 2 abstract, 3 reference. Where one does not exist, the next fuller.",
 )
 @click.option("--text", "text_only", is_flag=True, help="The text alone, byte for byte.")
+@click.option(
+    "--out",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write an artifact's bytes to FILE, which must not exist.",
+)
 @json_option
 @pass_app
 def show(
-    app: App, page_id: str, session_name: str | None, level: int, text_only: bool, as_json: bool
+    app: App,
+    page_id: str,
+    session_name: str | None,
+    level: int,
+    text_only: bool,
+    out: Path | None,
+    as_json: bool,
 ) -> None:
     """Show a page: its text, and what is known of it.
 
-    JSON: what `pages ls` gives, and session, level_asked, level, text, title, part_of.
+    JSON: what `pages ls` gives, and session, level_asked, level, text, title, part_of, artifact
+    (whether it has bytes beside its text).
     """
+    if out is not None:
+        _write_bytes(app, page_id, session_name, out)
     from pagefault.model.kinds import Level
     from pagefault.pack.envelope import offered_levels
     from pagefault.pack.render import reference
@@ -125,6 +141,7 @@ def show(
         del told["hint"]
         told |= {"level_asked": level, "level": int(served), "text": text}
         told |= {"title": page.title, "part_of": page.part_of or None}
+        told["artifact"] = bool(page.blob)
         app.term.data(told)
     elif text_only:
         app.term.exact(text)
@@ -132,6 +149,21 @@ def show(
         _print_page(app, told, page, text)
         if served != level:
             app.term.note(f"level {level} does not exist yet; this is level {int(served)}")
+
+
+def _write_bytes(app: App, page_id: str, session_name: str | None, out: Path) -> None:
+    async def read() -> bytes:
+        async with app.reading() as memory:
+            session = await find_session(memory, session_name)
+            return await session.artifact_bytes(page_id)
+
+    data = app.run(read())
+    try:
+        with out.open("xb") as file:
+            file.write(data)
+    except FileExistsError:
+        raise click.UsageError(f"{out} is there already.") from None
+    app.term.note(f"{len(data):,} bytes of {page_id} in {out}")
 
 
 def _print_page(app: App, told: dict[str, Any], page: Page, text: str) -> None:

@@ -29,12 +29,24 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "verify": "Read everything in a memory and check it against itself.",
         "rebuild": "Build the index anew from the log.",
         "repair": "Set damaged records aside and go on with the rest.",
+        "backup": "Copy a memory while it is in use, and verify the copy.",
+        "restore": "Make a memory of a backup again.",
         "forget": "Erase a page, or a whole session, for good.",
+        "archive": "Compress old segments, and read them as before.",
+        "gc": "Find what belongs to nothing, and delete it if told to.",
         "bench": "Time what a memory does.",
     },
 }
 
-_HOMES: Final = {"rebuild": "upkeep", "repair": "upkeep", "verify": "upkeep"}
+_HOMES: Final = {
+    "archive": "space",
+    "backup": "copies",
+    "gc": "space",
+    "rebuild": "upkeep",
+    "repair": "upkeep",
+    "restore": "copies",
+    "verify": "upkeep",
+}
 
 _EPILOG: Final = """\
 Begin with `pagefault demo`. The memory is the folder that --root or PAGEFAULT_HOME names, else

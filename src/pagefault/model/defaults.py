@@ -45,6 +45,7 @@ SEGMENT_BYTES: Final = 10_000_000
 LOCK_WAIT_S: Final = 5.0
 LEASE_S: Final = 30.0
 ROOM_TOKENS_MIN: Final = 256
+ARTIFACT_BYTES: Final = 50_000_000
 
 TABLE: Final[tuple[Default, ...]] = (
     Default("window_tokens", "tokens", WINDOW_TOKENS, 128_000, "000 Configuration, l0_max_tokens"),
@@ -143,6 +144,14 @@ TABLE: Final[tuple[Default, ...]] = (
         SEGMENT_BYTES,
         10_000_000,
         "004 store: rotation at 10 MB",
+    ),
+    Default(
+        "artifact_bytes",
+        "bytes",
+        ARTIFACT_BYTES,
+        None,
+        "",
+        "it is held in memory while it is written and read",
     ),
     # Named by the texts, and waiting for the work they belong to.
     Default(

@@ -149,6 +149,15 @@ class StoreCorrupt(StoreError):
     )
 
 
+class ArchiveMissing(StoreError):
+    """What was asked for is in an archive that cannot be reached. Nothing is lost or damaged."""
+
+    hint = "mount it, or put it back, and try again; what is not archived can be read and written"
+
+    def __init__(self, directory: str) -> None:
+        super().__init__(f"this is in the archive at {directory}, which is not there")
+
+
 class StoreIncompatible(StoreError):
     """The files were written by a newer major version."""
 

@@ -103,6 +103,7 @@ class Content:
     artifacts: tuple[ArtifactRef, ...] = ()
     importance: float = 0.5
     confidence: float = 1.0
+    blob: str = ""  # of an artifact: the name of its bytes in the blob store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -93,7 +93,7 @@ class Sync(StrEnum):
 
 
 class EventType(StrEnum):
-    """What happened: requirement 004's taxonomy, then documents and results of tools."""
+    """What happened: requirement 004's taxonomy, then documents, results of tools, and bytes."""
 
     CHAT_TURN = "chat_turn"
     VOICE_TRANSCRIPT = "voice_transcript"
@@ -106,6 +106,7 @@ class EventType(StrEnum):
     SUMMARY = "summary"
     DOCUMENT = "document"
     TOOL_RESULT = "tool_result"
+    ARTIFACT = "artifact"
 
 
 PAGE_PREFIX: Final[dict[str, str]] = {

@@ -41,6 +41,7 @@ class Page:
     occurred_at: str = ""
     call_id: str = ""
     part_of: PageId = PageId("")
+    blob: str = ""  # of an artifact: where its bytes are
 
     @property
     def page_id(self) -> PageId:

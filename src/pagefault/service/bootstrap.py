@@ -96,6 +96,7 @@ async def open_memory(
     runtime = Runtime(
         log=store.log,
         index=store.index,
+        blobs=store.blobs,
         lineage=Lineage(store.log, store.index),
         journal=Journal(store, committer, screen),
         pages=PageReader(store.log),

@@ -9,7 +9,7 @@ from typing import TypeVar
 from pagefault.guard.screen import Screen
 from pagefault.model.errors import BadInput
 from pagefault.model.events import Body, Draft, Event
-from pagefault.model.ids import SessionNo
+from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.kinds import Origin
 from pagefault.store.commit import Committer
 from pagefault.store.leases import Leased
@@ -72,6 +72,10 @@ class Journal:
     def look(self) -> None:
         """Notice what other processes wrote. Never waits for them."""
         self._store.look()
+
+    def is_going(self, seq: Seq) -> bool:
+        """Whether a forgetting was begun that takes this record."""
+        return self._store.is_going([seq])
 
     @property
     def forgets(self) -> int:

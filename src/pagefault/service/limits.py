@@ -25,6 +25,7 @@ class Limits:
     core_window_share: float = defaults.CORE_WINDOW_SHARE
     page_tokens_max: int = defaults.PAGE_TOKENS
     room_tokens_min: int = defaults.ROOM_TOKENS_MIN
+    artifact_bytes_max: int = defaults.ARTIFACT_BYTES
 
     def fault_limits(self, window_tokens: int) -> FaultLimits:
         """What is advertised to the model, and enforced."""

@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
-from pagefault.model.errors import SessionNotFound, StoreBusy
+from pagefault.model.errors import BadInput, SessionNotFound, StoreBusy
 from pagefault.model.events import (
     Descent,
     Draft,
@@ -28,6 +29,7 @@ from pagefault.service.runtime import Runtime
 from pagefault.service.session import Session, a_mode, a_window, check_name
 from pagefault.service.turn import encodable
 from pagefault.store.api import PageFilter
+from pagefault.store.backup import Copied, backup
 from pagefault.store.commit import Committer
 from pagefault.store.root import Store, Verification
 
@@ -228,6 +230,22 @@ class Memory:
     async def verify(self, progress: Callable[[int, int], None] | None = None) -> Verification:
         """Read everything and check it against itself."""
         return await self._committer.run(lambda: self._store.verify(progress))
+
+    async def backup(
+        self, target: str | Path, progress: Callable[[int, int], None] | None = None
+    ) -> Copied:
+        """Copy this memory to a directory that does not exist yet, while it is in use.
+
+        The copy is read back and verified before it gets that name. It holds everything that was
+        acknowledged before this call; a later forget does not reach into it. `restore` (or
+        `pagefault restore`) makes a memory of it again. Raises `BadInput`, `StoreError`.
+        """
+        source = self._store.path
+        if source is None:
+            raise BadInput("a memory at :memory: has no files", hint="open one in a directory")
+        return await asyncio.to_thread(
+            backup, source, Path(target), clock=self._runtime.clock, progress=progress
+        )
 
     async def close(self) -> None:
         """Finish what is under way, write what is queued, and let go of the root."""

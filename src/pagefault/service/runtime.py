@@ -20,7 +20,7 @@ from pagefault.service.journal import Journal
 from pagefault.service.limits import Limits
 from pagefault.service.lineage import Lineage
 from pagefault.service.state import SessionState, Sources, page_of
-from pagefault.store.api import EventLog, PageIndex
+from pagefault.store.api import BlobStore, EventLog, PageIndex
 
 LAST: Final = Seq(2**62)
 """Later than any record: the scope of a session that is still being written."""
@@ -65,6 +65,7 @@ class PageReader:
 class Runtime:
     log: EventLog
     index: PageIndex
+    blobs: BlobStore
     lineage: Lineage
     journal: Journal
     pages: PageReader

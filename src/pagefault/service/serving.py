@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Final
 
-from pagefault.model.errors import FaultRefused, RecordGone
+from pagefault.model.errors import ArchiveMissing, FaultRefused, RecordGone
 from pagefault.model.events import CallRefused, Faulted, Hit, Searched
 from pagefault.model.kinds import Level, Modality
 from pagefault.model.page import Page, PageRow
@@ -132,6 +132,9 @@ def _fault(action: ServeFault, said: str, state: SessionState, read: Read) -> Fa
         )
     except RecordGone:
         return replace(asked, refusal="forgotten", why="the page was forgotten")
+    except ArchiveMissing:
+        why = "the page is in an archive that cannot be reached now"
+        return replace(asked, refusal="archive_missing", why=why)
     except FaultRefused as refused:
         return replace(asked, refusal=refused.code, why=refused.why, levels=refused.levels)
     finally:

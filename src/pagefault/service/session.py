@@ -14,12 +14,13 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeVar, overload
 
 from pagefault.engine.api import Engine
 from pagefault.engine.chat_completions import to_wire
 from pagefault.model.errors import (
+    ArchiveMissing,
     BadInput,
     NoSuchPage,
     PinsFull,
@@ -28,6 +29,7 @@ from pagefault.model.errors import (
     SessionBusy,
     SessionNotFound,
     StoreBusy,
+    StoreCorrupt,
     WindowTooSmall,
 )
 from pagefault.model.events import (
@@ -46,6 +48,7 @@ from pagefault.model.events import (
 )
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import (
+    LOCAL_FILE,
     MODEL_GENERATED,
     RUNTIME,
     USER_TYPED,
@@ -62,6 +65,7 @@ from pagefault.pack.envelope import refusal
 from pagefault.pack.render import LABEL_TOKENS
 from pagefault.pack.tools import PAGE_FAULT
 from pagefault.recall.search import SearchFilter, SearchResult
+from pagefault.service.artifacts import describe
 from pagefault.service.drive import Answer, drive
 from pagefault.service.restore import restore
 from pagefault.service.runtime import Runtime
@@ -176,41 +180,84 @@ class Session:
         )
         return await self.say([said], origin=_origin(f"tool:{name}"))
 
-    async def say(self, items: Sequence[Said], *, origin: Origin) -> list[PageId]:
-        """Log several things in one batch: all or none. Returns the id of every page made."""
+    async def artifact(
+        self, data: bytes, *, name: str, media_type: str = "", text: str = "", key: str = ""
+    ) -> PageId:
+        """Keep bytes: an image, a recording, a file. Returns the id of the page that stands for it.
 
-        async def verb() -> list[PageId]:
-            planned = self._runtime.journal.forgets
-            known, fresh = await self._known(items)
-            drafts = write_down(
-                fresh,
-                origin,
-                session=self.session,
-                state=self._state,
-                counter=self._runtime.counter,
-                clean=self._runtime.journal.clean,
-            )
-            events = await self._commit(drafts)
-            if self._state.is_backlogged:
-                backlog = [self._draft(self._state.plan_backlog())]
-                with suppress(PlanOutdated):  # the next text, or request, plans it again
-                    await self._commit(backlog, planned=planned)
-            texts: list[list[PageId]] = []
-            for event in events:
-                assert isinstance(event.body, Content)
-                if event.body.part == 0:
-                    texts.append([])
-                texts[-1].append(event.body.page_id)
-            written = iter(texts)
-            by_key: dict[str, list[PageId]] = {}
-            made: list[PageId] = []
-            for item, pages in zip(items, known, strict=True):
-                pages = pages or by_key.get(item.key) or next(written)
-                by_key |= {item.key: pages} if item.key else {}
-                made += pages
-            return made
+        The page's text is one line of name, type and size, and `text`, a caption say: by these it
+        is shown and found. `media_type` is guessed from the name if it is not given. The bytes are
+        kept as they are, not searched for secrets; `artifact_bytes` gives them back.
+        """
+        said = describe(
+            data,
+            name=name,
+            media_type=media_type,
+            text=text,
+            key=key,
+            bytes_max=self._runtime.limits.artifact_bytes_max,
+        )
+        put = self._runtime.blobs.put
+
+        async def verb() -> PageId:
+            known, fresh = await self._known([said])  # first: what was forgotten stays away
+            if not fresh:
+                return known[0][0]
+            blob = await asyncio.to_thread(put, bytes(data))
+            return (await self._say([replace(said, blob=blob)], LOCAL_FILE))[0]
 
         return await self._whole(verb)
+
+    async def artifact_bytes(self, page_id: str) -> bytes:
+        """The bytes of an artifact. Raises `BadInput` for a page that has none, and as `page`."""
+        page = await self.page(page_id)
+        if not page.blob:
+            raise BadInput(f"{page_id} is a text and has no bytes", hint="`page` gives its text")
+        try:
+            return await asyncio.to_thread(self._runtime.blobs.get, page.blob)
+        except KeyError:
+            row = await asyncio.to_thread(self._state.table.find, PageId(page_id))
+            if row is None or await asyncio.to_thread(self._runtime.journal.is_going, row.seq):
+                raise RecordGone(f"page {page_id} is being forgotten just now") from None
+            raise StoreCorrupt(
+                f"the bytes of {page_id} are missing: blob {page.blob}",
+                hint="put the blob back from a backup; the page's text is as it was",
+            ) from None
+
+    async def say(self, items: Sequence[Said], *, origin: Origin) -> list[PageId]:
+        """Log several things in one batch: all or none. Returns the id of every page made."""
+        return await self._whole(lambda: self._say(items, origin))
+
+    async def _say(self, items: Sequence[Said], origin: Origin) -> list[PageId]:
+        planned = self._runtime.journal.forgets
+        known, fresh = await self._known(items)
+        drafts = write_down(
+            fresh,
+            origin,
+            session=self.session,
+            state=self._state,
+            counter=self._runtime.counter,
+            clean=self._runtime.journal.clean,
+        )
+        events = await self._commit(drafts)
+        if self._state.is_backlogged:
+            backlog = [self._draft(self._state.plan_backlog())]
+            with suppress(PlanOutdated):  # the next text, or request, plans it again
+                await self._commit(backlog, planned=planned)
+        texts: list[list[PageId]] = []
+        for event in events:
+            assert isinstance(event.body, Content)
+            if event.body.part == 0:
+                texts.append([])
+            texts[-1].append(event.body.page_id)
+        written = iter(texts)
+        by_key: dict[str, list[PageId]] = {}
+        made: list[PageId] = []
+        for item, pages in zip(items, known, strict=True):
+            pages = pages or by_key.get(item.key) or next(written)
+            by_key |= {item.key: pages} if item.key else {}
+            made += pages
+        return made
 
     # --- what the model sees ------------------------------------------------------------------
 
@@ -663,7 +710,7 @@ class Session:
     def _read_all(self, rows: Sequence[PageRow]) -> list[Page]:
         pages = []
         for row in rows:
-            with suppress(RecordGone):
+            with suppress(RecordGone, ArchiveMissing):
                 pages.append(self._runtime.pages.read(row))
         return pages
 

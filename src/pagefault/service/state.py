@@ -92,6 +92,7 @@ def page_of(event: Event, body: Content) -> Page:
         occurred_at=body.occurred_at,
         call_id=body.call_id,
         part_of=body.part_of,
+        blob=body.blob,
     )
 
 
@@ -234,7 +235,7 @@ class SessionState:
         """
         if body.event_type is EventType.DOCUMENT:
             return 0
-        if body.role is Role.USER:
+        if body.role is Role.USER and body.event_type is not EventType.ARTIFACT:
             return body.parts
         return min(body.parts, self.limits.parts_shown(self.window_tokens))
 

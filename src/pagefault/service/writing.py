@@ -12,7 +12,7 @@ from typing import Final
 from pagefault.model.errors import BadInput
 from pagefault.model.events import Content, Draft, expected
 from pagefault.model.ids import PageId, SessionNo, TurnNo
-from pagefault.model.kinds import PAGE_PREFIX, Actor, EventType, Kind, Origin, Role
+from pagefault.model.kinds import PAGE_PREFIX, Actor, EventType, Kind, Modality, Origin, Role
 from pagefault.pack.count import TokenCounter
 from pagefault.service.split import split
 from pagefault.service.state import SessionState, page_of
@@ -38,16 +38,22 @@ class Said:
     call_id: str = ""
     importance: float = 0.5
     key: str = ""
+    modality: Modality = Modality.TEXT
+    blob: str = ""  # of an artifact, whose text only describes it
 
     @property
     def opens_turn(self) -> bool:
-        """Whether a new turn begins with it: with a message, not with a document handed in."""
-        return self.role is Role.USER and self.event_type is not EventType.DOCUMENT
+        """Whether a new turn begins with it: with a message, not with what is handed in."""
+        return self.role is Role.USER and not self._is_handed_in
+
+    @property
+    def _is_handed_in(self) -> bool:
+        return self.event_type in (EventType.DOCUMENT, EventType.ARTIFACT)
 
     @property
     def stem(self) -> str:
         """What the ids of its pages begin with."""
-        if self.event_type is EventType.DOCUMENT:
+        if self._is_handed_in:
             return PAGE_PREFIX["artifact"]
         return PAGE_PREFIX["tool" if self.role is Role.TOOL else "message"]
 
@@ -100,6 +106,8 @@ def write_down(
                     part_of=PageId(f"{item.stem}_{first}" if part else ""),
                     call_id=item.call_id,
                     importance=item.importance,
+                    modality=item.modality,
+                    blob=item.blob,
                 ),
                 key="" if part else item.key,
             )

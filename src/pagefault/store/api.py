@@ -201,6 +201,10 @@ class BlobStore(Protocol):
         """The bytes. `KeyError` if there are none of that name, `StoreCorrupt` if they changed."""
         ...
 
+    def holds(self, name: str) -> bool:
+        """Whether there is a blob of that name. Does not read it."""
+        ...
+
     def delete(self, name: str) -> bool:
         """Whether something was deleted."""
         ...

@@ -73,6 +73,9 @@ class MemoryBlobs:
     def get(self, name: str) -> bytes:
         return self._blobs[name]
 
+    def holds(self, name: str) -> bool:
+        return name in self._blobs
+
     def delete(self, name: str) -> bool:
         return self._blobs.pop(name, None) is not None
 

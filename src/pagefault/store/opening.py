@@ -9,6 +9,8 @@ from pathlib import Path
 
 from pagefault.model.errors import StoreCorrupt, StoreError
 from pagefault.model.ids import NOTHING, Seq
+from pagefault.store.archive import Archive, discard
+from pagefault.store.archived_segment import ArchivedSegment
 from pagefault.store.disk import Disk
 from pagefault.store.handles import Handles
 from pagefault.store.inventory import take_inventory
@@ -72,12 +74,19 @@ class Opener:
                 # Whoever wrote it may have been killed before the names it made were durable.
                 self.disk.sync_directory(self.directory)
                 for path in inventory.leftovers:
-                    self.disk.unlink(path)
+                    discard(path, self.disk)
                 if inventory.leftovers:
                     self.disk.sync_directory(self.directory)
         for number, generation in sorted(inventory.generations.items()):
             self._opened.segments.append(
-                segment_of(self._opened.segments, self.directory, number, generation, self.handles)
+                segment_of(
+                    self._opened.segments,
+                    self.directory,
+                    number,
+                    generation,
+                    self.handles,
+                    archived=number in inventory.archived,
+                )
             )
         none = (Seq(1), NOTHING)
         self._opened.missing = [
@@ -173,7 +182,13 @@ class Opener:
 
 
 def segment_of(
-    segments: Sequence[Segment], directory: Path, number: int, generation: int, handles: Handles
+    segments: Sequence[Segment],
+    directory: Path,
+    number: int,
+    generation: int,
+    handles: Handles,
+    *,
+    archived: bool = False,
 ) -> Segment:
     """A segment among others: from those before it comes where it ought to begin."""
 
@@ -181,6 +196,8 @@ def segment_of(
         earlier = [one for one in segments if one.number < number]
         return Seq(earlier[-1].last + 1) if earlier else Seq(1)
 
+    if archived:
+        return ArchivedSegment(Archive(directory), number, generation, handles, follows)
     return Segment(directory / file_name(number, generation), number, generation, handles, follows)
 
 

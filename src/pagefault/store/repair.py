@@ -7,16 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from pagefault.model.errors import StoreCorrupt
+from pagefault.model.errors import ArchiveMissing, StoreCorrupt
 from pagefault.model.ids import NOTHING, Seq
 from pagefault.store import codec
 from pagefault.store.disk import Disk
-from pagefault.store.inventory import TEMPORARY
 from pagefault.store.recovery import judge_tail
 from pagefault.store.rewrite import Mended, mend
 from pagefault.store.scan import Place, Problem, Scan, problems, salvage, scan
 from pagefault.store.segment import Segment
-from pagefault.store.segment_format import Header, file_name
+from pagefault.store.segment_format import TEMPORARY, Header, file_name
 
 _NONE = (Seq(1), NOTHING)
 
@@ -26,13 +25,14 @@ _NONE = (Seq(1), NOTHING)
 
 def verify(
     segments: Sequence[Segment],
-    read: Callable[[int], bytes],
+    read: Callable[[int], tuple[bytes, list[Problem]]],
     first_link: bytes,
     acknowledged: Seq,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Problem]:
     """Everything that is wrong with these segments. `read(i)` gives the bytes of the i-th that
-    count; where the last is not sealed, what follows its last whole batch does not.
+    count, and what is wrong around them; where the last is not sealed, what follows its last whole
+    batch does not count.
     """
     told: list[Problem] = []
     total = sum(_size(segment.path) for segment in segments)
@@ -41,7 +41,12 @@ def verify(
     link: bytes | None = first_link
     number = 1
     for index in range(len(segments)):
-        data = read(index)
+        try:
+            data, outside = read(index)
+        except ArchiveMissing as away:
+            first, link, number = _believed(segments[index])
+            told.append(Problem(segments[index].path, 0, 0, *_NONE, f"not checked: {away}"))
+            continue
         segment = segments[index]
         if segment.number != number:
             gap = range(number, segment.number)
@@ -59,7 +64,7 @@ def verify(
             link=link,
             last=_ends(segments, index),
         )
-        told += problems(result, place)
+        told += [*outside, *problems(result, place)]
         if not place.sealed:
             told += judge_tail(data, result, place, acknowledged).wrong
         told += _records(data, result, segment.path)
@@ -70,6 +75,16 @@ def verify(
         if progress:
             progress(done, max(done, total))
     return told
+
+
+def _believed(segment: Segment) -> tuple[Seq | None, bytes | None, int]:
+    """What must follow a segment that cannot be read now, by what its stub says."""
+    footer = segment.footer if segment.sealed else None
+    return (
+        Seq(footer.last + 1) if footer else None,
+        footer.link if footer else None,
+        segment.number + 1,
+    )
 
 
 def _records(data: bytes, result: Scan, path: Path) -> Iterator[Problem]:
@@ -164,7 +179,8 @@ class Repairer:
             first=first,
             last=Seq(after.first - 1) if after else None,
         )
-        wrong = problems(result, place)
+        outside = segment.wrapping()
+        wrong = [*outside, *problems(result, place)]
         if is_last:
             wrong += judge_tail(data, result, place, self.acknowledged).wrong
         chained = {one.seq for one in result.unlinked}
@@ -200,9 +216,11 @@ class Repairer:
         for stretch in mended.aside:
             name = f"{segment.path.stem}.{stretch.offset}.damaged"
             report.quarantined.append(self._set_aside(name, data[stretch.offset : stretch.end]))
-        path = self._place(segment.number, header.generation, mended.new.data)
-        self.disk.unlink(segment.path)
-        self.disk.sync_directory(self.directory)
+        if outside and segment.path.exists():
+            name = f"{segment.path.name}.damaged"
+            report.quarantined.append(self._set_aside(name, segment.path.read_bytes()))
+        path = segment.put(self.disk, header.generation, mended.new.data)
+        segment.destroy(self.disk)
         report.rewritten.append(path)
         report.lost += _ranges(mended.lost)
         return mended

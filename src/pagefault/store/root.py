@@ -35,6 +35,7 @@ from pagefault.model.errors import (
     StoreReadOnly,
 )
 from pagefault.model.events import (
+    Content,
     Descent,
     Draft,
     Event,
@@ -48,20 +49,24 @@ from pagefault.model.ids import NOTHING, IdMinter, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, Actor, Sync
 from pagefault.model.page import SessionRow
 from pagefault.store.api import BlobStore, EventLog, PageIndex
+from pagefault.store.archive import Archive
 from pagefault.store.blobs import DirectoryBlobs
 from pagefault.store.connections import IndexReplaced, IndexUnusable
 from pagefault.store.disk import Disk
 from pagefault.store.fold import RECEIPTS
 from pagefault.store.index import SqliteIndex
+from pagefault.store.inventory import take_inventory
 from pagefault.store.latch import Latch
 from pagefault.store.leases import Leased, Leases
 from pagefault.store.lock import RootLock
 from pagefault.store.memory import MemoryBlobs, MemoryLog
 from pagefault.store.presence import Presence, check_alone
+from pagefault.store.references import going, references, targets
 from pagefault.store.repair import RepairReport
 from pagefault.store.segments import SEGMENT_BYTES, SegmentLog
 
-FORMAT: Final = 1
+FORMAT: Final = 2
+"""The newest that is read. A root is made with 1, and is 2 once it has an archive."""
 STORE: Final = SessionNo(0)
 """The session of records that are about the store itself."""
 
@@ -225,11 +230,15 @@ class Store:
 
         Sessions must be ours: `SessionBusy` otherwise. `planned` is what `forgets` was when these
         drafts were made, where they rest on what could be forgotten: `PlanOutdated` if it is not
-        any more.
+        any more, and likewise if a blob that they name was deleted since it was put.
         """
         self.check_writable()
         if planned is not None and planned != self.forgets:
             raise PlanOutdated("something was forgotten since this was planned")
+        for draft in drafts:  # whoever deletes a blob does it in `writing`, too
+            blob = draft.body.blob if isinstance(draft.body, Content) else ""
+            if blob and not self.blobs.holds(blob):
+                raise PlanOutdated(f"blob {blob} was deleted since it was put")
         for session in {draft.session for draft in drafts}:
             self._check_fence(session)
         events = self.log.append([self._with_holder(draft) for draft in drafts])
@@ -261,24 +270,28 @@ class Store:
 
     def forget(
         self,
-        targets: Collection[Seq],
+        seqs: Collection[Seq],
         sessions: Collection[SessionNo],
         taken: Collection[Taken],
         lineage: Collection[Descent] = (),
     ) -> Event:
         """Erase records for good, and return the receipt. Redone at opening if interrupted.
 
-        Their sessions must be ours: see `lease`.
+        Their sessions must be ours: see `lease`. Raises `ArchiveMissing`, with nothing begun, if
+        some of them cannot be reached.
         """
+        if isinstance(self.log, SegmentLog):
+            self.log.check_reach(seqs)
+        blobs = self._blobs_of(seqs)
         begun = ForgetBegun(
-            targets=tuple(_ranges(targets)),
+            targets=tuple(_ranges(seqs)),
             sessions=tuple(sessions),
             taken=tuple(taken),
             lineage=tuple(lineage),
         )
         for session in sessions:
             self.leases.lost(session)
-        return self._carry_out(self._note(begun))
+        return self._carry_out(self._note(begun), blobs)
 
     def finish_forgetting(self) -> int:
         """Carry out what an earlier process began and did not finish. Returns how many."""
@@ -290,7 +303,8 @@ class Store:
             if isinstance(event.body, ForgetBegun) and event.seq not in done
         ]
         for event in begun:
-            self._carry_out(event)
+            assert isinstance(event.body, ForgetBegun)
+            self._carry_out(event, self._blobs_of(targets(event.body)))
         return len(begun)
 
     def finish_if_possible(self) -> None:
@@ -300,9 +314,11 @@ class Store:
         except StoreError as problem:
             self.unfinished = str(problem)
 
-    def _carry_out(self, begun: Event) -> Event:
+    def _carry_out(self, begun: Event, blobs: Sequence[str]) -> Event:
         assert isinstance(begun.body, ForgetBegun)
-        seqs = [Seq(seq) for first, last in begun.body.targets for seq in range(first, last + 1)]
+        seqs = targets(begun.body)
+        for name in blobs:
+            self.blobs.delete(name)  # first: once their records are erased, nothing names them
         self.log.erase(seqs)
         try:
             self.index.forget(seqs, begun.body.sessions)
@@ -312,6 +328,20 @@ class Store:
                 hint="close what else has this memory open; opening it again then finishes this",
             ) from busy
         return self._note(ForgetDone(begun=begun.seq, records=len(seqs)))
+
+    def _blobs_of(self, seqs: Collection[Seq]) -> list[str]:
+        """The blobs that these records name, and no other does."""
+        bodies = [self.log.get(seq).body for seq in seqs]
+        named = {body.blob for body in bodies if isinstance(body, Content) and body.blob}
+        if not named:
+            return []
+        needed, going = references(self.log), set(seqs)
+        return sorted(name for name in named if needed.get(name, set()) <= going)
+
+    def is_going(self, seqs: Collection[Seq]) -> bool:
+        """Whether a forgetting was begun, here or elsewhere, that takes all of these records."""
+        begun = self.index.events(STORE, types=("forget_begun",))
+        return going(self.log.get(seq) for seq in begun) >= set(seqs)
 
     def _note(self, body: ForgetBegun | ForgetDone) -> Event:
         draft = Draft(session=STORE, turn=_NO_TURN, actor=Actor.USER, origin=RUNTIME, body=body)
@@ -354,12 +384,30 @@ class Store:
             problems += [str(problem) for problem in self.log.verify(progress)]
             segments = self.log.segments
         problems += self.index.check()
+        problems += self._bad_blobs(problems)
         applied = self.index.applied_seq()
         self.look()
         head = self.log.head()
         if applied > head:
             problems.append(f"the index has seen record {applied}, the log ends at {head}")
         return Verification(records=head, segments=segments, problems=tuple(problems))
+
+    def _bad_blobs(self, known: Sequence[str]) -> Iterator[str]:
+        """What is wrong with the blobs that records name; where the log is sound enough to tell."""
+        try:
+            needed = references(self.log)
+        except StoreError as problem:
+            if not known:
+                yield str(problem)
+            return
+        for name, seqs in needed.items():
+            try:
+                self.blobs.get(name)
+            except KeyError:
+                if not self.is_going(seqs):
+                    yield f"record {min(seqs)}: blob {name} is missing"
+            except StoreError as problem:
+                yield f"record {min(seqs)}: {problem}"
 
     def _begin(self, lock: RootLock | None) -> None:
         """Everything is open: let others in."""
@@ -513,6 +561,8 @@ def rebuild(path: Path, *, clock: Clock, minter: IdMinter, progress: Progress | 
         raise StoreMissing(
             f"there is no memory at {path}", hint="--root or PAGEFAULT_HOME says where"
         )
+    if take_inventory(path / "log").archived:
+        Archive(path / "log").require()
     with _alone(path, clock, "rebuilding"):  # or the index would go from under a writer
         for leftover in path.glob("index.db*"):
             leftover.unlink()
@@ -530,11 +580,6 @@ def repair(path: Path, *, clock: Clock, minter: IdMinter) -> RepairReport:
     """
     with _alone(path, clock, "repairing"):
         root = _root_file(path, Disk(), minter, clock, "", os.urandom, read_only=True)
-        index, _ = _open_index(path, root.id, read_only=True)
-        acknowledged = NOTHING
-        if index is not None:
-            acknowledged = index.applied_seq()
-            index.close()
         log = SegmentLog(
             path / "log",
             root=root.id,
@@ -542,7 +587,7 @@ def repair(path: Path, *, clock: Clock, minter: IdMinter) -> RepairReport:
             secret=root.secret,
             clock=clock,
             minter=minter,
-            acknowledged=acknowledged,
+            acknowledged=acknowledged_in(path, root.id),
         )
         try:
             report = log.repair()
@@ -561,7 +606,9 @@ def _alone(path: Path, clock: Clock, what: str) -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Root:
+class RootFacts:
+    """Who a root is: its id, its project, and what its hashes are keyed with."""
+
     id: str
     project: str
     secret: bytes
@@ -576,7 +623,7 @@ def _root_file(
     entropy: Callable[[int], bytes],
     *,
     read_only: bool,
-) -> _Root:
+) -> RootFacts:
     file, key = path / "root.json", path / "secret"
     if not file.exists():
         if read_only:
@@ -590,7 +637,7 @@ def _root_file(
                 hint="put root.json and secret back from a backup: hashes are keyed with them",
             )
         facts = {
-            "format": FORMAT,
+            "format": 1,
             "id": minter.mint(),
             "project": project,
             "made_ms": clock.now_ms(),
@@ -598,13 +645,20 @@ def _root_file(
         with _explained(path):
             disk.place(key, key.with_name("secret.tmp"), entropy(32).hex().encode())
             disk.place(file, file.with_name("root.json.tmp"), json.dumps(facts).encode())
+    return read_root(path)
+
+
+def read_root(path: Path) -> RootFacts:
+    """What `root.json` and `secret` say. `StoreCorrupt` if they do not."""
     try:
-        facts = json.loads(file.read_text())
+        facts = json.loads((path / "root.json").read_text())
         if facts["format"] > FORMAT:
             raise StoreIncompatible(
                 f"{path} is of format {facts['format']}; this version reads {FORMAT}"
             )
-        return _Root(facts["id"], facts["project"], bytes.fromhex(key.read_text()))
+        return RootFacts(
+            facts["id"], facts["project"], bytes.fromhex((path / "secret").read_text())
+        )
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise StoreCorrupt(
             f"{path} cannot be read as a memory root: {problem}",
@@ -622,6 +676,19 @@ def _open_index(path: Path, root_id: str, *, read_only: bool) -> tuple[SqliteInd
         except IndexUnusable as problem:
             new = not (path / "log").exists() and not file.exists()
             return None, "" if new else str(problem)
+
+
+def acknowledged_in(path: Path, root_id: str) -> Seq:
+    """A record of the root at `path` that was certainly durable once, as its index has seen it: if
+    it cannot be read, it was damaged, and no writer died over it. 0 if no index tells.
+    """
+    index, _ = _open_index(path, root_id, read_only=True)
+    if index is None:
+        return NOTHING
+    try:
+        return index.applied_seq()
+    finally:
+        index.close()
 
 
 def _empty_index(path: Path, root_id: str, log: SegmentLog) -> SqliteIndex:

@@ -11,12 +11,15 @@ from typing import Final
 from pagefault.model.errors import StoreCorrupt, StoreError
 from pagefault.model.ids import Seq
 from pagefault.store import codec
+from pagefault.store.disk import Disk
 from pagefault.store.handles import Handles
 from pagefault.store.scan import Place, Problem, Scan, problems, salvage, scan
 from pagefault.store.segment_format import (
     STRIDE,
+    TEMPORARY,
     Footer,
     Header,
+    file_name,
     offsets_for,
     parse_footer,
     parse_header,
@@ -42,6 +45,8 @@ class Segment:
      (3) Either `_offsets` holds the offset of every 16th record, without a gap, or the file is
          damaged and `_exact` holds the place of each record that can be read.
     """
+
+    archived = False
 
     def __init__(
         self,
@@ -212,9 +217,28 @@ class Segment:
 
     def content(self, end: int | None = None) -> bytes:
         """The whole file, or its first `end` bytes. `Replaced` if it is gone."""
-        with _Reading(self._name):
+        with Reading(self._name):
             data = self.path.read_bytes()
         return data if end is None else data[:end]
+
+    # --- rewriting ----------------------------------------------------------------------------
+
+    def put(self, disk: Disk, generation: int, data: bytes) -> Path:
+        """Make another generation of this segment, durably, where this one is."""
+        path = self.path.with_name(file_name(self.number, generation))
+        disk.place(path, path.with_name(path.name + TEMPORARY), data)
+        return path
+
+    def destroy(self, disk: Disk) -> None:
+        """Remove this generation, durably."""
+        disk.unlink(self.path)
+        disk.sync_directory(self.path.parent)
+
+    def wrapping(self) -> list[Problem]:
+        """What is wrong with what the segment is wrapped in, if it is."""
+        return []
+
+    # --- inside -------------------------------------------------------------------------------
 
     def _or_error(self, seq: Seq) -> codec.Record | StoreCorrupt:
         try:
@@ -260,7 +284,7 @@ class Segment:
         raise StoreCorrupt(what)
 
     def _read(self, offset: int, length: int) -> bytes:
-        with _Reading(self._name), self._handles.hold(self._name) as fd:
+        with Reading(self._name), self._handles.hold(self._name) as fd:
             data = os.pread(fd, length, offset)
             gone = os.fstat(fd).st_nlink == 0
         if gone:  # what was read may have been erased since
@@ -276,7 +300,7 @@ class Segment:
 
     def _last_line(self) -> tuple[Footer | None, int]:
         """The footer and where it begins; nothing if the last line is none."""
-        with _Reading(self._name), self._handles.hold(self._name) as fd:
+        with Reading(self._name), self._handles.hold(self._name) as fd:
             size = os.fstat(fd).st_size
         peek = _TAIL_PEEK
         while True:
@@ -288,7 +312,7 @@ class Segment:
             peek *= 8
 
 
-class _Reading:
+class Reading:
     """Within this block, a file that is gone is `Replaced` and one that fails is `StoreError`."""
 
     __slots__ = ("_name",)

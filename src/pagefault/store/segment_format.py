@@ -24,6 +24,9 @@ from pagefault.model.events import VERSION
 from pagefault.model.ids import Seq
 from pagefault.store import codec
 
+TEMPORARY: Final = ".new"
+"""What the name of a file ends in until it is whole."""
+
 STRIDE: Final = 16
 """Records between two offsets that are kept: one read of about 12 kB finds any of them."""
 

@@ -31,9 +31,10 @@ from pagefault.model.events import Draft, Event
 from pagefault.model.ids import NOTHING, IdMinter, Seq, SessionNo
 from pagefault.store import codec
 from pagefault.store.acceptance import accept, hash_key, lost
+from pagefault.store.archive import Archive, discard
 from pagefault.store.disk import Disk
 from pagefault.store.handles import Handles
-from pagefault.store.inventory import TEMPORARY, take_inventory
+from pagefault.store.inventory import take_inventory
 from pagefault.store.latch import Latch
 from pagefault.store.opening import Opener, segment_of
 from pagefault.store.recovery import Recovery
@@ -41,7 +42,7 @@ from pagefault.store.repair import Repairer, RepairReport, verify
 from pagefault.store.rewrite import Rewritten, without
 from pagefault.store.scan import Problem
 from pagefault.store.segment import Replaced, Segment
-from pagefault.store.segment_format import Header, file_name, first_link
+from pagefault.store.segment_format import TEMPORARY, Header, file_name, first_link
 from pagefault.store.tail import read_tail
 
 SEGMENT_BYTES: Final = 10_000_000
@@ -285,6 +286,20 @@ class SegmentLog:
                 self._latch.refuse_from_now(damage)  # a damaged log is served for reading only
                 raise
 
+    def tip(self) -> tuple[Seq, bytes]:
+        """The head, and the link after it: two logs that agree on them hold the same records."""
+        return self._head, self._link
+
+    def holding(self, mark: bytes) -> Iterator[Event]:
+        """The records whose lines contain these bytes: far quicker than to decode them all."""
+        for index in range(len(self._segments)):
+            data = self._bytes_of(index)
+            at = data.find(mark)
+            while at >= 0:
+                end = data.find(b"\n", at) + 1 or len(data)
+                yield codec.decode(data[data.rfind(b"\n", 0, at) + 1 : end])
+                at = data.find(mark, end)
+
     def read(self, after: Seq = NOTHING) -> Iterator[Event]:
         return self._read(after, self._head, damaged_too=False)
 
@@ -328,17 +343,19 @@ class SegmentLog:
         """Another generation took this segment's place: find it, unless the writer here has."""
         with self._lock:
             old = self._segments[index]
-            generation = take_inventory(self._directory).generations.get(old.number)
+            inventory = take_inventory(self._directory)
+            generation = inventory.generations.get(old.number)
+            archived = old.number in inventory.archived
             if generation is None:
                 raise StoreCorrupt(f"{old.path.name} is missing")
-            if generation == old.generation:
+            if (generation, archived) == (old.generation, old.archived):
                 return
             self._handles.drop(str(old.path))
             if index == len(self._segments) - 1 and old.footer is None:
                 self._shut()  # it may have grown since, and have no seal to say where it ends
                 self._survey(self._acknowledged, looking=not self._read_only)
             else:
-                self._segments[index] = self._generation(old, generation)
+                self._segments[index] = self._generation(old, generation, archived=archived)
 
     # --- forgetting ---------------------------------------------------------------------------
 
@@ -356,7 +373,10 @@ class SegmentLog:
             groups: dict[int, list[Seq]] = {}
             for seq in wanted:
                 groups.setdefault(self._index_of(seq), []).append(seq)
+            self._check_reach(wanted)
             with self._latch.latching("an erasure"):
+                for path in take_inventory(self._directory).leftovers:
+                    discard(path, self._disk)  # a copy of what is erased, if a crash left one
                 changed = sum(self._erase_in(index, group) for index, group in groups.items())
                 self._empty_quarantine()
             return changed
@@ -372,21 +392,36 @@ class SegmentLog:
     def _put(self, index: int, new: Rewritten) -> None:
         """Put a new generation in a segment's place. Until the old one is gone, both are whole."""
         old, is_last = self._segments[index], index == len(self._segments) - 1
-        path = self._directory / file_name(old.number, new.header.generation)
-        self._disk.place(path, path.with_name(path.name + TEMPORARY), new.data)
-        segment = self._generation(old, new.header.generation)
+        path = old.put(self._disk, new.header.generation, new.data)
+        segment = self._generation(old, new.header.generation, archived=old.archived)
         if is_last and self._fd >= 0:
             fd = self._disk.append_to(path)
             os.close(self._fd)
             self._fd = fd
             segment.begin(new.header, new.header_end, new.lengths)
         self._segments[index] = segment
-        self._disk.unlink(old.path)
+        old.destroy(self._disk)
         self._handles.drop(str(old.path))
-        self._disk.sync_directory(self._directory)
 
-    def _generation(self, old: Segment, generation: int) -> Segment:
-        return segment_of(self._segments, self._directory, old.number, generation, self._handles)
+    def _generation(self, old: Segment, generation: int, *, archived: bool) -> Segment:
+        return segment_of(
+            self._segments,
+            self._directory,
+            old.number,
+            generation,
+            self._handles,
+            archived=archived,
+        )
+
+    def check_reach(self, seqs: Collection[Seq]) -> None:
+        """Raise `ArchiveMissing` unless everything that may hold these records can be reached."""
+        with self._lock:
+            self._check_reach(seqs)
+
+    def _check_reach(self, seqs: Collection[Seq]) -> None:
+        stubs = take_inventory(self._directory).stubs
+        if any(self._segments[self._index_of(seq)].number in stubs for seq in seqs):
+            Archive(self._directory).require()
 
     @property
     def _quarantine(self) -> Path:
@@ -433,7 +468,7 @@ class SegmentLog:
         """
         return verify(
             self._segments,
-            self._bytes_of,
+            self._whole,
             first_link(self._root),
             self._acknowledged,
             progress,
@@ -441,12 +476,17 @@ class SegmentLog:
 
     def _bytes_of(self, index: int) -> bytes:
         """The bytes of a segment that count: not the tail that recovery left out."""
+        return self._whole(index)[0]
+
+    def _whole(self, index: int) -> tuple[bytes, list[Problem]]:
+        """The same, and what is wrong with what they are wrapped in."""
         with self._lock:
             while True:
                 segment = self._segments[index]
                 try:
                     whole = segment.sealed or segment.problems
-                    return segment.content(None if whole else segment.end)
+                    data = segment.content(None if whole else segment.end)
+                    return data, segment.wrapping()
                 except Replaced:
                     self._look_again(index)
 

@@ -171,10 +171,13 @@ class BlobStoreContract:
             with pytest.raises(KeyError):
                 blobs.get(name)
             assert blobs.delete(name) is False
+            assert not blobs.holds(name)
 
     def test_a_deleted_blob_is_gone_and_can_come_back(self, blobs: BlobStore) -> None:
         name = blobs.put(b"x")
+        assert blobs.holds(name)
         assert blobs.delete(name) is True
+        assert not blobs.holds(name)
         assert blobs.delete(name) is False
         assert list(blobs.names()) == []
         with pytest.raises(KeyError):

@@ -23,6 +23,7 @@ from pagefault.model.kinds import RUNTIME, USER_TYPED, Actor, EventType, Kind, M
 from pagefault.model.page import Scope, SessionRow
 from pagefault.store.api import PageFilter, PageIndex
 from pagefault.store.root import Store, rebuild
+from pagefault.testing.index_contract import told
 from pagefault.testing.sim_disk import FILLING, INDEX, LOG, Call, Death, Died, Fault
 from pagefault.testing.store_life import StoreLife, close_whole
 from pagefault.testing.store_model import Forgetting, StoreModel
@@ -236,14 +237,14 @@ class StoreMachine(RuleBasedStateMachine):
 
         def verb() -> None:
             failures: list[StoreError | Died] = []
-            for batch, told in zip(group, self.life.append(group), strict=True):
-                if isinstance(told, list):
+            for batch, outcome in zip(group, self.life.append(group), strict=True):
+                if isinstance(outcome, list):
                     assert not failures, "acknowledged, though what came before it was not"
                     if not self.life.disk.dead:
                         self.model.doubtful.remove(batch)
-                        self.model.acknowledge(told)
+                        self.model.acknowledge(outcome)
                 else:
-                    failures.append(told)
+                    failures.append(outcome)
             if failures:
                 raise failures[0]
 
@@ -579,7 +580,8 @@ def agree(index: PageIndex, model: PageIndex) -> None:
     for row in model.sessions():
         session = row.session
         scope = scope_of(model, session)
-        assert index.candidates(scope, QUERY, limit=5) == model.candidates(scope, QUERY, limit=5)
+        found = told(index.candidates(scope, QUERY, limit=5))
+        assert found == told(model.candidates(scope, QUERY, limit=5))
         for newest_first in (False, True):
             assert index.pages(
                 scope, PageFilter(), limit=9, newest_first=newest_first

@@ -1,0 +1,90 @@
+"""`pagefault backup` and `restore`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.outcome import PROBLEMS
+from pagefault.cli.term import plural
+from pagefault.cli.upkeep import store_tools
+
+if TYPE_CHECKING:
+    from pagefault.store.backup import Copied
+
+
+@click.command(cls=Command)
+@click.argument("target", metavar="DEST", type=click.Path(path_type=Path))
+@json_option
+@pass_app
+def backup(app: App, target: Path, as_json: bool) -> None:
+    """Copy a memory to DEST, which must not exist, and verify the copy.
+
+    Works while another process writes. DEST appears only once the copy was read back whole; a
+    backup that was cut short leaves at most DEST.partial, which the next one replaces. The index
+    is left out, as it is derived. A later `forget` does not reach into a backup. Exits 1 if the
+    memory lacks bytes of an artifact, so that the backup lacks them too. JSON: {root, backup,
+    records, segments, blobs, bytes, link, blobs_missing}.
+    """
+    from pagefault.store.backup import backup as make
+
+    path = app.existing_directory()
+    with app.term.progress() as progress:
+        made = make(
+            path,
+            target,
+            clock=store_tools()["clock"],
+            progress=lambda done, total: progress("copying", done, total),
+        )
+    _report(app, made, {"root": str(path), "backup": str(made.path)}, as_json=as_json)
+
+
+@click.command(cls=Command)
+@click.argument("source", metavar="BACKUP", type=click.Path(path_type=Path))
+@json_option
+@pass_app
+def restore(app: App, source: Path, as_json: bool) -> None:
+    """Make a memory of a BACKUP, at the root that --root or PAGEFAULT_HOME names.
+
+    The root must be empty or not exist. The backup is verified, copied and read back, and the
+    index built anew; every request is then packed to the same bytes as before. JSON: as `backup`.
+    """
+    from pagefault.store.backup import restore as make
+    from pagefault.store.root import rebuild
+
+    path = app.directory()
+    tools = store_tools()
+    with app.term.progress() as progress:
+        made = make(
+            source,
+            path,
+            clock=tools["clock"],
+            progress=lambda done, total: progress("copying", done, total),
+        )
+        rebuild(
+            path, progress=lambda done, total: progress("building the index", done, total), **tools
+        )
+    _report(app, made, {"root": str(path), "backup": str(source)}, as_json=as_json)
+
+
+def _report(app: App, made: Copied, places: dict[str, str], *, as_json: bool) -> None:
+    if as_json:
+        told = {"records": made.head, "segments": made.segments, "blobs": made.blobs}
+        told |= {"bytes": made.bytes}
+        missing = {"link": made.link, "blobs_missing": list(made.blobs_missing)}
+        app.term.data(places | told | missing)
+    else:
+        what = f"{plural(made.head, 'record')} in {plural(made.segments, 'file')}"
+        blobs = f", {plural(made.blobs, 'blob')}" if made.blobs else ""
+        app.term.line(
+            f"{app.term.style('✓', 'green', 'bold')} {made.path}: "
+            f"{what}{blobs}, {made.bytes:,} bytes, verified"
+        )
+        app.term.note(f"it ends with record {made.head:,}, link {made.link}")
+        for name in made.blobs_missing:
+            app.term.warn(f"missing in the source too: blob {name}")
+    if made.blobs_missing:
+        raise click.exceptions.Exit(PROBLEMS)

@@ -1,0 +1,131 @@
+"""`pagefault archive` and `gc`: less room for the same memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.term import plural
+from pagefault.cli.upkeep import store_tools
+
+
+@click.command(cls=Command)
+@click.option(
+    "--to",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Where the archive is to be, the first time. Without it, in the memory's own folder.",
+)
+@click.option(
+    "--keep",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="How many of the newest full segments stay as they are.",
+)
+@click.option("--dry-run", is_flag=True, help="Only say what would be moved, and what it saves.")
+@json_option
+@pass_app
+def archive(app: App, to: Path | None, keep: int, dry_run: bool, as_json: bool) -> None:
+    """Compress old segments, and read them as before.
+
+    Full segments of the log (10 MB each) are moved to an archive: gzip files, which `gunzip` turns
+    into the segments again. Everything works as before: a page there takes a little longer to
+    read, and `forget` reaches it. Where the archive is on a disk that is not mounted, the rest is
+    served. JSON: {done, root, archive, segments, bytes_before, bytes_after, archived}.
+    """
+    from pagefault.store.archiving import archive as move
+
+    path = app.existing_directory()
+    with app.term.progress() as progress:
+        moved = move(
+            path,
+            clock=store_tools()["clock"],
+            to=to,
+            keep=keep,
+            dry_run=dry_run,
+            progress=lambda done, total: progress("archiving", done, total),
+        )
+    if as_json:
+        app.term.data(
+            {
+                "done": moved.done,
+                "root": str(path),
+                "archive": str(moved.directory),
+                "segments": list(moved.segments),
+                "bytes_before": moved.bytes_before,
+                "bytes_after": moved.bytes_after,
+                "archived": moved.archived,
+            }
+        )
+        return
+    if not moved.segments:
+        app.term.line("there is nothing to archive: no full segment but those that are kept")
+        return
+    what = "archived" if moved.done else "would be archived"
+    share = 100 * moved.bytes_after / moved.bytes_before
+    app.term.line(
+        f"{what}: {plural(len(moved.segments), 'segment')}, {moved.bytes_before:,} bytes in "
+        f"{moved.bytes_after:,} ({share:.0f} %), at {moved.directory}"
+    )
+
+
+@click.command(cls=Command)
+@click.option("--yes", is_flag=True, help="Delete it. Without this, only say what would go.")
+@json_option
+@pass_app
+def gc(app: App, yes: bool, as_json: bool) -> None:
+    """Find what belongs to nothing, and delete it if told to.
+
+    A process that is killed may leave the bytes of an artifact that no record names, or a file
+    half written. What is younger than an hour is left alone: another process may be about to name
+    it. Without --yes it is a dry run, which needs no lock. JSON: {done, root, blobs, blob_bytes,
+    leftovers, leftover_bytes, young, beside (partial copies beside the memory, which are never
+    deleted)}.
+    """
+    from pagefault.store.gc import collect
+
+    path = app.existing_directory()
+    with app.term.progress() as progress:
+        found = collect(
+            path,
+            clock=store_tools()["clock"],
+            delete=yes,
+            progress=lambda done, total: progress("reading the log", done, total),
+        )
+    if as_json:
+        app.term.data(
+            {
+                "done": found.done,
+                "root": str(path),
+                "blobs": list(found.blobs),
+                "blob_bytes": found.blob_bytes,
+                "leftovers": [str(leftover) for leftover in found.leftovers],
+                "leftover_bytes": found.leftover_bytes,
+                "young": found.young,
+                "beside": [str(partial) for partial in found.beside],
+            }
+        )
+        return
+    term = app.term
+    if not (found.blobs or found.leftovers):
+        term.line("nothing to delete: every blob belongs to a record, every file is whole")
+    else:
+        term.line("deleted:" if found.done else "would be deleted:")
+        if found.blobs:
+            blobs = plural(len(found.blobs), "blob")
+            term.line(f"  {blobs} that no record names, {found.blob_bytes:,} bytes")
+        if found.leftovers:
+            files = plural(len(found.leftovers), "file")
+            term.line(f"  {files} left half made, {found.leftover_bytes:,} bytes")
+        for leftover in [*found.blobs, *found.leftovers]:
+            term.detail(f"  {leftover}")
+        if not found.done:
+            term.line("nothing was changed. To do it: the same command with --yes")
+    if found.young:
+        term.note(f"{plural(found.young, 'file')} too young to be judged: look again in an hour")
+    for partial in found.beside:
+        term.note(f"a copy that was cut short, which you may delete: {partial}")

@@ -1,0 +1,209 @@
+"""How an archived segment is made: a gzip of many members, and a stub that says where they begin.
+
+    log/00000001.g0.archived       the segment's first line and its seal, as they were, and
+                                   {"archived":1,"raw":[…],"packed":[…],"sum":…,"crc":…}
+    archive/00000001.g0.jsonl.gz   the segment; `gunzip` gives it back byte for byte
+
+Each member holds whole strides of records, about 64 KiB of them, so to read one record is to
+inflate one member. `raw` says where each begins in the segment, `packed` where in the archive's
+file; both end with the total. `sum` is the CRC-32C of that file.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import zlib
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+import google_crc32c
+
+from pagefault.model.errors import StoreCorrupt
+from pagefault.store import codec
+from pagefault.store.segment_format import (
+    Footer,
+    Header,
+    file_name,
+    parse_footer,
+    parse_header,
+    parse_name,
+)
+
+BLOCK_BYTES: Final = 65_536
+"""Of the segment in one member, or a little more: what a single read inflates."""
+
+_LEVEL: Final = 9
+_GZIP: Final = 31  # zlib's name for gzip with the largest window
+_DEFLATE: Final = -15
+_GZIP_HEADER_BYTES: Final = 10  # ours: no name, no comment
+_STUB: Final = re.compile(r"(\d{8,})\.g(\d+)\.archived")
+
+
+def stub_name(number: int, generation: int) -> str:
+    return f"{number:08d}.g{generation}.archived"
+
+
+def packed_name(number: int, generation: int) -> str:
+    return f"{file_name(number, generation)}.gz"
+
+
+def parse_stub_name(name: str) -> tuple[int, int] | None:
+    """Segment and generation, or nothing if no stub has such a name."""
+    match = _STUB.fullmatch(name)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def parse_packed_name(name: str) -> tuple[int, int] | None:
+    """Segment and generation, or nothing if no file of the archive has such a name."""
+    return parse_name(name.removesuffix(".gz")) if name.endswith(".gz") else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stub:
+    """What `log/` keeps of an archived segment."""
+
+    header: Header
+    footer: Footer
+    header_line: bytes
+    footer_line: bytes
+    raw: tuple[int, ...]
+    packed: tuple[int, ...]
+    checksum: int
+
+    def encode(self) -> bytes:
+        fields = {
+            "archived": self.footer.segment,
+            "raw": self.raw,
+            "packed": self.packed,
+            "sum": f"{self.checksum:08x}",
+        }
+        blocks = codec.seal(json.dumps(fields, separators=(",", ":")).encode()[:-1])
+        return self.header_line + self.footer_line + blocks
+
+    @property
+    def footer_at(self) -> int:
+        """Where the seal begins in the segment."""
+        return self.raw[-1] - len(self.footer_line)
+
+    def members(self, offset: int, length: int) -> range:
+        """Which members hold these bytes of the segment."""
+        return range(bisect_right(self.raw, offset) - 1, bisect_left(self.raw, offset + length))
+
+    def inflate(self, data: bytes, members: range) -> bytes:
+        """What the members say, `data` being theirs; see `inflate`."""
+        start = self.packed[members.start]
+        return b"".join(
+            inflate(
+                data[self.packed[n] - start : self.packed[n + 1] - start],
+                self.raw[n + 1] - self.raw[n],
+            )
+            for n in members
+        )
+
+
+def parse_stub(data: bytes) -> Stub | None:
+    """The stub, or nothing if these bytes are none, or not as they were written."""
+    lines = data.splitlines(keepends=True)
+    if len(lines) != 3 or not codec.is_sealed(lines[2]):
+        return None
+    header, footer = parse_header(lines[0]), parse_footer(lines[1])
+    if header is None or footer is None:
+        return None
+    try:
+        fields = json.loads(lines[2])
+        raw, packed = tuple(map(int, fields["raw"])), tuple(map(int, fields["packed"]))
+        checksum = int(fields["sum"], 16)
+    except (ValueError, KeyError, TypeError):
+        return None
+    if len(raw) != len(packed) or len(raw) < 2:
+        return None
+    return Stub(
+        header=header,
+        footer=footer,
+        header_line=lines[0],
+        footer_line=lines[1],
+        raw=raw,
+        packed=packed,
+        checksum=checksum,
+    )
+
+
+def pack(data: bytes) -> tuple[Stub, bytes]:
+    """A sealed segment as stub and archive file. `StoreCorrupt` if it is no sealed segment."""
+    header_line = data[: data.find(b"\n") + 1]
+    footer_line = data[data.rfind(b"\n", 0, -1) + 1 :]
+    header, footer = parse_header(header_line), parse_footer(footer_line)
+    if header is None or footer is None:
+        raise StoreCorrupt("a segment without its first line or its seal cannot be archived")
+    raw = [0]
+    for offset in footer.offsets:
+        if offset - raw[-1] >= BLOCK_BYTES:
+            raw.append(offset)
+    raw.append(len(data))
+    packed, members = [0], []
+    for start, end in pairwise(raw):
+        member = gzip.compress(data[start:end], _LEVEL, mtime=0)
+        members.append(member)
+        packed.append(packed[-1] + len(member))
+    whole = b"".join(members)
+    stub = Stub(
+        header=header,
+        footer=footer,
+        header_line=header_line,
+        footer_line=footer_line,
+        raw=tuple(raw),
+        packed=tuple(packed),
+        checksum=google_crc32c.value(whole),
+    )
+    if stub.inflate(whole, range(len(members))) != data:
+        raise StoreCorrupt("a segment did not come out of the archive as it went in")
+    return stub, whole
+
+
+def inflate(member: bytes, length: int) -> bytes:
+    """`length` bytes, whatever happened to the member: what cannot be inflated is blank.
+
+    So every other byte of a damaged segment is where it was, and its records say for themselves,
+    by their checksums, whether they are whole.
+    """
+    try:
+        whole = zlib.decompressobj(_GZIP).decompress(member, length + 1)
+        if len(whole) == length:
+            return whole
+    except zlib.error:
+        pass
+    told = _inflate_some(member[_GZIP_HEADER_BYTES:])[:length]
+    return told if len(told) == length else told + b" " * (length - len(told) - 1) + b"\n"
+
+
+def _inflate_some(deflated: bytes) -> bytes:
+    """What comes before the damage."""
+    told, state, step = bytearray(), zlib.decompressobj(_DEFLATE), 1024
+    at = 0
+    while at < len(deflated):
+        before = state.copy()
+        try:
+            told += state.decompress(deflated[at : at + step])
+            at += step
+        except zlib.error:
+            if step == 1:
+                break
+            state, step = before, 1  # what came out of the good bytes of this step is lost
+    return bytes(told)
+
+
+def inflate_all(data: bytes) -> bytes:
+    """A whole archive file without its stub, as far as it goes."""
+    told = []
+    while data:
+        member = zlib.decompressobj(_GZIP)
+        try:
+            told.append(member.decompress(data))
+        except zlib.error:
+            break
+        data = member.unused_data
+    return b"".join(told)

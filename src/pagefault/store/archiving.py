@@ -1,0 +1,224 @@
+"""Moving sealed segments into the archive: at every moment one whole copy of each counts."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pagefault.model.clock import Clock
+from pagefault.model.errors import BadInput, StoreCorrupt, StoreError, StoreMissing
+from pagefault.store.archive import MARK, Archive, discard
+from pagefault.store.archive_format import pack
+from pagefault.store.disk import Disk
+from pagefault.store.inventory import Inventory, take_inventory
+from pagefault.store.lock import RootLock
+from pagefault.store.root import FORMAT, read_root
+from pagefault.store.scan import Place, problems, scan
+from pagefault.store.segment_format import file_name
+
+KEEP: Final = 1
+"""How many sealed segments stay as they are: the pages that are faulted most."""
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archived:
+    """What was moved into the archive, or would be."""
+
+    directory: Path
+    segments: tuple[int, ...]
+    bytes_before: int
+    bytes_after: int
+    archived: int  # segments that are in the archive now, those of earlier included
+    done: bool
+
+
+def archive(
+    path: Path,
+    *,
+    clock: Clock,
+    to: Path | None = None,
+    keep: int = KEEP,
+    dry_run: bool = False,
+    disk: Disk | None = None,
+    progress: Progress | None = None,
+) -> Archived:
+    """Move all sealed segments but the newest `keep` into the archive of the root at `path`.
+
+    `to` says where the archive is, the first time: a directory that is empty or does not exist;
+    without it, `archive/` in the root. Readers and writers find it there from then on. A dry run
+    compresses, to tell what would come of it, and changes nothing.
+
+    Raises `BadInput`, `StoreBusy`, `StoreCorrupt` if a segment is damaged (those before it are
+    moved, it and the rest are as they were), `ArchiveMissing`.
+    """
+    if not (path / "root.json").exists():
+        raise StoreMissing(
+            f"there is no memory at {path}", hint="--root or PAGEFAULT_HOME says where"
+        )
+    if keep < 0:
+        raise BadInput(f"{keep} segments cannot be kept", hint="0 or more")
+    disk = disk or Disk()
+    root_id = read_root(path).id
+    place = Archive(path / "log")
+    _check_place(place, to, root_id)
+    if dry_run:
+        return _plan(path, place, to, keep)
+    lock = RootLock(path, clock=clock)
+    with _explained(place.directory):
+        with lock.held():
+            _check_place(place, to, root_id)  # again: another process may have made one
+            inventory = take_inventory(path / "log")
+            for leftover in inventory.leftovers:
+                discard(leftover, disk)
+            numbers = _candidates(inventory, keep)
+            if numbers:
+                _establish(place, to, root_id, disk)
+                _mark_format(path, disk)
+        moved: list[int] = []
+        before = after = 0
+        for done, number in enumerate(numbers, start=1):
+            generation = inventory.generations[number]
+            plain = path / "log" / file_name(number, generation)
+            with suppress(FileNotFoundError):  # a forget rewrote it: the next run takes it
+                data = _sound(plain, number, generation)
+                stub, packed = pack(data)  # without the lock: it takes a second
+                with lock.held():
+                    _check_counts(path / "log", number, generation)
+                    place.place(number, generation, stub, packed, disk)
+                    disk.unlink(plain)
+                    disk.sync_directory(path / "log")
+                moved.append(number)
+                before += len(data)
+                after += len(packed) + len(stub.encode())
+            if progress is not None:
+                progress(done, len(numbers))
+        return Archived(
+            directory=place.directory.resolve(),
+            segments=tuple(moved),
+            bytes_before=before,
+            bytes_after=after,
+            archived=len(take_inventory(path / "log").archived),
+            done=True,
+        )
+
+
+def _check_counts(log: Path, number: int, generation: int) -> None:
+    """Raise `FileNotFoundError` if others have rewritten or archived this segment meanwhile."""
+    now = take_inventory(log)
+    if now.generations.get(number) != generation or number in now.archived:
+        raise FileNotFoundError(file_name(number, generation))
+
+
+def _plan(path: Path, place: Archive, to: Path | None, keep: int) -> Archived:
+    inventory = take_inventory(path / "log")
+    numbers = _candidates(inventory, keep)
+    before = after = 0
+    for number in numbers:
+        generation = inventory.generations[number]
+        data = _sound(path / "log" / file_name(number, generation), number, generation)
+        stub, packed = pack(data)
+        before += len(data)
+        after += len(packed) + len(stub.encode())
+    return Archived(
+        directory=(to if to is not None else place.directory).resolve(),
+        segments=tuple(numbers),
+        bytes_before=before,
+        bytes_after=after,
+        archived=len(inventory.archived),
+        done=False,
+    )
+
+
+def _candidates(inventory: Inventory, keep: int) -> list[int]:
+    """Sealed segments that are not in the archive, oldest first. The last file never goes: it is
+    the one that is written to.
+    """
+    if inventory.missing:
+        name = file_name(inventory.missing[0], 0)
+        raise StoreCorrupt(f"the log is damaged: {name} is missing")
+    sealed = sorted(inventory.generations)[:-1]
+    return [n for n in sealed[: max(0, len(sealed) - keep)] if n not in inventory.archived]
+
+
+def _sound(path: Path, number: int, generation: int) -> bytes:
+    """The bytes of a sealed segment, if nothing is wrong with them."""
+    data = path.read_bytes()
+    wrong = problems(scan(data), Place(path=path, number=number, generation=generation))
+    if wrong:
+        raise StoreCorrupt(f"the log is damaged, and what is damaged is not archived: {wrong[0]}")
+    return data
+
+
+# --- where it is --------------------------------------------------------------------------------
+
+
+def _check_place(place: Archive, to: Path | None, root_id: str) -> None:
+    if place.directory.is_dir() and not place.is_there and not take_inventory(place.log).stubs:
+        pass  # begun, and nothing is in it yet
+    elif os.path.lexists(place.directory):
+        place.require()
+        _check_mark(place.directory, root_id)
+        if to is not None and to.resolve() != place.directory.resolve():
+            raise BadInput(
+                f"this memory has its archive at {place.directory.resolve()}",
+                hint="leave --to out; to move it, move that directory and make "
+                f"{place.directory} a link to it",
+            )
+    elif to is not None and to.resolve() != place.directory.resolve():
+        if to.resolve().is_relative_to(place.log.parent.resolve()):
+            raise BadInput(f"{to} lies inside the memory", hint="leave --to out, or go elsewhere")
+        if (to / MARK).exists():
+            _check_mark(to, root_id)
+        elif os.path.lexists(to) and not (to.is_dir() and not any(to.iterdir())):
+            raise BadInput(f"{to} is not an empty directory", hint="name one, or a new one")
+
+
+def _check_mark(directory: Path, root_id: str) -> None:
+    try:
+        owner = json.loads((directory / MARK).read_text())["root"]
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise StoreError(f"{directory / MARK} cannot be read: {problem}") from problem
+    if owner != root_id:
+        raise BadInput(f"{directory} is the archive of another memory", hint="name another place")
+
+
+def _establish(place: Archive, to: Path | None, root_id: str, disk: Disk) -> None:
+    """Make the archive, its mark first: without a mark it counts as not there."""
+    if place.is_there:
+        return
+    elsewhere = to is not None and not os.path.lexists(place.directory)
+    directory = to.resolve() if to is not None and elsewhere else place.directory
+    disk.make_directory(directory)
+    mark = directory / MARK
+    text = json.dumps({"pagefault": "archive", "root": root_id}).encode()
+    disk.place(mark, mark.with_name(f"{MARK}.tmp"), text)
+    if elsewhere:
+        place.directory.symlink_to(directory)
+        disk.sync_directory(place.directory.parent)
+
+
+def _mark_format(path: Path, disk: Disk) -> None:
+    """Keep out versions that know of no archive: to them the segments would be missing."""
+    file = path / "root.json"
+    facts = json.loads(file.read_text())
+    if facts["format"] < FORMAT:
+        facts["format"] = FORMAT
+        disk.place(file, file.with_name("root.json.tmp"), json.dumps(facts).encode())
+
+
+@contextmanager
+def _explained(directory: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as failure:
+        raise StoreError(
+            f"{directory} cannot be written: {failure.strerror}",
+            hint="make room or choose another place; every segment is whole where it was",
+        ) from failure

@@ -1,0 +1,187 @@
+"""What lies in a root and belongs to nothing: blobs that no record names, and half-made files.
+
+A process that is killed between putting a blob and appending the record that names it leaves the
+blob; one that is killed while writing a file leaves a part of it. Both look the same as what
+another process is doing right now, so only what is old enough is garbage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from pagefault.model.clock import Clock
+from pagefault.model.errors import StoreCorrupt, StoreMissing
+from pagefault.model.ids import NOTHING, IdMinter
+from pagefault.store.archive import Archive, discard
+from pagefault.store.archive_format import parse_packed_name
+from pagefault.store.backup import PARTIAL
+from pagefault.store.blobs import DirectoryBlobs
+from pagefault.store.disk import Disk
+from pagefault.store.inventory import take_inventory
+from pagefault.store.lock import RootLock
+from pagefault.store.references import references
+from pagefault.store.root import RootFacts, acknowledged_in, read_root
+from pagefault.store.scan import Problem
+from pagefault.store.segments import SegmentLog
+
+SAFE_S: Final = 3_600
+"""How old garbage must be: far longer than any process takes from a blob to its record."""
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Garbage:
+    """What was found (and deleted, if `done`)."""
+
+    blobs: tuple[str, ...]
+    blob_bytes: int
+    leftovers: tuple[Path, ...]
+    leftover_bytes: int
+    young: int  # of either, too young to be judged
+    beside: tuple[Path, ...]  # partial copies beside the root: said, never deleted
+    done: bool
+
+
+def collect(
+    path: Path,
+    *,
+    clock: Clock,
+    older_than_s: float = SAFE_S,
+    delete: bool = False,
+    disk: Disk | None = None,
+    progress: Progress | None = None,
+) -> Garbage:
+    """Find the garbage of the root at `path`, and with `delete` delete it, beside whoever writes.
+
+    Raises `StoreCorrupt`, with nothing deleted, if the log is damaged: a record that cannot be
+    read may name any blob. `ArchiveMissing` likewise, `StoreBusy`, `StoreMissing`.
+    """
+    if not (path / "root.json").exists():
+        raise StoreMissing(
+            f"there is no memory at {path}", hint="--root or PAGEFAULT_HOME says where"
+        )
+    disk = disk or Disk()
+    before_s = clock.now_ms() / 1000 - older_than_s
+    facts = read_root(path)
+    store = DirectoryBlobs(path / "blobs", secret=facts.secret, read_only=not delete, disk=disk)
+    present = list(store.names())  # before the log is read: whoever puts more is young
+    lock = RootLock(path, clock=clock)
+    blobs: list[str] = []
+    blob_bytes = young = 0
+    with closing(_Needs(path, facts, clock)) as needs:
+        needs.read(present, progress)
+        for name in present:
+            if name in needs.names or (found := store.put_at(name)) is None:
+                continue
+            put_at_s, size = found
+            if put_at_s >= before_s or (delete and not needs.expire(name, before_s, store, lock)):
+                young += 1
+            else:
+                blobs.append(name)
+                blob_bytes += size
+    leftovers: list[Path] = []
+    leftover_bytes = 0
+    with lock.held() if delete else nullcontext():
+        for leftover in _leftovers(path):
+            try:
+                told = leftover.stat()
+            except FileNotFoundError:
+                continue
+            if told.st_mtime >= before_s:
+                young += 1
+                continue
+            if delete:
+                discard(leftover, disk)
+            leftovers.append(leftover)
+            leftover_bytes += told.st_size
+    return Garbage(
+        blobs=tuple(blobs),
+        blob_bytes=blob_bytes,
+        leftovers=tuple(leftovers),
+        leftover_bytes=leftover_bytes,
+        young=young,
+        beside=tuple(_beside(path)),
+        done=delete,
+    )
+
+
+class _Needs:
+    """The blobs that records need, while other processes write more of them.
+
+    To read a log takes long, so it is read without the lock. Under the lock only what was appended
+    meanwhile is read, and one blob deleted: nobody waits for longer than that.
+    """
+
+    def __init__(self, path: Path, facts: RootFacts, clock: Clock) -> None:
+        self.names: set[str] = set()
+        self._quarantine = path / "quarantine"
+        self._log = SegmentLog(
+            path / "log",
+            root=facts.id,
+            project=facts.project,
+            secret=facts.secret,
+            clock=clock,
+            minter=IdMinter(clock, Random(0)),
+            acknowledged=acknowledged_in(path, facts.id),
+            read_only=True,
+        )
+        self._seen = NOTHING
+
+    def read(self, present: Sequence[str], progress: Progress | None) -> None:
+        """Read it all: what records name, and what of `present` stands in what `repair` set aside.
+
+        `StoreCorrupt` if any of it is damaged.
+        """
+        self._seen = self._log.head()
+        self.names |= set(references(self._log))
+        self._check(self._log.verify(progress))
+        for aside in self._quarantine.glob("*"):
+            data = aside.read_bytes()
+            self.names |= {name for name in present if name.encode() in data}
+
+    def expire(self, name: str, before_s: float, blobs: DirectoryBlobs, lock: RootLock) -> bool:
+        """Delete a blob, unless it is young or was named since. Whether it was deleted."""
+        with lock.held():
+            self._log.refresh()
+            self._check(self._log.damage())
+            head = self._log.head()
+            if head > self._seen:
+                self.names |= set(references(self._log, after=self._seen))
+                self._seen = head
+            return name not in self.names and blobs.expire(name, before_s)
+
+    def _check(self, wrong: Sequence[Problem]) -> None:
+        if wrong:
+            raise StoreCorrupt(
+                f"the log is damaged, so nobody knows what its records need: {wrong[0]}",
+                hint="`pagefault repair` sets the damage aside; then try again",
+            )
+
+    def close(self) -> None:
+        self._log.close()
+
+
+def _leftovers(path: Path) -> Iterator[Path]:
+    """Files that a killed process left: not whole, or in another's place."""
+    yield from take_inventory(path / "log").leftovers
+    for pattern in ("*.tmp", "index.db.new*", "quarantine/*.new", "archive/*.new", "archive/*.tmp"):
+        yield from sorted(path.glob(pattern))
+    yield from sorted((path / "blobs").glob("*/*/*.new"))
+    archive = Archive(path / "log")
+    for packed in sorted(archive.directory.glob("*.gz")):
+        named = parse_packed_name(packed.name)
+        if named is not None and not archive.stub_path(*named).exists():
+            yield packed
+
+
+def _beside(path: Path) -> Iterator[Path]:
+    """Backups and restores that were cut short, as far as they lie beside the root."""
+    for partial in sorted(path.resolve().parent.glob(f"*{PARTIAL}")):
+        if (partial / "log").is_dir() and (partial / "lock").exists():
+            yield partial

@@ -1,0 +1,51 @@
+"""Which records need which blobs. The log alone knows: an index may be behind, or gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from pagefault.model.events import Content, Event, ForgetBegun
+from pagefault.model.ids import NOTHING, Seq
+from pagefault.model.kinds import EventType
+from pagefault.store.api import EventLog
+from pagefault.store.segments import SegmentLog
+
+_MARK: Final = f'"type":"{EventType.ARTIFACT}"'.encode()
+"""Stands in the line of every record that can name a blob: no text can, as its quotes are escaped.
+"""
+RECEIPT: Final = b'"type":"forget_begun"'
+"""Likewise, of every record that a forgetting was begun."""
+
+
+def references(log: EventLog, after: Seq = NOTHING) -> dict[str, set[Seq]]:
+    """For each blob that a record after `after` names, the records that do.
+
+    `StoreCorrupt` if a record that may name one cannot be read.
+    """
+    told: Iterable[Event] = log.read(after)
+    if after == NOTHING and isinstance(log, SegmentLog):
+        told = log.holding(_MARK)
+    named: dict[str, set[Seq]] = {}
+    for event in told:
+        if isinstance(event.body, Content) and event.body.blob:
+            named.setdefault(event.body.blob, set()).add(event.seq)
+    return named
+
+
+def targets(begun: ForgetBegun) -> list[Seq]:
+    """The records that a forgetting takes."""
+    return [Seq(seq) for first, last in begun.targets for seq in range(first, last + 1)]
+
+
+def going(receipts: Iterable[Event]) -> set[Seq]:
+    """The records that some forgetting takes, by what is noted of it before it begins.
+
+    Their blobs go first: where one is missing, that is no damage.
+    """
+    return {
+        seq
+        for event in receipts
+        if isinstance(event.body, ForgetBegun)
+        for seq in targets(event.body)
+    }
