@@ -300,9 +300,9 @@ def live_on(
 
 def small_segments(size: int) -> None:
     """The library's users cannot choose this; a test can."""
-    from pagefault.store.segments import SegmentLog
+    from pagefault.store.root import open_store
 
-    options: dict[str, Any] = SegmentLog.__init__.__kwdefaults__  # type: ignore[assignment]
+    options: dict[str, Any] = open_store.__kwdefaults__ or {}
     assert "segment_bytes" in options
     options["segment_bytes"] = size
 
@@ -528,6 +528,7 @@ def index_answers(root: Path) -> Iterator[Any]:
     from pagefault.store.analyzer import page_terms
     from pagefault.store.api import PageFilter
     from pagefault.store.root import open_store
+    from pagefault.testing.index_contract import told
 
     store = open_store(root, read_only=True, **store_tools())
     try:
@@ -546,7 +547,7 @@ def index_answers(root: Path) -> Iterator[Any]:
             yield "numbers", index.prefix_counts(scope)
             yield "pages", index.pages(scope, PageFilter(), limit=10**6)
             own = sorted(terms.get(row.session, ()))
-            yield "terms", own, index.candidates(scope, own, limit=10**6)
+            yield "terms", own, told(index.candidates(scope, own, limit=10**6))
     finally:
         store.close()
 
