@@ -134,7 +134,7 @@ def lines(file: Path, others: int, count: int) -> Iterator[str]:
         if count:
             questions = chance.sample(questions, count)
         yield f"{others:,} other turns, {len(questions)} questions, evidence@{DEPTH} in percent"
-        for candidates in (100, 200, 400, 800, EXHAUSTIVE):
+        for candidates in (50, 100, 200, 400, EXHAUSTIVE):
             share, times = found(index, questions, candidates)
             name = "exhaustive" if candidates == EXHAUSTIVE else f"{candidates} stretches"
             yield f"{name:<20}{share:6.1f}   {times}"

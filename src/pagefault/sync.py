@@ -165,6 +165,9 @@ class Memory:
     ) -> SearchResult:
         return _LOOP.run(self._memory.recall(query, limit=limit, modality=modality))
 
+    def read(self, row: PageRow) -> Page:
+        return _LOOP.run(self._memory.read(row))
+
     def pages(
         self, session: Session, *, limit: int = 50, after: int = -1, newest_first: bool = False
     ) -> builtins.list[PageRow]:

@@ -82,6 +82,21 @@ def test_a_search_gives_hits_whose_parts_add_up(cli: Cli, memory_root: Path) -> 
     assert text.splitlines()[1].startswith("msg_1 ")
 
 
+def test_a_search_of_every_session_says_whose_page_it_is(cli: Cli, memory_root: Path) -> None:
+    told = cli("--root", memory_root, "search", "red", "wheel", "--json").data
+    here = cli("--root", memory_root, "pages", "search", "red", "wheel", "--json").data
+    [first, *_] = told["hits"]
+    assert (here["session"], here["hits"][0]["page_id"]) in {
+        (hit["session"], hit["page_id"]) for hit in told["hits"]
+    }
+    assert abs(sum(first["parts"].values()) - first["score"]) < 0.001
+    shown = cli("--root", memory_root, "search", "red wheel")
+    assert first["page_id"] in shown.out
+    assert f"--session {first['session_id']}" in shown.err
+    nothing = cli("--root", memory_root, "search", "xylophone")
+    assert "nothing in any session" in nothing.err
+
+
 def test_a_search_that_finds_nothing_is_no_error(cli: Cli, memory_root: Path) -> None:
     told = cli("--root", memory_root, "pages", "search", "xylophone")
     assert (told.code, told.out) == (0, "")

@@ -18,6 +18,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     },
     "Look": {
         "sessions": "List the sessions of a memory.",
+        "search": "Find pages in every session.",
         "pages": "List, show, search and pin pages.",
         "faults": "Every page fault of a session: what was asked for, and what came of it.",
         "config": "Show the configuration and where each value came from.",

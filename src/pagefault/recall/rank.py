@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pagefault.store.api import Candidates
-from pagefault.store.likely import Numbers, among, rarity
+from pagefault.store.likely import Numbers, among, distinct, rarity
 
 K1: Final = 1.2  # how soon repeating a term stops to count
 B: Final = 0.4  # how much a long text is held against its words
@@ -79,7 +79,7 @@ def rank(
     if not len(at):
         return Ranking((), 0)
     # First as if every page were of mean length, which costs no look-up.
-    places = np.unique(at[:, None] + np.array([distance for distance, _ in NEAR]))
+    places = distinct(at[:, None] + np.array([distance for distance, _ in NEAR]))
     level = np.ones(len(at))
     own, neighbourhood, coverage = _score(places, at, counts, level, weights)
     order = np.lexsort((places, -(own + neighbourhood)))

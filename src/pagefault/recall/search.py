@@ -17,7 +17,7 @@ from pagefault.store.place import place_of
 if TYPE_CHECKING:
     from pagefault.recall.rank import Ranked
 
-STRETCHES_MAX: Final = 400  # of eight pages, ranked at most; more find no more among a million
+STRETCHES_MAX: Final = 200  # of four pages, ranked at most; more find no more
 RELEVANCE_MIN: Final = 0.1  # less than this share of what a query tells is chance
 SHORTLIST: Final = 150  # places that speaker, recency and importance may reorder
 SPEAKER: Final = 0.5  # a page by the speaker asked about is worth half as much again

@@ -19,7 +19,7 @@ from pagefault.model.events import (
 )
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, Actor, Modality, Mode
-from pagefault.model.page import EVERYTHING, PageRow, SessionRow
+from pagefault.model.page import EVERYTHING, Page, PageRow, SessionRow
 from pagefault.pack.citations import cited_pages
 from pagefault.recall.search import SearchFilter, SearchResult
 from pagefault.service.limits import Limits
@@ -156,6 +156,11 @@ class Memory:
             limit=limit,
             wanted=SearchFilter(modalities=(modality,) if modality else ()),
         )
+
+    async def read(self, row: PageRow) -> Page:
+        """The page of a row, such as a hit's, at level 0. `RecordGone` if it was forgotten."""
+        self._committer.check_open()
+        return await asyncio.to_thread(self._runtime.pages.read, row)
 
     async def forget(self, session: str, page_id: str = "", *, dry_run: bool = False) -> Forgetting:
         """Erase a page (all parts of its text), or a whole session, from everything under the root.

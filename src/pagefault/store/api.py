@@ -145,8 +145,8 @@ class PageIndex(Protocol):
     def candidates(self, scope: Scope, terms: Sequence[str], *, limit: int) -> Candidates:
         """Pages in scope that contain any of `terms` (already analysed).
 
-        Statistics are over the whole scope; pages are those of the `limit` stretches of eight
-        where most is told about the terms, and those next to them (`likely.py`).
+        Statistics are over the whole scope; pages are those of the `limit` stretches of four
+        where most is told about the terms, and those beside them (`likely.py`).
         """
         ...
 

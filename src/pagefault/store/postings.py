@@ -10,7 +10,7 @@ from typing import Final
 import apsw
 import numpy as np
 
-from pagefault.store.likely import Numbers
+from pagefault.store.likely import Numbers, distinct
 from pagefault.store.place import Span
 from pagefault.store.sql import Queries
 from pagefault.store.tokens import COUNT_MAX, token
@@ -88,7 +88,7 @@ class SqlitePostings:
         waiting = self._fresh.get(word)
         if len(found) == 1 and not waiting:
             return found[0]
-        return np.unique(np.concatenate([*found, np.array(waiting or (), dtype=np.int64)]))
+        return distinct(np.concatenate([*found, np.array(waiting or (), dtype=np.int64)]))
 
     def _stored(self, word: str, span: Span) -> Numbers:
         places = self._cache.get(self._edition, word, span)

@@ -223,15 +223,15 @@ class PageIndexContract:
         records = Records()
         records.open("planning")
         for order in range(60):
-            records.say(1, {20: "tea and cake", 31: "cake", 33: "tea"}.get(order, "tea"))
+            records.say(1, {20: "cake", 21: "milk", 40: "cake"}.get(order, "tea"))
         index.apply(records.events)
-        scope = whole(1)
-        found = index.candidates(scope, ["tea", "cake"], limit=1)
-        assert found.frequencies == (59, 2)
-        assert 33 in found.places, "cake is told in the stretch before: they are read together"
-        assert not {5, 50} & set(found.places.tolist())
-        assert len(index.candidates(scope, ["tea", "cake"], limit=99).places) == 60
-        assert len(index.candidates(scope, ["tea", "cake"], limit=0).places) == 0
+        scope, terms = whole(1), ["tea", "cake", "milk"]
+        found = index.candidates(scope, terms, limit=1)
+        assert found.frequencies == (57, 2, 1)
+        assert {20, 21, 22} <= set(found.places.tolist()), "the weak ones beside them, too"
+        assert not {5, 40, 50} & set(found.places.tolist())
+        assert len(index.candidates(scope, terms, limit=99).places) == 60
+        assert len(index.candidates(scope, terms, limit=0).places) == 0
 
     def test_another_session_is_never_found(self, index: PageIndex) -> None:
         records = Records()
