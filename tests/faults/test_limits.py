@@ -55,8 +55,6 @@ class Bounds:
             perhaps = [number for number in range(len(_STEPS)) if number not in done]
             kept = [set(done), *({*done, number} for number in perhaps)]
             found = look(self._nursery, root)
-            # An index that could not be finished stays until the next is made: space, no harm.
-            found["leftovers"] = [name for name in found["leftovers"] if "index.db.new" not in name]
             check_one_of(
                 found,
                 [[*_BEFORE, *(_STEPS[number] for number in sorted(one))] for one in kept],
@@ -126,7 +124,6 @@ def test_a_memory_error_at_some_line_of_the_store_loses_nothing(
     _memory_errors(bounds, chance, 4)
 
 
-@pytest.mark.xfail(reason="between its write and its bookkeeping an append can fail unlatched")
 def test_an_append_that_has_no_memory_once_it_is_written_is_the_last(
     nursery: Nursery, rooms: Rooms
 ) -> None:

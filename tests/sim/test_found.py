@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
+from pagefault.model.events import Event, ForgetDone, Taken
 from pagefault.store import root
+from pagefault.store.fold import SessionTally
 from pagefault.store.opening import Opener
+from pagefault.store.root import Store
 from pagefault.testing.sim_disk import Call, Death, SimulatedDisk
 from pagefault.testing.store_machine import CALM, Fate, Saying, StoreMachine
 
@@ -71,6 +74,75 @@ def test_control_an_opening_that_does_not_sync_is_caught(
 
     with pytest.raises(AssertionError, match=r"an acknowledged record|it cannot be written"):
         cuts()
+
+
+def _forget_and_lose_power(machine: StoreMachine) -> None:
+    """Right after the receipt is durable, and before the index has taken it in."""
+    machine.say(CALM, [PLAN, Saying(0, ["outage"], "")])
+    whole, receipts = Store.settle, []
+
+    def settle(self: Store, events: Sequence[Event], *, sync: bool) -> None:
+        if isinstance(events[0].body, ForgetDone):
+            receipts.append(events)
+            self.log.sync()
+            machine.life.disk.die(Death.POWER)
+        whole(self, events, sync=sync)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Store, "settle", settle)
+        machine.forget_a_page(Fate(death=Death.POWER, after=10**6), 0)
+    assert receipts, "nothing was forgotten"
+    machine.everything_is_there()
+
+
+def test_no_power_cut_after_the_receipt_brings_back_what_the_index_knew(
+    lives: Callable[[int], StoreMachine],
+) -> None:
+    """The frames of its write-ahead log had the words: that it was emptied has to be durable."""
+    for seed in SEEDS:
+        _forget_and_lose_power(lives(seed))
+
+
+def test_control_a_write_ahead_log_whose_emptying_is_not_synced_is_caught(
+    lives: Callable[[int], StoreMachine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Store, "_sync_emptied", lambda self: None)
+
+    def cuts() -> None:
+        for seed in SEEDS:
+            _forget_and_lose_power(lives(seed))
+
+    with pytest.raises(AssertionError, match=r"was forgotten, and is in memory/index\.db-wal"):
+        cuts()
+
+
+def _fork_and_forget_the_parent(machine: StoreMachine) -> None:
+    machine.say(CALM, [PLAN, Saying(0, ["outage"], "")])
+    parent = machine.model.sessions()[0]
+    machine.fork(CALM, len([e for e in machine.model.events if e.session == parent]) - 1)
+    machine.forget_a_session(CALM, 0)
+    machine.everything_is_there()
+    machine.rebuild()
+    machine.everything_is_there()
+    [row] = machine.store.index.sessions()
+    assert (row.turns, row.pages) == (2, 2)
+
+
+def test_a_fork_keeps_its_turns_when_its_parent_is_forgotten_and_the_index_is_made_again(
+    lives: Callable[[int], StoreMachine],
+) -> None:
+    _fork_and_forget_the_parent(lives(1))
+
+
+def test_control_a_receipt_that_tells_no_turns_is_caught(
+    lives: Callable[[int], StoreMachine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def recall(self: SessionTally, taken: Taken) -> None:
+        self.pages = max(self.pages, taken.order + 1)
+
+    monkeypatch.setattr(SessionTally, "recall", recall)
+    with pytest.raises(AssertionError):
+        _fork_and_forget_the_parent(lives(1))
 
 
 def _put_back_what_knew(machine: StoreMachine) -> None:

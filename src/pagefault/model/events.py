@@ -211,12 +211,15 @@ class Unpinned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """The largest number, and order, that a session had given to pages of one prefix."""
+    """The largest number, and order, that a session had given to pages of one prefix, and how many
+    turns it had.
+    """
 
     session: SessionNo
     stem: str
     number: int
     order: int
+    turns: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

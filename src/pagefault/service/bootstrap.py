@@ -91,7 +91,11 @@ async def open_memory(
         )
 
     store = await asyncio.to_thread(make)
-    committer = Committer(store, level)
+    try:
+        committer = Committer(store, level)
+    except BaseException:
+        store.close()
+        raise
     screen = Screen(known_secrets(os.environ, secrets or {}), store.secret)
     runtime = Runtime(
         log=store.log,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pagefault.model.errors import StoreCorrupt
 from pagefault.model.events import Descent, ForgetBegun
 from pagefault.model.ids import NOTHING, SessionNo
 from pagefault.store.api import EventLog, PageIndex
@@ -20,7 +21,10 @@ class Lineage:
     def find(self, session: SessionNo) -> Descent | None:
         """Where a session that is forgotten was forked off, if it was a fork."""
         for seq in self._index.events(STORE, types=("forget_begun",), after=self._read):
-            body = self._log.get(seq).body
+            try:
+                body = self._log.get(seq).body
+            except StoreCorrupt:  # what it says of descents is lost, and was no session's text
+                continue
             if isinstance(body, ForgetBegun):
                 self._descents |= {descent.session: descent for descent in body.lineage}
             self._read = seq

@@ -104,6 +104,7 @@ class Memory:
         wanted_window = self._window_tokens if window is None else a_window(window)
         name = self._runtime.journal.clean(name)
         async with self._opening:
+            await asyncio.to_thread(self._runtime.journal.look)
             row = await asyncio.to_thread(self._runtime.index.find_session, name) if name else None
             if row is not None:
                 session = await self._open(row)
@@ -126,6 +127,7 @@ class Memory:
     async def sessions(self) -> list[SessionRow]:
         """Every session, the most recently used first."""
         self._committer.check_open()
+        await asyncio.to_thread(self._runtime.journal.look)
         return await asyncio.to_thread(self._runtime.index.sessions)
 
     async def pages(
@@ -313,7 +315,13 @@ class Memory:
         ]
         # Also of forks: what they inherited cannot be counted again once the records are gone.
         taken = [
-            Taken(session=row.session, stem=stem, number=number, order=row.pages - 1)
+            Taken(
+                session=row.session,
+                stem=stem,
+                number=number,
+                order=row.pages - 1,
+                turns=row.turns,
+            )
             for row in map(index.session, owners | {fork.session for fork in forks})
             if row is not None
             for stem, number in index.prefix_counts(self._runtime.scope(row.session)).items()

@@ -2,22 +2,28 @@
 
 Only about a window's worth of records is read: everything before the last epoch is summed up by
 it. The fold itself is `SessionState.fold`, the same that runs while the session is live.
+
+A record that is damaged is left out, as if it had said nothing: what the rest says is shown, and
+the next request begins an epoch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from pagefault.model.errors import SessionNotFound
+from pagefault.model.defaults import WINDOW_TOKENS
+from pagefault.model.errors import SessionNotFound, StoreCorrupt
 from pagefault.model.events import (
     EpochBegun,
+    Erased,
     Event,
     ForgetBegun,
     SessionConfigured,
     SessionOpened,
 )
 from pagefault.model.ids import NOTHING, Seq, TurnNo
+from pagefault.model.kinds import Mode
 from pagefault.model.page import Scope, SessionRow
 from pagefault.service.runtime import Runtime
 from pagefault.service.state import SessionState
@@ -29,12 +35,14 @@ _CALLS = ("searched", "faulted")
 def restore(runtime: Runtime, row: SessionRow) -> tuple[SessionState, Seq]:
     """The state of a session as of its last record, and that record's seq. Blocks on the store."""
     scope = runtime.scope(row.session)
-    start = _start(runtime, scope)
-    state = SessionState(_settings(runtime, scope, start), runtime.limits, runtime.sources(scope))
-    for event in _lineage(runtime, scope, types=("pinned", "unpinned"), before=start):
+    reader = _Reader(runtime)
+    start = _start(reader, scope)
+    settings = _settings(reader, scope, start, row)
+    state = SessionState(settings, runtime.limits, runtime.sources(scope))
+    for event in _lineage(reader, scope, types=("pinned", "unpinned"), before=start):
         state.fold(event)
     last = Seq(row.session)
-    for event in _lineage(runtime, scope, after=Seq(max(start - 1, 0))):
+    for event in _lineage(reader, scope, after=Seq(max(start - 1, 0))):
         if not isinstance(event.body, SessionOpened):
             state.fold(event)
         if event.session == row.session:
@@ -42,17 +50,43 @@ def restore(runtime: Runtime, row: SessionRow) -> tuple[SessionState, Seq]:
     state.numbers = runtime.index.prefix_counts(scope)
     state.order_next = max(state.order_next, row.pages)
     state.turn = TurnNo(max(state.turn, row.turns - 1))
-    state.renew_budget(list(_calls_of_turn(runtime, scope, state.turn)))
-    if _was_forgotten_from(runtime, scope, since=max(row.epoch_seq, Seq(row.session))):
+    state.renew_budget(list(_calls_of_turn(reader, scope, state.turn)))
+    since = max(row.epoch_seq, Seq(row.session))
+    if _was_forgotten_from(reader, scope, since=since):
         state.epoch_due = "forgotten"
+    # Nobody knows whose a lost record was, so it may have been seen by every session it is in.
+    lost = runtime.index.events(STORE, types=("lost",), after=Seq(since - 1))
+    if reader.is_damaged or any(seq <= row.last_seq for seq in lost):
+        state.epoch_due = "lost"
     return state, max(last, row.last_seq)  # what was forgotten was the last, perhaps
 
 
-def _was_forgotten_from(runtime: Runtime, scope: Scope, *, since: Seq) -> bool:
+class _Reader:
+    """Reads records one by one, and knows whether one of them was damaged."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.index = runtime.index
+        self._log = runtime.log
+        self.is_damaged = False
+
+    def find(self, seq: Seq) -> Event | None:
+        """The record, or nothing if it cannot be read."""
+        try:
+            return self._log.get(seq)
+        except StoreCorrupt:
+            self.is_damaged = True
+            return None
+
+    def find_all(self, seqs: Iterable[Seq]) -> Iterator[Event]:
+        """Those of these records that can be read."""
+        return filter(None, map(self.find, seqs))
+
+
+def _was_forgotten_from(reader: _Reader, scope: Scope, *, since: Seq) -> bool:
     """Whether anything in this scope was forgotten after `since`: what was sent had it."""
     upto = dict(scope.parts)
-    for seq in runtime.index.events(STORE, types=("forget_begun",), after=since):
-        body = runtime.log.get(seq).body
+    begun = reader.index.events(STORE, types=("forget_begun",), after=since)
+    for body in (event.body for event in reader.find_all(begun)):
         if not isinstance(body, ForgetBegun):
             continue
         if body.sessions:  # then its targets are the records of these sessions
@@ -60,36 +94,46 @@ def _was_forgotten_from(runtime: Runtime, scope: Scope, *, since: Seq) -> bool:
                 return True
             continue
         for first, last in body.targets:
-            for target in range(first, last + 1):
-                if target <= upto.get(runtime.log.get(Seq(target)).session, NOTHING):
+            for target in reader.find_all(map(Seq, range(first, last + 1))):
+                if target.seq <= upto.get(target.session, NOTHING):
                     return True
     return False
 
 
-def _start(runtime: Runtime, scope: Scope) -> Seq:
+def _start(reader: _Reader, scope: Scope) -> Seq:
     """The first record that the present window can still show."""
     for session, upto in scope.parts:
-        epochs = [s for s in runtime.index.events(session, types=("epoch_begun",)) if s <= upto]
-        for seq in reversed(epochs):
-            body = runtime.log.get(seq).body
-            if isinstance(body, EpochBegun):
-                return min(body.verbatim_from or seq, seq)
+        epochs = [s for s in reader.index.events(session, types=("epoch_begun",)) if s <= upto]
+        for event in reader.find_all(reversed(epochs)):
+            if isinstance(event.body, EpochBegun):
+                return min(event.body.verbatim_from or event.seq, event.seq)
     return NOTHING
 
 
-def _settings(runtime: Runtime, scope: Scope, start: Seq) -> SessionOpened:
-    """Window, mode and system prompt as they were at `start`."""
+def _settings(reader: _Reader, scope: Scope, start: Seq, row: SessionRow) -> SessionOpened:
+    """Window, mode and system prompt as they were at `start`; the usual ones, if they were lost."""
     session, _ = next(
         ((number, upto) for number, upto in scope.parts if number <= start), scope.parts[-1]
     )
-    opened = runtime.log.get(Seq(session)).body
-    if not isinstance(opened, SessionOpened):
-        opened = runtime.log.get(Seq(scope.parts[0][0])).body  # an ancestor was forgotten
-    if not isinstance(opened, SessionOpened):
-        raise SessionNotFound(str(scope.parts[0][0]))
-    for seq in runtime.index.events(session, types=("session_configured",)):
-        body = runtime.log.get(seq).body
-        if seq < start and isinstance(body, SessionConfigured):
+    first = reader.find(Seq(session))
+    if first is None or not isinstance(first.body, SessionOpened):
+        first = reader.find(Seq(row.session))  # an ancestor was forgotten
+    if first is not None and isinstance(first.body, SessionOpened):
+        opened = first.body
+    elif first is not None and isinstance(first.body, Erased):
+        raise SessionNotFound(str(row.session))
+    else:
+        opened = SessionOpened(
+            session_id=row.session_id,
+            name=row.name,
+            window_tokens=WINDOW_TOKENS,
+            mode=Mode.ACTIVE,
+            system="",
+        )
+    configured = reader.index.events(session, types=("session_configured",))
+    for event in reader.find_all(seq for seq in configured if seq < start):
+        body = event.body
+        if isinstance(body, SessionConfigured):
             opened = replace(
                 opened, window_tokens=body.window_tokens, mode=body.mode, system=body.system
             )
@@ -97,7 +141,7 @@ def _settings(runtime: Runtime, scope: Scope, start: Seq) -> SessionOpened:
 
 
 def _lineage(
-    runtime: Runtime,
+    reader: _Reader,
     scope: Scope,
     *,
     types: tuple[str, ...] = (),
@@ -106,18 +150,15 @@ def _lineage(
 ) -> Iterator[Event]:
     """Records of a session and its ancestors that it can see, in the order of the log."""
     for session, upto in reversed(scope.parts):
-        for seq in runtime.index.events(session, types=types, after=after):
-            if seq > upto or (before is not None and seq >= before):
-                break
-            yield runtime.log.get(seq)
+        seqs = reader.index.events(session, types=types, after=after)
+        end = upto if before is None else min(upto, before - 1)
+        yield from reader.find_all(seq for seq in seqs if seq <= end)
 
 
-def _calls_of_turn(runtime: Runtime, scope: Scope, turn: TurnNo) -> Iterator[Event]:
+def _calls_of_turn(reader: _Reader, scope: Scope, turn: TurnNo) -> Iterator[Event]:
     for session, upto in scope.parts:
-        for seq in reversed(runtime.index.events(session, types=_CALLS)):
-            if seq > upto:
-                continue
-            event = runtime.log.get(seq)
+        calls = reversed(reader.index.events(session, types=_CALLS))
+        for event in reader.find_all(seq for seq in calls if seq <= upto):
             if event.turn != turn:
                 return
             yield event

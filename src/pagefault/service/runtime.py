@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pagefault.model.clock import Clock
-from pagefault.model.errors import RecordGone
+from pagefault.model.errors import RecordGone, StoreCorrupt
 from pagefault.model.events import Content, Event, SessionOpened
 from pagefault.model.ids import PageId, Seq, SessionNo
 from pagefault.model.page import Page, PageRow, Scope
@@ -37,11 +37,16 @@ class PageReader:
         self._flushes = 0
 
     def read(self, row: PageRow) -> Page:
-        """The page of a row. Raises `RecordGone` if it was forgotten or lost."""
+        """The page of a row. Raises `RecordGone` if it was forgotten, lost or damaged."""
         page = self._cache.get(row.seq)
         if page is None:
             flushes = self._flushes
-            event = self._log.get(row.seq)
+            try:
+                event = self._log.get(row.seq)
+            except StoreCorrupt as damage:
+                raise RecordGone(
+                    f"page {row.page_id} is damaged: {damage}", hint=damage.hint
+                ) from damage
             if not isinstance(event.body, Content):
                 raise RecordGone(
                     f"page {row.page_id} is gone: its record is {event.type}",

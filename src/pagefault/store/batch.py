@@ -13,7 +13,7 @@ import apsw
 from pagefault.model.events import Content, Erased, Event, ForgetBegun, SessionOpened
 from pagefault.model.ids import Seq, SessionNo
 from pagefault.store.analyzer import analyze, page_terms
-from pagefault.store.fold import SessionTally
+from pagefault.store.fold import SessionTally, is_orphan
 from pagefault.store.place import Span, place_of, session_span
 from pagefault.store.sql import Queries
 from pagefault.store.tokens import tokens
@@ -134,6 +134,9 @@ class Batch:
             tally: Tally | None = self._open(event, body)
         else:
             tally = self._tally(session)
+            if tally is None and is_orphan(event):
+                tally = Tally(SessionTally.recovered(event))
+                self._touched[session] = self._known.remember(tally)
             if tally is not None:
                 tally.row.absorb(event)
         if event.key:
@@ -150,7 +153,7 @@ class Batch:
                 self._taken.append((taken.session, f"{taken.stem}_{taken.number}"))
                 other = self._tally(taken.session)
                 if other is not None:
-                    other.row.pages = max(other.row.pages, taken.order + 1)
+                    other.row.recall(taken)
 
     def write(self) -> None:
         """Write what was collected, and begin anew."""

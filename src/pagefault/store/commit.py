@@ -66,14 +66,23 @@ class _Run:
 
 
 class Committer:
-    """Owns the writing thread. `close` ends it after everything queued is written."""
+    """Owns the writing thread. `close` ends it after everything queued is written.
+
+    Making one raises `StoreError` if the thread cannot be started.
+    """
 
     def __init__(self, store: Writable, sync: Sync) -> None:
         self._store = store
         self._sync = sync
         self._queue: queue.Queue[_Append | _Run | None] = queue.Queue(QUEUE_MAX)
         self._thread = threading.Thread(target=self._work, name="pagefault-commit", daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError as failure:
+            raise StoreError(
+                f"the thread that writes cannot be started: {failure}",
+                hint="let this process have more threads or memory, then open this memory again",
+            ) from failure
         self._closed = False
         self._door = asyncio.Lock()  # who comes first is queued first, even where the queue is full
 

@@ -12,6 +12,7 @@ from pagefault.model.events import (
     Event,
     SessionLeased,
     SessionOpened,
+    Taken,
 )
 from pagefault.model.ids import NOTHING, Seq, SessionNo
 from pagefault.model.kinds import EventType
@@ -21,6 +22,14 @@ RECEIPTS: Final = ("forget_begun", "forget_done")
 """Records that outlive the session they speak of: they prove what was done to it."""
 
 _CONTENT_TYPES: Final = frozenset(map(str, EventType))
+
+
+def is_orphan(event: Event) -> bool:
+    """Whether a record of a session that has no row makes one: its session's opening was lost.
+
+    Of a session that was forgotten nothing is left but `Erased`.
+    """
+    return event.session != 0 and not isinstance(event.body, Erased)
 
 
 @dataclass(slots=True)
@@ -59,6 +68,31 @@ class SessionTally:
             last_seq=event.seq,
             lease_seq=event.seq,
         )
+
+    @classmethod
+    def recovered(cls, event: Event) -> SessionTally:
+        """A session whose opening was lost, as the first record that is left of it makes it. Its
+        name, and what it was forked off, nobody knows any more.
+        """
+        name = f"recovered-{event.session}"
+        return cls(
+            session=event.session,
+            session_id=name,
+            name=name,
+            parent=SessionNo(0),
+            parent_seq=NOTHING,
+            turns=0,
+            pages=0,
+            opened_at_ms=event.at_ms,
+            last_used_ms=event.at_ms,
+            last_seq=event.seq,
+            lease_seq=Seq(event.session),
+        )
+
+    def recall(self, taken: Taken) -> None:
+        """Count what this session had before something that it sees was forgotten."""
+        self.pages = max(self.pages, taken.order + 1)
+        self.turns = max(self.turns, taken.turns)
 
     def absorb(self, event: Event) -> None:
         """Fold in one record of this session, in the log's order."""

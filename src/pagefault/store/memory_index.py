@@ -15,7 +15,7 @@ from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.page import PageRow, Scope, SessionRow
 from pagefault.store.analyzer import analyze, page_terms
 from pagefault.store.api import Candidates, PageFilter
-from pagefault.store.fold import RECEIPTS, SessionTally
+from pagefault.store.fold import RECEIPTS, SessionTally, is_orphan
 from pagefault.store.likely import likeliest
 from pagefault.store.place import place_of
 from pagefault.store.tokens import COUNT_MAX
@@ -55,8 +55,11 @@ class MemoryIndex:
             turns, pages = self._inherited(body.parent, body.parent_seq)
             opened = SessionTally.open(event, body, turns=turns, pages=pages)
             self._sessions[opened.session] = opened
-        elif event.session in self._sessions:
-            self._sessions[event.session].absorb(event)
+        else:
+            if event.session not in self._sessions and is_orphan(event):
+                self._sessions[event.session] = SessionTally.recovered(event)
+            if event.session in self._sessions:
+                self._sessions[event.session].absorb(event)
         if event.key:
             self._keys.setdefault((event.session, event.key), event.seq)
         if isinstance(body, Erased):
@@ -66,8 +69,7 @@ class MemoryIndex:
             for taken in body.taken:
                 self._taken[taken.session, PageId(f"{taken.stem}_{taken.number}")] = NOTHING
                 if taken.session in self._sessions:
-                    tally = self._sessions[taken.session]
-                    tally.pages = max(tally.pages, taken.order + 1)
+                    self._sessions[taken.session].recall(taken)
         if isinstance(body, Content):
             row = PageRow(
                 page_id=body.page_id,

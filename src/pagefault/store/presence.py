@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from pagefault.model.clock import Clock
-from pagefault.model.errors import StoreBusy
+from pagefault.model.errors import StoreBusy, StoreError
 from pagefault.model.ids import IdMinter
 from pagefault.store.lock import TEXT_BYTES, Holder, decode_holder
 
@@ -43,7 +43,9 @@ class Presence:
     def __init__(
         self, root: Path, *, clock: Clock, minter: IdMinter, lease_s: float, beats: bool = True
     ) -> None:
-        """`OSError` if nothing can be made there. With `beats=False`, only `beat` beats."""
+        """`OSError` if nothing can be made there, `StoreError` if no thread can be started. With
+        `beats=False`, only `beat` beats.
+        """
         self.directory = root / "instances"
         self._clock = clock
         self._minter = minter
@@ -57,10 +59,18 @@ class Presence:
         self._thread: threading.Thread | None = None
         if beats:
             every_s = max(_BEAT_EVERY_S_MIN, lease_s / _BEATS_PER_LEASE)
-            self._thread = threading.Thread(
+            thread = threading.Thread(
                 target=self._beat_on, args=(every_s,), name="pagefault-beat", daemon=True
             )
-            self._thread.start()
+            try:
+                thread.start()
+            except RuntimeError as failure:
+                self.close()
+                raise StoreError(
+                    f"the thread that beats cannot be started: {failure}",
+                    hint="let this process have more threads or memory, then open it again",
+                ) from failure
+            self._thread = thread
 
     def beat(self) -> None:
         """Say that this opening is well, now."""

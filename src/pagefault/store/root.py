@@ -12,10 +12,11 @@ processes may have one root open; each writes in `Store.writing`.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
@@ -109,8 +110,11 @@ class Store:
     on_forgotten: Callable[[], None] = lambda: None  # told each time, in whatever thread notices
     _acknowledges: bool = True  # whether what the index has seen was durable
     _lock: RootLock | None = None
+    _disk: Disk = field(default_factory=Disk)
+    _is_opening: bool = False
     _depth: int = 0
     _known: Seq = NOTHING  # the log's head when `writing` ended last
+    _follows: bool = False  # the index is our own, in memory: nobody else brings it up to date
     _receipt_seen: Seq = NOTHING  # the last record of a forget that is known of
     _is_to_finish: bool = False  # whether it may be one whose process was killed
     _noticing: Lock = field(default_factory=Lock)
@@ -158,9 +162,22 @@ class Store:
         """Notice what other processes wrote. Takes no lock and never waits: for readers."""
         log = self.log
         if isinstance(log, SegmentLog) and not log.is_current():
-            if self._lock is None:
+            if self._lock is None or self._follows:
                 log.refresh()
+            if self._follows:
+                self._follow()
             self._notice_forgets()
+
+    def _follow(self) -> None:
+        """Fold what others wrote into an index of our own, and drop from it what they forgot."""
+        with self._noticing:
+            after = self.index.applied_seq()
+            self.catch_up()
+            for seq in self.index.events(STORE, types=("forget_done",), after=after):
+                done = self.log.get(seq).body
+                begun = self.log.get(done.begun).body if isinstance(done, ForgetDone) else None
+                if isinstance(begun, ForgetBegun):
+                    self.index.forget(_targets(begun), begun.sessions)
 
     def _notice_forgets(self) -> None:
         with self._noticing:
@@ -263,10 +280,15 @@ class Store:
             self.log.sync()
         try:
             self.index.apply(events)
-        except StoreError as failure:
-            refusal = StoreLatched(f"the index could not be written: {failure}")
-            self._latch.refuse_from_now(refusal, failure)
-            raise refusal from failure
+        except Exception as failure:
+            raise self._latched("the index could not be written", failure) from failure
+
+    def _latched(self, what: str, failure: Exception) -> StoreLatched:
+        """Let nothing more be written: log and index are not as they should be to one another."""
+        hint = failure.hint if isinstance(failure, StoreError) else ""
+        refusal = StoreLatched(f"{what}: {_told(failure)}", hint=hint or StoreLatched.hint)
+        self._latch.refuse_from_now(refusal, failure)
+        return refusal
 
     def forget(
         self,
@@ -278,7 +300,8 @@ class Store:
         """Erase records for good, and return the receipt. Redone at opening if interrupted.
 
         Their sessions must be ours: see `lease`. Raises `ArchiveMissing`, with nothing begun, if
-        some of them cannot be reached.
+        some of them cannot be reached. If the index fails, this latches: its words are still there,
+        and the next opening finishes it.
         """
         if isinstance(self.log, SegmentLog):
             self.log.check_reach(seqs)
@@ -322,11 +345,18 @@ class Store:
         self.log.erase(seqs)
         try:
             self.index.forget(seqs, begun.body.sessions)
+            self._sync_emptied()
         except StoreBusy as busy:
             raise StoreBusy(
                 f"it is erased from the log, but a reader keeps its words in the index: {busy}",
                 hint="close what else has this memory open; opening it again then finishes this",
             ) from busy
+        except Exception as failure:
+            if self._is_opening:  # `unfinished` tells of it, and what is new can be written
+                raise
+            latched = self._latched("it is erased from the log, but not from the index", failure)
+            latched.hint = f"opening this memory again finishes it; {latched.hint}"
+            raise latched from failure
         return self._note(ForgetDone(begun=begun.seq, records=len(seqs)))
 
     def _blobs_of(self, seqs: Collection[Seq]) -> list[str]:
@@ -342,6 +372,22 @@ class Store:
         """Whether a forgetting was begun, here or elsewhere, that takes all of these records."""
         begun = self.index.events(STORE, types=("forget_begun",))
         return going(self.log.get(seq) for seq in begun) >= set(seqs)
+
+    def _sync_emptied(self) -> None:
+        """Make it durable that the index's write-ahead log was emptied: what was forgotten stands
+        in the frames that it had. No lock of SQLite's is on that file, so closing it releases none.
+        """
+        path = None if self.path is None else self.path / "index.db-wal"
+        if path is None or self._follows or not path.exists():
+            return
+        try:
+            fd = self._disk.append_to(path)
+            try:
+                self._disk.sync(fd)
+            finally:
+                os.close(fd)
+        except OSError as failure:
+            raise StoreError(f"{path} cannot be synced: {failure.strerror}") from failure
 
     def _note(self, body: ForgetBegun | ForgetDone) -> Event:
         draft = Draft(session=STORE, turn=_NO_TURN, actor=Actor.USER, origin=RUNTIME, body=body)
@@ -383,10 +429,16 @@ class Store:
         if isinstance(self.log, SegmentLog):
             problems += [str(problem) for problem in self.log.verify(progress)]
             segments = self.log.segments
-        problems += self.index.check()
-        problems += self._bad_blobs(problems)
-        applied = self.index.applied_seq()
-        self.look()
+        try:
+            problems += self.index.check()
+            problems += self._bad_blobs(problems)
+            applied = self.index.applied_seq()
+            self.look()
+        except StoreBusy:
+            raise
+        except StoreError as failure:
+            problems.append(f"the index cannot be checked: {failure}")
+            applied = NOTHING
         head = self.log.head()
         if applied > head:
             problems.append(f"the index has seen record {applied}, the log ends at {head}")
@@ -414,8 +466,12 @@ class Store:
         self._known = self.log.head()
         self._receipt_seen = max(self.index.events(STORE, types=RECEIPTS), default=NOTHING)
         self._depth = 0
+        self._is_opening = False
         if lock is not None:
             lock.release()
+
+    def _close_index(self) -> None:
+        self.index.close()  # whichever it is by then
 
     def close(self) -> None:
         """Close everything and let go of the root. Harmless when repeated."""
@@ -487,8 +543,11 @@ def open_store(
             lock = RootLock(path, clock=clock, wait_s=lock_wait_s)
             stack.callback(lock.close)
             lock.acquire()
+            _clear_unfinished(path)
         root = _root_file(path, disk, minter, clock, project, entropy, read_only=read_only)
-        index, why = _open_index(path, root.id, read_only=read_only)
+        index, why, unwritable = _open_index(path, root.id, read_only=read_only)
+        if index is not None:
+            stack.callback(index.close)
         applied = index.applied_seq() if index is not None else NOTHING
         log = SegmentLog(
             path / "log",
@@ -505,6 +564,8 @@ def open_store(
             disk=disk,
         )
         stack.callback(log.close)
+        if unwritable is not None:
+            log.refuse_from_now(unwritable)
         if index is not None and applied > log.head() and log.refusal is None:
             why = f"it had seen record {applied} of a log that ends at {log.head()}"
             index.close()
@@ -513,6 +574,36 @@ def open_store(
             why = "it had not seen what was forgotten since"
             index.close()
             index = None
+        store = Store(
+            log,
+            index if index is not None else SqliteIndex.create(":memory:", root_id=root.id),
+            DirectoryBlobs(path / "blobs", secret=root.secret, read_only=read_only, disk=disk),
+            log.hash_key,
+            root.secret,
+            Leases("", None, lease_s),
+            path=path,
+            root_id=root.id,
+            _acknowledges=sync is not Sync.OS,
+            _lock=lock,
+            _disk=disk,
+            _is_opening=True,
+            _depth=1,  # the lock is held until this is open
+        )
+        stack.callback(store._close_index)
+        if index is not None:
+            try:
+                if log.refusal is None:
+                    store.catch_up(progress)
+                index.events(STORE, types=RECEIPTS)  # what follows asks it for these
+            except StoreBusy:
+                raise
+            except StoreError as failure:
+                if not isinstance(failure, IndexUnusable):
+                    log.refuse_from_now(_read_only(path / "index.db", failure))
+                why, index = str(failure), None
+                with suppress(StoreError):
+                    store.index.close()
+        store.rebuilt = why
         if index is None and log.refusal is None:
             check_alone(path, clock, f"the index must be made anew ({why}), which")
         presence = None
@@ -521,30 +612,11 @@ def open_store(
                 presence = Presence(path, clock=clock, minter=minter, lease_s=lease_s)
                 stack.callback(presence.close)
             except OSError as failure:
-                log.refuse_from_now(
-                    StoreReadOnly(
-                        f"{path / 'instances'} cannot be written: {failure.strerror}",
-                        hint="reading works; make room or make it writable, then open it again",
-                    )
-                )
-        store = Store(
-            log,
-            index if index is not None else _empty_index(path, root.id, log),
-            DirectoryBlobs(path / "blobs", secret=root.secret, read_only=read_only, disk=disk),
-            log.hash_key,
-            root.secret,
-            Leases("" if presence is None else presence.instance, presence, lease_s),
-            path=path,
-            root_id=root.id,
-            rebuilt=why,
-            _acknowledges=sync is not Sync.OS,
-            _lock=lock,
-            _depth=1,  # the lock is held until this is open
-        )
+                log.refuse_from_now(_read_only(path / "instances", failure))
+        if presence is not None:
+            store.leases = Leases(presence.instance, presence, lease_s)
         if index is None:
             _build(store, path, root.id, progress)
-        elif not read_only and log.refusal is None:
-            store.catch_up(progress)
         if log.refusal is None:
             store.finish_if_possible()
         store._begin(lock)
@@ -659,30 +731,52 @@ def read_root(path: Path) -> RootFacts:
         return RootFacts(
             facts["id"], facts["project"], bytes.fromhex((path / "secret").read_text())
         )
-    except (OSError, ValueError, KeyError, TypeError) as problem:
+    except (FileNotFoundError, ValueError, KeyError, TypeError) as problem:
         raise StoreCorrupt(
             f"{path} cannot be read as a memory root: {problem}",
             hint="put root.json and secret back from a backup",
         ) from problem
+    except OSError as failure:  # it says nothing of what stands in these files
+        raise StoreError(
+            f"{failure.filename or path} cannot be opened: {failure.strerror}",
+            hint="close other files or allow more of them (`ulimit -n`)"
+            if failure.errno in (errno.EMFILE, errno.ENFILE)
+            else "see that it can be read, then open this memory again",
+        ) from failure
 
 
-def _open_index(path: Path, root_id: str, *, read_only: bool) -> tuple[SqliteIndex | None, str]:
+def _open_index(
+    path: Path, root_id: str, *, read_only: bool
+) -> tuple[SqliteIndex | None, str, StoreReadOnly | None]:
+    """The index, or why there must be another; and why nothing can be written, where it could only
+    be opened for reading, or not even that: on a full disk there may be no room for its -shm.
+    """
     file = path / "index.db"
+    unwritable: StoreReadOnly | None = None
     while True:
         try:
-            return SqliteIndex.open(file, root_id=root_id, read_only=read_only), ""
+            index = SqliteIndex.open(
+                file, root_id=root_id, read_only=read_only or unwritable is not None
+            )
+            return index, "", unwritable
         except IndexReplaced:  # another process makes it anew just now
             continue
         except IndexUnusable as problem:
             new = not (path / "log").exists() and not file.exists()
-            return None, "" if new else str(problem)
+            return None, "" if new else str(problem), unwritable
+        except StoreBusy:
+            raise
+        except StoreError as failure:
+            if read_only or unwritable is not None:
+                raise
+            unwritable = _read_only(file, failure)
 
 
 def acknowledged_in(path: Path, root_id: str) -> Seq:
     """A record of the root at `path` that was certainly durable once, as its index has seen it: if
     it cannot be read, it was damaged, and no writer died over it. 0 if no index tells.
     """
-    index, _ = _open_index(path, root_id, read_only=True)
+    index, _, _ = _open_index(path, root_id, read_only=True)
     if index is None:
         return NOTHING
     try:
@@ -691,25 +785,53 @@ def acknowledged_in(path: Path, root_id: str) -> Seq:
         index.close()
 
 
-def _empty_index(path: Path, root_id: str, log: SegmentLog) -> SqliteIndex:
-    """Beside the old one where that can be written, else in memory."""
-    if log.refusal is not None:
-        return SqliteIndex.create(":memory:", root_id=root_id)
-    for leftover in path.glob("index.db.new*"):
-        leftover.unlink()
-    return SqliteIndex.create(path / "index.db.new", root_id=root_id)
-
-
 def _build(store: Store, path: Path, root_id: str, progress: Progress | None) -> None:
-    """Fold the whole log, then put the new index in the old one's place."""
-    store.catch_up(progress)
-    if not (path / "index.db.new").exists() or store.refusal is not None:
-        return
+    """Fold the whole log into a new index, beside the old one, and put it in its place; where that
+    cannot be written, into one in memory.
+    """
+    new, file, log = path / "index.db.new", path / "index.db", store.log
+    assert isinstance(log, SegmentLog)
     store.index.close()
-    for suffix in ("-wal", "-shm", ""):
-        (path / f"index.db{suffix}").unlink(missing_ok=True)
-    os.replace(path / "index.db.new", path / "index.db")
-    store.index = SqliteIndex.open(path / "index.db", root_id=root_id)
+    if log.refusal is None:
+        try:
+            store.index = SqliteIndex.create(new, root_id=root_id)
+            store.catch_up(progress)
+            store.index.close()
+            for suffix in ("-wal", "-shm", ""):
+                file.with_name(file.name + suffix).unlink(missing_ok=True)
+            os.replace(new, file)
+            store.index = SqliteIndex.open(file, root_id=root_id)
+            return
+        except StoreBusy:
+            raise
+        except (OSError, StoreError) as failure:
+            log.refuse_from_now(_read_only(file, failure))
+            with suppress(StoreError):
+                store.index.close()
+            _clear_unfinished(path)
+    store.index = SqliteIndex.create(":memory:", root_id=root_id)
+    store._follows = True
+    store.catch_up(progress)
+
+
+def _clear_unfinished(path: Path) -> None:
+    """Remove an index that a killed process did not finish. Under the root's lock."""
+    with suppress(OSError):
+        for leftover in path.glob("index.db.new*"):
+            leftover.unlink()
+
+
+def _read_only(path: Path, failure: OSError | StoreError) -> StoreReadOnly:
+    return StoreReadOnly(
+        f"{path} cannot be written: {_told(failure)}",
+        hint="reading works; make room or make it writable, then open it again",
+    )
+
+
+def _told(failure: Exception) -> str:
+    if isinstance(failure, OSError) and failure.strerror:
+        return failure.strerror
+    return str(failure) or type(failure).__name__
 
 
 def _rest(log: EventLog, after: Seq) -> Iterator[Event]:
@@ -725,6 +847,10 @@ def _missed_a_forgetting(log: EventLog, applied: Seq) -> bool:
         isinstance(event.body, ForgetDone) and event.body.begun > applied
         for event in _rest(log, applied)
     )
+
+
+def _targets(begun: ForgetBegun) -> list[Seq]:
+    return [Seq(seq) for first, last in begun.targets for seq in range(first, last + 1)]
 
 
 def _ranges(seqs: Collection[Seq]) -> Iterator[tuple[Seq, Seq]]:

@@ -124,9 +124,9 @@ class SegmentLog:
         self._segments = opened.segments  # before the head: who sees it can find its records
         self._missing = opened.missing
         self._link = opened.link
-        self._fd = opened.fd
         self._head = opened.head
         self._unsynced = False
+        self._fd = opened.fd  # last: nothing is written without it
         if not looking:
             self.recovery = opened.recovery or self.recovery
 
@@ -183,9 +183,10 @@ class SegmentLog:
         if told.st_nlink == 0 or tail.is_sealed or (tail.rest and owned):
             return False
         if tail.lengths:
-            segment.grow(tail.lengths)
-            self._link = tail.link
-            self._head = Seq(self._head + len(tail.lengths))
+            with self._latch.latching("taking in what others wrote"):
+                segment.grow(tail.lengths)
+                self._link = tail.link
+                self._head = Seq(self._head + len(tail.lengths))
         return told.st_size >= segment.end
 
     # --- writing ------------------------------------------------------------------------------
@@ -201,9 +202,10 @@ class SegmentLog:
                     self._roll()
                 self._unsynced = True
                 self._disk.write_all(self._fd, b"".join(lines))
-            self._segments[-1].grow([len(line) for line in lines])
-            self._link = link
-            self._head = events[-1].seq
+                # Also what follows: if it fails, the next append would give these seqs again.
+                self._segments[-1].grow([len(line) for line in lines])
+                self._link = link
+                self._head = events[-1].seq
             return events
 
     def _encode(self, drafts: Sequence[Draft]) -> tuple[list[Event], list[bytes], bytes]:

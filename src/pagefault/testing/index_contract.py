@@ -13,6 +13,7 @@ from pagefault.model.events import (
     Erased,
     Event,
     ForgetBegun,
+    Lost,
     Pinned,
     SessionLeased,
     Taken,
@@ -393,6 +394,42 @@ class PageIndexContract:
         assert containing(index, whole(2), "tea") == {Seq(4)}
         assert index.prefix_counts(whole(1)) == {"msg": 1}, "a fork of it may live on"
         assert index.check() == []
+
+    def test_a_session_whose_opening_was_lost_is_known_by_its_other_records(
+        self, index: PageIndex
+    ) -> None:
+        records = Records()
+        records.add(0, Lost(reason="damaged"))
+        records.say(1, "tea", turn=0)
+        records.say(1, "coffee", turn=1)
+        index.apply(records.events)
+        [row] = index.sessions()
+        assert (row.session, row.session_id, row.name) == (1, "recovered-1", "recovered-1")
+        assert (row.parent, row.turns, row.pages, row.last_seq) == (0, 2, 2, 3)
+        assert index.find_session("recovered-1") == row
+        assert containing(index, whole(1), "tea") == {Seq(2)}
+        assert index.check() == []
+
+    def test_what_is_left_of_a_forgotten_session_makes_none(self, index: PageIndex) -> None:
+        records = Records()
+        records.add(1, Erased(type="session_opened"))
+        records.add(1, Erased(type="chat_turn"))
+        records.add(0, ForgetBegun(targets=((Seq(1), Seq(2)),), sessions=(SessionNo(1),)))
+        index.apply(records.events)
+        assert index.sessions() == []
+
+    def test_a_fork_keeps_its_turns_though_only_a_receipt_tells_them(
+        self, index: PageIndex
+    ) -> None:
+        records = Records()
+        records.add(1, Erased(type="session_opened"))
+        records.add(1, Erased(type="chat_turn"))
+        fork = records.open("fork", parent=1, parent_seq=2).seq
+        taken = Taken(session=SessionNo(fork), stem="msg", number=1, order=0, turns=4)
+        records.add(0, ForgetBegun(targets=((Seq(1), Seq(2)),), taken=(taken,)))
+        index.apply(records.events)
+        [row] = index.sessions()
+        assert (row.turns, row.pages) == (4, 1)
 
     @settings(
         max_examples=40,

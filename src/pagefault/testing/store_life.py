@@ -15,11 +15,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
+from pagefault.model import defaults
 from pagefault.model.errors import StoreError
 from pagefault.model.events import Draft, Event
-from pagefault.model.ids import IdMinter
+from pagefault.model.ids import IdMinter, SessionNo
 from pagefault.model.kinds import Sync
 from pagefault.store.commit import Committer
+from pagefault.store.leases import Leases
 from pagefault.store.root import Store, open_store
 from pagefault.testing.sim_disk import Died, SimulatedDisk
 from pagefault.testing.sim_medium import Medium
@@ -41,6 +43,15 @@ class JumpyClock:
     def monotonic_s(self) -> float:
         self._elapsed_s += 0.001
         return self._elapsed_s
+
+
+class _Alone(Leases):
+    """Leases of the only process there is: it takes no record to write to a session again, so that
+    the log holds what was asked for and nothing else.
+    """
+
+    def is_ours(self, session: SessionNo) -> bool:
+        return True
 
 
 class StoreLife:
@@ -81,7 +92,7 @@ class StoreLife:
 
     def another(self, *, read_only: bool = False) -> Store:
         """A second look at the same root."""
-        return open_store(
+        store = open_store(
             self.root,
             clock=self.clock,
             minter=self.minter,
@@ -91,6 +102,8 @@ class StoreLife:
             disk=self.disk,
             segment_bytes=self._segment_bytes,
         )
+        store.leases = _Alone("", None, defaults.LEASE_S)
+        return store
 
     def close(self) -> None:
         """As a process that ends well. On a dead disk it changes nothing."""

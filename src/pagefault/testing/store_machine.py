@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Final, TypeVar
 
 from hypothesis import strategies as st
@@ -20,7 +20,7 @@ from pagefault.model.errors import StoreCorrupt, StoreError, StoreReadOnly
 from pagefault.model.events import Content, Draft, ForgetBegun, SessionOpened, Taken
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, USER_TYPED, Actor, EventType, Kind, Mode, Role
-from pagefault.model.page import Scope, SessionRow
+from pagefault.model.page import Scope
 from pagefault.store.api import PageFilter, PageIndex
 from pagefault.store.root import Store, rebuild
 from pagefault.testing.index_contract import told
@@ -370,7 +370,13 @@ class StoreMachine(RuleBasedStateMachine):
         }
         rows = [row for row in map(index.session, sorted(owners | forks)) if row is not None]
         taken = [
-            Taken(session=row.session, stem=stem, number=number, order=row.pages - 1)
+            Taken(
+                session=row.session,
+                stem=stem,
+                number=number,
+                order=row.pages - 1,
+                turns=row.turns,
+            )
             for row in rows
             for stem, number in index.prefix_counts(scope_of(index, row.session)).items()
         ]
@@ -575,7 +581,7 @@ def agree(index: PageIndex, model: PageIndex) -> None:
     """Two indexes answer alike."""
     seen, last = index.applied_seq(), model.applied_seq()
     assert seen == last, f"the index has seen {seen} records of {last}"
-    rows, expected = _rows(index), _rows(model)
+    rows, expected = index.sessions(), model.sessions()
     assert rows == expected, f"{rows} is not {expected}"
     for row in model.sessions():
         session = row.session
@@ -588,21 +594,6 @@ def agree(index: PageIndex, model: PageIndex) -> None:
             ) == model.pages(scope, PageFilter(), limit=9, newest_first=newest_first)
         assert index.prefix_counts(scope) == model.prefix_counts(scope)
         assert index.events(session) == model.events(session)
-
-
-def _rows(index: PageIndex) -> list[SessionRow]:
-    """Every session. How many turns a fork took over from a session that was forgotten since is
-    left out: no record tells of it any more, so an index that was made again has another number.
-    """
-    rows = index.sessions()
-    known = {row.session for row in rows}
-
-    def orphan(row: SessionRow) -> bool:
-        while row.parent in known:
-            row = next(other for other in rows if other.session == row.parent)
-        return row.parent != 0
-
-    return [replace(row, turns=0) if orphan(row) else row for row in rows]
 
 
 def scope_of(index: PageIndex, session: SessionNo) -> Scope:
