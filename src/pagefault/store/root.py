@@ -177,7 +177,7 @@ class Store:
                 done = self.log.get(seq).body
                 begun = self.log.get(done.begun).body if isinstance(done, ForgetDone) else None
                 if isinstance(begun, ForgetBegun):
-                    self.index.forget(_targets(begun), begun.sessions)
+                    self.index.forget(targets(begun), begun.sessions)
 
     def _notice_forgets(self) -> None:
         with self._noticing:
@@ -847,10 +847,6 @@ def _missed_a_forgetting(log: EventLog, applied: Seq) -> bool:
         isinstance(event.body, ForgetDone) and event.body.begun > applied
         for event in _rest(log, applied)
     )
-
-
-def _targets(begun: ForgetBegun) -> list[Seq]:
-    return [Seq(seq) for first, last in begun.targets for seq in range(first, last + 1)]
 
 
 def _ranges(seqs: Collection[Seq]) -> Iterator[tuple[Seq, Seq]]:
