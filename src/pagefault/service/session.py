@@ -620,7 +620,10 @@ class Session:
             body=body,
             cause=self._state.packed_seq,
         )
-        self._queued.append(asyncio.ensure_future(self._runtime.journal.append([draft])))
+        record = asyncio.ensure_future(self._runtime.journal.append([draft]))
+        self._queued.append(record)
+        self._runtime.under_way.add(record)
+        record.add_done_callback(self._runtime.under_way.discard)
         return self._state.fold_call(expected(draft))
 
     async def _commit(self, drafts: Sequence[Draft], *, planned: int | None = None) -> list[Event]:
