@@ -31,7 +31,7 @@ from pagefault.service.turn import encodable
 from pagefault.store.api import PageFilter
 from pagefault.store.backup import Copied, backup
 from pagefault.store.commit import Committer
-from pagefault.store.root import Store, Verification
+from pagefault.store.store import Store, Verification
 
 _MANY: Final = 1_000_000
 
