@@ -434,7 +434,7 @@ def _fork(session: Session, memory: pagefault.Memory) -> SessionOpened:
         mode=Mode.ACTIVE,
         system="",
         parent=session.session,
-        parent_seq=session._folded,
+        parent_seq=session.owned.folded,
     )
 
 

@@ -24,6 +24,7 @@ from pagefault.model.page import EVERYTHING, Page, PageRow, SessionRow
 from pagefault.pack.citations import cited_pages
 from pagefault.recall.search import SearchFilter, SearchResult
 from pagefault.service.limits import Limits
+from pagefault.service.ownership import Owned
 from pagefault.service.restore import restore
 from pagefault.service.runtime import Runtime
 from pagefault.service.session import Session, a_mode, a_window, check_name
@@ -188,7 +189,7 @@ class Memory:
             held: set[SessionNo] = set()
             while waiting := self._sessions.keys() - held:  # a fork may join while we wait
                 for number in waiting:
-                    await quiet.enter_async_context(self._sessions[number].quiet())
+                    await quiet.enter_async_context(self._sessions[number].owned.quiet())
                 held |= waiting
             plans: list[_Plan] = []
 
@@ -215,19 +216,19 @@ class Memory:
         """Another process forgot something: let nothing that is kept in memory outlive it."""
         self._runtime.pages.flush()
         for session in list(self._sessions.values()):
-            session.outdate()
+            session.owned.outdate()
 
     async def _after_forgetting(self, target: Session, plan: _Plan) -> None:
         """Let no live session show what is gone."""
         self._runtime.pages.flush()
         if plan.sessions:
-            target.end()
+            target.owned.end()
             self._sessions.pop(target.session, None)
         for live in self._sessions.values():
-            if any(part in plan.owners for part, _ in live.scope.parts):
+            if any(part in plan.owners for part, _ in live.owned.scope.parts):
                 row = await asyncio.to_thread(self._runtime.index.session, live.session)
                 assert row is not None
-                live.replace(*await asyncio.to_thread(restore, self._runtime, row))
+                live.owned.replace(*await asyncio.to_thread(restore, self._runtime, row))
 
     async def verify(self, progress: Callable[[int, int], None] | None = None) -> Verification:
         """Read everything and check it against itself."""
@@ -254,7 +255,7 @@ class Memory:
         if self._tasks:
             await asyncio.wait(self._tasks)
         for session in list(self._sessions.values()):
-            await session.settled()
+            await session.owned.settled()
         await asyncio.to_thread(self._committer.close)
         self._store.close()
 
@@ -263,15 +264,18 @@ class Memory:
         if session is None:
             state, folded = await asyncio.to_thread(restore, self._runtime, row)
             session = Session(
-                session=row.session,
+                owned=Owned(
+                    session=row.session,
+                    called=row.name or row.session_id,
+                    state=state,
+                    folded=folded,
+                    runtime=self._runtime,
+                    is_leased=is_leased,
+                ),
                 session_id=row.session_id,
                 name=row.name,
-                scope=self._runtime.scope(row.session),
-                state=state,
-                folded=folded,
                 runtime=self._runtime,
                 open_new=self._open_new,
-                is_leased=is_leased,
             )
             self._sessions[row.session] = session
         return session
