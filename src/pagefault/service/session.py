@@ -57,6 +57,8 @@ from pagefault.recall.search import SearchFilter, SearchResult
 from pagefault.service.artifacts import describe
 from pagefault.service.drive import Answer, drive
 from pagefault.service.ownership import Owned
+from pagefault.service.plan import plan_backlog, plan_request
+from pagefault.service.room import check_window
 from pagefault.service.runtime import Runtime
 from pagefault.service.serving import REFUSAL_TOKENS, serve
 from pagefault.service.state import SessionState
@@ -215,7 +217,7 @@ class Session:
         )
         events = await self.owned.commit(drafts)
         if self._state.is_backlogged:
-            backlog = self._state.plan_backlog()
+            backlog = plan_backlog(self._state)
             with suppress(PlanOutdated):  # the next text, or request, plans it again
                 await self.owned.record(backlog, planned=planned)
         texts: list[list[PageId]] = []
@@ -252,7 +254,7 @@ class Session:
             with self._runtime.timed("request"):
                 planned = self._runtime.journal.forgets
                 recalled = await self._recall_for_turn()
-                bodies = self._state.plan_request(recalled)
+                bodies = plan_request(self._state, recalled)
                 await self.owned.record(*bodies, planned=planned)
                 return self._state.request()
 
@@ -353,7 +355,7 @@ class Session:
                     hint="unpin something, or open the session with a larger window",
                 )
             try:
-                state.check_window([*state.must_show(), page])
+                check_window(state, [*state.must_show(), page])
             except WindowTooSmall as full:
                 raise PinsFull(
                     f"{page_id} cannot be pinned beside the newest message: {full}",
