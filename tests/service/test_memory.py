@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -20,7 +21,10 @@ from pagefault.model.errors import (
     StoreMissing,
     StoreReadOnly,
 )
+from pagefault.model.request import ToolCall
 from pagefault.service.bootstrap import open_memory
+from pagefault.service.memory import RECENT_SESSIONS
+from pagefault.service.session import Session
 from tests.service.memories import fault, faulted, search, text_of
 
 _HOLDER = """
@@ -196,3 +200,30 @@ async def test_a_refused_opening_leaves_the_root_free(tmp_path: Path) -> None:
     assert not (tmp_path / "m").exists()
     async with open_memory(tmp_path / "m") as memory:  # nobody holds it
         assert await memory.sessions() == []
+
+
+async def test_sessions_that_nobody_has_do_not_pile_up(tmp_path: Path) -> None:
+    async with pagefault.open(tmp_path / "m") as memory:
+        kept = await memory.session("kept")
+        await kept.user("tea")
+        for number in range(3 * RECENT_SESSIONS):
+            await (await memory.session(f"s{number}")).user("cake")
+        gc.collect()
+        live = {one.name for one in gc.get_objects() if isinstance(one, Session)}
+        assert live & {f"s{number}" for number in range(RECENT_SESSIONS)} == set()
+        assert await memory.session("kept") is kept
+        again = await memory.session("s0")
+        assert (await again.page("msg_1")).text == "cake"
+
+
+async def test_the_record_of_a_call_outlives_its_session(tmp_path: Path) -> None:
+    async with pagefault.open(tmp_path / "m") as memory:
+        session = await memory.session("s")
+        await session.user("tea")
+        await session.call(ToolCall("c1", "page_fault", '{"page_id": "msg_9"}'))
+        for number in range(RECENT_SESSIONS):
+            await memory.session(f"s{number}")
+        del session
+        gc.collect()
+    async with pagefault.open(tmp_path / "m") as memory:
+        assert len(await (await memory.session("s")).faults()) == 1

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 from pagefault.model.errors import BadInput, SessionNotFound, StoreBusy
 from pagefault.model.events import (
@@ -33,6 +35,9 @@ from pagefault.store.api import PageFilter
 from pagefault.store.backup import Copied, backup
 from pagefault.store.commit import Committer
 from pagefault.store.store import Store, Verification
+
+RECENT_SESSIONS: Final = 8
+"""Sessions that stay folded though nobody has them: their windows may come to a megabyte each."""
 
 _MANY: Final = 1_000_000
 
@@ -71,7 +76,9 @@ class Memory:
         self._runtime = runtime
         self._window_tokens = window_tokens
         self._mode = mode
-        self._sessions: dict[SessionNo, Session] = {}
+        # One object for a session as long as anybody has it; of the others the latest are kept.
+        self._sessions: WeakValueDictionary[SessionNo, Session] = WeakValueDictionary()
+        self._recent: deque[Session] = deque(maxlen=RECENT_SESSIONS)
         self._opening = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
         store.on_forgotten = self._others_forgot
@@ -186,11 +193,11 @@ class Memory:
 
     async def _forget(self, target: Session, page_id: str) -> Forgetting:
         async with self._opening, AsyncExitStack() as quiet:
-            held: set[SessionNo] = set()
-            while waiting := self._sessions.keys() - held:  # a fork may join while we wait
-                for number in waiting:
-                    await quiet.enter_async_context(self._sessions[number].owned.quiet())
-                held |= waiting
+            held: set[Session] = set()
+            while waiting := [one for one in self._live() if one not in held]:  # a fork may join
+                for session in waiting:
+                    await quiet.enter_async_context(session.owned.quiet())
+                    held.add(session)
             plans: list[_Plan] = []
 
             def erase() -> Event:
@@ -215,7 +222,7 @@ class Memory:
     def _others_forgot(self) -> None:
         """Another process forgot something: let nothing that is kept in memory outlive it."""
         self._runtime.pages.flush()
-        for session in list(self._sessions.values()):
+        for session in self._live():
             session.owned.outdate()
 
     async def _after_forgetting(self, target: Session, plan: _Plan) -> None:
@@ -224,7 +231,7 @@ class Memory:
         if plan.sessions:
             target.owned.end()
             self._sessions.pop(target.session, None)
-        for live in self._sessions.values():
+        for live in self._live():
             if any(part in plan.owners for part, _ in live.owned.scope.parts):
                 row = await asyncio.to_thread(self._runtime.index.session, live.session)
                 assert row is not None
@@ -254,8 +261,10 @@ class Memory:
         """Finish what is under way, write what is queued, and let go of the root."""
         if self._tasks:
             await asyncio.wait(self._tasks)
-        for session in list(self._sessions.values()):
+        for session in self._live():
             await session.owned.settled()
+        if self._runtime.under_way:
+            await asyncio.wait(self._runtime.under_way)
         await asyncio.to_thread(self._committer.close)
         self._store.close()
 
@@ -278,7 +287,11 @@ class Memory:
                 open_new=self._open_new,
             )
             self._sessions[row.session] = session
+            self._recent.append(session)
         return session
+
+    def _live(self) -> list[Session]:
+        return list(self._sessions.values())
 
     async def _open_new(self, opened: SessionOpened) -> Session:
         self._runtime.check_opened(opened)

@@ -178,7 +178,10 @@ class Owned:
             body=body,
             cause=self.state.packed_seq,
         )
-        self._queued.append(asyncio.ensure_future(self._runtime.journal.append([draft])))
+        record = asyncio.ensure_future(self._runtime.journal.append([draft]))
+        self._queued.append(record)
+        self._runtime.under_way.add(record)
+        record.add_done_callback(self._runtime.under_way.discard)
         return self.state.fold_call(expected(draft))
 
     async def record(

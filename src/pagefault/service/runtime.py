@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 from pagefault.model.clock import Clock
 from pagefault.model.errors import RecordGone, StoreCorrupt
@@ -83,6 +84,7 @@ class Runtime:
     clock: Clock
     meter: Callable[[str, float], None]  # told what took how many seconds
     mint_session_id: Callable[[], str]
+    under_way: set[asyncio.Future[Any]] = field(default_factory=set)  # records nobody waits for
 
     @contextmanager
     def timed(self, what: str) -> Iterator[None]:
