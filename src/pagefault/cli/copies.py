@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 @json_option
 @pass_app
 def backup(app: App, target: Path, as_json: bool) -> None:
-    """Copy a memory to DEST, which must not exist, and verify the copy.
+    """Copy a memory, and verify the copy.
 
-    Works while another process writes. DEST appears only once the copy was read back whole; a
+    DEST must not exist. Works while another process writes. DEST appears only once the copy was read back whole; a
     backup that was cut short leaves at most DEST.partial, which the next one replaces. The index
     is left out, as it is derived. A later `forget` does not reach into a backup. Exits 1 if the
     memory lacks bytes of an artifact, so that the backup lacks them too. JSON: {root, backup,
@@ -47,9 +47,9 @@ def backup(app: App, target: Path, as_json: bool) -> None:
 @json_option
 @pass_app
 def restore(app: App, source: Path, as_json: bool) -> None:
-    """Make a memory of a BACKUP, at the root that --root or PAGEFAULT_HOME names.
+    """Make a backup a memory again.
 
-    The root must be empty or not exist. The backup is verified, copied and read back, and the
+    BACKUP becomes the root that --root or PAGEFAULT_HOME names. The root must be empty or not exist. The backup is verified, copied and read back, and the
     index built anew; every request is then packed to the same bytes as before. JSON: as `backup`.
     """
     from pagefault.store.backup import restore as make
