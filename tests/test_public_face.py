@@ -13,13 +13,8 @@ from pagefault.model import errors
 INSIDE = {
     "calls_that_fit",
     "check",
-    "end",
     "fault_counts",
     "no_such_page",
-    "outdate",
-    "quiet",
-    "replace",
-    "settled",
 }
 """Of a session: what the floors around it call, and no user."""
 

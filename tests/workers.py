@@ -14,7 +14,7 @@ _WORKER = """
 import asyncio, json, os, signal, sys, time
 import pagefault
 from pagefault.service.bootstrap import open_memory
-from pagefault.store.root import Store
+from pagefault.store.store import Store
 
 options = json.loads(sys.argv[2])
 

@@ -38,7 +38,7 @@ from pagefault.service.open import open as _open
 from pagefault.service.session import Status
 from pagefault.service.writing import Said
 from pagefault.store.backup import Copied
-from pagefault.store.root import Verification
+from pagefault.store.store import Verification
 
 T = TypeVar("T")
 

@@ -84,13 +84,13 @@ def removes_before_it_replaces() -> None:
 
 
 def never_finishes_forgetting() -> None:
-    from pagefault.store.root import Store
+    from pagefault.store.store import Store
 
     _patch(Store, "finish_forgetting", lambda self: 0)
 
 
 def never_catches_up() -> None:
-    from pagefault.store.root import Store
+    from pagefault.store.store import Store
 
     _patch(Store, "catch_up", lambda self, progress=None: 0)
 

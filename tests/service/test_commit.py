@@ -16,7 +16,7 @@ from pagefault.model.kinds import USER_TYPED, Role
 from pagefault.store import commit
 from pagefault.store.disk import Disk
 from pagefault.store.index import SqliteIndex
-from pagefault.store.root import Store
+from pagefault.store.store import Store
 from tests.service.memories import text_of
 
 

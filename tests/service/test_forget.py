@@ -21,8 +21,8 @@ from pagefault.model.errors import (
     StoreBusy,
 )
 from pagefault.store.index import SqliteIndex
-from pagefault.store.root import Store
 from pagefault.store.segments import SegmentLog
+from pagefault.store.store import Store
 from tests.service.memories import fault, faulted, files_with, search, shown, text_of, words
 
 SECRET = 'Zanzibarqux "keeps" her Wumpustines \u00e9t\u00e9 in Gryphonburgh'

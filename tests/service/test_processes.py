@@ -25,8 +25,9 @@ from pagefault.service.session import Session
 from pagefault.store.leases import Leases
 from pagefault.store.lock import RootLock
 from pagefault.store.presence import Presence
-from pagefault.store.root import Store, rebuild, repair
+from pagefault.store.root import rebuild, repair
 from pagefault.store.segments import SegmentLog
+from pagefault.store.store import Store
 from tests.service.memories import files_with, text_of
 from tests.store.logs import memory_log
 from tests.workers import Refused, Worker
@@ -433,7 +434,7 @@ def _fork(session: Session, memory: pagefault.Memory) -> SessionOpened:
         mode=Mode.ACTIVE,
         system="",
         parent=session.session,
-        parent_seq=session._folded,
+        parent_seq=session.owned.folded,
     )
 
 

@@ -10,7 +10,7 @@ from pagefault.model.events import Event, ForgetDone, Taken
 from pagefault.store import root
 from pagefault.store.fold import SessionTally
 from pagefault.store.opening import Opener
-from pagefault.store.root import Store
+from pagefault.store.store import Store
 from pagefault.testing.sim_disk import Call, Death, SimulatedDisk
 from pagefault.testing.store_machine import CALM, Fate, Saying, StoreMachine
 

@@ -13,9 +13,9 @@ from pagefault.model.ids import Seq
 from pagefault.store import codec, opening
 from pagefault.store.index import SqliteIndex
 from pagefault.store.recovery import Recovery, Tear, Verdict
-from pagefault.store.root import Progress, Store
 from pagefault.store.scan import Place, Scan
 from pagefault.store.segments import SegmentLog
+from pagefault.store.store import Progress, Store
 from pagefault.testing.sim_disk import Death, SimulatedDisk
 from pagefault.testing.store_machine import Fate, Saying, StoreMachine
 

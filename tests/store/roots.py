@@ -9,8 +9,9 @@ import pytest
 
 from pagefault.model.events import Draft, Event
 from pagefault.model.ids import IdMinter, Seq
-from pagefault.store.root import Store, open_store
+from pagefault.store.root import open_store
 from pagefault.store.segments import SegmentLog
+from pagefault.store.store import Store
 from pagefault.testing.builders import opened, said
 from tests.store.logs import Careless, StillClock
 

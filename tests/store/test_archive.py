@@ -32,9 +32,10 @@ from pagefault.store.archive_format import BLOCK_BYTES, Stub, parse_stub
 from pagefault.store.archiving import Archived, archive
 from pagefault.store.disk import Disk
 from pagefault.store.inventory import Inventory, take_inventory
-from pagefault.store.root import Store, rebuild, repair
+from pagefault.store.root import rebuild, repair
 from pagefault.store.segment_format import file_name
 from pagefault.store.segments import SegmentLog
+from pagefault.store.store import Store
 from pagefault.testing.builders import said
 from pagefault.testing.log_contract import EventLogContract
 from tests.store.logs import Careless, StillClock, fill, open_log

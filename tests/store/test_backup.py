@@ -30,8 +30,9 @@ from pagefault.store import backup as module
 from pagefault.store.backup import PARTIAL, Copied, backup, restore
 from pagefault.store.disk import Disk
 from pagefault.store.lock import RootLock
-from pagefault.store.root import Store, rebuild
+from pagefault.store.root import rebuild
 from pagefault.store.segments import SegmentLog
+from pagefault.store.store import Store
 from pagefault.testing.builders import said
 from tests.store.logs import Careless, StillClock
 from tests.store.roots import (

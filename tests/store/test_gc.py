@@ -20,9 +20,9 @@ from pagefault.store.backup import backup
 from pagefault.store.blobs import DirectoryBlobs
 from pagefault.store.gc import Garbage, collect
 from pagefault.store.lock import RootLock
-from pagefault.store.root import Store
 from pagefault.store.scan import Problem
 from pagefault.store.segments import SegmentLog
+from pagefault.store.store import Store
 from pagefault.testing.builders import said
 from tests.store.logs import Careless, StillClock
 from tests.store.roots import (

@@ -20,8 +20,9 @@ from pagefault.store import presence as presences
 from pagefault.store.connections import IndexReplaced
 from pagefault.store.index import SqliteIndex
 from pagefault.store.presence import Presence, living
-from pagefault.store.root import Store, open_store
+from pagefault.store.root import open_store
 from pagefault.store.segments import SegmentLog
+from pagefault.store.store import Store
 from pagefault.store.tail import read_tail
 from pagefault.testing.builders import opened, said
 from tests.store.logs import StillClock, files, fill, memory_log, open_log

@@ -20,14 +20,14 @@ from pagefault.model.errors import (
 from pagefault.model.events import Draft, Event
 from pagefault.model.ids import NOTHING, Seq, SessionNo
 from pagefault.model.page import Scope
-from pagefault.store import root as roots
 from pagefault.store.api import PageFilter
 from pagefault.store.connections import IndexUnusable
 from pagefault.store.disk import Disk
 from pagefault.store.index import SqliteIndex
-from pagefault.store.root import Store, open_store
+from pagefault.store.root import open_store
 from pagefault.store.segment import Segment
 from pagefault.store.segments import SegmentLog
+from pagefault.store.store import STORE, Store
 from pagefault.testing.builders import opened, said
 from tests.store.logs import StillClock, memory_log
 
@@ -213,7 +213,7 @@ def test_a_forgetting_that_the_index_fails_is_the_last_and_is_finished_when_open
         _write(store, said("more", order=3))
     store.close()
     store = _open(tmp_path)
-    assert store.index.events(roots.STORE, types=("forget_done",)) != []
+    assert store.index.events(STORE, types=("forget_done",)) != []
     assert _pages(store) == 2
     _write(store, opened("other", session_id="s-2"))
     store.close()

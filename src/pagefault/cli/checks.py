@@ -21,7 +21,7 @@ from pagefault.model.errors import BadInput, PagefaultError
 
 if TYPE_CHECKING:
     from pagefault.service.config import Config
-    from pagefault.store.root import Store
+    from pagefault.store.store import Store
 
 PYTHON_MIN: Final = (3, 11)
 SQLITE_MIN: Final = (3, 51, 3)  # earlier ones carry the bug of the WAL reset

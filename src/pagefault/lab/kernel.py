@@ -182,7 +182,7 @@ async def _faults(memory: Memory, session: Session, chance: random.Random, tell:
             await session.user("next")
         page_id = f"msg_{chance.randrange(1, oldest)}"
         arguments = json.dumps({"page_id": page_id, "target_level": 0})
-        await session.settled()  # the record of the fault before, which nobody waits for
+        await session.owned.settled()  # the record of the fault before, which nobody waits for
         await session.call(ToolCall(f"call_{number}", "page_fault", arguments))
         tell("faulting", number + 1, count)
 

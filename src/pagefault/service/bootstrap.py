@@ -28,7 +28,8 @@ from pagefault.service.memory import Memory
 from pagefault.service.runtime import PageReader, Runtime
 from pagefault.service.session import a_mode
 from pagefault.store.commit import Committer
-from pagefault.store.root import Progress, Store, memory_store, open_store
+from pagefault.store.root import memory_store, open_store
+from pagefault.store.store import Progress, Store
 
 POLICIES: Final[dict[str, Callable[[], EvictionPolicy]]] = {
     "importance_weighted_lru": ImportanceLRU,

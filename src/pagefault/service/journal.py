@@ -13,7 +13,7 @@ from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.kinds import Origin
 from pagefault.store.commit import Committer
 from pagefault.store.leases import Leased
-from pagefault.store.root import Store
+from pagefault.store.store import Store
 
 B = TypeVar("B", bound=Body)
 

@@ -6,7 +6,7 @@ from pagefault.model.errors import StoreCorrupt
 from pagefault.model.events import Descent, ForgetBegun
 from pagefault.model.ids import NOTHING, SessionNo
 from pagefault.store.api import EventLog, PageIndex
-from pagefault.store.root import STORE
+from pagefault.store.store import STORE
 
 
 class Lineage:

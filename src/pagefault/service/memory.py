@@ -26,6 +26,7 @@ from pagefault.model.page import EVERYTHING, Page, PageRow, SessionRow
 from pagefault.pack.citations import cited_pages
 from pagefault.recall.search import SearchFilter, SearchResult
 from pagefault.service.limits import Limits
+from pagefault.service.ownership import Owned
 from pagefault.service.restore import restore
 from pagefault.service.runtime import Runtime
 from pagefault.service.session import Session, a_mode, a_window, check_name
@@ -33,7 +34,7 @@ from pagefault.service.turn import encodable
 from pagefault.store.api import PageFilter
 from pagefault.store.backup import Copied, backup
 from pagefault.store.commit import Committer
-from pagefault.store.root import Store, Verification
+from pagefault.store.store import Store, Verification
 
 RECENT_SESSIONS: Final = 8
 """Sessions that stay folded though nobody has them: their windows may come to a megabyte each."""
@@ -192,11 +193,11 @@ class Memory:
 
     async def _forget(self, target: Session, page_id: str) -> Forgetting:
         async with self._opening, AsyncExitStack() as quiet:
-            held: set[SessionNo] = set()
-            while waiting := [s for s in self._live() if s.session not in held]:  # a fork may join
+            held: set[Session] = set()
+            while waiting := [one for one in self._live() if one not in held]:  # a fork may join
                 for session in waiting:
-                    await quiet.enter_async_context(session.quiet())
-                    held.add(session.session)
+                    await quiet.enter_async_context(session.owned.quiet())
+                    held.add(session)
             plans: list[_Plan] = []
 
             def erase() -> Event:
@@ -222,19 +223,19 @@ class Memory:
         """Another process forgot something: let nothing that is kept in memory outlive it."""
         self._runtime.pages.flush()
         for session in self._live():
-            session.outdate()
+            session.owned.outdate()
 
     async def _after_forgetting(self, target: Session, plan: _Plan) -> None:
         """Let no live session show what is gone."""
         self._runtime.pages.flush()
         if plan.sessions:
-            target.end()
+            target.owned.end()
             self._sessions.pop(target.session, None)
         for live in self._live():
-            if any(part in plan.owners for part, _ in live.scope.parts):
+            if any(part in plan.owners for part, _ in live.owned.scope.parts):
                 row = await asyncio.to_thread(self._runtime.index.session, live.session)
                 assert row is not None
-                live.replace(*await asyncio.to_thread(restore, self._runtime, row))
+                live.owned.replace(*await asyncio.to_thread(restore, self._runtime, row))
 
     async def verify(self, progress: Callable[[int, int], None] | None = None) -> Verification:
         """Read everything and check it against itself."""
@@ -261,7 +262,7 @@ class Memory:
         if self._tasks:
             await asyncio.wait(self._tasks)
         for session in self._live():
-            await session.settled()
+            await session.owned.settled()
         if self._runtime.under_way:
             await asyncio.wait(self._runtime.under_way)
         await asyncio.to_thread(self._committer.close)
@@ -272,15 +273,18 @@ class Memory:
         if session is None:
             state, folded = await asyncio.to_thread(restore, self._runtime, row)
             session = Session(
-                session=row.session,
+                owned=Owned(
+                    session=row.session,
+                    called=row.name or row.session_id,
+                    state=state,
+                    folded=folded,
+                    runtime=self._runtime,
+                    is_leased=is_leased,
+                ),
                 session_id=row.session_id,
                 name=row.name,
-                scope=self._runtime.scope(row.session),
-                state=state,
-                folded=folded,
                 runtime=self._runtime,
                 open_new=self._open_new,
-                is_leased=is_leased,
             )
             self._sessions[row.session] = session
             self._recent.append(session)

@@ -27,7 +27,7 @@ from pagefault.model.kinds import Mode
 from pagefault.model.page import Scope, SessionRow
 from pagefault.service.runtime import Runtime
 from pagefault.service.state import SessionState
-from pagefault.store.root import STORE
+from pagefault.store.store import STORE
 
 _CALLS = ("searched", "faulted")
 

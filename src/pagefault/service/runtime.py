@@ -20,6 +20,7 @@ from pagefault.recall.search import Searcher
 from pagefault.service.journal import Journal
 from pagefault.service.limits import Limits
 from pagefault.service.lineage import Lineage
+from pagefault.service.room import check_window
 from pagefault.service.state import SessionState, Sources, page_of
 from pagefault.store.api import BlobStore, EventLog, PageIndex
 
@@ -143,7 +144,7 @@ class Runtime:
         empty = Sources(lambda _: None, _no_page, self.counter, self.policy)
         state = SessionState(opened, self.limits, empty)
         state.factor = factor
-        state.check_window(must_show)
+        check_window(state, must_show)
 
 
 def _no_page(row: PageRow) -> Page:

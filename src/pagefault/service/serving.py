@@ -16,6 +16,7 @@ from pagefault.model.page import Page, PageRow
 from pagefault.model.request import ToolCall
 from pagefault.pack.envelope import level_tokens, offered_levels
 from pagefault.recall.search import SearchResult
+from pagefault.service.room import exchange_tokens, fault_room, fits
 from pagefault.service.state import SessionState
 from pagefault.service.turn import Refuse, ServeFault, ServeSearch, as_kept, encodable, read_call
 
@@ -59,7 +60,7 @@ async def serve(
 def _said_beside(said: str, state: SessionState) -> str:
     """What the model said with its calls; its beginning, where it would crowd them out."""
     said, room = encodable(said), state.room_for_results() // 4
-    while said and state.exchange_tokens(said) > room:
+    while said and exchange_tokens(state, said) > room:
         said = said[: len(said) // 2]
     return said
 
@@ -67,7 +68,7 @@ def _said_beside(said: str, state: SessionState) -> str:
 def _as_kept(call: ToolCall, said: str, state: SessionState) -> ToolCall:
     """The call as it is written down and shown."""
     call = as_kept(call)
-    room = state.room_for_results() - state.exchange_tokens(said)
+    room = state.room_for_results() - exchange_tokens(state, said)
     if len(call.arguments) > min(ARGUMENTS_MAX, room - REFUSAL_TOKENS):
         return replace(call, arguments="{}")
     return call
@@ -99,7 +100,7 @@ async def _search(action: ServeSearch, said: str, state: SessionState, find: Fin
         ),
         total=result.total - (len(result.hits) - len(hits)),
     )
-    while found.hits and not state.fits(found):
+    while found.hits and not fits(state, found):
         found = replace(found, hits=found.hits[:-1])
     return found
 
@@ -128,7 +129,7 @@ def _fault(action: ServeFault, said: str, state: SessionState, read: Read) -> Fa
             action.level,
             action.reason,
             {level: level_tokens(row, level) for level in offered_levels(row)},
-            state.fault_room(asked, page),
+            fault_room(state, asked, page),
         )
     except RecordGone:
         return replace(asked, refusal="forgotten", why="the page was forgotten")

@@ -4,18 +4,17 @@ Every verb that writes runs whole or not at all from the caller's side: it plans
 planned as one batch, and folds the events that come back. Cancelling the caller's wait cancels
 none of that; a retry with the same `key` finds what was done.
 
-One process at a time writes to a session: the first record that a verb appends leases it. What
-another process wrote or forgot meanwhile is folded first, and then the verb plans again.
+What other processes do to the session meanwhile is the affair of `ownership.py`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, TypeVar, overload
+from typing import Any, Final, Literal, overload
 
 from pagefault.engine.api import Engine
 from pagefault.engine.chat_completions import to_wire
@@ -26,31 +25,21 @@ from pagefault.model.errors import (
     PinsFull,
     PlanOutdated,
     RecordGone,
-    SessionBusy,
-    SessionNotFound,
-    StoreBusy,
     StoreCorrupt,
     WindowTooSmall,
 )
 from pagefault.model.events import (
-    Body,
-    CallRefused,
     Content,
-    Draft,
     Event,
-    Faulted,
     Pinned,
-    Searched,
     SessionConfigured,
     SessionOpened,
     Unpinned,
-    expected,
 )
-from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
+from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import (
     LOCAL_FILE,
     MODEL_GENERATED,
-    RUNTIME,
     USER_TYPED,
     Actor,
     EventType,
@@ -67,18 +56,17 @@ from pagefault.pack.tools import PAGE_FAULT
 from pagefault.recall.search import SearchFilter, SearchResult
 from pagefault.service.artifacts import describe
 from pagefault.service.drive import Answer, drive
-from pagefault.service.restore import restore
+from pagefault.service.ownership import Owned
+from pagefault.service.plan import plan_backlog, plan_request
+from pagefault.service.room import check_window
 from pagefault.service.runtime import Runtime
 from pagefault.service.serving import REFUSAL_TOKENS, serve
 from pagefault.service.state import SessionState
 from pagefault.service.turn import encodable
 from pagefault.service.writing import Said, write_down
 
-T = TypeVar("T")
-
 _NAME: Final = re.compile(r"[^\x00-\x1f\x7f/\ud800-\udfff]{1,80}")
 RECALL_CANDIDATES = 50  # pages that a turn-start recall looks at
-_PLANS_MAX: Final = 10  # of one verb, while others forget what it rests on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,30 +95,18 @@ class Session:
     def __init__(
         self,
         *,
-        session: SessionNo,
+        owned: Owned,
         session_id: str,
         name: str,
-        scope: Scope,
-        state: SessionState,
-        folded: Seq,
         runtime: Runtime,
         open_new: Callable[[SessionOpened], Awaitable[Session]],
-        is_leased: bool = False,
     ) -> None:
-        self.session = session
+        self.owned = owned  # for the floors around: how the session stands among processes
+        self.session = owned.session
         self.session_id = session_id
         self.name = name
-        self.scope = scope
-        self._state = state
-        self._folded = folded
         self._runtime = runtime
         self._open_new = open_new
-        self._lock = asyncio.Lock()
-        self._tasks: set[asyncio.Task[Any]] = set()
-        self._queued: list[asyncio.Future[list[Event]]] = []  # records of calls under way
-        self._is_gone = False
-        self._is_leased = is_leased  # as far as we know: the log is asked at each append
-        self._is_outdated = False  # by what another process forgot, or by what was not written
 
     def __repr__(self) -> str:
         return f"<Session {self.name or self.session_id}: {self._state.order_next} pages>"
@@ -206,7 +182,7 @@ class Session:
             blob = await asyncio.to_thread(put, bytes(data))
             return (await self._say([replace(said, blob=blob)], LOCAL_FILE))[0]
 
-        return await self._whole(verb)
+        return await self.owned.whole(verb)
 
     async def artifact_bytes(self, page_id: str) -> bytes:
         """The bytes of an artifact. Raises `BadInput` for a page that has none, and as `page`."""
@@ -226,7 +202,7 @@ class Session:
 
     async def say(self, items: Sequence[Said], *, origin: Origin) -> list[PageId]:
         """Log several things in one batch: all or none. Returns the id of every page made."""
-        return await self._whole(lambda: self._say(items, origin))
+        return await self.owned.whole(lambda: self._say(items, origin))
 
     async def _say(self, items: Sequence[Said], origin: Origin) -> list[PageId]:
         planned = self._runtime.journal.forgets
@@ -239,11 +215,11 @@ class Session:
             counter=self._runtime.counter,
             clean=self._runtime.journal.clean,
         )
-        events = await self._commit(drafts)
+        events = await self.owned.commit(drafts)
         if self._state.is_backlogged:
-            backlog = [self._draft(self._state.plan_backlog())]
+            backlog = plan_backlog(self._state)
             with suppress(PlanOutdated):  # the next text, or request, plans it again
-                await self._commit(backlog, planned=planned)
+                await self.owned.record(backlog, planned=planned)
         texts: list[list[PageId]] = []
         for event in events:
             assert isinstance(event.body, Content)
@@ -278,11 +254,11 @@ class Session:
             with self._runtime.timed("request"):
                 planned = self._runtime.journal.forgets
                 recalled = await self._recall_for_turn()
-                bodies = self._state.plan_request(recalled)
-                await self._commit([self._draft(body) for body in bodies], planned=planned)
+                bodies = plan_request(self._state, recalled)
+                await self.owned.record(*bodies, planned=planned)
                 return self._state.request()
 
-        request = await self._whole(verb)
+        request = await self.owned.whole(verb)
         return to_wire(request) if format == "openai" else request
 
     async def call(self, call: ToolCall, *, said: str = "") -> str:
@@ -304,7 +280,7 @@ class Session:
                 return await served()
 
         async def served() -> str:
-            await self._own()  # a call is folded before its record is written
+            await self.owned.lease()  # a call is folded before its record is written
             if not self.calls_that_fit():
                 return refusal(
                     "no_room",
@@ -318,9 +294,9 @@ class Session:
                 read=self._runtime.pages.read,
                 find=self._find_earlier,
             )
-            return self._note_call(self._runtime.journal.clean_body(body))
+            return self.owned.note_call(self._runtime.journal.clean_body(body))
 
-        return await self._whole(verb)
+        return await self.owned.whole(verb)
 
     async def run(self, engine: Engine, *, on_text: Callable[[str], None] | None = None) -> Answer:
         """Let `engine` answer the turn: requests, tool calls, faults, until the final answer.
@@ -336,9 +312,9 @@ class Session:
         self, query: str, *, limit: int = 5, modality: Modality | None = None
     ) -> SearchResult:
         """Pages that bear on `query`, best first, each with the parts of its score."""
-        self._check_there()
+        self.owned.check_there()
         self._runtime.journal.look()
-        return await self._find(self.scope, query, limit, modality)
+        return await self._find(self.owned.scope, query, limit, modality)
 
     async def _find(
         self, scope: Scope, query: str, limit: int, modality: Modality | None = None
@@ -353,7 +329,7 @@ class Session:
 
     async def page(self, page_id: str) -> Page:
         """A page at level 0. Raises `NoSuchPage`; `RecordGone` if it was forgotten."""
-        self._check_there()
+        self.owned.check_there()
         self._runtime.journal.look()
         row = await asyncio.to_thread(self._state.table.find, PageId(encodable(page_id)))
         if row is None:
@@ -379,15 +355,15 @@ class Session:
                     hint="unpin something, or open the session with a larger window",
                 )
             try:
-                state.check_window([*state.must_show(), page])
+                check_window(state, [*state.must_show(), page])
             except WindowTooSmall as full:
                 raise PinsFull(
                     f"{page_id} cannot be pinned beside the newest message: {full}",
                     hint="pin it after the next message, or open the session with a larger window",
                 ) from None
-            await self._commit([self._draft(Pinned(page_id=page.page_id), actor=Actor.USER)])
+            await self.owned.record(Pinned(page_id=page.page_id), actor=Actor.USER)
 
-        await self._whole(verb)
+        await self.owned.whole(verb)
 
     async def unpin(self, page_id: str) -> None:
         """Let policy decide about a page again. Harmless if it is not pinned."""
@@ -395,11 +371,11 @@ class Session:
         async def verb() -> None:
             if self._state.table.is_pinned(PageId(page_id)):  # it may have been forgotten since
                 unpinned = Unpinned(page_id=PageId(page_id))
-                await self._commit([self._draft(unpinned, actor=Actor.USER)])
+                await self.owned.record(unpinned, actor=Actor.USER)
             else:
                 await self.page(page_id)
 
-        await self._whole(verb)
+        await self.owned.whole(verb)
 
     async def configure(
         self, *, window: int | None = None, mode: str | None = None, system: str | None = None
@@ -427,9 +403,9 @@ class Session:
                 state.must_show(),
                 factor=state.factor,
             )
-            await self._commit([self._draft(body, actor=Actor.USER)])
+            await self.owned.record(body, actor=Actor.USER)
 
-        await self._whole(verb)
+        await self.owned.whole(verb)
 
     async def fork(self, name: str = "") -> Session:
         """A new session that sees everything said here so far. Pages are shared, not copied."""
@@ -438,7 +414,7 @@ class Session:
 
         async def verb() -> Session:
             state = self._state
-            await self._drain()  # calls under way are part of what was said so far
+            await self.owned.drain()  # calls under way are part of what was said so far
             return await self._open_new(
                 SessionOpened(
                     session_id=self._runtime.mint_session_id(),
@@ -447,17 +423,15 @@ class Session:
                     mode=state.mode,
                     system=state.system,
                     parent=self.session,
-                    parent_seq=self._folded,
+                    parent_seq=self.owned.folded,
                 )
             )
 
-        return await self._whole(verb)
+        return await self.owned.whole(verb)
 
     async def status(self) -> Status:
-        self._check_there()
-        if not self._is_leased:
-            async with self._lock:
-                await self._see()
+        self.owned.check_there()
+        await self.owned.refresh()
         state = self._state
         return Status(
             session_id=self.session_id,
@@ -478,9 +452,8 @@ class Session:
 
     async def faults(self) -> list[Event]:
         """Every fault of this session, oldest first, served or refused."""
-        self._check_there()
-        if self._queued:
-            await asyncio.wait(self._queued)
+        self.owned.check_there()
+        await self.owned.written()
         return await asyncio.to_thread(self._runtime.events_of, self.session, ("faulted",))
 
     def resident(self) -> list[PageId]:
@@ -510,161 +483,14 @@ class Session:
 
     # --- inside -------------------------------------------------------------------------------
 
-    async def _whole(self, verb: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Run a verb to its end under the lock, even if whoever awaits it gives up."""
-
-        async def locked() -> T:
-            async with self._lock:
-                self._check_there()
-                await self._see()
-                for _ in range(_PLANS_MAX):
-                    try:
-                        return await verb()
-                    except PlanOutdated:  # so nothing was written
-                        if self._is_outdated:
-                            await self._restore()
-                raise StoreBusy("others forget what this rests on, again and again")
-
-        task = asyncio.ensure_future(locked())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            task.add_done_callback(_retrieve)
-            raise
-
-    @asynccontextmanager
-    async def quiet(self) -> AsyncIterator[None]:
-        """No verb runs within this block, and every record of those before it is written."""
-        async with self._lock:
-            if self._queued:
-                await asyncio.wait(self._queued)
-            yield
-
-    def replace(self, state: SessionState, folded: Seq) -> None:
-        """Go on from what was folded anew: something it sees was forgotten. In `quiet`."""
-        self._state, self._folded = state, folded
-        self.scope = self._runtime.scope(self.session)
-
-    def outdate(self) -> None:
-        """Fold anew before the next verb: another process forgot something. From any thread."""
-        self._is_outdated = True
-
-    async def _see(self) -> None:
-        """Take in what other processes did to this session."""
-        self._runtime.journal.look()
-        if self._is_outdated:
-            await self._restore()
-        elif not self._is_leased:
-            row = await asyncio.to_thread(self._runtime.index.session, self.session)
-            if row is None or row.last_seq > self._folded:
-                await self._restore()
-
-    async def _own(self) -> bool:
-        """Make this session ours to write to. Whether others had changed it, so that it was folded
-        anew.
-        """
-        changed = self._is_outdated
-        if not self._is_leased:
-            leased = await self._runtime.journal.lease(self.session)
-            self._is_leased = True
-            changed = changed or leased.before > self._folded
-            if not changed:
-                self._folded = max(self._folded, leased.seq)
-        if changed:
-            await self._restore()
-        return changed
-
-    async def _restore(self) -> None:
-        """Fold this session anew, from the log."""
-        await self._drain()
-        self._is_outdated = False  # before we look: what comes then makes it so again
-        try:
-            row = await asyncio.to_thread(self._runtime.index.session, self.session)
-            if row is None:
-                self.end()
-                self._check_there()
-            else:
-                self.replace(*await asyncio.to_thread(restore, self._runtime, row))
-        except BaseException:
-            self._is_outdated = True
-            raise
-
-    def end(self) -> None:
-        """The session was forgotten: no verb works from here on."""
-        self._is_gone = True
-
-    def _check_there(self) -> None:
-        if self._is_gone:
-            raise SessionNotFound(self.name or self.session_id)
-
-    async def settled(self) -> None:
-        """Wait until every verb under way has ended."""
-        while self._tasks:
-            await asyncio.wait(set(self._tasks))
-        if self._queued:
-            await asyncio.wait(self._queued)
+    @property
+    def _state(self) -> SessionState:
+        """As it stands now: it may be another after every wait."""
+        return self.owned.state
 
     def calls_that_fit(self) -> int:
         """How many more calls the window can take in this turn, were each of them refused."""
         return max(0, self._state.room_for_results()) // REFUSAL_TOKENS
-
-    def _note_call(self, body: CallRefused | Faulted | Searched) -> str:
-        """Fold a call at once and queue its record: whatever is appended next comes after it."""
-        draft = Draft(
-            session=self.session,
-            turn=self._turn(),
-            actor=Actor.MODEL,
-            origin=MODEL_GENERATED,
-            body=body,
-            cause=self._state.packed_seq,
-        )
-        record = asyncio.ensure_future(self._runtime.journal.append([draft]))
-        self._queued.append(record)
-        self._runtime.under_way.add(record)
-        record.add_done_callback(self._runtime.under_way.discard)
-        return self._state.fold_call(expected(draft))
-
-    async def _commit(self, drafts: Sequence[Draft], *, planned: int | None = None) -> list[Event]:
-        """Write these down, and fold them. `PlanOutdated`, with nothing written, if the session had
-        been changed since they were planned.
-        """
-        if drafts and await self._own():
-            raise PlanOutdated("another process changed this session")
-        with self._runtime.timed("append"):
-            try:
-                events = await self._runtime.journal.append(drafts, planned=planned)
-            except SessionBusy:
-                self._is_leased, self._is_outdated = False, True
-                raise
-            await self._drain()  # written before these: what is left is to learn how that went
-        for event in events:
-            self._state.fold(event)
-            self._folded = event.seq
-        return events
-
-    async def _drain(self) -> None:
-        """Wait for the records of calls. What was not written was folded all the same: then this
-        session must be folded anew.
-        """
-        if not self._queued:
-            return
-        outcomes = await asyncio.gather(*self._queued, return_exceptions=True)
-        self._queued.clear()
-        for outcome in outcomes:
-            if isinstance(outcome, BaseException):
-                self._is_leased, self._is_outdated = False, True
-                raise outcome
-            self._folded = max([self._folded, *(event.seq for event in outcome)])
-
-    def _draft(self, body: Body, *, actor: Actor = Actor.SYSTEM) -> Draft:
-        return Draft(
-            session=self.session, turn=self._turn(), actor=actor, origin=RUNTIME, body=body
-        )
-
-    def _turn(self) -> TurnNo:
-        return TurnNo(max(self._state.turn, 0))
 
     async def _known(self, items: Sequence[Said]) -> tuple[list[list[PageId]], list[Said]]:
         """For each item the pages it became before, if it did; and the items to write now."""
@@ -704,7 +530,7 @@ class Session:
         self, query: str, limit: int, modality: Modality | None
     ) -> SearchResult:
         """Search what was said before the newest user message: no question answers itself."""
-        scope, newest = self.scope, self._state.newest_user
+        scope, newest = self.owned.scope, self._state.newest_user
         if newest:
             before = Seq(newest[0].row.seq - 1)
             scope = Scope(tuple((part, min(upto, before)) for part, upto in scope.parts))
@@ -745,9 +571,3 @@ def _origin(text: str) -> Origin:
         return Origin(text)
     except ValueError as bad:
         raise BadInput(str(bad)) from None
-
-
-def _retrieve(task: asyncio.Task[Any]) -> None:
-    """Look at the outcome of a verb nobody waits for any more, or asyncio complains."""
-    if not task.cancelled():
-        task.exception()

@@ -1,8 +1,9 @@
-"""What a session is at some point of the log: a fold of its records, and plans made from it.
+"""What a session is at some point of the log: a fold of its records.
 
-Nothing here waits, appends or knows the time. A verb of the session plans with this state, appends
-what was planned, and folds the events that came back: the same code that restores a session from
-the log, so a restart, a fork and a rebuilt index all see the same bytes.
+Nothing here waits, appends or knows the time. A verb of the session plans with this state
+(`plan.py`; what fits, `room.py`), appends what was planned, and folds the events that came back:
+the same code that restores a session from the log, so a restart, a fork and a rebuilt index all see
+the same bytes.
 
 Invariants, true between any two folds:
  (1) The working set holds exactly the pages whose full text the layout shows.
@@ -20,9 +21,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from pagefault.guard.neutralise import neutralise
-from pagefault.model.errors import MessageTooLarge, RecordGone, WindowTooSmall
+from pagefault.model.errors import RecordGone
 from pagefault.model.events import (
-    Body,
     CallRefused,
     Content,
     EpochBegun,
@@ -37,7 +37,7 @@ from pagefault.model.events import (
     SessionOpened,
     Unpinned,
 )
-from pagefault.model.ids import NOTHING, PageId, Seq, TurnNo
+from pagefault.model.ids import NOTHING, PageId, TurnNo
 from pagefault.model.kinds import EventType, Kind, Level, Mode, Role
 from pagefault.model.page import Page, PageRow
 from pagefault.model.request import Message, Request, ToolCall
@@ -97,13 +97,6 @@ def page_of(event: Event, body: Content) -> Page:
 
 
 _RATIOS: Final = 16  # reports that a lower factor rests on
-
-_SPELLED_TOKENS: Final = 13
-"""Of one character, made harmless and escaped: it takes no more bytes (`⟨U+E0041⟩`) than that."""
-
-
-def _characters(pages: Sequence[Page]) -> int:
-    return sum(len(page.text) for page in pages)
 
 
 def is_user_message(row: PageRow) -> bool:
@@ -221,12 +214,6 @@ class SessionState:
         """Whether more has come in since the last request than a window could ever show."""
         return self.working_set.tokens_used > 2 * self.window_tokens
 
-    def plan_backlog(self) -> EpochBegun:
-        """The epoch that drops what no request will show, so that a restart need not read it."""
-        target = self.window_room * self.limits.epoch_target_share
-        turns = self.limits.last_turns_kept
-        return self._candidate_epoch("backlog", turns, target, [], self._unsent(), True)
-
     def parts_shown(self, body: Content) -> int:
         """How many parts of a long text enter the window by themselves.
 
@@ -240,9 +227,9 @@ class SessionState:
         return min(body.parts, self.limits.parts_shown(self.window_tokens))
 
     def _fold_packed(self, event: Event, body: Packed) -> None:
-        pages = self._load_all(body.recalled)
+        pages = self.load_all(body.recalled)
         brought: list[Entry] = [Recalled(tuple(pages), event.seq)] if pages else []
-        brought += [entry for entry in self._unsent() if pages_of(entry)]
+        brought += [entry for entry in self.unsent() if pages_of(entry)]
         self.paged_in_tokens += self.layout.tokens_of(brought)
         self.layout.freeze(pages)
         if body.renderer != render.RENDERER:
@@ -255,7 +242,7 @@ class SessionState:
 
     def _fold_epoch(self, event: Event, body: EpochBegun) -> None:
         self.epoch_due = ""
-        kept = self._load_all(body.kept)
+        kept = self.load_all(body.kept)
         self.layout.rewrite(kept, body.verbatim_from)
         for page_id in list(self.working_set):
             self.table.evicted(page_id)
@@ -282,7 +269,7 @@ class SessionState:
                 text = envelope.refusal(body.code, body.why, faults_left=body.faults_left)
             case Searched() as body:
                 self.searches_left -= 1
-                name, text = SEARCH_PAGES, self._search_result(body)
+                name, text = SEARCH_PAGES, self.search_result(body)
             case Faulted() as body:
                 name = PAGE_FAULT
                 text, shown = self._fold_faulted(body)
@@ -292,7 +279,8 @@ class SessionState:
         self._exchange(event, body.said).calls.append((call, text, shown))
         return text
 
-    def _search_result(self, body: Searched) -> str:
+    def search_result(self, body: Searched) -> str:
+        """A search as the model reads it."""
         if body.refusal:
             return envelope.refusal(body.refusal, body.why, faults_left=body.faults_left)
         hits = []
@@ -373,11 +361,12 @@ class SessionState:
             self.epoch_due = "forgotten"  # the prefix that was sent cannot be made again
             return None
 
-    def _load_all(self, paged_in: Sequence[PagedIn]) -> list[Page]:
+    def load_all(self, paged_in: Sequence[PagedIn]) -> list[Page]:
+        """Those of these pages that are still there."""
         pages = (self._find(item.page_id) for item in paged_in)
         return [page for page in pages if page is not None]
 
-    # --- plans --------------------------------------------------------------------------------
+    # --- the window ---------------------------------------------------------------------------
 
     @property
     def window_room(self) -> int:
@@ -387,11 +376,12 @@ class SessionState:
     def floor_tokens(self) -> int:
         """What no epoch can remove: head, tools, pins and the newest user message."""
         newest: list[Entry] = [Shown(page) for page in self.newest_user]
-        fixed = self.layout.head_tokens + render.BLOCK_TOKENS + self._pin_tokens()
-        return fixed + self.layout.tokens_of(newest)
+        return self.fixed_tokens() + self.layout.tokens_of(newest)
 
-    def _pin_tokens(self) -> int:
-        return self.pin_tokens(self.pinned_pages())
+    def fixed_tokens(self) -> int:
+        """The same less the message: what stands in the window whatever is said."""
+        pins = self.pin_tokens(self.pinned_pages())
+        return self.layout.head_tokens + render.BLOCK_TOKENS + pins
 
     def pinned_pages(self) -> list[Page]:
         """The pages that are pinned, in the order of their pins. One that was forgotten is none."""
@@ -405,43 +395,10 @@ class SessionState:
         """What these pages take in the window as recalled lines, each counted as it is rendered."""
         return sum(self._sources.counter.count_all([render.line([page]) for page in pages]))
 
-    def check_message(self, pages: Sequence[Page]) -> None:
-        """Raise `MessageTooLarge` unless a message fits the window with what must be there."""
-        fixed = self.layout.head_tokens + render.BLOCK_TOKENS + self._pin_tokens()
-        room = self.window_room - fixed
-        if self._surely_fits(pages, room):
-            return
-        shown: list[Entry] = [Shown(page) for page in pages]
-        needed = self.layout.tokens_of(shown)
-        if needed > room:
-            raise MessageTooLarge(
-                f"the message takes {needed:,} tokens; the window of {self.window_tokens:,} has "
-                f"room for {max(room, 0):,} beside its rules and pins",
-                hint="send it as a document (it is then paged), or use a larger window",
-            )
-
-    @staticmethod
-    def _surely_fits(pages: Sequence[Page], room: int) -> bool:
-        """A cheap answer for the many messages that are far from filling a window."""
-        return _SPELLED_TOKENS * _characters(pages) + render.LABEL_TOKENS_MAX <= room
-
     def must_show(self) -> list[Page]:
         """The pages that every request holds: the newest user message, and the pins."""
         pages = {page.page_id: page for page in (*self.newest_user, *self.pinned_pages())}
         return list(pages.values())
-
-    def check_window(self, must_show: Sequence[Page] = ()) -> None:
-        """Raise `WindowTooSmall` unless the head, and these pages, leave room to converse."""
-        pages: list[Entry] = [Shown(page) for page in must_show]
-        shown = self.layout.tokens_of(pages)
-        least = self.layout.head_tokens + shown + self.limits.room_tokens_min
-        if least > self.window_room:
-            raise WindowTooSmall(
-                f"a window of {self.window_tokens:,} tokens is too small: the system prompt, "
-                f"rules and tools take {self.layout.head_tokens:,}, pins and the newest message "
-                f"{shown:,}, and a conversation needs {self.limits.room_tokens_min:,} more",
-                hint=f"use a window of at least {math.ceil(least * self.factor):,} tokens",
-            )
 
     @property
     def awaits_request(self) -> bool:
@@ -451,20 +408,6 @@ class SessionState:
             for entry in self.layout.pending
         )
 
-    def fault_room(self, asked: Faulted, page: Page) -> int:
-        """How many tokens of content this fault could bring once all that may leave has left.
-
-        Exact only where it is close: rendering a page exactly costs more than the fault itself.
-        """
-        free = self.room_for_results()
-        spelled = _SPELLED_TOKENS * (_characters([page]) + len(asked.said))
-        if spelled + render.LABEL_TOKENS_MAX <= free:
-            return free
-        call = ToolCall(asked.call_id, PAGE_FAULT, asked.arguments)
-        text = envelope.page_result(page, Level.FULL, page.row.tokens)
-        framing = self.layout.exchange_tokens(asked.said, [(call, text, page)]) - page.row.tokens
-        return free - framing
-
     def room_for_results(self) -> int:
         """What the window could give to results of calls. Those of this turn stay until it ends."""
         if self._room is None:  # asked several times for each call
@@ -472,18 +415,7 @@ class SessionState:
             self._room = self.window_room - self.floor_tokens() - shown
         return self._room
 
-    def exchange_tokens(self, said: str) -> int:
-        """What words beside calls take; nothing if there are none."""
-        return self.layout.exchange_tokens(neutralise(said, citations=True), []) if said else 0
-
-    def fits(self, found: Searched) -> bool:
-        """Whether the window could take this result."""
-        call = ToolCall(found.call_id, SEARCH_PAGES, found.arguments)
-        said = neutralise(found.said, citations=True)
-        exchange = [(call, self._search_result(found), None)]
-        return self.layout.exchange_tokens(said, exchange) <= self.room_for_results()
-
-    def _unsent(self) -> list[Exchange]:
+    def unsent(self) -> list[Exchange]:
         """The calls of this turn whose results the model has not seen yet."""
         return self._exchanges(reversed(self.layout.pending))
 
@@ -509,34 +441,16 @@ class SessionState:
         self._ratios.append(ratio)
         self._set_factor(max(self.factor, ratio))
 
+    def relearn_factor(self) -> None:
+        """Let the factor fall to the most that was reported lately, once there was enough."""
+        if len(self._ratios) == self._ratios.maxlen:
+            self._set_factor(max(self._ratios))
+
     def _set_factor(self, factor: float) -> None:
         # However absurd the report, what must be in every request fits: a session cannot end so.
         most = self.window_tokens / (self.floor_tokens() + self.limits.room_tokens_min)
         self.factor = max(1.0, min(factor, math.floor(1000 * most) / 1000))
         self._room = None
-
-    def plan_request(self, recalled: Sequence[Page]) -> list[Body]:
-        """The records of the next request: a `Packed`, after an `EpochBegun` where one is due.
-
-        `recalled` are pages that the runtime would bring in, best first; they give way before the
-        conversation does.
-        """
-        fresh = {page.page_id: page for page in (*self._unseen_pins(), *recalled)}
-        pages = [page for page in fresh.values() if page.page_id not in self.working_set]
-        epoch: EpochBegun | None = None
-        if self.epoch_due or self.layout.tokens(pages) > self.window_room:
-            epoch, pages = self._plan_epoch(self.epoch_due or "window_full", pages)
-            tokens = self._tokens_after(epoch, pages)
-        else:
-            tokens = self.layout.tokens(pages)
-        packed = Packed(
-            request=self.request_next,
-            renderer=render.RENDERER,
-            tokens=tokens,
-            factor=self.factor,
-            recalled=tuple(PagedIn(page_id=page.page_id) for page in pages),
-        )
-        return [packed] if epoch is None else [epoch, packed]
 
     def request(self) -> Request:
         """The request as it was packed last."""
@@ -547,105 +461,6 @@ class SessionState:
             tokens=self.layout.frozen_tokens(),
             factor=self.factor,
             window_tokens=self.window_tokens,
-        )
-
-    def _unseen_pins(self) -> list[Page]:
-        return [page for page in self.pinned_pages() if page.page_id not in self.working_set]
-
-    def _plan_epoch(self, reason: str, pages: list[Page]) -> tuple[EpochBegun, list[Page]]:
-        """Choose what leaves: first by policy down to the target, then whatever it takes to fit."""
-        if len(self._ratios) == self._ratios.maxlen:
-            self._set_factor(max(self._ratios))
-        pinned = [page for page in pages if self.table.is_pinned(page.page_id)]
-        target = self.window_room * self.limits.epoch_target_share
-        unsent = self._unsent()
-        for protect_turns, down_to, bring, results, in_place in (
-            (self.limits.last_turns_kept, target, pages, unsent, True),
-            (0, target, pages, unsent, True),
-            (0, 0.0, pages, unsent, True),
-            (0, 0.0, pinned, unsent, True),
-            (0, 0.0, pinned, unsent, False),
-            (0, 0.0, pinned, [], False),
-        ):
-            epoch = self._candidate_epoch(reason, protect_turns, down_to, bring, results, in_place)
-            if self._tokens_after(epoch, bring) <= self.window_room:
-                return epoch, bring
-        raise WindowTooSmall(
-            f"what must be in the request exceeds the window of {self.window_tokens:,} tokens",
-            hint="unpin pages, shorten the system prompt, or open the session with a larger window",
-        )
-
-    def _candidate_epoch(
-        self,
-        reason: str,
-        protect_turns: int,
-        down_to: float,
-        bring: Sequence[Page],
-        unsent: Sequence[Exchange],
-        in_place: bool,
-    ) -> EpochBegun:
-        """What an epoch would be that keeps so much. Unless `in_place`, no message stays in its
-        place: those that stay are recalled lines, and notes between them go.
-        """
-        must_stay = [page.page_id for page in self.newest_user] + self.table.pins()
-        must_stay += [page.page_id for entry in unsent for page in pages_of(entry)]
-        entries = self.layout.entries()
-        shown = [entry for entry in entries if isinstance(entry, Shown)]
-        last_turns = self._last_turns(shown, protect_turns)
-        weight = self.working_set.tokens_used + sum(page.row.tokens for page in bring)
-        needed = math.ceil(self.layout.head_tokens + weight - down_to)
-        with self.working_set.hold(*must_stay):
-            evictable = [p for p in self.working_set if p not in last_turns]
-            victims = set(self.working_set.victims(evictable, needed))
-        verbatim_from = self._verbatim_from(shown if in_place else [], victims, unsent)
-        stay_exchange = {
-            page.page_id
-            for entry in entries
-            if isinstance(entry, Exchange) and entry.seq >= verbatim_from
-            for page in pages_of(entry)
-        }
-        verbatim = {entry.page.page_id for entry in shown if entry.seq >= verbatim_from}
-        in_place_still = verbatim | stay_exchange
-        gone = victims - in_place_still
-        kept = [p for p in self.working_set if p not in victims and p not in in_place_still]
-        return EpochBegun(
-            epoch=self.epoch + 1,
-            reason=reason,
-            kept=tuple(PagedIn(page_id=page_id) for page_id in kept),
-            verbatim_from=verbatim_from,
-            evicted=tuple(p for p in self.working_set if p in gone),
-        )
-
-    def _last_turns(self, shown: Sequence[Shown], turns: int) -> set[PageId]:
-        """The pages of the last turns, but never more than half of the window."""
-        last: set[PageId] = set()
-        tokens = 0
-        for entry in reversed(shown):
-            tokens += self.working_set.tokens(entry.page.page_id)
-            if entry.page.row.turn <= self.turn - turns or tokens > self.window_room // 2:
-                break
-            last.add(entry.page.page_id)
-        return last
-
-    def _verbatim_from(
-        self, shown: Sequence[Shown], victims: set[PageId], unsent: Sequence[Exchange]
-    ) -> Seq:
-        """Where the unbroken run of messages begins that stay word for word in their places.
-
-        At the first part of a text: a message is kept in its place whole, or as recalled lines.
-        """
-        after_all = max((entry.seq for entry in self.layout.entries()), default=NOTHING) + 1
-        start = unsent[0].seq if unsent else Seq(after_all)
-        for entry in reversed(shown):
-            if entry.page.page_id in victims:
-                break
-            if entry.page.row.part == 0:
-                start = min(start, entry.seq)
-        return start
-
-    def _tokens_after(self, epoch: EpochBegun, bring: Sequence[Page]) -> int:
-        return self.layout.tokens_if_rewritten(
-            self._load_all(epoch.kept), epoch.verbatim_from, bring
         )
 
     def check(self) -> None:

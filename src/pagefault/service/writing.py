@@ -14,6 +14,7 @@ from pagefault.model.events import Content, Draft, expected
 from pagefault.model.ids import PageId, SessionNo, TurnNo
 from pagefault.model.kinds import PAGE_PREFIX, Actor, EventType, Kind, Modality, Origin, Role
 from pagefault.pack.count import TokenCounter
+from pagefault.service.room import check_message
 from pagefault.service.split import split
 from pagefault.service.state import SessionState, page_of
 
@@ -116,7 +117,7 @@ def write_down(
         if item.opens_turn:
             events = map(expected, drafts)
             pages = [page_of(e, e.body) for e in events if isinstance(e.body, Content)]
-            state.check_message(pages)
+            check_message(state, pages)
         order += len(parts)
         written += drafts
     return written

@@ -71,3 +71,10 @@ class Latch:
                 hint="reading works; make room or make it writable, then open it again",
             )
             self.refuse_from_now(refusal, failure)
+
+
+def told(failure: Exception) -> str:
+    """What went wrong, in words: an `OSError` without its number and path."""
+    if isinstance(failure, OSError) and failure.strerror:
+        return failure.strerror
+    return str(failure) or type(failure).__name__

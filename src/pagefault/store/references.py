@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from pagefault.model.events import Content, Event, ForgetBegun
@@ -36,6 +36,20 @@ def references(log: EventLog, after: Seq = NOTHING) -> dict[str, set[Seq]]:
 def targets(begun: ForgetBegun) -> list[Seq]:
     """The records that a forgetting takes."""
     return [Seq(seq) for first, last in begun.targets for seq in range(first, last + 1)]
+
+
+def ranges(seqs: Collection[Seq]) -> Iterator[tuple[Seq, Seq]]:
+    """Records as a receipt names them: the first and the last of each unbroken run."""
+    first = last = NOTHING
+    for seq in sorted(set(seqs)):
+        if last and seq == last + 1:
+            last = seq
+            continue
+        if last:
+            yield first, last
+        first = last = seq
+    if last:
+        yield first, last
 
 
 def going(receipts: Iterable[Event]) -> set[Seq]:

@@ -22,7 +22,8 @@ from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, USER_TYPED, Actor, EventType, Kind, Mode, Role
 from pagefault.model.page import Scope
 from pagefault.store.api import PageFilter, PageIndex
-from pagefault.store.root import Store, rebuild
+from pagefault.store.root import rebuild
+from pagefault.store.store import Store
 from pagefault.testing.index_contract import told
 from pagefault.testing.sim_disk import FILLING, INDEX, LOG, Call, Death, Died, Fault
 from pagefault.testing.store_life import StoreLife, close_whole

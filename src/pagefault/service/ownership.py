@@ -1,0 +1,237 @@
+"""A session as one process has it: folded as far as it has seen, and ours to write to or not.
+
+One process at a time writes to a session: the first record that a verb appends leases it. What
+another process wrote or forgot meanwhile is folded first, and then the verb plans again.
+
+Invariants, true whenever a verb begins:
+ (1) The state is the fold of every record up to `folded` that the session sees, and of calls that
+     are queued to be written.
+ (2) Where that may not be so, the session is outdated, and is folded anew before the verb.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Final, TypeVar
+
+from pagefault.model.errors import PlanOutdated, SessionBusy, SessionNotFound, StoreBusy
+from pagefault.model.events import (
+    Body,
+    CallRefused,
+    Draft,
+    Event,
+    Faulted,
+    Searched,
+    expected,
+)
+from pagefault.model.ids import Seq, SessionNo, TurnNo
+from pagefault.model.kinds import MODEL_GENERATED, RUNTIME, Actor
+from pagefault.service.restore import restore
+from pagefault.service.runtime import Runtime
+from pagefault.service.state import SessionState
+
+T = TypeVar("T")
+
+_PLANS_MAX: Final = 10  # of one verb, while others forget what it rests on
+
+
+class Owned:
+    """The state of a session, and the only way to change it. For one event loop."""
+
+    def __init__(
+        self,
+        *,
+        session: SessionNo,
+        called: str,
+        state: SessionState,
+        folded: Seq,
+        runtime: Runtime,
+        is_leased: bool = False,
+    ) -> None:
+        self.session = session
+        self.state = state
+        self.folded = folded
+        self.scope = runtime.scope(session)
+        self._called = called  # by a person
+        self._runtime = runtime
+        self._lock = asyncio.Lock()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._queued: list[asyncio.Future[list[Event]]] = []  # records of calls under way
+        self._is_gone = False
+        self._is_leased = is_leased  # as far as we know: the log is asked at each append
+        self._is_outdated = False  # by what another process forgot, or by what was not written
+
+    async def whole(self, verb: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run a verb to its end under the lock, even if whoever awaits it gives up."""
+
+        async def locked() -> T:
+            async with self._lock:
+                self.check_there()
+                await self._see()
+                for _ in range(_PLANS_MAX):
+                    try:
+                        return await verb()
+                    except PlanOutdated:  # so nothing was written
+                        if self._is_outdated:
+                            await self._restore()
+                raise StoreBusy("others forget what this rests on, again and again")
+
+        task = asyncio.ensure_future(locked())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            task.add_done_callback(_retrieve)
+            raise
+
+    @asynccontextmanager
+    async def quiet(self) -> AsyncIterator[None]:
+        """No verb runs within this block, and every record of those before it is written."""
+        async with self._lock:
+            await self.written()
+            yield
+
+    def replace(self, state: SessionState, folded: Seq) -> None:
+        """Go on from what was folded anew: something it sees was forgotten. In `quiet`."""
+        self.state, self.folded = state, folded
+        self.scope = self._runtime.scope(self.session)
+
+    def outdate(self) -> None:
+        """Fold anew before the next verb: another process forgot something. From any thread."""
+        self._is_outdated = True
+
+    async def refresh(self) -> None:
+        """Take in what other processes did, unless the session is ours: nobody else writes then."""
+        if not self._is_leased:
+            async with self._lock:
+                await self._see()
+
+    async def _see(self) -> None:
+        """Take in what other processes did to this session."""
+        self._runtime.journal.look()
+        if self._is_outdated:
+            await self._restore()
+        elif not self._is_leased:
+            row = await asyncio.to_thread(self._runtime.index.session, self.session)
+            if row is None or row.last_seq > self.folded:
+                await self._restore()
+
+    async def lease(self) -> bool:
+        """Make this session ours to write to. Whether others had changed it, so that it was folded
+        anew.
+        """
+        changed = self._is_outdated
+        if not self._is_leased:
+            leased = await self._runtime.journal.lease(self.session)
+            self._is_leased = True
+            changed = changed or leased.before > self.folded
+            if not changed:
+                self.folded = max(self.folded, leased.seq)
+        if changed:
+            await self._restore()
+        return changed
+
+    async def _restore(self) -> None:
+        """Fold this session anew, from the log."""
+        await self.drain()
+        self._is_outdated = False  # before we look: what comes then makes it so again
+        try:
+            row = await asyncio.to_thread(self._runtime.index.session, self.session)
+            if row is None:
+                self.end()
+                self.check_there()
+            else:
+                self.replace(*await asyncio.to_thread(restore, self._runtime, row))
+        except BaseException:
+            self._is_outdated = True
+            raise
+
+    def end(self) -> None:
+        """The session was forgotten: no verb works from here on."""
+        self._is_gone = True
+
+    def check_there(self) -> None:
+        if self._is_gone:
+            raise SessionNotFound(self._called)
+
+    async def settled(self) -> None:
+        """Wait until every verb under way has ended."""
+        while self._tasks:
+            await asyncio.wait(set(self._tasks))
+        await self.written()
+
+    async def written(self) -> None:
+        """Wait until the record of every call so far was written, or could not be."""
+        if self._queued:
+            await asyncio.wait(self._queued)
+
+    def note_call(self, body: CallRefused | Faulted | Searched) -> str:
+        """Fold a call at once and queue its record: whatever is appended next comes after it."""
+        draft = Draft(
+            session=self.session,
+            turn=self._turn(),
+            actor=Actor.MODEL,
+            origin=MODEL_GENERATED,
+            body=body,
+            cause=self.state.packed_seq,
+        )
+        record = asyncio.ensure_future(self._runtime.journal.append([draft]))
+        self._queued.append(record)
+        self._runtime.under_way.add(record)
+        record.add_done_callback(self._runtime.under_way.discard)
+        return self.state.fold_call(expected(draft))
+
+    async def record(
+        self, *bodies: Body, actor: Actor = Actor.SYSTEM, planned: int | None = None
+    ) -> None:
+        """Commit these as records of the present turn."""
+        turn = self._turn()
+        drafts = [
+            Draft(session=self.session, turn=turn, actor=actor, origin=RUNTIME, body=body)
+            for body in bodies
+        ]
+        await self.commit(drafts, planned=planned)
+
+    async def commit(self, drafts: Sequence[Draft], *, planned: int | None = None) -> list[Event]:
+        """Write these down, and fold them. `PlanOutdated`, with nothing written, if the session had
+        been changed since they were planned.
+        """
+        if drafts and await self.lease():
+            raise PlanOutdated("another process changed this session")
+        with self._runtime.timed("append"):
+            try:
+                events = await self._runtime.journal.append(drafts, planned=planned)
+            except SessionBusy:
+                self._is_leased, self._is_outdated = False, True
+                raise
+            await self.drain()  # written before these: what is left is to learn how that went
+        for event in events:
+            self.state.fold(event)
+            self.folded = event.seq
+        return events
+
+    async def drain(self) -> None:
+        """Wait for the records of calls. What was not written was folded all the same: then this
+        session must be folded anew.
+        """
+        if not self._queued:
+            return
+        outcomes = await asyncio.gather(*self._queued, return_exceptions=True)
+        self._queued.clear()
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                self._is_leased, self._is_outdated = False, True
+                raise outcome
+            self.folded = max([self.folded, *(event.seq for event in outcome)])
+
+    def _turn(self) -> TurnNo:
+        return TurnNo(max(self.state.turn, 0))
+
+
+def _retrieve(task: asyncio.Task[Any]) -> None:
+    """Look at the outcome of a verb nobody waits for any more, or asyncio complains."""
+    if not task.cancelled():
+        task.exception()

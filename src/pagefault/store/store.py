@@ -1,0 +1,486 @@
+"""A log, its index and its blobs, opened as one: writing, leases, forgetting and upkeep.
+
+Any number of processes may have one root open; each writes in `Store.writing`. What is in the log
+is the truth: whatever a process that died left undone in the index or of a forgetting, the next one
+brings about from there. Opening is in `root.py`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from threading import Lock
+from typing import Final
+
+from pagefault.model.errors import (
+    PlanOutdated,
+    SessionNotFound,
+    StoreBusy,
+    StoreError,
+    StoreLatched,
+)
+from pagefault.model.events import (
+    Content,
+    Descent,
+    Draft,
+    Event,
+    ForgetBegun,
+    ForgetDone,
+    SessionLeased,
+    SessionOpened,
+    Taken,
+)
+from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
+from pagefault.model.kinds import RUNTIME, Actor
+from pagefault.model.page import SessionRow
+from pagefault.store.api import BlobStore, EventLog, PageIndex
+from pagefault.store.disk import Disk
+from pagefault.store.fold import RECEIPTS
+from pagefault.store.latch import Latch, told
+from pagefault.store.leases import Leased, Leases
+from pagefault.store.lock import RootLock
+from pagefault.store.references import going, ranges, references, targets
+from pagefault.store.segments import SegmentLog
+
+STORE: Final = SessionNo(0)
+"""The session of records that are about the store itself."""
+
+_BATCH: Final = 2_000  # events folded in one transaction
+_NO_TURN: Final = TurnNo(0)
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """What `verify` found. Sound if `problems` is empty."""
+
+    records: int
+    segments: int
+    problems: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Store:
+    """A log, its index and its blobs. Only one thread may call what writes, and only in `writing`.
+
+    Invariants, true whenever `writing` begins its block:
+     (1) No other process writes, and the log's end is known.
+     (2) The index holds every record of the log.
+     (3) A lease that is not doubted is ours.
+    """
+
+    log: EventLog
+    index: PageIndex
+    blobs: BlobStore
+    hash_key: Callable[[SessionNo, str], str]
+    secret: bytes  # of this root; keys every hash of content
+    leases: Leases
+    path: Path | None = None
+    root_id: str = ""
+    rebuilt: str = ""  # why the index was built anew at opening, if it was
+    unfinished: str = ""  # why an earlier forget could not be finished, if so
+    forgets: int = 0  # how often it was noticed that another process forgot something
+    on_forgotten: Callable[[], None] = lambda: None  # told each time, in whatever thread notices
+    acknowledges: bool = True  # whether what the index has seen was durable
+    follows: bool = False  # the index is our own, in memory: nobody else brings it up to date
+    is_opening: bool = False  # until `let_others_in`, and the lock is held until then
+    lock: RootLock | None = None
+    disk: Disk = field(default_factory=Disk)
+    closing: ExitStack = field(default_factory=ExitStack)  # closed with it, last
+    _depth: int = 0  # of blocks in `writing`
+    _known: Seq = NOTHING  # the log's head when `writing` ended last
+    _receipt_seen: Seq = NOTHING  # the last record of a forget that is known of
+    _is_to_finish: bool = False  # whether it may be one whose process was killed
+    _noticing: Lock = field(default_factory=Lock)
+    _latch: Latch = field(default_factory=Latch)
+
+    def __post_init__(self) -> None:
+        self._depth = int(self.is_opening)
+
+    # --- other processes ----------------------------------------------------------------------
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Within this block no other process writes to the root, and what they wrote is known.
+
+        Blocks may be nested. `StoreBusy`, with nothing done, if another is too long in its own.
+        """
+        if self._depth == 0 and self.lock is not None:
+            self.lock.acquire()
+        self._depth += 1
+        try:
+            if self._depth == 1:
+                self._take_in()
+            yield
+            self._known = self.log.head()
+        finally:
+            self._depth -= 1
+            if self._depth == 0 and self.lock is not None:
+                self.lock.release()
+
+    def _take_in(self) -> None:
+        """Learn what other processes wrote since we last looked. Nearly always nothing."""
+        log = self.log
+        if not isinstance(log, SegmentLog) or self.refusal is not None:
+            return
+        if not log.is_current():
+            log.refresh(self.index.applied_seq() if self.acknowledges else NOTHING)
+        if log.head() == self._known or log.refusal is not None:
+            return
+        self.catch_up()  # a writer may have been killed between log and index
+        self.leases.doubt()
+        self._notice_forgets()
+        if self._is_to_finish:
+            self.finish_if_possible()
+            self._is_to_finish = False
+
+    def look(self) -> None:
+        """Notice what other processes wrote. Takes no lock and never waits: for readers."""
+        log = self.log
+        if isinstance(log, SegmentLog) and not log.is_current():
+            if self.lock is None or self.follows:
+                log.refresh()
+            if self.follows:
+                self._follow()
+            self._notice_forgets()
+
+    def _follow(self) -> None:
+        """Fold what others wrote into an index of our own, and drop from it what they forgot."""
+        with self._noticing:
+            after = self.index.applied_seq()
+            self.catch_up()
+            for seq in self.index.events(STORE, types=("forget_done",), after=after):
+                done = self.log.get(seq).body
+                begun = self.log.get(done.begun).body if isinstance(done, ForgetDone) else None
+                if isinstance(begun, ForgetBegun):
+                    self.index.forget(targets(begun), begun.sessions)
+
+    def _notice_forgets(self) -> None:
+        with self._noticing:
+            seqs = self.index.events(STORE, types=RECEIPTS, after=self._receipt_seen)
+            if not seqs:
+                return
+            self._receipt_seen = seqs[-1]
+            self._is_to_finish = True
+            self.forgets += 1
+        self.on_forgotten()
+
+    def lease(self, session: SessionNo) -> Leased:
+        """Make a session ours to write to. In `writing`.
+
+        `SessionBusy`, naming it, if another process is at it; `SessionNotFound` if it is gone.
+        """
+        self.check_writable()
+        row = self._row(session)
+        if self.leases.is_still_ours(row):
+            return Leased(row.last_seq, row.lease_seq)
+        body = self.log.get(row.lease_seq).body
+        holder = body.holder if isinstance(body, SessionOpened | SessionLeased) else ""
+        if holder != self.leases.instance:
+            self.leases.check_free(row, holder)
+            fence = body.fence + 1 if isinstance(body, SessionLeased) else 1
+            draft = Draft(
+                session=session,
+                turn=TurnNo(max(row.turns - 1, 0)),
+                actor=Actor.SYSTEM,
+                origin=RUNTIME,
+                body=SessionLeased(holder=self.leases.instance, fence=fence),
+            )
+            events = self.log.append([draft])
+            self.settle(events, sync=True)
+            self.leases.took(session, events[0].seq)
+            return Leased(row.last_seq, events[0].seq)
+        self.leases.took(session, row.lease_seq)
+        return Leased(row.last_seq, row.lease_seq)
+
+    def _check_fence(self, session: SessionNo) -> None:
+        """Raise unless this session is still ours."""
+        if session == STORE or self.leases.is_ours(session):
+            return
+        row = self._row(session)
+        if not self.leases.is_still_ours(row):
+            body = self.log.get(row.lease_seq).body
+            holder = body.holder if isinstance(body, SessionOpened | SessionLeased) else ""
+            raise self.leases.busy(row.name or row.session_id, self.leases.who(holder))
+
+    def _row(self, session: SessionNo) -> SessionRow:
+        row = self.index.session(session)
+        if row is None:  # another process forgot it
+            self.leases.lost(session)
+            raise SessionNotFound(str(session))
+        return row
+
+    # --- writing ------------------------------------------------------------------------------
+
+    def check_writable(self) -> None:
+        """Raise if nothing may be written."""
+        self._latch.check()
+        if isinstance(self.log, SegmentLog):
+            self.log.check_writable()
+
+    def append(self, drafts: Sequence[Draft], *, planned: int | None = None) -> list[Event]:
+        """Write all or none; not yet durable and not yet in the index: `settle` makes it so.
+
+        Sessions must be ours: `SessionBusy` otherwise. `planned` is what `forgets` was when these
+        drafts were made, where they rest on what could be forgotten: `PlanOutdated` if it is not
+        any more, and likewise if a blob that they name was deleted since it was put.
+        """
+        self.check_writable()
+        if planned is not None and planned != self.forgets:
+            raise PlanOutdated("something was forgotten since this was planned")
+        for draft in drafts:  # whoever deletes a blob does it in `writing`, too
+            blob = draft.body.blob if isinstance(draft.body, Content) else ""
+            if blob and not self.blobs.holds(blob):
+                raise PlanOutdated(f"blob {blob} was deleted since it was put")
+        for session in {draft.session for draft in drafts}:
+            self._check_fence(session)
+        events = self.log.append([self._with_holder(draft) for draft in drafts])
+        for event in events:
+            if isinstance(event.body, SessionOpened):
+                self.leases.took(event.session, event.seq)
+        return events
+
+    def _with_holder(self, draft: Draft) -> Draft:
+        """Who opens a session leases it: that takes no record of its own."""
+        if not isinstance(draft.body, SessionOpened):
+            return draft
+        return replace(draft, body=replace(draft.body, holder=self.leases.instance))
+
+    def settle(self, events: Sequence[Event], *, sync: bool) -> None:
+        """Make it so. Raises `StoreLatched` if the index fails: what is in the log and not in the
+        index must not be followed by more, and a caller who tried again would write it twice.
+        """
+        if not events:
+            return
+        if sync:
+            self.log.sync()
+        try:
+            self.index.apply(events)
+        except Exception as failure:
+            raise self._latched("the index could not be written", failure) from failure
+
+    def _latched(self, what: str, failure: Exception) -> StoreLatched:
+        """Let nothing more be written: log and index are not as they should be to one another."""
+        hint = failure.hint if isinstance(failure, StoreError) else ""
+        refusal = StoreLatched(f"{what}: {told(failure)}", hint=hint or StoreLatched.hint)
+        self._latch.refuse_from_now(refusal, failure)
+        return refusal
+
+    def forget(
+        self,
+        seqs: Collection[Seq],
+        sessions: Collection[SessionNo],
+        taken: Collection[Taken],
+        lineage: Collection[Descent] = (),
+    ) -> Event:
+        """Erase records for good, and return the receipt. Redone at opening if interrupted.
+
+        Their sessions must be ours: see `lease`. Raises `ArchiveMissing`, with nothing begun, if
+        some of them cannot be reached. If the index fails, this latches: its words are still there,
+        and the next opening finishes it.
+        """
+        if isinstance(self.log, SegmentLog):
+            self.log.check_reach(seqs)
+        blobs = self._blobs_of(seqs)
+        begun = ForgetBegun(
+            targets=tuple(ranges(seqs)),
+            sessions=tuple(sessions),
+            taken=tuple(taken),
+            lineage=tuple(lineage),
+        )
+        for session in sessions:
+            self.leases.lost(session)
+        return self._carry_out(self._note(begun), blobs)
+
+    def finish_forgetting(self) -> int:
+        """Carry out what an earlier process began and did not finish. Returns how many."""
+        receipts = [self.log.get(seq) for seq in self.index.events(STORE, types=RECEIPTS)]
+        done = {event.body.begun for event in receipts if isinstance(event.body, ForgetDone)}
+        begun = [
+            event
+            for event in receipts
+            if isinstance(event.body, ForgetBegun) and event.seq not in done
+        ]
+        for event in begun:
+            assert isinstance(event.body, ForgetBegun)
+            self._carry_out(event, self._blobs_of(targets(event.body)))
+        return len(begun)
+
+    def finish_if_possible(self) -> None:
+        """The same; what stands in its way (a full disk) is kept in `unfinished`."""
+        try:
+            self.finish_forgetting()
+        except StoreError as problem:
+            self.unfinished = str(problem)
+
+    def _carry_out(self, begun: Event, blobs: Sequence[str]) -> Event:
+        assert isinstance(begun.body, ForgetBegun)
+        seqs = targets(begun.body)
+        for name in blobs:
+            self.blobs.delete(name)  # first: once their records are erased, nothing names them
+        self.log.erase(seqs)
+        try:
+            self.index.forget(seqs, begun.body.sessions)
+            self._sync_emptied()
+        except StoreBusy as busy:
+            raise StoreBusy(
+                f"it is erased from the log, but a reader keeps its words in the index: {busy}",
+                hint="close what else has this memory open; opening it again then finishes this",
+            ) from busy
+        except Exception as failure:
+            if self.is_opening:  # `unfinished` tells of it, and what is new can be written
+                raise
+            latched = self._latched("it is erased from the log, but not from the index", failure)
+            latched.hint = f"opening this memory again finishes it; {latched.hint}"
+            raise latched from failure
+        return self._note(ForgetDone(begun=begun.seq, records=len(seqs)))
+
+    def _blobs_of(self, seqs: Collection[Seq]) -> list[str]:
+        """The blobs that these records name, and no other does."""
+        bodies = [self.log.get(seq).body for seq in seqs]
+        named = {body.blob for body in bodies if isinstance(body, Content) and body.blob}
+        if not named:
+            return []
+        needed, going = references(self.log), set(seqs)
+        return sorted(name for name in named if needed.get(name, set()) <= going)
+
+    def is_going(self, seqs: Collection[Seq]) -> bool:
+        """Whether a forgetting was begun, here or elsewhere, that takes all of these records."""
+        begun = self.index.events(STORE, types=("forget_begun",))
+        return going(self.log.get(seq) for seq in begun) >= set(seqs)
+
+    def _sync_emptied(self) -> None:
+        """Make it durable that the index's write-ahead log was emptied: what was forgotten stands
+        in the frames that it had. No lock of SQLite's is on that file, so closing it releases none.
+        """
+        path = None if self.path is None else self.path / "index.db-wal"
+        if path is None or self.follows or not path.exists():
+            return
+        try:
+            fd = self.disk.append_to(path)
+            try:
+                self.disk.sync(fd)
+            finally:
+                os.close(fd)
+        except OSError as failure:
+            raise StoreError(f"{path} cannot be synced: {failure.strerror}") from failure
+
+    def _note(self, body: ForgetBegun | ForgetDone) -> Event:
+        draft = Draft(session=STORE, turn=_NO_TURN, actor=Actor.USER, origin=RUNTIME, body=body)
+        with self._noticing:  # or a reader here would take it for another's
+            events = self.append([draft])
+            self._receipt_seen = events[0].seq
+        self.settle(events, sync=True)
+        return events[0]
+
+    # --- upkeep -------------------------------------------------------------------------------
+
+    def tidy(self) -> bool:
+        """Do a few milliseconds of the index's upkeep, and say whether more is due."""
+        if self.refusal is not None:
+            return False
+        try:
+            with self.writing():
+                return self.index.tidy()
+        except StoreError:  # nobody waits for it: it is done another time
+            return False
+
+    def catch_up(self, progress: Progress | None = None) -> int:
+        """Fold into the index what it has not seen. Returns how many records that were."""
+        after, head = self.index.applied_seq(), self.log.head()
+        batch: list[Event] = []
+        for event in _rest(self.log, after):
+            batch.append(event)
+            if len(batch) == _BATCH or event.seq == head:
+                self.index.apply(batch)
+                batch = []
+                if progress is not None:
+                    progress(event.seq - after, head - after)
+        return max(0, head - after)
+
+    def verify(self, progress: Progress | None = None) -> Verification:
+        """Read everything and say what is wrong, one sentence each."""
+        problems: list[str] = []
+        segments = 0
+        if isinstance(self.log, SegmentLog):
+            problems += [str(problem) for problem in self.log.verify(progress)]
+            segments = self.log.segments
+        try:
+            problems += self.index.check()
+            problems += self._bad_blobs(problems)
+            applied = self.index.applied_seq()
+            self.look()
+        except StoreBusy:
+            raise
+        except StoreError as failure:
+            problems.append(f"the index cannot be checked: {failure}")
+            applied = NOTHING
+        head = self.log.head()
+        if applied > head:
+            problems.append(f"the index has seen record {applied}, the log ends at {head}")
+        return Verification(records=head, segments=segments, problems=tuple(problems))
+
+    def _bad_blobs(self, known: Sequence[str]) -> Iterator[str]:
+        """What is wrong with the blobs that records name; where the log is sound enough to tell."""
+        try:
+            needed = references(self.log)
+        except StoreError as problem:
+            if not known:
+                yield str(problem)
+            return
+        for name, seqs in needed.items():
+            try:
+                self.blobs.get(name)
+            except KeyError:
+                if not self.is_going(seqs):
+                    yield f"record {min(seqs)}: blob {name} is missing"
+            except StoreError as problem:
+                yield f"record {min(seqs)}: {problem}"
+
+    def let_others_in(self) -> None:
+        """Everything is open: from here on the lock is held in `writing` only."""
+        self._known = self.log.head()
+        self._receipt_seen = max(self.index.events(STORE, types=RECEIPTS), default=NOTHING)
+        self._depth = 0
+        self.is_opening = False
+        if self.lock is not None:
+            self.lock.release()
+
+    def close_index(self) -> None:
+        self.index.close()  # whichever it is by then
+
+    def close(self) -> None:
+        """Close everything and let go of the root. Harmless when repeated."""
+        self.index.close()
+        self.log.close()
+        self.closing.close()
+        self.lock = None
+
+    @property
+    def refusal(self) -> StoreError | None:
+        """Why nothing can be written; nothing if it can."""
+        refusal = self.log.refusal if isinstance(self.log, SegmentLog) else None
+        return refusal or self._latch.refusal
+
+    @property
+    def notices(self) -> list[str]:
+        """What opening had to do, for a person to read."""
+        notices = []
+        if isinstance(self.log, SegmentLog) and self.log.recovery is not None:
+            notices.append(str(self.log.recovery))
+        if self.rebuilt:
+            notices.append(f"the index was built anew: {self.rebuilt}")
+        if self.unfinished:
+            notices.append(
+                f"still to be forgotten ({self.unfinished}): the next opening tries again"
+            )
+        return notices
+
+
+def _rest(log: EventLog, after: Seq) -> Iterator[Event]:
+    """Records after `after`; from a damaged log, what can be read and stand-ins for what cannot."""
+    return log.read_rest(after) if isinstance(log, SegmentLog) else log.read(after)
