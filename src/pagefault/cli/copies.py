@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 def backup(app: App, target: Path, as_json: bool) -> None:
     """Copy a memory, and verify the copy.
 
-    DEST must not exist. Works while another process writes. DEST appears only once the copy was read back whole; a
-    backup that was cut short leaves at most DEST.partial, which the next one replaces. The index
-    is left out, as it is derived. A later `forget` does not reach into a backup. Exits 1 if the
+    DEST must not exist. Works while another process writes. DEST appears only once the copy was
+    read back whole; a backup that was cut short leaves at most DEST.partial, which the next one
+    replaces. The index is left out, as it is derived. A later `forget` does not reach into a
+    backup. Exits 1 if the
     memory lacks bytes of an artifact, so that the backup lacks them too. JSON: {root, backup,
     records, segments, blobs, bytes, link, blobs_missing}.
     """
@@ -49,8 +50,9 @@ def backup(app: App, target: Path, as_json: bool) -> None:
 def restore(app: App, source: Path, as_json: bool) -> None:
     """Make a backup a memory again.
 
-    BACKUP becomes the root that --root or PAGEFAULT_HOME names. The root must be empty or not exist. The backup is verified, copied and read back, and the
-    index built anew; every request is then packed to the same bytes as before. JSON: as `backup`.
+    BACKUP becomes the root that --root or PAGEFAULT_HOME names, which must be empty or not exist.
+    The backup is verified, copied and read back, and the index built anew; every request is then
+    packed to the same bytes as before. JSON: as `backup`.
     """
     from pagefault.store.backup import restore as make
     from pagefault.store.root import rebuild

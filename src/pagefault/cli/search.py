@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def search(app: App, words: tuple[str, ...], limit: int, as_json: bool) -> None:
     """Find pages in every session.
 
-    Those that bear on some WORDS come best first, and say whose they are. `pagefault pages search` looks in one session. A model's own search never leaves its session.
+    Those that bear on some WORDS come best first, and say whose they are. `pagefault pages search`
+    looks in one session. A model's own search never leaves its session.
 
     JSON: {query, total, hits: [{session, session_id, page_id, relevance, score, parts, hint, turn,
     role, speaker, occurred_at, tokens}]}; `parts` add up to `score`.
