@@ -26,9 +26,9 @@ def backup(app: App, target: Path, as_json: bool) -> None:
     DEST must not exist. Works while another process writes. DEST appears only once the copy was
     read back whole; a backup that was cut short leaves at most DEST.partial, which the next one
     replaces. The index is left out, as it is derived. A later `forget` does not reach into a
-    backup. Exits 1 if the
-    memory lacks bytes of an artifact, so that the backup lacks them too. JSON: {root, backup,
-    records, segments, blobs, bytes, link, blobs_missing}.
+    backup. Exits 1 if the memory lacks bytes of an artifact, so that the backup lacks them too.
+
+    JSON: {root, backup, records, segments, blobs, bytes, link, blobs_missing}.
     """
     from pagefault.store.backup import backup as make
 
