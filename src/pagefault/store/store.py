@@ -82,10 +82,11 @@ class Store:
     path: Path | None = None
     root_id: str = ""
     rebuilt: str = ""  # why the index was built anew at opening, if it was
+    unread: int = 0  # damaged records that catching up could not fold
     unfinished: str = ""  # why an earlier forget could not be finished, if so
     forgets: int = 0  # how often it was noticed that another process forgot something
     on_forgotten: Callable[[], None] = lambda: None  # told each time, in whatever thread notices
-    acknowledges: bool = True  # whether what the index has seen was durable
+    acknowledges: bool = True  # whether what is synced is durable
     follows: bool = False  # the index is our own, in memory: nobody else brings it up to date
     is_opening: bool = False  # until `let_others_in`, and the lock is held until then
     lock: RootLock | None = None
@@ -128,7 +129,7 @@ class Store:
         if not isinstance(log, SegmentLog) or self.refusal is not None:
             return
         if not log.is_current():
-            log.refresh(self.index.applied_seq() if self.acknowledges else NOTHING)
+            log.refresh(self.index.promised_seq())
         if log.head() == self._known or log.refusal is not None:
             return
         self.catch_up()  # a writer may have been killed between log and index
@@ -259,7 +260,7 @@ class Store:
         if sync:
             self.log.sync()
         try:
-            self.index.apply(events)
+            self.index.apply(events, synced=sync and self.acknowledges)
         except Exception as failure:
             raise self._latched("the index could not be written", failure) from failure
 
@@ -389,14 +390,19 @@ class Store:
         except StoreError:  # nobody waits for it: it is done another time
             return False
 
-    def catch_up(self, progress: Progress | None = None) -> int:
-        """Fold into the index what it has not seen. Returns how many records that were."""
+    def catch_up(self, progress: Progress | None = None, *, synced: bool = False) -> int:
+        """Fold into the index what it has not seen. Returns how many records that were.
+
+        `synced` says that the log is, as it was opened for writing just now; who was killed over
+        a record that is found later may not have synced it.
+        """
         after, head = self.index.applied_seq(), self.log.head()
         batch: list[Event] = []
         for event in _rest(self.log, after):
             batch.append(event)
+            self.unread += not event.event_id  # a stand-in
             if len(batch) == _BATCH or event.seq == head:
-                self.index.apply(batch)
+                self.index.apply(batch, synced=synced)
                 batch = []
                 if progress is not None:
                     progress(event.seq - after, head - after)
@@ -420,7 +426,7 @@ class Store:
             problems.append(f"the index cannot be checked: {failure}")
             applied = NOTHING
         head = self.log.head()
-        if applied > head:
+        if applied > head and not (isinstance(self.log, SegmentLog) and self.log.missing):
             problems.append(f"the index has seen record {applied}, the log ends at {head}")
         return Verification(records=head, segments=segments, problems=tuple(problems))
 
