@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -138,17 +136,29 @@ def test_what_was_synced_before_that_may_not(tmp_path: Path) -> None:
 def test_whoever_opens_it_or_syncs_later_promises_what_the_kernel_was_told(
     tmp_path: Path, closes: bool
 ) -> None:
-    careful: Callable[[], Any] = lambda: open_root(tmp_path)  # noqa: E731
     make_root(tmp_path, 3).close()
-    store = careful() if not closes else None
+    store = open_root(tmp_path) if not closes else None
     hasty = open_root(tmp_path, sync=Sync.OS)
     write(hasty, ["told to the kernel"])
     assert hasty.index.promised_seq() < hasty.index.applied_seq()
     hasty.close()
     if store is None:
-        store = careful()
+        store = open_root(tmp_path)
     else:
         with store.writing():
             store.lease(store.index.sessions()[0].session)
     assert store.index.promised_seq() == store.index.applied_seq() == store.log.head()
     store.close()
+
+
+def test_an_interrupted_rebuild_leaves_the_old_index(tmp_path: Path) -> None:
+    make_root(tmp_path, 3).close()
+    before = (tmp_path / "index.db").read_bytes()
+
+    def interrupt(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        rebuild(tmp_path, **tools(), progress=interrupt)  # type: ignore[arg-type]
+    assert (tmp_path / "index.db").read_bytes() == before
+    assert rebuild(tmp_path, **tools()).records == 4  # type: ignore[arg-type]

@@ -63,9 +63,8 @@ def verify(app: App, as_json: bool) -> None:
             app.term.line(f"{app.term.style('✗', 'red', 'bold')} {problem}")
         if found.problems:
             app.term.line(f"{plural(len(found.problems), 'problem')} in {what} at {path}")
-            app.term.note(
-                "`pagefault repair` sets damage aside; `pagefault rebuild` mends the index"
-            )
+            for advice in found.advice:
+                app.term.note(advice)
         else:
             app.term.line(f"{app.term.style('✓', 'green', 'bold')} {what}: sound")
         for notice in notices:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pagefault.model.clock import Clock
-from pagefault.model.errors import RecordGone, StoreCorrupt
+from pagefault.model.errors import RecordDamaged, RecordGone, StoreCorrupt
 from pagefault.model.events import Content, Event, SessionOpened
 from pagefault.model.ids import PageId, Seq, SessionNo
 from pagefault.model.page import Page, PageRow, Scope
@@ -46,7 +46,7 @@ class PageReader:
             try:
                 event = self._log.get(row.seq)
             except StoreCorrupt as damage:
-                raise RecordGone(
+                raise RecordDamaged(
                     f"page {row.page_id} is damaged: {damage}", hint=damage.hint
                 ) from damage
             if not isinstance(event.body, Content):

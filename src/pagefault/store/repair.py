@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from pagefault.model.errors import ArchiveMissing, StoreCorrupt
 from pagefault.model.ids import NOTHING, Seq
@@ -19,6 +19,9 @@ from pagefault.store.segment import Segment
 from pagefault.store.segment_format import TEMPORARY, Header, file_name
 
 _NONE = (Seq(1), NOTHING)
+
+UNCHECKED: Final = "not checked"
+"""What is said of a segment that cannot be reached begins so."""
 
 
 # --- verifying --------------------------------------------------------------------------------
@@ -46,7 +49,7 @@ def verify(
             data, outside = read(index)
         except ArchiveMissing as away:
             first, link, number = _believed(segments[index])
-            told.append(Problem(segments[index].path, 0, 0, *_NONE, f"not checked: {away}"))
+            told.append(Problem(segments[index].path, 0, 0, *_NONE, f"{UNCHECKED}: {away}"))
             continue
         segment = segments[index]
         if segment.number != number:

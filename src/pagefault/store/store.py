@@ -36,6 +36,7 @@ from pagefault.model.events import (
 from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, Actor
 from pagefault.model.page import SessionRow
+from pagefault.store.advice import BLOBS, REBUILD, advice_on
 from pagefault.store.api import BlobStore, EventLog, PageIndex
 from pagefault.store.disk import Disk
 from pagefault.store.fold import RECEIPTS
@@ -61,6 +62,7 @@ class Verification:
     records: int
     segments: int
     problems: tuple[str, ...]
+    advice: tuple[str, ...] = ()  # what helps against them, the first thing to do first
 
 
 @dataclass(slots=True)
@@ -411,24 +413,38 @@ class Store:
     def verify(self, progress: Progress | None = None) -> Verification:
         """Read everything and say what is wrong, one sentence each."""
         problems: list[str] = []
+        advice: list[str] = []
         segments = 0
         if isinstance(self.log, SegmentLog):
-            problems += [str(problem) for problem in self.log.verify(progress)]
+            wrong = self.log.verify(progress)
+            problems += [str(problem) for problem in wrong]
             segments = self.log.segments
+            advice += advice_on(wrong, missing=self.log.missing)
         try:
-            problems += self.index.check()
-            problems += self._bad_blobs(problems)
+            if bad := self.index.check():
+                problems += bad
+                advice.append(REBUILD)
+            if bad := list(self._bad_blobs(problems)):
+                problems += bad
+                advice.append(BLOBS)
             applied = self.index.applied_seq()
             self.look()
         except StoreBusy:
             raise
         except StoreError as failure:
             problems.append(f"the index cannot be checked: {failure}")
+            advice.append(REBUILD)
             applied = NOTHING
         head = self.log.head()
         if applied > head and not (isinstance(self.log, SegmentLog) and self.log.missing):
             problems.append(f"the index has seen record {applied}, the log ends at {head}")
-        return Verification(records=head, segments=segments, problems=tuple(problems))
+            advice.append(REBUILD)
+        return Verification(
+            records=head,
+            segments=segments,
+            problems=tuple(problems),
+            advice=tuple(dict.fromkeys(advice)),
+        )
 
     def _bad_blobs(self, known: Sequence[str]) -> Iterator[str]:
         """What is wrong with the blobs that records name; where the log is sound enough to tell."""
