@@ -399,3 +399,11 @@ def test_the_emptied_write_ahead_log_of_the_index_is_synced_before_the_receipt(
     assert receipt.seq > NOTHING
     assert synced[-2:] == ["index.db-wal", "00000001.g1.jsonl"]
     store.close()
+
+
+def test_a_closed_memory_says_that_it_is_closed(tmp_path: Path) -> None:
+    store = _open(tmp_path)
+    store.close()
+    with pytest.raises(StoreError, match="this memory is closed") as told:
+        store.index.sessions()
+    assert told.value.hint == "open it again"

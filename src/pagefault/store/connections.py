@@ -207,6 +207,8 @@ def _translated(path: str, *, opened_to_read: bool = False) -> Iterator[None]:
         raise StoreBusy(f"{path} is in use by another process: {error}") from error
     except (apsw.CorruptError, apsw.NotADBError, apsw.CantOpenError) as error:
         raise IndexUnusable(f"{path} cannot be read: {error}") from error
+    except apsw.ConnectionClosedError as error:
+        raise StoreError("this memory is closed", hint="open it again") from error
     except apsw.ReadOnlyError as error:
         raise StoreReadOnly(f"{path} cannot be written: {error}") from error
     except apsw.FullError as error:
