@@ -65,3 +65,35 @@ def test_the_advice_depends_on_what_is_wrong(cli: Cli, memory_root: Path) -> Non
     assert "rebuild" not in told
     doctor = cli("--root", memory_root, "doctor")
     assert "goes on without them" in " ".join((doctor.out + doctor.err).split())
+
+
+@pytest.mark.parametrize("command", ["sessions", "verify", "repair", "rebuild", "doctor"])
+def test_a_log_without_its_root_file_is_no_missing_memory(
+    command: str, cli: Cli, memory_root: Path
+) -> None:
+    (memory_root / "root.json").unlink()
+    told = cli("--root", memory_root, command)
+    said = " ".join((told.out + told.err).split())
+    assert "has a log but no root.json" in said
+    assert "from a backup" in said
+    assert told.code != 0
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["--root", "chat", "sessions"], "interrupted"),
+        (["--root", "m", "chat"], "interrupted: what was acknowledged is stored"),
+        (["rebuild", "--root", "m"], "interrupted: run it again"),
+    ],
+)
+def test_who_interrupts_a_command_is_told_what_that_means(
+    argv: list[str], said: str, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*args: object, **how: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pagefault.cli.root.root.main", interrupt)
+    told = cli(*argv)
+    assert told.code == 130
+    assert told.err.strip() == said

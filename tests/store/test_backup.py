@@ -447,8 +447,9 @@ def test_a_damaged_backup_is_not_restored(tmp_path: Path) -> None:
     make(tmp_path / "m", tmp_path / "b")
     (path,) = (tmp_path / "b" / "log").iterdir()
     path.write_bytes(path.read_bytes().replace(b"turn", b"tuRn", 1))
-    with pytest.raises(StoreCorrupt):
+    with pytest.raises(StoreCorrupt, match="cannot be restored") as told:
         restore(tmp_path / "b", tmp_path / "new", clock=StillClock())
+    assert f"--root {tmp_path / 'b'}" in told.value.hint
     assert not list(tmp_path.glob("new*"))
 
 

@@ -163,3 +163,16 @@ def test_one_that_stopped_in_the_turnstile_is_passed(tmp_path: Path) -> None:
     with lock.held():
         pass
     os.close(turnstile)
+
+
+def test_a_holder_is_known_by_its_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["/usr/bin/pagefault", "--root", "mémoire", "chat", "talk\nand \udcff", "x" * 400]
+    monkeypatch.setattr("sys.argv", words)
+    here = locking.Holder.here(StillClock())
+    assert here.command.startswith("pagefault --root mémoire chat talk and")
+    assert len(here.command) == 60
+    text = here.encode()
+    assert len(text) == locking.TEXT_BYTES
+    found = locking.decode_holder(text)
+    assert found is not None
+    assert found.command.startswith("pagefault --root mémoire chat talk and")

@@ -53,11 +53,10 @@ class App:
 
     def existing_directory(self) -> Path:
         """As `directory`, and there is a memory in it. Raises `StoreMissing`."""
-        from pagefault.model.errors import StoreMissing
+        from pagefault.store.root import check_there
 
         path = self.directory()
-        if not (path / "root.json").exists():
-            raise StoreMissing(f"there is no memory at {path}", hint=MAKE_ONE)
+        check_there(path, hint=MAKE_ONE)
         return path
 
     def to_show(self, page_id: str, session_id: str) -> str:

@@ -125,11 +125,24 @@ def _root(path: Path) -> Iterator[tuple[Check, int]]:
     yield _access(path), 0
     yield _space(path), 0
     if not (path / "root.json").exists():
-        yield Check("log", "ok", "no memory in this folder yet; the first chat makes it"), 0
+        yield _no_root_file(path), 0
         return
     holder = _holder(path)
     yield Check("lock", "ok", f"open for writing by {holder}" if holder else "free"), 0
     yield from _contents(path, busy=bool(holder))
+
+
+def _no_root_file(path: Path) -> Check:
+    from pagefault.model.errors import StoreCorrupt, StoreMissing
+    from pagefault.store.root import check_there
+
+    try:
+        check_there(path)
+    except StoreCorrupt as error:
+        return Check("log", "fail", str(error), error.hint)
+    except StoreMissing:
+        pass
+    return Check("log", "ok", "no memory in this folder yet; the first chat makes it")
 
 
 def _unmade(path: Path) -> Check:

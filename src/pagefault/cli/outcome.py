@@ -54,7 +54,7 @@ def run(argv: Sequence[str]) -> int:
         code = root.main(args=list(argv), prog_name="pagefault", standalone_mode=False)
         sys.stdout.flush()
     except (click.Abort, KeyboardInterrupt):
-        _say("interrupted: what was acknowledged is stored", as_json=as_json)
+        _say(_interrupted(argv), as_json=as_json)
         return INTERRUPTED
     except click.exceptions.NoArgsIsHelpError as helped:
         _say(helped.format_message(), as_json=False, bare=True)
@@ -67,6 +67,24 @@ def run(argv: Sequence[str]) -> int:
             return PIPE_CLOSED
         return report(error, as_json=as_json)
     return code if isinstance(code, int) else OK
+
+
+_IF_INTERRUPTED: Final = {
+    "chat": "what was acknowledged is stored",
+    "replay": "what was acknowledged is stored",
+    "archive": "run it again",
+    "rebuild": "run it again",
+}
+
+
+def _interrupted(argv: Sequence[str]) -> str:
+    words = (
+        word
+        for before, word in zip(["", *argv], argv, strict=False)
+        if not word.startswith("-") and before != "--root"
+    )
+    what = _IF_INTERRUPTED.get(next(words, ""))
+    return f"interrupted: {what}" if what else "interrupted"
 
 
 def report(error: Exception, *, as_json: bool) -> int:

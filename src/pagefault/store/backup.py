@@ -11,6 +11,7 @@ from what is copied, the record that says so (`forget_begun`, written before) is
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -32,7 +33,7 @@ from pagefault.store.lock import RootLock
 from pagefault.store.opening import short as short_log
 from pagefault.store.recovery import judge_tail
 from pagefault.store.references import RECEIPT, going, references
-from pagefault.store.root import RootFacts, acknowledged_in, read_root
+from pagefault.store.root import RootFacts, acknowledged_in, check_there, read_root
 from pagefault.store.scan import Place, problems, scan
 from pagefault.store.segment_format import file_name, first_link, parse_footer
 from pagefault.store.segments import SegmentLog
@@ -78,14 +79,11 @@ def backup(
     backup is being made there, `StoreCorrupt` if the source is damaged, `StoreError` if the medium
     fails; then there is nothing at `target`.
     """
-    if not (source / "root.json").exists():
-        raise StoreMissing(
-            f"there is no memory at {source}", hint="--root or PAGEFAULT_HOME says where"
-        )
+    check_there(source)
     if os.path.lexists(target):
         raise BadInput(f"{target} is there already", hint="name a folder that is not")
     _refuse_inside(source, target)
-    return _copy(source, target, clock, disk or Disk(), progress)
+    return _copy(source, target, clock, disk or Disk(), progress, is_backup=True)
 
 
 def restore(
@@ -108,7 +106,7 @@ def restore(
             hint="name an empty place: --root or PAGEFAULT_HOME",
         )
     _refuse_inside(source, target)
-    return _copy(source, target, clock, disk or Disk(), progress)
+    return _copy(source, target, clock, disk or Disk(), progress, is_backup=False)
 
 
 def _refuse_inside(source: Path, target: Path) -> None:
@@ -117,12 +115,20 @@ def _refuse_inside(source: Path, target: Path) -> None:
 
 
 def _copy(
-    source: Path, target: Path, clock: Clock, disk: Disk, progress: Progress | None
+    source: Path,
+    target: Path,
+    clock: Clock,
+    disk: Disk,
+    progress: Progress | None,
+    *,
+    is_backup: bool,
 ) -> Copied:
     target = Path(os.path.abspath(target))  # a name that ends in / or .. has no sibling
     partial = target.with_name(target.name + PARTIAL)
     with _explained(target), _made(partial, clock, disk):
-        copier = _Copier(source, partial, clock, disk, progress or (lambda done, total: None))
+        copier = _Copier(
+            source, partial, clock, disk, progress or (lambda done, total: None), is_backup
+        )
         copied = copier.run(target)
         disk.rename(partial, target)
         disk.sync_directory(target.parent)
@@ -191,6 +197,7 @@ class _Copier:
     clock: Clock
     disk: Disk
     progress: Progress
+    is_backup: bool  # or a backup is being restored
     _logs: dict[int, tuple[list[Path], bool]] = field(default_factory=dict)
     """For each segment its copied files, and whether it is sealed."""
     _acknowledged: Seq = NOTHING
@@ -245,7 +252,7 @@ class _Copier:
             number += 1
         if tail.head < self._acknowledged:
             lost_end = short_log(tail.head, self._acknowledged)
-            raise _damaged(self.source, str(lost_end), hint=lost_end.hint)
+            raise self._damaged(str(lost_end), hint=lost_end.hint)
         return tail
 
     def _copy_segment(self, number: int, tail: _Tail) -> bool:
@@ -256,7 +263,7 @@ class _Copier:
             if generation is None:
                 if inventory.missing:
                     missing = file_name(inventory.missing[0], 0)
-                    raise _damaged(self.source, f"{missing} is missing")
+                    raise self._damaged(f"{missing} is missing")
                 return False
             try:
                 if number in inventory.archived:
@@ -286,7 +293,7 @@ class _Copier:
         packed = archive.path(number, generation).read_bytes()
         told = parse_stub(stub)
         if told is None:
-            raise _damaged(self.source, f"{archive.stub_path(number, generation)} is damaged")
+            raise self._damaged(f"{archive.stub_path(number, generation)} is damaged")
         tail.head, tail.link = told.footer.last, told.footer.link
         mark = Path("archive") / MARK
         if not (self.partial / mark).exists():
@@ -314,10 +321,10 @@ class _Copier:
         )
         verdict = judge_tail(data, result, place, self._acknowledged)
         if verdict.wrong:
-            raise _damaged(self.source, str(verdict.wrong[0]))
+            raise self._damaged(str(verdict.wrong[0]))
         kept = verdict.torn.kept if verdict.torn else len(data)
         if kept and (wrong := problems(result, place)):
-            raise _damaged(self.source, str(wrong[0]))
+            raise self._damaged(str(wrong[0]))
         whole = [one for one in result.found if one.end <= kept]
         if whole:
             tail.head, tail.link = whole[-1].seq, whole[-1].link
@@ -349,7 +356,7 @@ class _Copier:
         if wrong or log.tip() != (tail.head, tail.link):
             log.close()
             told = str(wrong[0]) if wrong else f"it ends at {log.head()}, not at {tail.head}"
-            raise _damaged(self.source, told)
+            raise self._damaged(told)
         return log
 
     def _is_outdated(self) -> bool:
@@ -387,6 +394,15 @@ class _Copier:
             os.close(fd)
         self._tell(len(data))
 
+    def _damaged(self, what: str, hint: str = "") -> StoreCorrupt:
+        done = "backed up" if self.is_backup else "restored"
+        at = "" if self.is_backup else f" --root {shlex.quote(str(self.source))}"
+        usual = f"`pagefault verify{at}` lists the damage, `pagefault repair{at}` sets it aside"
+        return StoreCorrupt(
+            f"{self.source} cannot be {done}, as it does not read back whole: {what}",
+            hint=hint or usual,
+        )
+
     def _tell(self, length: int) -> None:
         self._done += length
         self.progress(self._done, max(self._done, self._total))
@@ -405,13 +421,6 @@ def _sizes(root: Path) -> Iterator[int]:
             with suppress(FileNotFoundError):  # another process may be tidying up
                 if path.is_file():
                     yield path.stat().st_size
-
-
-def _damaged(source: Path, what: str, hint: str = "") -> StoreCorrupt:
-    return StoreCorrupt(
-        f"{source} cannot be backed up, as it does not read back whole: {what}",
-        hint=hint or "`pagefault verify` lists the damage, `pagefault repair` sets it aside",
-    )
 
 
 def _restless(source: Path) -> StoreBusy:

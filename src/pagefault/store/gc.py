@@ -15,7 +15,7 @@ from random import Random
 from typing import Final
 
 from pagefault.model.clock import Clock
-from pagefault.model.errors import StoreCorrupt, StoreMissing
+from pagefault.model.errors import StoreCorrupt
 from pagefault.model.ids import NOTHING, IdMinter
 from pagefault.store.archive import Archive, discard
 from pagefault.store.archive_format import parse_packed_name
@@ -25,7 +25,7 @@ from pagefault.store.disk import Disk
 from pagefault.store.inventory import take_inventory
 from pagefault.store.lock import RootLock
 from pagefault.store.references import references
-from pagefault.store.root import RootFacts, acknowledged_in, read_root
+from pagefault.store.root import RootFacts, acknowledged_in, check_there, read_root
 from pagefault.store.scan import Problem
 from pagefault.store.segments import SegmentLog
 
@@ -62,10 +62,7 @@ def collect(
     Raises `StoreCorrupt`, with nothing deleted, if the log is damaged: a record that cannot be
     read may name any blob. `ArchiveMissing` likewise, `StoreBusy`, `StoreMissing`.
     """
-    if not (path / "root.json").exists():
-        raise StoreMissing(
-            f"there is no memory at {path}", hint="--root or PAGEFAULT_HOME says where"
-        )
+    check_there(path)
     disk = disk or Disk()
     before_s = clock.now_ms() / 1000 - older_than_s
     facts = read_root(path)

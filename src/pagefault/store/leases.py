@@ -78,6 +78,14 @@ class Leases:
             f"a process that is stopped loses it after {self._lease_s:g} seconds",
         )
 
+    def taken_over(self, name: str, instance: str) -> SessionBusy:
+        """The error for a session that was ours, until we were not seen for too long."""
+        return SessionBusy(
+            f"session {name!r} was taken over while this process was suspended, by "
+            f"{self.who(instance)}",
+            hint="nothing was written; open the session again once it is free, or fork it",
+        )
+
     def who(self, instance: str) -> str:
         """Who an opening is, if it still lives."""
         other = self._presence.find(instance) if self._presence is not None else None

@@ -28,6 +28,9 @@ from pagefault.model.errors import StoreBusy, StoreError
 TEXT_BYTES: Final = 512
 """What says who holds a file has this length always: written in one call, over what stood there."""
 
+COMMAND_MAX: Final = 60
+"""Characters of a command line that are told: enough to know it again."""
+
 _PAUSE_FIRST_S: Final = 0.0001
 _PAUSE_LAST_S: Final = 0.005
 _PAUSE_GROWTH: Final = 1.5
@@ -46,11 +49,14 @@ class Holder:
     @classmethod
     def here(cls, clock: Clock) -> Holder:
         """This process."""
-        command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:2]]).strip() or "python"
+        words = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]).split()
+        command = " ".join(words) or "python"
+        if len(command) > COMMAND_MAX:
+            command = command[: COMMAND_MAX - 1] + "…"
         return cls(
             pid=os.getpid(),
             host=socket.gethostname()[:64],
-            command=command[:64],
+            command=command,
             since_ms=clock.now_ms(),
         )
 
@@ -60,7 +66,8 @@ class Holder:
 
     def encode(self) -> bytes:
         """One line of `TEXT_BYTES`."""
-        return json.dumps(asdict(self)).encode().ljust(TEXT_BYTES - 1)[: TEXT_BYTES - 1] + b"\n"
+        line = json.dumps(asdict(self), ensure_ascii=False).encode(errors="replace")
+        return line.ljust(TEXT_BYTES - 1)[: TEXT_BYTES - 1] + b"\n"
 
 
 def decode_holder(text: bytes) -> Holder | None:

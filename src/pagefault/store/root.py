@@ -203,10 +203,7 @@ def rebuild(
     `StoreBusy`, naming them, while others have the root open for writing; `StoreCorrupt` if the
     log lost its end, as only the old index tells of that.
     """
-    if not (path / "root.json").exists():
-        raise StoreMissing(
-            f"there is no memory at {path}", hint="--root or PAGEFAULT_HOME says where"
-        )
+    check_there(path)
     if take_inventory(path / "log").archived:
         Archive(path / "log").require()
     store = open_store(path, clock=clock, minter=minter, progress=progress, anew=True)
@@ -221,6 +218,7 @@ def repair(path: Path, *, clock: Clock, minter: IdMinter) -> RepairReport:
 
     `StoreBusy`, naming them, while others have the root open for writing.
     """
+    check_there(path)
     with _alone(path, clock, "repairing"):
         root = _root_file(path, Disk(), minter, clock, "", os.urandom, read_only=True)
         log = SegmentLog(
@@ -269,15 +267,9 @@ def _root_file(
 ) -> RootFacts:
     file, key = path / "root.json", path / "secret"
     if not file.exists():
-        if read_only:
-            raise StoreMissing(
-                f"there is no memory at {path}",
-                hint="`pagefault replay FILE` makes one; --root or PAGEFAULT_HOME says where",
-            )
-        if (path / "log").exists() and any((path / "log").iterdir()):
-            raise StoreCorrupt(
-                f"{path} has a log but no root.json",
-                hint="put root.json and secret back from a backup: hashes are keyed with them",
+        if read_only or _has_log(path):
+            check_there(
+                path, hint="`pagefault replay FILE` makes one; --root or PAGEFAULT_HOME says where"
             )
         facts = {
             "format": 1,
@@ -289,6 +281,24 @@ def _root_file(
             disk.place(key, key.with_name("secret.tmp"), entropy(32).hex().encode())
             disk.place(file, file.with_name("root.json.tmp"), json.dumps(facts).encode())
     return read_root(path)
+
+
+def check_there(path: Path, hint: str = "--root or PAGEFAULT_HOME says where") -> None:
+    """Raise `StoreMissing`, with this hint, if there is no memory at `path`; `StoreCorrupt` if
+    there is one that nobody can open.
+    """
+    if (path / "root.json").exists():
+        return
+    if _has_log(path):
+        raise StoreCorrupt(
+            f"{path} has a log but no root.json",
+            hint="put root.json and secret back from a backup: hashes are keyed with them",
+        )
+    raise StoreMissing(f"there is no memory at {path}", hint=hint)
+
+
+def _has_log(path: Path) -> bool:
+    return (path / "log").is_dir() and any((path / "log").iterdir())
 
 
 def read_root(path: Path) -> RootFacts:

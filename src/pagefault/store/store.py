@@ -208,7 +208,7 @@ class Store:
         if not self.leases.is_still_ours(row):
             body = self.log.get(row.lease_seq).body
             holder = body.holder if isinstance(body, SessionOpened | SessionLeased) else ""
-            raise self.leases.busy(row.name or row.session_id, self.leases.who(holder))
+            raise self.leases.taken_over(row.name or row.session_id, holder)
 
     def _row(self, session: SessionNo) -> SessionRow:
         row = self.index.session(session)
