@@ -189,6 +189,7 @@ async def check_a_suspended_writer_writes_nothing(root: Path, weakened: str = ""
         assert files_with(root / "log", b"Too late.") == [], "it wrote all the same"
         assert await _said(root, "s") == ["Before.", "Taken over."]
         assert outcome == "SessionBusy"
+        assert "taken over while this process was suspended" in told
         assert f"process {second.pid} on " in told
         second.close()
         assert first.ask("user", "s", "My turn again.") == "msg_3"
