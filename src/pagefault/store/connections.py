@@ -23,7 +23,8 @@ MEMORY: Final = ":memory:"
 _BUSY_MS: Final = 5_000  # how long to wait for another process before `StoreBusy`
 _STATEMENTS: Final = 128  # prepared statements kept for each connection; we have about seventy
 _WAL_PAGES: Final = 4_000  # 16 MB: a fold rewrites the same pages often, and copies them once
-_CACHE_KIB: Final = 16 * 1024
+_CACHE_KIB: Final = 16 * 1024  # the writer's
+_READER_CACHE_KIB: Final = 2 * 1024  # each thread has one; beyond it the system's cache is as good
 
 _FULL_HINT: Final = "free some space, then open this memory again; what was acknowledged is there"
 _FAILED_HINT: Final = (
@@ -133,7 +134,7 @@ class Connections:
     def _reader(self) -> apsw.Connection:
         connection: apsw.Connection | None = getattr(self._mine, "connection", None)
         if connection is None:
-            connection = self._mine.connection = self._open()
+            connection = self._mine.connection = self._open(_READER_CACHE_KIB)
         return connection
 
     def _discard(self, connection: apsw.Connection) -> None:
@@ -147,7 +148,7 @@ class Connections:
             self._opened.remove(connection)
         connection.close(True)
 
-    def _open(self) -> apsw.Connection:
+    def _open(self, cache_kib: int = _CACHE_KIB) -> apsw.Connection:
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         if self._read_only:
             flags = apsw.SQLITE_OPEN_READONLY
@@ -160,7 +161,7 @@ class Connections:
                     connection.pragma("journal_mode", "wal")
                     connection.pragma("synchronous", "normal")  # rebuilt when the machine dies
                     connection.pragma("wal_autocheckpoint", 0)  # see `checkpoint_if_due`
-                connection.pragma("cache_size", -_CACHE_KIB)
+                connection.pragma("cache_size", -cache_kib)
                 connection.pragma("temp_store", "memory")
                 if self._read_only:
                     self._check_same(connection, before)
