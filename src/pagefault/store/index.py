@@ -184,7 +184,7 @@ class SqliteIndex:
         self._connections.empty_log()
 
     def tidy(self) -> bool:
-        if self._known is None or not self._is_untidy:
+        if not self._is_untidy:
             return False
         self._connections.checkpoint_if_due()
         try:
