@@ -119,3 +119,17 @@ def test_where_no_thread_is_to_be_had_the_log_is_copied_here(
     connections.checkpoint_if_due()
     assert path.stat().st_size > before
     connections.close()
+
+
+def test_a_grown_log_is_copied_in_the_background(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "index.db"
+    monkeypatch.setattr(connections_module, "_WAL_PAGES", 1)
+    connections = _said(path)
+    before = path.stat().st_size
+    connections.checkpoint_if_due()
+    [copying] = [one for one in threading.enumerate() if one.name == "pagefault-checkpoint"]
+    copying.join(30)
+    assert path.stat().st_size > before
+    connections.close()

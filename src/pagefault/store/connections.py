@@ -24,6 +24,8 @@ MEMORY: Final = ":memory:"
 _BUSY_MS: Final = 5_000  # how long to wait for another process before `StoreBusy`
 _STATEMENTS: Final = 128  # prepared statements kept for each connection; we have about seventy
 _WAL_PAGES: Final = 4_000  # 16 MB: a fold rewrites the same pages often, and copies them once
+_REST_PAGES: Final = 64  # so few may be left to copy while who writes waits
+_COPIES_MAX: Final = 8  # before the rest is copied, however much is written meanwhile
 _COPYING_S: Final = 0.005  # between two looks whether another process still copies its log
 _CACHE_KIB: Final = 16 * 1024  # the writer's
 _READER_CACHE_KIB: Final = 2 * 1024  # each thread has one; beyond it the system's cache is as good
@@ -94,36 +96,37 @@ class Connections:
                 raise
 
     def checkpoint_if_due(self) -> None:
-        """Where the write-ahead log has grown, copy it into the file. By the writing thread.
+        """Where the write-ahead log has grown, copy it into the file, in a thread of its own.
 
-        Most of it is copied by a thread of its own, which nobody waits for; and then, at a later
-        call, what was written meanwhile: only once all is copied does that log begin anew.
+        Nobody waits for that but whoever writes at its very end: only once all is copied does that
+        log begin anew, so the last pages are copied while nothing is written here.
         """
-        if self._checkpointing is not None:
-            if not self._checkpointing.is_alive():
-                self._checkpointing = None
-                self._copy_rest()
-        elif self._wal_pages >= _WAL_PAGES:
-            thread = threading.Thread(target=self._copy, name="pagefault-checkpoint", daemon=True)
-            try:
-                thread.start()
-            except RuntimeError:  # no thread is to be had: then here
-                self._copy_rest()
-            else:
-                self._checkpointing = thread
+        if self._checkpointing is not None and not self._checkpointing.is_alive():
+            self._checkpointing = None
+        if self._checkpointing is not None or self._wal_pages < _WAL_PAGES:
+            return
+        thread = threading.Thread(target=self._copy, name="pagefault-checkpoint", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # no thread is to be had: then here
+            self._copy()
+        else:
+            self._checkpointing = thread
 
     def _copy(self) -> None:
         with suppress(StoreError), _translated(self._path):  # what fails is tried again
             own = apsw.Connection(self._path, flags=apsw.SQLITE_OPEN_READWRITE)
             try:
-                own.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+                own.execute("SELECT count(*) FROM sqlite_schema").fetchall()  # opens that log
+                for _ in range(_COPIES_MAX):
+                    _, copied = own.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+                    if self._wal_pages - copied <= _REST_PAGES:
+                        break
+                with self._lock:
+                    own.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+                    self._wal_pages = 0  # until the next transaction tells
             finally:
                 own.close()
-
-    def _copy_rest(self) -> None:
-        with suppress(StoreError), self._lock, _translated(self._path):
-            self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-            self._wal_pages = 0  # until the next transaction tells
 
     def empty_log(self) -> None:
         """Copy the whole write-ahead log into the file, and leave no byte of it. `StoreBusy` if
