@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from pagefault.model.clock import Clock
-from pagefault.model.errors import RecordGone, StoreCorrupt
+from pagefault.model.errors import RecordGone, StoreCorrupt, StoreError
 from pagefault.model.events import Content, Event, SessionOpened
 from pagefault.model.ids import PageId, Seq, SessionNo
 from pagefault.model.kinds import Modality
