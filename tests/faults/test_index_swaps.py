@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests.faults.conftest import Rooms, Tally, look
+from tests.faults.conftest import Rooms, Tally, look, peek
 from tests.faults.damage import segments
 from tests.faults.nursery import Nursery
-from tests.faults.script import Step, Violation, check, talk, text
+from tests.faults.script import Step, Violation, check, fold, talk, text
 
 PAGE_BYTES = 4096
 QUESTIONS = [
@@ -176,12 +176,19 @@ def test_an_index_of_another_version_gives_the_same_answers(
     museum.check_same(root)
 
 
-def test_an_index_that_is_ahead_of_the_log_is_made_again(museum: Museum, nursery: Nursery) -> None:
+def test_an_index_that_is_ahead_of_the_log_tells_what_is_missing(
+    museum: Museum, nursery: Nursery
+) -> None:
     root = museum.room(museum.early)
     _put(museum.late, root)
-    found = look(nursery, root)
-    check(found, _EARLY, [], 0)
-    assert any("built anew" in notice for notice in found["notices"])
+    found = peek(nursery, root, write=True)
+    assert found["refused"].startswith("StoreCorrupt")
+    assert not found["wrote"]
+    assert any("the index has seen them" in problem for problem in found["problems"])
+    said = fold(_EARLY)
+    found = peek(nursery, root, repair=True, write=True)
+    assert found["wrote"]
+    assert found["texts"]["talk"][: len(said["talk"])] == said["talk"]
 
 
 # --- damage inside it -------------------------------------------------------------------------

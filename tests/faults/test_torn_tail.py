@@ -43,14 +43,14 @@ class Tearing:
         self._tally.add(faults=1)
         root = self.torn(at, index)
         try:
-            if index == "ahead" and self.begins < at < self.ends:
+            if index == "ahead" and at < self.ends:
                 self._check_damage(root, weakness)
             else:
                 found = look(self._nursery, root, weakness=weakness)
                 check(found, _BEFORE, _LAST, 1 if at == self.ends else 0)
                 if at < self.ends and fold(_BEFORE) != found["texts"]:
                     raise Violation("a part of a batch counts as the whole")
-                whole = at == self.ends or (at == self.begins and index != "ahead")
+                whole = at in {self.begins, self.ends}
                 if not whole and not found["notices"]:
                     raise Violation("what is gone was not told of")
         except Violation as violation:

@@ -92,7 +92,7 @@ def never_finishes_forgetting() -> None:
 def never_catches_up() -> None:
     from pagefault.store.store import Store
 
-    _patch(Store, "catch_up", lambda self, progress=None: 0)
+    _patch(Store, "catch_up", lambda self, progress=None, **how: 0)
 
 
 def has_no_memory_after_a_write() -> None:

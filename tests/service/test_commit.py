@@ -209,7 +209,7 @@ async def test_an_index_that_fails_latches_too(
             await session.user("Acknowledged.")
             with monkeypatch.context() as full:
 
-                def apply(self: SqliteIndex, events: object) -> None:
+                def apply(self: SqliteIndex, events: object, **how: object) -> None:
                     raise StoreError("index.db: database or disk is full")
 
                 full.setattr(SqliteIndex, "apply", apply)

@@ -101,8 +101,8 @@ def test_control_an_index_that_does_not_catch_up_is_caught(
 ) -> None:
     whole = Store.catch_up
 
-    def catch_up(self: Store, progress: Progress | None = None) -> int:
-        return 0 if self.index.applied_seq() else whole(self, progress)
+    def catch_up(self: Store, progress: Progress | None = None, *, synced: bool = False) -> int:
+        return 0 if self.index.applied_seq() else whole(self, progress, synced=synced)
 
     monkeypatch.setattr(Store, "catch_up", catch_up)
     _caught("the index has seen")

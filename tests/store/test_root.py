@@ -97,7 +97,7 @@ def test_an_index_that_proves_corrupt_while_it_catches_up_is_made_again(
     _fill(tmp_path)
     whole, failing = SqliteIndex.apply, [IndexUnusable("it is malformed")]
 
-    def apply(self: SqliteIndex, events: Any) -> None:
+    def apply(self: SqliteIndex, events: Any, **how: Any) -> None:
         if failing:
             raise failing.pop()
         whole(self, events)
@@ -153,7 +153,7 @@ def test_a_failure_of_the_index_says_what_to_do_about_it(
 ) -> None:
     store = _open(tmp_path)
 
-    def apply(self: SqliteIndex, events: Any) -> None:
+    def apply(self: SqliteIndex, events: Any, **how: Any) -> None:
         raise StoreError("the disk is full", hint="free some space")
 
     monkeypatch.setattr(SqliteIndex, "apply", apply)
@@ -169,7 +169,7 @@ def test_an_index_that_has_no_memory_is_the_last_it_was_asked(
     """Or a key that it does not know would be written a second time."""
     store = _open(tmp_path)
 
-    def apply(self: SqliteIndex, events: Any) -> None:
+    def apply(self: SqliteIndex, events: Any, **how: Any) -> None:
         raise MemoryError
 
     with monkeypatch.context() as patched:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -58,6 +59,11 @@ class App:
         if not (path / "root.json").exists():
             raise StoreMissing(f"there is no memory at {path}", hint=MAKE_ONE)
         return path
+
+    def to_show(self, page_id: str, session_id: str) -> str:
+        """The command that shows a page, as it has to be typed here."""
+        words = ["pagefault", *(["--root", self.root] if self.root else []), "pages", "show"]
+        return shlex.join([*words, page_id, "--session", session_id])
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         import asyncio

@@ -184,6 +184,7 @@ def _contents(path: Path, *, busy: bool) -> Iterator[tuple[Check, int]]:
 
 def _log(store: Store) -> Check:
     from pagefault.model.errors import StoreCorrupt
+    from pagefault.store.opening import SHORT_HINT
     from pagefault.store.segments import SegmentLog
 
     head = store.log.head()
@@ -191,7 +192,8 @@ def _log(store: Store) -> Check:
     damage = store.log.damage()
     if damage:
         found = f"damaged in {plural(len(damage), 'place')}, the first: {damage[0]}"
-        return Check("log", "fail", found, StoreCorrupt.hint)
+        advice = SHORT_HINT if store.log.missing else StoreCorrupt.hint
+        return Check("log", "fail", found, advice)
     if store.log.recovery is not None:
         advice = "the next command that writes cuts it off"
         return Check("log", "warn", str(store.log.recovery), advice)

@@ -30,6 +30,7 @@ _CODES: Final[tuple[tuple[type[Exception], int], ...]] = (
     (errors.SessionNotFound, NOT_FOUND),
     (errors.NoSuchPage, NOT_FOUND),
     (errors.StoreMissing, NOT_FOUND),
+    (errors.RecordDamaged, REFUSED),
     (errors.RecordGone, NOT_FOUND),
     (errors.PinsFull, REFUSED),
     (errors.CallerError, USAGE),

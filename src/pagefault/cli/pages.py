@@ -21,6 +21,7 @@ from pagefault.cli.term import iso, plural, printable, wrapped
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from pagefault.model.errors import RecordGone
     from pagefault.model.page import Page, PageRow
     from pagefault.recall.search import SearchHit
     from pagefault.service.session import Session
@@ -202,7 +203,7 @@ def search(
     """
     query = " ".join(words)
 
-    async def read() -> dict[str, Any]:
+    async def read() -> tuple[dict[str, Any], str]:
         async with app.reading() as memory:
             session = await find_session(memory, session_name)
             result = await session.recall(query, limit=limit)
@@ -212,9 +213,9 @@ def search(
                 "query": query,
                 "total": result.total,
                 "hits": [await _hit(session, hit, resident) for hit in result.hits],
-            }
+            }, session.session_id
 
-    found = app.run(read())
+    found, session_id = app.run(read())
     if as_json:
         app.term.data(found)
         return
@@ -224,7 +225,7 @@ def search(
     print_hits(app, found["hits"])
     app.term.note(
         f"{len(found['hits'])} of {plural(found['total'], 'page')} in {found['session']!r}; "
-        f"`pagefault pages show {found['hits'][0]['page_id']}` shows the first"
+        f"`{app.to_show(found['hits'][0]['page_id'], session_id)}` shows the first"
     )
 
 
@@ -307,7 +308,7 @@ async def _listed(
     pinned: Collection[str],
     page: Page | None = None,
 ) -> dict[str, Any]:
-    page = page or await _find(session, row)
+    page, begins = (page, "") if page else await _find(session, row)
     return {
         "page_id": row.page_id,
         "turn": row.turn,
@@ -324,18 +325,18 @@ async def _listed(
         "parts": row.parts,
         "resident": row.page_id in resident,
         "pinned": row.page_id in pinned,
-        "hint": _hint(page),
+        "hint": begins,
     }
 
 
 async def _hit(session: Session, hit: SearchHit, resident: Collection[str]) -> dict[str, Any]:
-    page = await _find(session, hit.page)
+    page, begins = await _find(session, hit.page)
     return {
         "page_id": hit.page.page_id,
         "relevance": round(hit.relevance, 3),
         "score": round(hit.score, 4),
         "parts": {name: round(value, 4) for name, value in hit.parts.items()},
-        "hint": _hint(page),
+        "hint": begins,
         "turn": hit.page.turn,
         "role": str(hit.page.role),
         "speaker": page.speaker if page else "",
@@ -345,19 +346,23 @@ async def _hit(session: Session, hit: SearchHit, resident: Collection[str]) -> d
     }
 
 
-async def _find(session: Session, row: PageRow) -> Page | None:
+async def _find(session: Session, row: PageRow) -> tuple[Page | None, str]:
+    """A page and how it begins, or what to show instead."""
     from pagefault.model.errors import RecordGone
-
-    try:
-        return await session.page(row.page_id)
-    except RecordGone:
-        return None
-
-
-def _hint(page: Page | None) -> str:
     from pagefault.recall.hint import hint
 
-    return hint(page.text, title=page.title) if page else "(forgotten)"
+    try:
+        page = await session.page(row.page_id)
+    except RecordGone as gone:
+        return None, instead_of(gone)
+    return page, hint(page.text, title=page.title)
+
+
+def instead_of(gone: RecordGone) -> str:
+    """What stands where a page's first words would."""
+    from pagefault.model.errors import RecordDamaged
+
+    return "(damaged)" if isinstance(gone, RecordDamaged) else "(forgotten)"
 
 
 def _state(page: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.pages import instead_of
 from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
@@ -67,8 +68,8 @@ def search(app: App, words: tuple[str, ...], limit: int, as_json: bool) -> None:
     )
     first = found["hits"][0]
     app.term.note(
-        f"{len(found['hits'])} of {plural(found['total'], 'page')}; `pagefault pages show "
-        f"{first['page_id']} --session {first['session_id']}` shows the first"
+        f"{len(found['hits'])} of {plural(found['total'], 'page')}; "
+        f"`{app.to_show(first['page_id'], first['session_id'])}` shows the first"
     )
 
 
@@ -76,16 +77,17 @@ async def _hit(memory: Memory, hit: SearchHit) -> dict[str, Any]:
     from pagefault.model.errors import RecordGone
     from pagefault.recall.hint import hint
 
+    page, begins = None, ""
     try:
         page = await memory.read(hit.page)
-    except RecordGone:
-        page = None
+    except RecordGone as gone:
+        begins = instead_of(gone)
     return {
         "page_id": hit.page.page_id,
         "relevance": round(hit.relevance, 3),
         "score": round(hit.score, 4),
         "parts": {name: round(value, 4) for name, value in hit.parts.items()},
-        "hint": hint(page.text, title=page.title) if page else "(forgotten)",
+        "hint": hint(page.text, title=page.title) if page else begins,
         "turn": hit.page.turn,
         "role": str(hit.page.role),
         "speaker": page.speaker if page else "",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pagefault.cli.app import App, Command, json_option, pass_app
 from pagefault.cli.outcome import PROBLEMS
 from pagefault.cli.term import plural
+
+if TYPE_CHECKING:
+    from pagefault.store.root import Rebuilt
 
 
 def store_tools() -> dict[str, Any]:
@@ -60,9 +63,8 @@ def verify(app: App, as_json: bool) -> None:
             app.term.line(f"{app.term.style('✗', 'red', 'bold')} {problem}")
         if found.problems:
             app.term.line(f"{plural(len(found.problems), 'problem')} in {what} at {path}")
-            app.term.note(
-                "`pagefault repair` sets damage aside; `pagefault rebuild` mends the index"
-            )
+            for advice in found.advice:
+                app.term.note(advice)
         else:
             app.term.line(f"{app.term.style('✓', 'green', 'bold')} {what}: sound")
         for notice in notices:
@@ -77,18 +79,26 @@ def verify(app: App, as_json: bool) -> None:
 def rebuild(app: App, as_json: bool) -> None:
     """Build the index anew from the log.
 
-    The index is derived, so nothing can be lost. Sessions, pages and search are as before. JSON:
-    {root, records}.
+    The index is derived, so nothing can be lost. Sessions, pages and search are as before. Of a
+    damaged log none is built: that says how many records cannot be read, and exits 1. JSON:
+    {root, records, unread}.
     """
     path = app.existing_directory()
-    records = _rebuild(app, path)
+    rebuilt = _rebuild(app, path)
     if as_json:
-        app.term.data({"root": str(path), "records": records})
+        told = {"root": str(path), "records": rebuilt.records, "unread": rebuilt.unread}
+        app.term.data(told)
+    elif rebuilt.unread:
+        of = f"{rebuilt.unread:,} of {plural(rebuilt.records, 'record')}"
+        app.term.line(f"the log is damaged: {of} could not be read; the index is as it was")
+        app.term.note("`pagefault repair` sets the damage aside and builds the index")
     else:
-        app.term.line(f"the index was built anew from {plural(records, 'record')}")
+        app.term.line(f"the index was built anew from {plural(rebuilt.records, 'record')}")
+    if rebuilt.unread:
+        raise click.exceptions.Exit(PROBLEMS)
 
 
-def _rebuild(app: App, path: Path) -> int:
+def _rebuild(app: App, path: Path) -> Rebuilt:
     from pagefault.store.root import rebuild as rebuild_index
 
     with app.term.progress() as progress:

@@ -284,7 +284,7 @@ def _rebuild(home: Path, tell: Progress) -> int:
     began = time.perf_counter()
     records = rebuild(
         home, clock=clock, minter=minter, progress=lambda d, t: tell("rebuilding", d, t)
-    )
+    ).records
     return round(records / (time.perf_counter() - began))
 
 

@@ -170,6 +170,10 @@ class RecordGone(StoreError):
     """The record is there, its content is not: it was forgotten, or lost to damage."""
 
 
+class RecordDamaged(RecordGone):
+    """It was not forgotten: its bytes do not read back. `repair` gives it up for lost."""
+
+
 # --- the engine's -----------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from pagefault.model.clock import Clock
-from pagefault.model.errors import RecordGone, StoreCorrupt, StoreError
+from pagefault.model.errors import RecordDamaged, RecordGone, StoreCorrupt, StoreError
 from pagefault.model.events import Content, Event, SessionOpened
 from pagefault.model.ids import PageId, Seq, SessionNo
 from pagefault.model.kinds import Modality
@@ -49,7 +49,7 @@ class PageReader:
             try:
                 event = self._log.get(row.seq)
             except StoreCorrupt as damage:
-                raise RecordGone(
+                raise RecordDamaged(
                     f"page {row.page_id} is damaged: {damage}", hint=damage.hint
                 ) from damage
             if not isinstance(event.body, Content):

@@ -96,14 +96,19 @@ class PageIndex(Protocol):
     It holds no text that could be read back.
     """
 
-    def apply(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event], *, synced: bool = True) -> None:
         """Fold these in, in one transaction. They must follow `applied_seq` without a gap.
 
-        Events already applied are skipped, so a repeated call is harmless.
+        Events already applied are skipped, so a repeated call is harmless. `synced` says that
+        these, and all before them, are on stable storage.
         """
         ...
 
     def applied_seq(self) -> Seq: ...
+
+    def promised_seq(self) -> Seq:
+        """Of what was applied, the last record that certainly was on stable storage."""
+        ...
 
     def sessions(self) -> list[SessionRow]:
         """Every session, the most recently used first."""

@@ -29,6 +29,7 @@ from pagefault.store.codec import short
 from pagefault.store.disk import Disk
 from pagefault.store.inventory import take_inventory
 from pagefault.store.lock import RootLock
+from pagefault.store.opening import short as short_log
 from pagefault.store.recovery import judge_tail
 from pagefault.store.references import RECEIPT, going, references
 from pagefault.store.root import RootFacts, acknowledged_in, read_root
@@ -244,6 +245,9 @@ class _Copier:
         number = 1
         while self._copy_segment(number, tail):
             number += 1
+        if tail.head < self._acknowledged:
+            lost_end = short_log(tail.head, self._acknowledged)
+            raise _damaged(self.source, str(lost_end), hint=lost_end.hint)
         return tail
 
     def _copy_segment(self, number: int, tail: _Tail) -> bool:
@@ -405,10 +409,10 @@ def _sizes(root: Path) -> Iterator[int]:
                     yield path.stat().st_size
 
 
-def _damaged(source: Path, what: str) -> StoreCorrupt:
+def _damaged(source: Path, what: str, hint: str = "") -> StoreCorrupt:
     return StoreCorrupt(
         f"{source} cannot be backed up, as it does not read back whole: {what}",
-        hint="`pagefault verify` lists the damage, `pagefault repair` sets it aside",
+        hint=hint or "`pagefault verify` lists the damage, `pagefault repair` sets it aside",
     )
 
 

@@ -5,6 +5,7 @@ Invariants, true between any two public calls:
  (2) Every row of `page` has its row in `event`, and its terms in `event_fts` or in `fresh`.
  (3) A session's `own_pages` and `own_length` are those of its rows in `page`.
  (4) No text stands in the file, only terms; a forgotten page leaves none behind.
+ (5) What was applied was synced to the log, but for what follows the record `unsynced_after`.
 
 A file made by another schema, another analyzer or for another root is not read: `IndexUnusable`.
 """
@@ -123,7 +124,7 @@ class SqliteIndex:
 
     # --- folding the log ----------------------------------------------------------------------
 
-    def apply(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event], *, synced: bool = True) -> None:
         known = None
         try:
             with self._connections.write() as db:
@@ -133,6 +134,10 @@ class SqliteIndex:
                     return
                 if fresh[0].seq != known.applied + 1:
                     raise StoreError(f"record {known.applied + 1} is missing before {fresh[0].seq}")
+                if synced:
+                    db.execute(_SQL["all_synced"])
+                else:
+                    db.execute(_SQL["unsynced_after"], (known.applied,))
                 batch = Batch(db, known)
                 for event in fresh:
                     batch.add(event)
@@ -160,6 +165,17 @@ class SqliteIndex:
     def applied_seq(self) -> Seq:
         with self._connections.read() as db:
             return Seq(_meta(db, "applied_seq"))
+
+    def promised_seq(self) -> Seq:
+        with self._connections.read() as db:
+            unsynced_after = _meta(db, "unsynced_after")
+            return Seq(_meta(db, "applied_seq") if unsynced_after is None else unsynced_after)
+
+    def note_synced(self) -> None:
+        """Everything that was applied is on stable storage by now."""
+        if self.promised_seq() < self.applied_seq():
+            with self._connections.write() as db:
+                db.execute(_SQL["all_synced"])
 
     def forget(self, seqs: Collection[Seq], sessions: Collection[SessionNo]) -> None:
         receipts = self._code_array(RECEIPTS)

@@ -41,7 +41,7 @@ class MemoryIndex:
         self._taken: dict[tuple[SessionNo, PageId], Seq] = {}
         self._keys: dict[tuple[SessionNo, str], Seq] = {}
 
-    def apply(self, events: Sequence[Event]) -> None:
+    def apply(self, events: Sequence[Event], *, synced: bool = True) -> None:
         fresh = [event for event in events if event.seq > self._applied]
         if fresh and fresh[0].seq != self._applied + 1:
             raise StoreError(f"record {self._applied + 1} is missing before {fresh[0].seq}")
@@ -100,6 +100,9 @@ class MemoryIndex:
             last = max(own, key=lambda entry: entry.row.order).row
             return last.turn + 1, last.order + 1
         return self._inherited(tally.parent, min(upto, tally.parent_seq))
+
+    def promised_seq(self) -> Seq:
+        return self.applied_seq()
 
     def applied_seq(self) -> Seq:
         return self._applied

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Final
 
 from pagefault.model.errors import StoreCorrupt, StoreError
 from pagefault.model.ids import NOTHING, Seq
@@ -19,6 +20,10 @@ from pagefault.store.recovery import Recovery, Tear, judge_tail
 from pagefault.store.scan import Place, Problem, scan
 from pagefault.store.segment import Replaced, Segment
 from pagefault.store.segment_format import file_name
+
+SHORT_HINT: Final = (
+    "put the missing file back from a backup, or `pagefault repair` goes on without them"
+)
 
 
 @dataclass(slots=True)
@@ -100,6 +105,12 @@ class Opener:
             self.latch.refuse_from_now(
                 StoreCorrupt(f"the log is damaged in {len(damage)} place(s), first: {damage[0]}")
             )
+        if self._opened.head < self.acknowledged:
+            self.latch.refuse_from_now(short(self._opened.head, self.acknowledged))
+            path = self.directory / file_name(1, 0)
+            if self._opened.segments:
+                path = self._opened.segments[-1].path
+            self._opened.missing.append(too_short(path, self._opened.head, self.acknowledged))
 
     def _survey_last(self) -> None:
         """Read what the last segment holds, and decide what its end means."""
@@ -179,6 +190,22 @@ class Opener:
         if before.footer is None:
             return None, None
         return Seq(before.footer.last + 1), before.footer.link
+
+
+def short(head: Seq, acknowledged: Seq) -> StoreCorrupt:
+    """What to say of a log that lost its end: whole records that had been acknowledged."""
+    return StoreCorrupt(
+        f"the log ends at {head}, and the index has seen {acknowledged}: "
+        f"{acknowledged - head} acknowledged record(s) are missing",
+        hint=SHORT_HINT,
+    )
+
+
+def too_short(path: Path, head: Seq, acknowledged: Seq) -> Problem:
+    """The same, as something that is wrong with the log's last file."""
+    what = "missing: the log ends before them, and the index has seen them"
+    size = path.stat().st_size if path.exists() else 0
+    return Problem(path, size, 0, Seq(head + 1), acknowledged, what)
 
 
 def segment_of(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from pagefault.model.errors import ArchiveMissing, StoreCorrupt
 from pagefault.model.ids import NOTHING, Seq
 from pagefault.store import codec
 from pagefault.store.disk import Disk
+from pagefault.store.opening import too_short
 from pagefault.store.recovery import judge_tail
 from pagefault.store.rewrite import Mended, mend
 from pagefault.store.scan import Place, Problem, Scan, problems, salvage, scan
@@ -18,6 +19,9 @@ from pagefault.store.segment import Segment
 from pagefault.store.segment_format import TEMPORARY, Header, file_name
 
 _NONE = (Seq(1), NOTHING)
+
+UNCHECKED: Final = "not checked"
+"""What is said of a segment that cannot be reached begins so."""
 
 
 # --- verifying --------------------------------------------------------------------------------
@@ -45,7 +49,7 @@ def verify(
             data, outside = read(index)
         except ArchiveMissing as away:
             first, link, number = _believed(segments[index])
-            told.append(Problem(segments[index].path, 0, 0, *_NONE, f"not checked: {away}"))
+            told.append(Problem(segments[index].path, 0, 0, *_NONE, f"{UNCHECKED}: {away}"))
             continue
         segment = segments[index]
         if segment.number != number:
@@ -141,7 +145,7 @@ class Repairer:
 
     def run(self, segments: Sequence[Segment]) -> RepairReport:
         report = RepairReport()
-        first, link, number = Seq(1), self.first_link, 1
+        first, link, number, is_sealed = Seq(1), self.first_link, 1, True
         for index, segment in enumerate(segments):
             data = segment.content()
             result = scan(data)
@@ -156,6 +160,9 @@ class Repairer:
             elif result.footer is not None:
                 first, link = Seq(result.footer.last + 1), result.footer.link
             number += 1
+            is_sealed = not is_last or result.footer is not None
+        if is_sealed and first <= self.acknowledged:  # the last file is gone
+            self._all_lost(number, first, link, self.acknowledged, report, sealed=False)
         return report
 
     def _mend(
@@ -183,6 +190,10 @@ class Repairer:
         wrong = [*outside, *problems(result, place)]
         if is_last:
             wrong += judge_tail(data, result, place, self.acknowledged).wrong
+            there = max([Seq(first - 1), *(one.seq for one in result.found)])
+            there = max([there, *(one.last for one in wrong)])
+            if result.footer is None and there < self.acknowledged:
+                wrong.append(too_short(segment.path, there, self.acknowledged))
         chained = {one.seq for one in result.unlinked}
         report.unrepaired += [
             one for one in wrong if one.first == one.last and one.first in chained
@@ -254,18 +265,34 @@ class Repairer:
             result.header.first if result.header else result.found[0].seq if result.found else first
         )
         known = result.header.link if result.header else None
+        last = Seq(max(begins, first) - 1)
+        mended = self._all_lost(number, first, link, last, report, ends=known, sealed=True)
+        return max(begins, first), mended.link
+
+    def _all_lost(
+        self,
+        number: int,
+        first: Seq,
+        link: bytes,
+        last: Seq,
+        report: RepairReport,
+        *,
+        ends: bytes | None = None,
+        sealed: bool,
+    ) -> Mended:
+        """Make a segment of lost records alone; `ends` is the link after it, if that is known."""
         mended = mend(
             b"",
             Scan(size=0),
             self.header(number, 0, first, link),
-            last=Seq(max(begins, first) - 1),
-            sealed=True,
-            link=known,
+            last=last,
+            sealed=sealed,
+            link=ends,
             lost_line=self.lost_line,
         )
         report.rewritten.append(self._place(number, 0, mended.new.data))
         report.lost += _ranges(mended.lost)
-        return max(begins, first), mended.link
+        return mended
 
     def _place(self, number: int, generation: int, data: bytes) -> Path:
         path = self.directory / file_name(number, generation)

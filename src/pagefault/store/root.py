@@ -76,13 +76,15 @@ def open_store(
     progress: Progress | None = None,
     lock_wait_s: float = defaults.LOCK_WAIT_S,
     lease_s: float = defaults.LEASE_S,
+    anew: bool = False,
 ) -> Store:
     """Open the root at `path`, making it if there is none and it may be written.
 
     Raises `StoreBusy` if another process is writing for longer than `lock_wait_s`, or if the index
     must be made anew while others use it; `StoreMissing` if there is nothing to read;
     `StoreIncompatible` if a newer version made it. A session's lease may be taken over once its
-    holder has not been seen for `lease_s`. `progress` is told of a rebuilt index.
+    holder has not been seen for `lease_s`. `progress` is told of a rebuilt index; with `anew` it is
+    rebuilt in any case, or else the reason why it cannot be is raised.
     """
     disk = disk or Disk()
     with ExitStack() as stack:
@@ -95,11 +97,14 @@ def open_store(
             lock = RootLock(path, clock=clock, wait_s=lock_wait_s)
             stack.callback(lock.close)
             lock.acquire()
+            if anew:
+                check_alone(path, clock, "rebuilding")  # or it would go from under a writer
             _clear_unfinished(path)
         root = _root_file(path, disk, minter, clock, project, entropy, read_only=read_only)
         index, why, unwritable = _open_index(path, root.id, read_only=read_only)
         if index is not None:
             stack.callback(index.close)
+        promised = index.promised_seq() if index is not None else NOTHING
         applied = index.applied_seq() if index is not None else NOTHING
         log = SegmentLog(
             path / "log",
@@ -109,7 +114,7 @@ def open_store(
             clock=clock,
             minter=minter,
             entropy=entropy,
-            acknowledged=applied if sync is not Sync.OS else NOTHING,
+            acknowledged=promised,
             read_only=read_only,
             durable=sync is not Sync.OS,
             segment_bytes=segment_bytes,
@@ -118,7 +123,13 @@ def open_store(
         stack.callback(log.close)
         if unwritable is not None:
             log.refuse_from_now(unwritable)
-        if index is not None and applied > log.head() and log.refusal is None:
+        if anew and log.refusal is not None and (log.missing or not log.damage()):
+            raise log.refusal
+        if index is not None and anew:
+            why = "as was asked"
+            index.close()
+            index = None
+        if index is not None and applied > log.head() and not log.missing:
             why = f"it had seen record {applied} of a log that ends at {log.head()}"
             index.close()
             index = None
@@ -144,7 +155,8 @@ def open_store(
         if index is not None:
             try:
                 if log.refusal is None:
-                    store.catch_up(progress)
+                    store.catch_up(progress, synced=True)
+                    index.note_synced()
                 index.events(STORE, types=RECEIPTS)  # what follows asks it for these
             except StoreBusy:
                 raise
@@ -175,10 +187,21 @@ def open_store(
         return store
 
 
-def rebuild(path: Path, *, clock: Clock, minter: IdMinter, progress: Progress | None = None) -> int:
-    """Build the index anew from the log. Returns the number of records folded.
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """What an index was made of. Where the log is damaged, the old one was left as it is."""
 
-    `StoreBusy`, naming them, while others have the root open for writing.
+    records: int
+    unread: int  # of these, records that cannot be read
+
+
+def rebuild(
+    path: Path, *, clock: Clock, minter: IdMinter, progress: Progress | None = None
+) -> Rebuilt:
+    """Build the index anew from the log; until it is whole, the old one stands.
+
+    `StoreBusy`, naming them, while others have the root open for writing; `StoreCorrupt` if the
+    log lost its end, as only the old index tells of that.
     """
     if not (path / "root.json").exists():
         raise StoreMissing(
@@ -186,12 +209,9 @@ def rebuild(path: Path, *, clock: Clock, minter: IdMinter, progress: Progress | 
         )
     if take_inventory(path / "log").archived:
         Archive(path / "log").require()
-    with _alone(path, clock, "rebuilding"):  # or the index would go from under a writer
-        for leftover in path.glob("index.db*"):
-            leftover.unlink()
-    store = open_store(path, clock=clock, minter=minter, progress=progress)
+    store = open_store(path, clock=clock, minter=minter, progress=progress, anew=True)
     try:
-        return store.index.applied_seq()
+        return Rebuilt(store.index.applied_seq(), store.unread)
     finally:
         store.close()
 
@@ -331,7 +351,7 @@ def acknowledged_in(path: Path, root_id: str) -> Seq:
     if index is None:
         return NOTHING
     try:
-        return index.applied_seq()
+        return index.promised_seq()
     finally:
         index.close()
 
@@ -346,7 +366,7 @@ def _build(store: Store, path: Path, root_id: str, progress: Progress | None) ->
     if log.refusal is None:
         try:
             store.index = SqliteIndex.create(new, root_id=root_id)
-            store.catch_up(progress)
+            store.catch_up(progress, synced=True)
             store.index.close()
             for suffix in ("-wal", "-shm", ""):
                 file.with_name(file.name + suffix).unlink(missing_ok=True)

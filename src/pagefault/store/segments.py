@@ -36,7 +36,7 @@ from pagefault.store.disk import Disk
 from pagefault.store.handles import Handles
 from pagefault.store.inventory import take_inventory
 from pagefault.store.latch import Latch
-from pagefault.store.opening import Opener, segment_of
+from pagefault.store.opening import Opener, segment_of, short, too_short
 from pagefault.store.recovery import Recovery
 from pagefault.store.repair import Repairer, RepairReport, verify
 from pagefault.store.rewrite import Rewritten, without
@@ -53,7 +53,7 @@ class SegmentLog:
     """`EventLog` over files. Constructing it opens it, and recovers from a crash if there was one.
 
     `root` names the memory root and `secret` keys its hashes. `acknowledged` is a seq that is
-    known to have been durable (the index's, say; 0 where acknowledging did not mean that).
+    known to have been durable (the index's, say): a log that ends before it lost its end.
     `entropy(n)` gives n random bytes. With `durable=False`, `sync` leaves it to the kernel.
 
     A log that is damaged, or whose medium cannot be written, still opens, for reading; `refusal`
@@ -276,6 +276,8 @@ class SegmentLog:
     def get(self, seq: Seq) -> Event:
         if seq > self._head:
             self.refresh()  # an index that others write may name what they wrote
+        if self._head < seq <= self._acknowledged:
+            raise short(self._head, self._acknowledged)
         if not 1 <= seq <= self._head:
             raise IndexError(f"the log has records 1 to {self._head}, not {seq}")
         while True:
@@ -452,7 +454,7 @@ class SegmentLog:
 
     @property
     def missing(self) -> int:
-        """Acknowledged records that are not there: an index that has them must be rebuilt."""
+        """How many acknowledged records are gone from the end."""
         return max(0, self._acknowledged - self._head)
 
     @property
@@ -468,13 +470,20 @@ class SegmentLog:
         """Read everything and check it: checksums, JSON, seqs, commitments, chain, first and last
         lines. `progress(done, total)` is told bytes.
         """
-        return verify(
+        wrong = verify(
             self._segments,
             self._whole,
             first_link(self._root),
             self._acknowledged,
             progress,
         )
+        if self.missing:
+            wrong.append(too_short(self._last_path, self._head, self._acknowledged))
+        return wrong
+
+    @property
+    def _last_path(self) -> Path:
+        return self._segments[-1].path if self._segments else self._directory / file_name(1, 0)
 
     def _bytes_of(self, index: int) -> bytes:
         """The bytes of a segment that count: not the tail that recovery left out."""

@@ -36,6 +36,7 @@ from pagefault.model.events import (
 from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, Actor
 from pagefault.model.page import SessionRow
+from pagefault.store.advice import BLOBS, REBUILD, advice_on
 from pagefault.store.api import BlobStore, EventLog, PageIndex
 from pagefault.store.disk import Disk
 from pagefault.store.fold import RECEIPTS
@@ -62,6 +63,7 @@ class Verification:
     records: int
     segments: int
     problems: tuple[str, ...]
+    advice: tuple[str, ...] = ()  # what helps against them, the first thing to do first
 
 
 @dataclass(slots=True)
@@ -83,10 +85,11 @@ class Store:
     path: Path | None = None
     root_id: str = ""
     rebuilt: str = ""  # why the index was built anew at opening, if it was
+    unread: int = 0  # damaged records that catching up could not fold
     unfinished: str = ""  # why an earlier forget could not be finished, if so
     forgets: int = 0  # how often it was noticed that another process forgot something
     on_forgotten: Callable[[], None] = lambda: None  # told each time, in whatever thread notices
-    acknowledges: bool = True  # whether what the index has seen was durable
+    acknowledges: bool = True  # whether what is synced is durable
     follows: bool = False  # the index is our own, in memory: nobody else brings it up to date
     is_opening: bool = False  # until `let_others_in`, and the lock is held until then
     lock: RootLock | None = None
@@ -129,7 +132,7 @@ class Store:
         if not isinstance(log, SegmentLog) or self.refusal is not None:
             return
         if not log.is_current():
-            log.refresh(self.index.applied_seq() if self.acknowledges else NOTHING)
+            log.refresh(self.index.promised_seq())
         if log.head() == self._known or log.refusal is not None:
             return
         self.catch_up()  # a writer may have been killed between log and index
@@ -260,7 +263,7 @@ class Store:
         if sync:
             self.log.sync()
         try:
-            self.index.apply(events)
+            self.index.apply(events, synced=sync and self.acknowledges)
         except Exception as failure:
             raise self._latched("the index could not be written", failure) from failure
 
@@ -390,14 +393,19 @@ class Store:
         except StoreError:  # nobody waits for it: it is done another time
             return False
 
-    def catch_up(self, progress: Progress | None = None) -> int:
-        """Fold into the index what it has not seen. Returns how many records that were."""
+    def catch_up(self, progress: Progress | None = None, *, synced: bool = False) -> int:
+        """Fold into the index what it has not seen. Returns how many records that were.
+
+        `synced` says that the log is, as it was opened for writing just now; who was killed over
+        a record that is found later may not have synced it.
+        """
         after, head = self.index.applied_seq(), self.log.head()
         batch: list[Event] = []
         for event in _rest(self.log, after):
             batch.append(event)
+            self.unread += not event.event_id  # a stand-in
             if len(batch) == _BATCH or event.seq == head:
-                self.index.apply(batch)
+                self.index.apply(batch, synced=synced)
                 for _ in range(_SLICES if len(batch) == _BATCH else 0):
                     self.index.tidy()  # as much as so many records call for
                 batch = []
@@ -408,24 +416,38 @@ class Store:
     def verify(self, progress: Progress | None = None) -> Verification:
         """Read everything and say what is wrong, one sentence each."""
         problems: list[str] = []
+        advice: list[str] = []
         segments = 0
         if isinstance(self.log, SegmentLog):
-            problems += [str(problem) for problem in self.log.verify(progress)]
+            wrong = self.log.verify(progress)
+            problems += [str(problem) for problem in wrong]
             segments = self.log.segments
+            advice += advice_on(wrong, missing=self.log.missing)
         try:
-            problems += self.index.check()
-            problems += self._bad_blobs(problems)
+            if bad := self.index.check():
+                problems += bad
+                advice.append(REBUILD)
+            if bad := list(self._bad_blobs(problems)):
+                problems += bad
+                advice.append(BLOBS)
             applied = self.index.applied_seq()
             self.look()
         except StoreBusy:
             raise
         except StoreError as failure:
             problems.append(f"the index cannot be checked: {failure}")
+            advice.append(REBUILD)
             applied = NOTHING
         head = self.log.head()
-        if applied > head:
+        if applied > head and not (isinstance(self.log, SegmentLog) and self.log.missing):
             problems.append(f"the index has seen record {applied}, the log ends at {head}")
-        return Verification(records=head, segments=segments, problems=tuple(problems))
+            advice.append(REBUILD)
+        return Verification(
+            records=head,
+            segments=segments,
+            problems=tuple(problems),
+            advice=tuple(dict.fromkeys(advice)),
+        )
 
     def _bad_blobs(self, known: Sequence[str]) -> Iterator[str]:
         """What is wrong with the blobs that records name; where the log is sound enough to tell."""

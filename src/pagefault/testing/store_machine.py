@@ -525,7 +525,8 @@ class StoreMachine(RuleBasedStateMachine):
 
     def _rebuild(self) -> None:
         clock, minter = self.life.clock, self.life.minter
-        assert rebuild(self.life.root, clock=clock, minter=minter) == len(self.model.events)
+        rebuilt = rebuild(self.life.root, clock=clock, minter=minter)
+        assert rebuilt.records == len(self.model.events)
         self.life.disk.medium.settle()  # it went past the simulated disk
 
     # --- the log is not -----------------------------------------------------------------------

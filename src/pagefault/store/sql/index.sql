@@ -111,6 +111,12 @@ CREATE VIEW artifacts AS
 -- meta: One fact about the file itself.
 SELECT value FROM meta WHERE name = ?;
 
+-- unsynced_after: Note the last record that was certainly synced; the earliest stands.
+INSERT OR IGNORE INTO meta (name, value) VALUES ('unsynced_after', ?);
+
+-- all_synced: There is nothing any more that may be lost to a power cut.
+DELETE FROM meta WHERE name = 'unsynced_after';
+
 -- set_meta: Note a fact about the file itself.
 INSERT INTO meta (name, value) VALUES (?, ?)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value;

@@ -1,0 +1,26 @@
+"""What to do about what `verify` finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from pagefault.store.opening import SHORT_HINT
+from pagefault.store.repair import UNCHECKED
+from pagefault.store.scan import Problem
+
+REPAIR: Final = "`pagefault repair` sets the damage aside"
+REBUILD: Final = "`pagefault rebuild` makes the index again; nothing is lost"
+BLOBS: Final = "put the file back from a backup (`blobs/`): nothing else has its bytes"
+MOUNT: Final = "mount the archive, or put it back, then verify again"
+
+
+def advice_on(wrong: Sequence[Problem], *, missing: int) -> Iterator[str]:
+    """What helps against these problems of a log that lacks so many records at its end."""
+    away = sum(one.what.startswith(UNCHECKED) for one in wrong)
+    if away:
+        yield MOUNT
+    if missing:
+        yield SHORT_HINT
+    if len(wrong) > away + bool(missing):
+        yield REPAIR
