@@ -233,6 +233,6 @@ async def test_a_search_after_the_end_is_told_so(tmp_path: Path) -> None:
     async with pagefault.open(tmp_path / "m") as memory:
         session = await memory.session("s")
         await session.user("tea")
-    for search in (session.recall, memory.recall):
+    for verb in (session.recall, memory.recall):
         with pytest.raises(StoreError, match="closed"):
-            await search("tea")
+            await verb("tea")
