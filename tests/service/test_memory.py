@@ -227,3 +227,12 @@ async def test_the_record_of_a_call_outlives_its_session(tmp_path: Path) -> None
         gc.collect()
     async with pagefault.open(tmp_path / "m") as memory:
         assert len(await (await memory.session("s")).faults()) == 1
+
+
+async def test_a_search_after_the_end_is_told_so(tmp_path: Path) -> None:
+    async with pagefault.open(tmp_path / "m") as memory:
+        session = await memory.session("s")
+        await session.user("tea")
+    for verb in (session.recall, memory.recall):
+        with pytest.raises(StoreError, match="closed"):
+            await verb("tea")

@@ -1,11 +1,19 @@
-"""Connections to the index's file: what an error leaves behind."""
+"""Connections to the index's file: what an error leaves behind, and its write-ahead log."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 import pytest
 
+from pagefault.model.errors import StoreBusy
+from pagefault.store import connections as connections_module
 from pagefault.store.connections import Connections
 
 
@@ -41,3 +49,87 @@ def test_control_a_reader_that_is_kept_sees_the_past(
 ) -> None:
     monkeypatch.setattr(Connections, "_discard", lambda self, connection: None)
     assert _count_after_a_failed_reading(tmp_path / "index.db") == 2
+
+
+# --- the write-ahead log ----------------------------------------------------------------------
+
+_COPY: Final = """
+import fcntl, sys, time
+with open(sys.argv[1], "r+b") as shm:
+    fcntl.lockf(shm, fcntl.LOCK_EX, 1, 121)  # SQLite's lock of who copies, WAL_CKPT_LOCK
+    print("copying", flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextmanager
+def _another_process_copies(path: Path) -> Iterator[subprocess.Popen[str]]:
+    """As SQLite sees it, from here until this block ends or its standard input is closed."""
+    shm = path.with_name(f"{path.name}-shm")
+    command = [sys.executable, "-c", _COPY, str(shm)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "copying\n"
+        yield process
+
+
+def _said(path: Path) -> Connections:
+    connections = Connections(path, read_only=False)
+    with connections.write() as db:
+        db.execute("CREATE TABLE said (text)")
+    return connections
+
+
+def test_the_log_is_emptied_once_another_process_has_copied_it(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    connections = _said(path)
+    with _another_process_copies(path) as process:
+        assert process.stdin is not None
+        timer = threading.Timer(0.1, process.stdin.close)
+        timer.start()
+        connections.empty_log()
+        timer.join()
+    assert path.with_name("index.db-wal").stat().st_size == 0
+    connections.close()
+
+
+def test_control_who_does_not_wait_is_told_that_it_is_busy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections_module, "_BUSY_MS", 0)
+    connections = _said(tmp_path / "index.db")
+    with _another_process_copies(tmp_path / "index.db"), pytest.raises(StoreBusy):
+        connections.empty_log()
+    connections.close()
+
+
+def test_where_no_thread_is_to_be_had_the_log_is_copied_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    path = tmp_path / "index.db"
+    monkeypatch.setattr(connections_module, "_WAL_PAGES", 1)
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    connections = _said(path)
+    before = path.stat().st_size
+    connections.checkpoint_if_due()
+    assert path.stat().st_size > before
+    connections.close()
+
+
+def test_a_grown_log_is_copied_in_the_background(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "index.db"
+    monkeypatch.setattr(connections_module, "_WAL_PAGES", 1)
+    connections = _said(path)
+    before = path.stat().st_size
+    connections.checkpoint_if_due()
+    [copying] = [one for one in threading.enumerate() if one.name == "pagefault-checkpoint"]
+    copying.join(30)
+    assert path.stat().st_size > before
+    connections.close()

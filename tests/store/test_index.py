@@ -169,6 +169,25 @@ def test_a_reader_sees_what_another_process_applied_since(tmp_path: Path) -> Non
     writer.close()
 
 
+def test_a_reader_counts_no_page_that_another_process_forgot(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    records = Records()
+    records.open("planning")
+    records.say(1, "tea")
+    records.say(1, "cake")
+    records.open("fork", parent=1, parent_seq=3)
+    records.say(1, "what the fork does not see")
+    writer = SqliteIndex.create(path, root_id="root")
+    writer.apply(records.events)
+    reader = SqliteIndex.open(path, root_id="root", read_only=True)
+    seen = Scope(((SessionNo(4), Seq(5)), (SessionNo(1), Seq(3))))
+    assert reader.candidates(seen, ["tea"], limit=5).pages == 2
+    writer.forget([Seq(2)], [])
+    assert reader.candidates(seen, ["tea"], limit=5).pages == 1
+    reader.close()
+    writer.close()
+
+
 @pytest.mark.parametrize("where", ["file", "memory"])
 def test_threads_read_while_one_writes(tmp_path: Path, where: str) -> None:
     path = ":memory:" if where == "memory" else tmp_path / "index.db"

@@ -368,6 +368,8 @@ def test_a_reader_does_not_mix_an_old_index_with_a_new_one(tmp_path: Path) -> No
     thread.join()
     assert isinstance(seen[0], IndexReplaced)
     assert "open this memory again" in seen[0].hint
+    with pytest.raises(IndexReplaced):  # nor where a thread has the old one open already
+        index.applied_seq()
     index.close()
     again = _open(tmp_path, read_only=True)
     assert again.rebuilt == ""

@@ -105,6 +105,8 @@ class StoreError(PagefaultError):
 class StoreBusy(StoreError):
     """Nothing was written; safe to retry. Names the holder."""
 
+    hint = "try again; if that does not help, close what else has this memory open"
+
 
 class SessionBusy(StoreError):
     """Another process writes to this session. Nothing was written; names who it is."""

@@ -24,7 +24,7 @@ from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, Actor, Modality, Mode
 from pagefault.model.page import EVERYTHING, Page, PageRow, SessionRow
 from pagefault.pack.citations import cited_pages
-from pagefault.recall.search import SearchFilter, SearchResult
+from pagefault.recall.search import SearchResult
 from pagefault.service.limits import Limits
 from pagefault.service.ownership import Owned
 from pagefault.service.restore import restore
@@ -159,13 +159,7 @@ class Memory:
         `hit.page.session` tells which.
         """
         self._committer.check_open()
-        return await asyncio.to_thread(
-            self._runtime.searcher.search,
-            EVERYTHING,
-            query,
-            limit=limit,
-            wanted=SearchFilter(modalities=(modality,) if modality else ()),
-        )
+        return await self._runtime.search(EVERYTHING, query, limit=limit, modality=modality)
 
     async def read(self, row: PageRow) -> Page:
         """The page of a row, such as a hit's, at level 0. `RecordGone` if it was forgotten."""
@@ -265,6 +259,7 @@ class Memory:
             await session.owned.settled()
         if self._runtime.under_way:
             await asyncio.wait(self._runtime.under_way)
+        await asyncio.to_thread(self._runtime.searching.shutdown)
         await asyncio.to_thread(self._committer.close)
         self._store.close()
 

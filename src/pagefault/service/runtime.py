@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from pagefault.model.clock import Clock
-from pagefault.model.errors import RecordDamaged, RecordGone, StoreCorrupt
+from pagefault.model.errors import RecordDamaged, RecordGone, StoreCorrupt, StoreError
 from pagefault.model.events import Content, Event, SessionOpened
 from pagefault.model.ids import PageId, Seq, SessionNo
+from pagefault.model.kinds import Modality
 from pagefault.model.page import Page, PageRow, Scope
 from pagefault.pack.count import TokenCounter
 from pagefault.paging.questions import EvictionPolicy
-from pagefault.recall.search import Searcher
+from pagefault.recall.search import Searcher, SearchFilter, SearchResult
 from pagefault.service.journal import Journal
 from pagefault.service.limits import Limits
 from pagefault.service.lineage import Lineage
@@ -85,6 +88,10 @@ class Runtime:
     meter: Callable[[str, float], None]  # told what took how many seconds
     mint_session_id: Callable[[], str]
     under_way: set[asyncio.Future[Any]] = field(default_factory=set)  # records nobody waits for
+    # Few, as each search takes some megabytes for a moment, and a thread keeps what it once had.
+    searching: Executor = field(
+        default_factory=lambda: ThreadPoolExecutor(2, thread_name_prefix="pagefault-search")
+    )
 
     @contextmanager
     def timed(self, what: str) -> Iterator[None]:
@@ -92,6 +99,18 @@ class Runtime:
         began = self.clock.monotonic_s()
         yield
         self.meter(what, self.clock.monotonic_s() - began)
+
+    async def search(
+        self, scope: Scope, query: str, *, limit: int, modality: Modality | None
+    ) -> SearchResult:
+        """As `Searcher.search`, in a thread of its own."""
+        wanted = SearchFilter(modalities=(modality,) if modality else ())
+        search = partial(self.searcher.search, scope, query, limit=limit, wanted=wanted)
+        try:
+            found = asyncio.get_running_loop().run_in_executor(self.searching, search)
+        except RuntimeError as closed:
+            raise StoreError("this memory is closed", hint="open it again") from closed
+        return await found
 
     def scope(self, session: SessionNo) -> Scope:
         """What a session can see: itself and its ancestors, each up to where it was forked."""

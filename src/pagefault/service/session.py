@@ -53,7 +53,7 @@ from pagefault.model.request import Request, ToolCall, Usage
 from pagefault.pack.envelope import refusal
 from pagefault.pack.render import LABEL_TOKENS
 from pagefault.pack.tools import PAGE_FAULT
-from pagefault.recall.search import SearchFilter, SearchResult
+from pagefault.recall.search import SearchResult
 from pagefault.service.artifacts import describe
 from pagefault.service.drive import Answer, drive
 from pagefault.service.ownership import Owned
@@ -319,13 +319,7 @@ class Session:
     async def _find(
         self, scope: Scope, query: str, limit: int, modality: Modality | None = None
     ) -> SearchResult:
-        return await asyncio.to_thread(
-            self._runtime.searcher.search,
-            scope,
-            query,
-            limit=limit,
-            wanted=SearchFilter(modalities=(modality,) if modality else ()),
-        )
+        return await self._runtime.search(scope, query, limit=limit, modality=modality)
 
     async def page(self, page_id: str) -> Page:
         """A page at level 0. Raises `NoSuchPage`; `RecordGone` if it was forgotten."""

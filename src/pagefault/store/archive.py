@@ -76,7 +76,10 @@ class Archive:
         path = self.path(number, generation)
         _place(path, packed, disk)
         if path.read_bytes() != packed:
-            raise StoreError(f"{path} does not read back as it was written")
+            raise StoreError(
+                f"{path} does not read back as it was written",
+                hint="what it was made from is whole; see to that disk, then try again",
+            )
         return path
 
     def remove(self, number: int, generation: int, disk: Disk) -> None:

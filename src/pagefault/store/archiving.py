@@ -184,7 +184,10 @@ def _check_mark(directory: Path, root_id: str) -> None:
     try:
         owner = json.loads((directory / MARK).read_text())["root"]
     except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise StoreError(f"{directory / MARK} cannot be read: {problem}") from problem
+        raise StoreError(
+            f"{directory / MARK} cannot be read: {problem}",
+            hint="see that it can be read; if it is damaged, put it back from a backup",
+        ) from problem
     if owner != root_id:
         raise BadInput(f"{directory} is the archive of another memory", hint="name another place")
 

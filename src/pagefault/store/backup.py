@@ -99,7 +99,9 @@ def restore(
     It is verified before it takes its place. Errors as for `backup`.
     """
     if not (source / "root.json").exists():
-        raise StoreMissing(f"there is no backup at {source}")
+        raise StoreMissing(
+            f"there is no backup at {source}", hint="name a folder that `pagefault backup` made"
+        )
     if os.path.lexists(target) and not (target.is_dir() and not any(target.iterdir())):
         raise BadInput(
             f"{target} is not empty, and a restore overwrites nothing",

@@ -51,7 +51,7 @@ class DirectoryBlobs:
             self._disk.make_directory(path.parent)
             self._disk.place(path, self._temporary(path), data)
         except OSError as failure:
-            raise StoreError(f"blob {name} cannot be written: {failure.strerror}") from failure
+            raise _failed(name, "written", failure) from failure
         return name
 
     def get(self, name: str) -> bytes:
@@ -60,7 +60,7 @@ class DirectoryBlobs:
         except FileNotFoundError:
             raise KeyError(name) from None
         except OSError as failure:
-            raise StoreError(f"blob {name} cannot be read: {failure.strerror}") from failure
+            raise _failed(name, "read", failure) from failure
         if self._name(data) != name:
             raise StoreCorrupt(f"blob {name} is damaged: its bytes have another name")
         return data
@@ -86,7 +86,7 @@ class DirectoryBlobs:
         except FileNotFoundError:
             return False
         except OSError as failure:
-            raise StoreError(f"blob {name} cannot be deleted: {failure.strerror}") from failure
+            raise _failed(name, "deleted", failure) from failure
         return True
 
     def expire(self, name: str, before_s: float) -> bool:
@@ -108,7 +108,7 @@ class DirectoryBlobs:
         except FileNotFoundError:
             return False
         except OSError as failure:
-            raise StoreError(f"blob {name} cannot be deleted: {failure.strerror}") from failure
+            raise _failed(name, "deleted", failure) from failure
         return True
 
     def put_at(self, name: str) -> tuple[float, int] | None:
@@ -145,3 +145,10 @@ class DirectoryBlobs:
         if not _NAME.fullmatch(name):  # a name from outside must not leave the directory
             raise KeyError(name)
         return self._directory / name[:2] / name[2:4] / name
+
+
+def _failed(name: str, what: str, failure: OSError) -> StoreError:
+    return StoreError(
+        f"blob {name} cannot be {what}: {failure.strerror}",
+        hint="make room, or see that blobs/ can be read and written; then try again",
+    )

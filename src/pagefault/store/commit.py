@@ -149,15 +149,14 @@ class Committer:
             self._write(group)
             written += sum(len(one.drafts) for one in group)
             while written >= TIDY_DRAFTS:  # where somebody always waits it must be done, too
-                written -= TIDY_DRAFTS
-                self._tidy()
+                written = 0 if self._tidy() else written - TIDY_DRAFTS
             if isinstance(last, _Run):
                 self._call(last)
             elif last is _END:
                 return
 
     def _tidy(self) -> bool:
-        """A slice of upkeep; whether there is nothing left to do."""
+        """A slice of upkeep; whether nothing is left to do, or nothing can be done just now."""
         try:
             return not self._store.tidy()
         except Exception:  # nobody asked for it: what fails shows elsewhere

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Final
 
@@ -23,7 +24,11 @@ MEMORY: Final = ":memory:"
 _BUSY_MS: Final = 5_000  # how long to wait for another process before `StoreBusy`
 _STATEMENTS: Final = 128  # prepared statements kept for each connection; we have about seventy
 _WAL_PAGES: Final = 4_000  # 16 MB: a fold rewrites the same pages often, and copies them once
-_CACHE_KIB: Final = 16 * 1024
+_REST_PAGES: Final = 64  # so few may be left to copy while who writes waits
+_COPIES_MAX: Final = 8  # before the rest is copied, however much is written meanwhile
+_COPYING_S: Final = 0.005  # between two looks whether another process still copies its log
+_CACHE_KIB: Final = 16 * 1024  # the writer's
+_READER_CACHE_KIB: Final = 2 * 1024  # each thread has one; beyond it the system's cache is as good
 
 _FULL_HINT: Final = "free some space, then open this memory again; what was acknowledged is there"
 _FAILED_HINT: Final = (
@@ -91,31 +96,54 @@ class Connections:
                 raise
 
     def checkpoint_if_due(self) -> None:
-        """Where the write-ahead log has grown, copy it into the file. By the writing thread.
+        """Where the write-ahead log has grown, copy it into the file, in a thread of its own.
 
-        Most of it is copied by a thread of its own, which nobody waits for; and then, at a later
-        call, what was written meanwhile: only once all is copied does that log begin anew.
+        Nobody waits for that but whoever writes at its very end: only once all is copied does that
+        log begin anew, so the last pages are copied while nothing is written here.
         """
-        if self._checkpointing is not None:
-            if not self._checkpointing.is_alive():
-                self._checkpointing = None
-                self._copy(self._writer)
-        elif self._wal_pages >= _WAL_PAGES:
-            self._checkpointing = threading.Thread(
-                target=self._copy, name="pagefault-checkpoint", daemon=True
-            )
-            self._checkpointing.start()
+        if self._checkpointing is not None and not self._checkpointing.is_alive():
+            self._checkpointing = None
+        if self._checkpointing is not None or self._wal_pages < _WAL_PAGES:
+            return
+        thread = threading.Thread(target=self._copy, name="pagefault-checkpoint", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # no thread is to be had: then here
+            self._copy()
+        else:
+            self._checkpointing = thread
 
-    def _copy(self, connection: apsw.Connection | None = None) -> None:
+    def _copy(self) -> None:
         with suppress(StoreError), _translated(self._path):  # what fails is tried again
-            own = connection or apsw.Connection(self._path, flags=apsw.SQLITE_OPEN_READWRITE)
+            own = apsw.Connection(self._path, flags=apsw.SQLITE_OPEN_READWRITE)
             try:
-                own.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-                if connection is not None:
+                own.execute("SELECT count(*) FROM sqlite_schema").fetchall()  # opens that log
+                for _ in range(_COPIES_MAX):
+                    _, copied = own.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+                    if self._wal_pages - copied <= _REST_PAGES:
+                        break
+                with self._lock:
+                    own.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
                     self._wal_pages = 0  # until the next transaction tells
             finally:
-                if connection is None:
-                    own.close()
+                own.close()
+
+    def empty_log(self) -> None:
+        """Copy the whole write-ahead log into the file, and leave no byte of it. `StoreBusy` if
+        somebody reads an earlier state, or copies it too, for longer than SQLite waits for a lock.
+        """
+        if self._checkpointing is not None:
+            self._checkpointing.join()
+        deadline = time.monotonic() + _BUSY_MS / 1000
+        with self._lock, _translated(self._path):
+            while True:
+                try:
+                    self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+                    return
+                except apsw.BusyError:  # SQLite does not wait for another that copies
+                    if time.monotonic() >= deadline:
+                        raise
+                time.sleep(_COPYING_S)
 
     def _grown(self, connection: apsw.Connection, name: str, pages: int) -> int:
         self._wal_pages = pages
@@ -133,7 +161,9 @@ class Connections:
     def _reader(self) -> apsw.Connection:
         connection: apsw.Connection | None = getattr(self._mine, "connection", None)
         if connection is None:
-            connection = self._mine.connection = self._open()
+            connection = self._mine.connection = self._open(_READER_CACHE_KIB)
+        elif self._read_only and self._inode_now() not in (0, self._inode):
+            raise self._replaced()
         return connection
 
     def _discard(self, connection: apsw.Connection) -> None:
@@ -147,7 +177,7 @@ class Connections:
             self._opened.remove(connection)
         connection.close(True)
 
-    def _open(self) -> apsw.Connection:
+    def _open(self, cache_kib: int = _CACHE_KIB) -> apsw.Connection:
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         if self._read_only:
             flags = apsw.SQLITE_OPEN_READONLY
@@ -160,7 +190,7 @@ class Connections:
                     connection.pragma("journal_mode", "wal")
                     connection.pragma("synchronous", "normal")  # rebuilt when the machine dies
                     connection.pragma("wal_autocheckpoint", 0)  # see `checkpoint_if_due`
-                connection.pragma("cache_size", -_CACHE_KIB)
+                connection.pragma("cache_size", -cache_kib)
                 connection.pragma("temp_store", "memory")
                 if self._read_only:
                     self._check_same(connection, before)
@@ -175,23 +205,21 @@ class Connections:
         """Or a connection would read one file, and the other's write-ahead log."""
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()  # opens that log
         if self._inode_now() != before:
-            raise IndexReplaced(f"{self._path} was made anew meanwhile")
+            raise self._replaced()
         self._inode = before
 
+    def _replaced(self) -> IndexReplaced:
+        return IndexReplaced(f"{self._path} was made anew meanwhile")
+
     def _inode_now(self) -> int:
+        """Of the file of this name; 0 if there is none just now."""
         try:
             return os.stat(self._path).st_ino
         except OSError:
             return 0
 
 
-class _NoLock:
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, *_: object) -> None: ...
-
-
-_NO_LOCK: Final = _NoLock()
+_NO_LOCK: Final = nullcontext()
 
 
 @contextmanager

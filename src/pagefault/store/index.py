@@ -74,7 +74,7 @@ class SqliteIndex:
         self._version = -1  # of the file, as the writer left it
         self._is_untidy = True  # something was applied since `tidy` last found nothing to do
         self._cache: ListCache | None = None
-        self._sizes: dict[tuple[SessionNo, Seq], _Part] = {}
+        self._sizes: dict[tuple[SessionNo, Seq, int], _Part] = {}
         self._codes: dict[str, int] = {}
         self._words: dict[int, str] = {}
         with connections.read() as db:
@@ -155,7 +155,6 @@ class SqliteIndex:
         """What is known of the file; begun anew if another connection has written to it since."""
         if self._known is None or db.data_version("main") != self._version:
             self._known = Known(db)
-            self._sizes.clear()
         return self._known
 
     def _note_version(self) -> None:
@@ -181,7 +180,6 @@ class SqliteIndex:
     def forget(self, seqs: Collection[Seq], sessions: Collection[SessionNo]) -> None:
         receipts = self._code_array(RECEIPTS)
         self._known = None
-        self._sizes.clear()
         with self._connections.bare() as db:
             db.execute(_SQL["forget_secure"])
         with self._connections.write() as db:
@@ -199,10 +197,10 @@ class SqliteIndex:
             db.execute(_SQL["forget_finish"])
         with self._connections.bare() as db:
             db.execute(_SQL["forget_vacuum"])
-            db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        self._connections.empty_log()
 
     def tidy(self) -> bool:
-        if self._known is None or not self._is_untidy:
+        if not self._is_untidy:
             return False
         self._connections.checkpoint_if_due()
         try:
@@ -393,15 +391,20 @@ class SqliteIndex:
         return [(session, self._part(db, session, upto)) for session, upto in scope.parts]
 
     def _part(self, db: apsw.Connection, session: SessionNo, upto: Seq) -> _Part:
-        """What one part of a scope holds. A session that is seen whole keeps count itself."""
+        """What one part of a scope holds. A session that is seen whole keeps count itself.
+
+        Of what is seen in part the numbers are remembered, for as long as nothing of the session is
+        forgotten: then what it holds falls behind what it ever held, here and in any process.
+        """
         row = _SQL.first(db, "session", session)
         whole = session_span(session)
         if row is None:
             return _Part(whole, 0, 0)
-        pages, length = row[12:14]
+        ever, pages, length = row[6], *row[12:14]
         if upto >= row[9]:
             return _Part(whole, pages, length)
-        part = self._sizes.get((session, upto))
+        key = (session, upto, ever - pages)
+        part = self._sizes.get(key)
         if part is None:
             found = last_page(db, whole, upto)
             last = whole.first - 1 if found is None else found[0]
@@ -409,7 +412,7 @@ class SqliteIndex:
             part = _Part(whole._replace(last=last), pages - after[0], length - after[1])
             if len(self._sizes) >= _PARTS_MAX:
                 self._sizes.clear()
-            self._sizes[session, upto] = part
+            self._sizes[key] = part
         return part
 
     def _extent(self, db: apsw.Connection, scope: Scope) -> tuple[int, int]:

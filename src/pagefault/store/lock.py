@@ -124,7 +124,10 @@ class RootLock:
                     hint="wait until it is done, end it, or open this memory for reading only",
                 )
         except OSError as failure:
-            raise StoreError(f"{self._root} cannot be locked: {failure.strerror}") from failure
+            raise StoreError(
+                f"{self._root} cannot be locked: {failure.strerror}",
+                hint="keep it on a file system that has locks (flock), or open it for reading only",
+            ) from failure
         finally:
             if is_in_turn:
                 fcntl.flock(self._turnstile, fcntl.LOCK_UN)
@@ -187,7 +190,10 @@ def _open(path: Path) -> int:
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as failure:
-        raise StoreError(f"{path} cannot be opened: {failure.strerror}") from failure
+        raise StoreError(
+            f"{path} cannot be opened: {failure.strerror}",
+            hint="see that its folder can be written, or open this memory for reading only",
+        ) from failure
 
 
 def _take(fd: int) -> bool:

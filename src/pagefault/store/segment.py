@@ -326,7 +326,10 @@ class Reading:
         if isinstance(error, FileNotFoundError):
             raise Replaced(self._name) from error
         if isinstance(error, OSError):
-            raise StoreError(f"{self._name} cannot be read: {error.strerror}") from error
+            raise StoreError(
+                f"{self._name} cannot be read: {error.strerror}",
+                hint="see to that disk, then try again; the other segments can be read",
+            ) from error
 
 
 def _skip(data: bytes, lines: int) -> int:

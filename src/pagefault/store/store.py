@@ -50,6 +50,7 @@ STORE: Final = SessionNo(0)
 """The session of records that are about the store itself."""
 
 _BATCH: Final = 2_000  # events folded in one transaction
+_SLICES: Final = 3  # of upkeep, after each
 _NO_TURN: Final = TurnNo(0)
 
 Progress = Callable[[int, int], None]
@@ -405,6 +406,8 @@ class Store:
             self.unread += not event.event_id  # a stand-in
             if len(batch) == _BATCH or event.seq == head:
                 self.index.apply(batch, synced=synced)
+                for _ in range(_SLICES if len(batch) == _BATCH else 0):
+                    self.index.tidy()  # as much as so many records call for
                 batch = []
                 if progress is not None:
                     progress(event.seq - after, head - after)
