@@ -18,8 +18,14 @@ import pytest
 IMAGE_BYTES = 64 * 1024 * 1024
 
 
-def _run(*words: str | Path) -> None:
-    subprocess.run([*map(str, words)], check=True, capture_output=True, timeout=60)
+def _found(tool: str) -> str | None:
+    """Where a tool is: those for root stand outside of many users' PATH."""
+    return shutil.which(tool, path=f"{os.environ.get('PATH', '')}:/sbin:/usr/sbin")
+
+
+def _run(tool: str, *words: str | Path) -> None:
+    command = [_found(tool) or tool, *map(str, words)]
+    subprocess.run(command, check=True, capture_output=True, timeout=60)
 
 
 def _unmount(folder: Path) -> None:
@@ -33,7 +39,7 @@ def need_mounts(*tools: str) -> None:
     if sys.platform != "linux" or os.geteuid() != 0:
         pytest.skip("mounting needs root, on Linux")
     for tool in ("mount", "umount", *tools):
-        if shutil.which(tool, path=f"{os.environ.get('PATH', '')}:/sbin:/usr/sbin") is None:
+        if _found(tool) is None:
             pytest.skip(f"there is no `{tool}`")
 
 
