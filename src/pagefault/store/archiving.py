@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from pagefault.model.clock import Clock
-from pagefault.model.errors import BadInput, StoreCorrupt, StoreError, StoreMissing
+from pagefault.model.errors import BadInput, StoreCorrupt, StoreError
 from pagefault.store.archive import MARK, Archive, discard
 from pagefault.store.archive_format import pack
 from pagefault.store.disk import Disk
 from pagefault.store.inventory import Inventory, take_inventory
 from pagefault.store.lock import RootLock
-from pagefault.store.root import FORMAT, read_root
+from pagefault.store.root import FORMAT, check_there, read_root
 from pagefault.store.scan import Place, problems, scan
 from pagefault.store.segment_format import file_name
+from pagefault.store.store import Progress
 
 KEEP: Final = 1
 """How many sealed segments stay as they are: the pages that are faulted most."""
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,10 +57,7 @@ def archive(
     Raises `BadInput`, `StoreBusy`, `StoreCorrupt` if a segment is damaged (those before it are
     moved, it and the rest are as they were), `ArchiveMissing`.
     """
-    if not (path / "root.json").exists():
-        raise StoreMissing(
-            f"there is no memory at {path}", hint="--root or PAGEFAULT_HOME says where"
-        )
+    check_there(path)
     if keep < 0:
         raise BadInput(f"{keep} segments cannot be kept", hint="0 or more")
     disk = disk or Disk()

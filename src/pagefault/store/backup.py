@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,6 +37,7 @@ from pagefault.store.root import RootFacts, acknowledged_in, check_there, read_r
 from pagefault.store.scan import Place, problems, scan
 from pagefault.store.segment_format import file_name, first_link, parse_footer
 from pagefault.store.segments import SegmentLog
+from pagefault.store.store import Progress
 
 PARTIAL: Final = ".partial"
 """What the name of a backup ends in until it is one."""
@@ -44,8 +45,6 @@ PARTIAL: Final = ".partial"
 _PARTS: Final = {"turnstile", "lock", "log", "archive", "blobs", "secret", "root.json"}
 
 _TRIES: Final = 20  # looks at files that others keep replacing
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

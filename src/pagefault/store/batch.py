@@ -147,7 +147,8 @@ class Batch:
         code = self._known.code(event.type)
         self._events.append((seq, session, code, event.turn, event.at_ms, place))
         if isinstance(body, Content):
-            self._add_page(event, body, tally)
+            assert place is not None
+            self._add_page(event, body, place, tally)
         elif isinstance(body, ForgetBegun):
             for taken in body.taken:
                 self._taken.append((taken.session, f"{taken.stem}_{taken.number}"))
@@ -180,17 +181,15 @@ class Batch:
             self._db.executemany(_SQL["add_fresh"], rows)
             self._known.waiting += len(self._terms)
             return
-        drain(self._db)
+        drain(self._db)  # which makes this another edition, too
         self._known.waiting = 0
         self._terms.sort()  # by place: the full-text index takes them so at once
         self._db.executemany(_SQL["add_terms"], self._terms)
-        self._db.execute(_SQL["new_edition"])
 
-    def _add_page(self, event: Event, body: Content, tally: Tally | None) -> None:
+    def _add_page(self, event: Event, body: Content, place: int, tally: Tally | None) -> None:
         known, session = self._known, event.session
         terms = page_terms(body)
         length = terms.total()
-        place = place_of(session, body.order)
         self._pages.append(
             (
                 place,

@@ -7,7 +7,7 @@ another process is doing right now, so only what is old enough is garbage.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,11 +28,10 @@ from pagefault.store.references import references
 from pagefault.store.root import RootFacts, acknowledged_in, check_there, read_root
 from pagefault.store.scan import Problem
 from pagefault.store.segments import SegmentLog
+from pagefault.store.store import Progress
 
 SAFE_S: Final = 3_600
 """How old garbage must be: far longer than any process takes from a blob to its record."""
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

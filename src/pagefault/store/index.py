@@ -332,8 +332,8 @@ class SqliteIndex:
         from pagefault.store.postings import SqlitePostings
 
         with self._connections.read() as db:
-            pages, length = self._extent(db, scope)
-            postings = SqlitePostings(db, self._spans(db, scope), terms, self._lists())
+            spans, pages, length = self._extent(db, scope)
+            postings = SqlitePostings(db, spans, terms, self._lists())
             lists = [postings.places(term, 1) for term in terms]
             places = likeliest(lists, pages=pages, limit=limit)
             counts = np.zeros((len(places), len(terms)), dtype=np.int64)
@@ -415,12 +415,14 @@ class SqliteIndex:
             self._sizes[key] = part
         return part
 
-    def _extent(self, db: apsw.Connection, scope: Scope) -> tuple[int, int]:
-        """How many pages a scope has, and how many terms."""
+    def _extent(self, db: apsw.Connection, scope: Scope) -> tuple[list[Span], int, int]:
+        """Where the pages of a scope stand, how many they are, and how many terms they have."""
         if scope.is_everything:
-            return _SQL.rows(db, "everything")[0][:2]
+            [(pages, length)] = _SQL.rows(db, "everything")
+            return [ALL], pages, length
         parts = [part for _, part in self._parts(db, scope)]
-        return sum(part.pages for part in parts), sum(part.length for part in parts)
+        length = sum(part.length for part in parts)
+        return [part.span for part in parts], sum(part.pages for part in parts), length
 
     # --- the file itself ----------------------------------------------------------------------
 
