@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -51,7 +52,10 @@ def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
 
 
 def start(*argv: str | Path, **more: Any) -> subprocess.Popen[str]:
-    """Run a command line as a process of its own."""
+    """Run a command line as a process of its own, which can be interrupted."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # So it is for what a shell runs in the background, and a child would inherit it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     return subprocess.Popen(
         [sys.executable, "-m", "pagefault.cli", *map(str, argv)],
         stdout=subprocess.PIPE,
