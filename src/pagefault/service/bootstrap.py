@@ -12,6 +12,7 @@ from typing import Final
 
 from pagefault.guard.screen import Screen, known_secrets
 from pagefault.model import defaults
+from pagefault.model.catalogue import UNKNOWN
 from pagefault.model.clock import Clock, SystemClock
 from pagefault.model.errors import BadInput
 from pagefault.model.ids import IdMinter
@@ -110,7 +111,7 @@ async def open_memory(
         counter=counter or O200k(),
         limits=limits or Limits(),
         policy=POLICIES[policy],
-        epochs=BreakEven(prices=UNKNOWN.prices),
+        epochs=BreakEven(prices=UNKNOWN.prices, dead_share_max=defaults.DEAD_SHARE_MAX),
         hash_key=store.hash_key,
         clock=real_clock,
         meter=meter,

@@ -79,9 +79,7 @@ def plan_backlog(state: SessionState, session: SessionNo) -> list[Draft]:
     """The epoch that drops what no request will show, so that a restart need not read it."""
     target = state.window_room * state.limits.epoch_target_share
     turns = state.limits.last_turns_kept
-    plan = _candidate(
-        state, session, "backlog", _Round(turns, target, [], state.unsent(), True)
-    )
+    plan = _candidate(state, session, "backlog", _Round(turns, target, [], state.unsent(), True))
     return [*plan.summaries, _draft(state, session, plan.epoch)]
 
 
@@ -94,10 +92,11 @@ def _draft(state: SessionState, session: SessionNo, body: EpochBegun | Packed) -
 def _facts(state: SessionState, tokens: int, is_cold: bool) -> CallFacts:
     """What the rule for epochs is told.
 
-    An epoch now would leave about what it aims at; what leaves is summed up in a tenth.
+    An epoch now would leave about what it aims at, and what is new in any case; what leaves is
+    summed up in a tenth.
     """
     aim = max(state.window_room * state.limits.epoch_target_share, state.floor_tokens())
-    dead = math.floor(0.9 * (tokens - aim))
+    dead = math.floor(0.9 * (state.layout.frozen_tokens() - aim))
     if dead < state.window_room * state.limits.dead_window_share:
         dead = 0  # not worth a rewrite, whatever it costs
     return CallFacts(
@@ -136,9 +135,7 @@ class _Plan:
     tokens: int  # of the request after it
 
 
-def _plan_epoch(
-    state: SessionState, session: SessionNo, reason: str, pages: list[Page]
-) -> _Plan:
+def _plan_epoch(state: SessionState, session: SessionNo, reason: str, pages: list[Page]) -> _Plan:
     """Choose what leaves: first by policy down to the target, then whatever it takes to fit."""
     state.relearn_factor()
     pinned = [page for page in pages if state.table.is_pinned(page.page_id)]
@@ -161,9 +158,7 @@ def _plan_epoch(
     )
 
 
-def _candidate(
-    state: SessionState, session: SessionNo, reason: str, spared: _Round
-) -> _Plan:
+def _candidate(state: SessionState, session: SessionNo, reason: str, spared: _Round) -> _Plan:
     """What an epoch would be that spares so much."""
     must_stay = [page.page_id for page in state.newest_user] + state.table.pins()
     must_stay += [page.page_id for entry in spared.unsent for page in pages_of(entry)]
@@ -177,9 +172,7 @@ def _candidate(
     with state.working_set.hold(*must_stay):
         evictable = [p for p in state.working_set if p not in last_turns and p not in in_front]
         victims = set(state.working_set.victims(evictable, needed))
-    verbatim_from = _verbatim_from(
-        state, shown if spared.in_place else [], victims, spared.unsent
-    )
+    verbatim_from = _verbatim_from(state, shown if spared.in_place else [], victims, spared.unsent)
     summaries = plan_summaries(
         state, session, [entry.page for entry in shown if entry.seq < verbatim_from]
     )
@@ -265,5 +258,3 @@ def _verbatim_from(
         if entry.page.row.part == 0:
             start = min(start, entry.seq)
     return start
-
-

@@ -19,8 +19,8 @@ from pagefault.model.kinds import Modality
 from pagefault.model.page import Page, PageRow, Scope
 from pagefault.pack.count import TokenCounter
 from pagefault.paging.questions import EvictionPolicy
-from pagefault.recall.search import Searcher, SearchFilter, SearchResult
 from pagefault.policy.epochs import EpochRule
+from pagefault.recall.search import Searcher, SearchFilter, SearchResult
 from pagefault.service.forming import summariser
 from pagefault.service.journal import Journal
 from pagefault.service.limits import Limits

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pagefault.guard.neutralise import neutralise
+from pagefault.model.defaults import TAIL_TOKENS
 from pagefault.model.errors import RecordGone
 from pagefault.model.events import (
     CallRefused,
@@ -39,7 +40,6 @@ from pagefault.model.events import (
     Unpinned,
 )
 from pagefault.model.ids import NOTHING, PageId, Seq, TurnNo
-from pagefault.model.defaults import TAIL_TOKENS
 from pagefault.model.kinds import (
     DERIVED_STEMS,
     DERIVED_TYPES,
@@ -130,6 +130,7 @@ def page_of(event: Event, body: Content) -> Page:
 CORE_ORIGINS: Final = frozenset({USER_TYPED, USER_APPROVED})
 """Whose claims may stand in the core: what the user typed, or agreed to."""
 
+
 def turn_now(state: SessionState) -> TurnNo:
     """The turn that a record made now belongs to."""
     return TurnNo(max(state.turn, 0))
@@ -198,7 +199,9 @@ class SessionState:
         """What a run of turns comes to; asked again for the same run, the same."""
         key = run[0].page_id, run[-1].page_id
         if key not in self._formed:
-            self._formed = {key: self._sources.summarise(run)}  # planned again, seldom more than once
+            self._formed = {
+                key: self._sources.summarise(run)
+            }  # planned again, seldom more than once
         return self._formed[key]
 
     # --- the fold -----------------------------------------------------------------------------
