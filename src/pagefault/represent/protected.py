@@ -1,0 +1,99 @@
+"""What must not be lost when a text becomes shorter: names of things, numbers, negations.
+
+Found by form, in any language that writes them so. A negation is taken with the word it denies,
+so that dropping either, or what is between them, is seen as a loss.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+
+class Guarded(StrEnum):
+    IDENTIFIER = "identifier"
+    NUMBER = "number"
+    NEGATION = "negation"
+
+
+class Token(NamedTuple):
+    """`text` as compared: what is the same thing is the same text."""
+
+    what: Guarded
+    text: str
+    start: int  # characters
+    end: int
+
+
+_EXTENSIONS: Final = (
+    "py|pyi|js|mjs|ts|tsx|jsx|rs|go|c|cc|cpp|h|hpp|java|kt|swift|rb|php|cs|sh|sql|json|jsonl|ya?ml"
+    "|toml|ini|cfg|conf|env|md|rst|txt|csv|tsv|html?|css|xml|lock|log|db|proto|ipynb|pdf|png|jpe?g"
+    "|gif|svg|mp[34]|wav|zip|gz|tar|whl"
+)
+IDENTIFIER: Final = (
+    r"https?://[^\s<>\"'`)\]]*[^\s<>\"'`)\].,;:!?]"
+    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"  # mail
+    r"|[A-Za-z]:\\[\w\\.@+-]*\w"
+    r"|(?<![\w/])(?:~|\.{1,2})?/(?:[\w.@+-]+/)*[\w.@+-]*[\w@+-]"  # /etc/x, ./x, ~/x
+    rf"|\b[\w@+-]+(?:/[\w.@+-]+)*\.(?:{_EXTENSIONS})\b"  # x.py, src/x.py
+    r"|\b[A-Za-z][A-Za-z0-9]*-\d+\b"  # ABC-123, gpt-4
+    r"|(?<![\w#])#\d+\b"
+    r"|(?<![\w-])--?[a-z][\w-]*(?:=[\w./:-]*\w)?"  # --flag=x
+    r"|\b[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)*\(\)"  # call(), a.b()
+    r"|\b[A-Za-z_]\w*(?:::[A-Za-z_]\w*)+"
+    r"|\b(?=\w*[A-Za-z])\w*[^\W_]_+[^\W_]\w*"  # snake_case
+    r"|\b_+[A-Za-z]\w*"
+    r"|\b[a-z]+[0-9]*(?:[A-Z][a-z0-9]+)+[A-Z]*\b"  # camelCase
+    r"|\b(?:[A-Z][a-z0-9]+){2,}[A-Z]*\b"  # PascalCase
+    r"|\b[A-Z][A-Z0-9]*(?:[A-Z]|[0-9])\b(?:s\b)?"  # LGBTQ, S3
+    r"|\b(?=[a-f]*[0-9])[0-9a-f]{7,}\b"  # hashes
+    r"|\b[A-Za-z]+[0-9]+[A-Za-z0-9]*\b"  # h2o, v2
+    r"|@[A-Za-z][\w-]+"
+)
+NUMBER: Final = (
+    r"[$€£¥₹]?\d+(?:[.,:/-]\d+)*(?:%|[A-Za-zµ°]{1,3}\b)?"
+    r"|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand"
+    r"|million|billion|half|twice)\b"
+    r"|[一二三四五六七八九十百千万億亿兩两]+(?=[个個年月日天号號回人件次名つ歳時时分秒元円点點週周])"
+)
+NEGATION: Final = (
+    r"\b(?:not|never|no(?!\.\s?\d)|nor|neither|none|nothing|nobody|nowhere|cannot|without"
+    r"|instead of"
+    r"|rather than|except|unless|no longer|nicht|kein(?:e[nmrs]?)?|niemals|jamais|aucune?|nunca"
+    r"|ning[uú]n[ao]?)\b"
+    r"|\b\w+n[’']t\b"
+    r"|不|没|沒|无法|無法|未|勿|别|ません|ない|なかった|않|없|못"
+)  # fmt: skip
+
+_GUARDED: Final = re.compile(
+    rf"(?P<identifier>{IDENTIFIER})|(?P<number>{NUMBER})|(?P<negation>(?i:{NEGATION}))"
+)
+_NEGATED: Final = re.compile(rf"(?i:{NEGATION})")
+_NEXT: Final = re.compile(r"[\s,]*(\w+)")
+_SPELLED: Final = str.maketrans("’", "'")
+
+
+def guarded(text: str) -> Iterator[Token]:
+    """What must not be lost from a text, in its order, as often as it stands there."""
+    for match in _GUARDED.finditer(text):
+        what = Guarded(match.lastgroup or "")
+        said = match[0]
+        if what is Guarded.NEGATION:
+            denied = _NEXT.match(text, match.end())
+            said = f"{said} {denied[1]}" if denied else said
+            said = said.casefold().translate(_SPELLED)
+        elif what is Guarded.NUMBER:
+            said = said.casefold()
+        yield Token(what, said, match.start(), match.end())
+
+
+def guarded_set(text: str) -> frozenset[tuple[Guarded, str]]:
+    """The same, each thing once."""
+    return frozenset((token.what, token.text) for token in guarded(text))
+
+
+def denies(text: str) -> bool:
+    """Whether something is denied in a text."""
+    return _NEGATED.search(text) is not None
