@@ -50,7 +50,8 @@ class Source:
 class Representation:
     """One page, or a range of them, at a level.
 
-    `tokens` counts `text`. `spans` are what it was taken from, in the order of the text.
+    `tokens` counts `text`. `spans` are what it was taken from, in the order of the text. What is
+    `verbatim` says nothing but what stands at its spans, and who speaks; else a model wrote it.
     """
 
     text: str
@@ -58,6 +59,7 @@ class Representation:
     tokens: int
     pages: tuple[PageId, ...]
     spans: tuple[Span, ...] = ()
+    verbatim: bool = True
 
 
 class Compressor(Protocol):

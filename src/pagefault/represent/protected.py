@@ -97,3 +97,9 @@ def guarded_set(text: str) -> frozenset[tuple[Guarded, str]]:
 def denies(text: str) -> bool:
     """Whether something is denied in a text."""
     return _NEGATED.search(text) is not None
+
+
+def retained(kept: str, whole: str) -> float:
+    """The share of what must not be lost from `whole` that stands in `kept`, each thing once."""
+    must = guarded_set(whole)
+    return len(must & guarded_set(kept)) / len(must) if must else 1.0
