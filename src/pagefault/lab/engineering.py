@@ -2,7 +2,7 @@
 
 The same for the same seed. What is asked about later is planted: one turn each, its sentence among
 others, and named as the evidence of a question. Phrasings are many on purpose, with and without
-words such as "decided"; they were written before any rule was tried on them.
+words such as "decided"; no rule was changed after it was tried on them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FILES: Final = (
 _PLANTED: Final = (
     ("We decided to run {s} on port {n}, not {m}.", "Which port does {s} run on?"),
     ("Let's keep {f} as it is and never import it from {t}.", "May {t} import {f}?"),
-    ("Retries in {s} are capped at {k} with {n} ms between them.", "How are retries of {s} capped?"),
+    ("Retries in {s} are capped at {k} with {n} ms between them.", "What caps retries of {s}?"),
     ("{p} owns OPS-{n} until the {k}th.", "Who owns OPS-{n}?"),
     ("Nobody may touch {f} on production without a review by {p}.", "Who reviews {f}?"),
     ("I'd rather have the timeout of {s} at {k} s than lose orders.", "What timeout has {s}?"),
@@ -39,7 +39,7 @@ _PLANTED: Final = (
 _CHATTER: Final = (
     "Sounds good.", "Thanks, that helps a lot!", "Great, let me have a look.", "Hmm, interesting.",
     "Okay, so basically I went through it again.", "Give me a minute, I'm really slow today.",
-    "Wow, nice catch!", "I hope the coffee machine is fixed.", "Could you take a look when you can?",
+    "Wow, nice catch!", "I hope the coffee machine is fixed.", "Could you look when you can?",
     "It was honestly a very long morning.", "Let me know what you think.", "Sure, go ahead.",
     "I'm looking at the dashboards right now.", "Not sure what that means, to be honest.",
     "That's what I thought as well.", "Anyway, back to the topic.", "Is it just me or is CI slow?",

@@ -81,14 +81,20 @@ def _range(lines: Sequence[Line], asked: dict[str, list[frozenset[str]]]) -> Ran
             said = line.text[unit.start : unit.end]
             sentences.append(Sentence(page, said, frozenset(telling_terms(said))))
         telling = [n for n in range(first, len(sentences)) if len(sentences[n].terms) >= TERMS_MIN]
-        for terms in asked.get(line.ref, ()) if telling else ():
-            answering.append(max(telling, key=lambda n: (len(terms & sentences[n].terms), -n)))
+        answering += (
+            _nearest(terms, telling, sentences) for terms in asked.get(line.ref, ()) if telling
+        )
         evidence += telling if line.ref in asked else []
     sources = (
         Source(page_id=PageId(f"msg_{n}"), text=line.text, role=line.role, speaker=line.speaker)
         for n, line in enumerate(lines, 1)
     )
     return Range(tuple(sources), tuple(sentences), tuple(evidence), tuple(answering))
+
+
+def _nearest(terms: frozenset[str], telling: Sequence[int], said: Sequence[Sentence]) -> int:
+    """Which of the sentences shares most terms, the first of equals."""
+    return max(telling, key=lambda place: (len(terms & said[place].terms), -place))
 
 
 # --- what is measured beside the ladder ---------------------------------------------------------

@@ -52,10 +52,14 @@ IDENTIFIER: Final = (
     r"|\b[A-Za-z]+[0-9]+[A-Za-z0-9]*\b"  # h2o, v2
     r"|@[A-Za-z][\w-]+"
 )
+_NUMBER_WORDS: Final = tuple(
+    "two three four five six seven eight nine ten eleven twelve dozen hundred thousand million"
+    " billion half twice".split()
+)
+_PUNCTUATION: Final = ".,;:!?'\"()’”“"
 NUMBER: Final = (
     r"[$€£¥₹]?\d+(?:[.,:/-]\d+)*(?:%|[A-Za-zµ°]{1,3}\b)?"
-    r"|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand"
-    r"|million|billion|half|twice)\b"
+    rf"|\b(?i:{'|'.join(_NUMBER_WORDS)})\b"
     r"|[一二三四五六七八九十百千万億亿兩两]+(?=[个個年月日天号號回人件次名つ歳時时分秒元円点點週周])"
 )
 NEGATION: Final = (
@@ -67,26 +71,44 @@ NEGATION: Final = (
     r"|不|没|沒|无法|無法|未|勿|别|ません|ない|なかった|않|없|못"
 )  # fmt: skip
 
-_GUARDED: Final = re.compile(
-    rf"(?P<identifier>{IDENTIFIER})|(?P<number>{NUMBER})|(?P<negation>(?i:{NEGATION}))"
-)
+_NAMED: Final = re.compile(rf"(?P<identifier>{IDENTIFIER})|(?P<number>{NUMBER})")
 _NEGATED: Final = re.compile(rf"(?i:{NEGATION})")
+_CHUNK: Final = re.compile(r"\S+")
 _NEXT: Final = re.compile(r"[\s,]*(\w+)")
 _SPELLED: Final = str.maketrans("’", "'")
 
 
-def guarded(text: str) -> Iterator[Token]:
+def guarded(text: str) -> list[Token]:
     """What must not be lost from a text, in its order, as often as it stands there."""
-    for match in _GUARDED.finditer(text):
-        what = Guarded(match.lastgroup or "")
-        said = match[0]
-        if what is Guarded.NEGATION:
-            denied = _NEXT.match(text, match.end())
-            said = f"{said} {denied[1]}" if denied else said
-            said = said.casefold().translate(_SPELLED)
-        elif what is Guarded.NUMBER:
-            said = said.casefold()
-        yield Token(what, said, match.start(), match.end())
+    found: list[Token] = []
+    for start, end in suspects(text):
+        for match in _NAMED.finditer(text, start, end):
+            if match.lastgroup == "identifier":
+                found.append(Token(Guarded.IDENTIFIER, match[0], match.start(), match.end()))
+            else:
+                said = match[0].casefold()
+                found.append(Token(Guarded.NUMBER, said, match.start(), match.end()))
+    named = [(token.start, token.end) for token in found]
+    for match in _NEGATED.finditer(text):
+        if any(start <= match.start() < end for start, end in named):
+            continue  # `--no-cache` denies nothing
+        denied = _NEXT.match(text, match.end())
+        said = f"{match[0]} {denied[1]}" if denied else match[0]
+        said = " ".join(said.casefold().translate(_SPELLED).split())
+        found.append(Token(Guarded.NEGATION, said, match.start(), match.end()))
+    return sorted(found, key=lambda token: token.start)
+
+
+def suspects(text: str) -> Iterator[tuple[int, int]]:
+    """What stands between blanks and may be, or hold, an identifier or a number.
+
+    Most words are plain ones, and that is seen sooner than what else they are not.
+    """
+    for chunk in _CHUNK.finditer(text):
+        bare = chunk[0].strip(_PUNCTUATION)
+        plain = bare.isascii() and bare.isalpha() and (bare.islower() or bare.istitle())
+        if bare and (not plain or bare.casefold() in _NUMBER_WORDS):
+            yield chunk.span()
 
 
 def guarded_set(text: str) -> frozenset[tuple[Guarded, str]]:

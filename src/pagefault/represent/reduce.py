@@ -108,7 +108,7 @@ def is_courtesy(sentence: str) -> bool:
         for place, (word, lower) in enumerate(zip(words, folded, strict=True))
         if lower not in _COURTESY and lower not in _AROUND and not (place and word.istitle())
     ]
-    return not strangers and not denies(sentence) and next(guarded(sentence), None) is None
+    return not strangers and not denies(sentence) and not guarded(sentence)
 
 
 def _says_nothing(

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from pagefault.represent.cues import is_citable, is_decision, is_question
-from pagefault.represent.protected import Guarded, denies, guarded
+from pagefault.represent.protected import Guarded, guarded
 from pagefault.represent.sentences import Manner
 from pagefault.represent.words import telling_terms
 
@@ -84,7 +84,8 @@ def candidate(
     terms = telling_terms(sentence)
     if manner is Manner.CODE:
         return Candidate(frozenset(terms[:DATA_TERMS_MAX]), 0.0, CODE, tokens)
-    found = [token for token in guarded(sentence) if token.what is not Guarded.NEGATION]
+    all_found = guarded(sentence)
+    found = [token for token in all_found if token.what is not Guarded.NEGATION]
     names = [name for name in _NAME.findall(sentence) if _bare(name) not in speakers]
     specific = SPECIFIC * (
         min(len(found), SPECIFIC_MAX)
@@ -92,7 +93,7 @@ def candidate(
         + min(len(_TIME.findall(sentence)), TIMES_MAX)
     )
     factor = 1.0
-    denied = denies(sentence)
+    denied = len(found) < len(all_found)
     if is_question(sentence):
         factor *= QUESTION
     elif is_citable(sentence) and (found or denied):

@@ -7,10 +7,10 @@ and grouping pages; nothing is held to be true because of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
-from pagefault.represent.protected import IDENTIFIER
+from pagefault.represent.protected import IDENTIFIER, suspects
 from pagefault.represent.words import CHATTER, FUNCTION
 
 TAGS_MAX: Final = 5
@@ -48,7 +48,6 @@ _WORD: Final = re.compile(
     r"|[^\W\d_\u3040-\u9fff\uac00-\ud7af][^\W\u3040-\u9fff\uac00-\ud7af]*"
     r"(?:[-'’][^\W_\u3040-\u9fff\uac00-\ud7af]+)*"
 )
-_CHUNK: Final = re.compile(r"\S+")
 _UNTOLD: Final = FUNCTION | CHATTER
 _CALENDAR: Final = frozenset(
     "monday tuesday wednesday thursday friday saturday sunday january february march april may june"
@@ -73,7 +72,11 @@ def entities(text: str) -> tuple[str, ...]:
     counts if it stands elsewhere in the text, too, or has several words.
     """
     text = text[:READ_MAX]
-    found = list(_identifiers(text))
+    found = [
+        (match.start(), match[0])
+        for start, end in suspects(text)
+        for match in _IDENTIFIER.finditer(text, start, end)
+    ]
     if any(char.isdigit() for char in text):
         found += [(match.start(), match[0]) for match in _DATE.finditer(text)]
     taken = [(at, at + len(name)) for at, name in found]
@@ -125,15 +128,6 @@ def topic_tags(text: str) -> tuple[str, ...]:
         weights[folded[:40]] = 1.0 + min(len(folded), 12) / 24 + named - min(place, 200) / 1000
     ranked = sorted(weights, key=lambda word: (-weights[word], word))
     return tuple(_distinct(ranked))
-
-
-def _identifiers(text: str) -> Iterator[tuple[int, str]]:
-    """Most words are plain ones, which is soon seen."""
-    for chunk in _CHUNK.finditer(text):
-        bare = chunk[0].strip(".,;:!?'\"()’”“")
-        if not (bare.isalpha() and (bare.islower() or bare.istitle())) and len(bare) > 1:
-            for match in _IDENTIFIER.finditer(text, chunk.start(), chunk.end()):
-                yield match.start(), match[0]
 
 
 def _distinct(ranked: Iterable[str]) -> list[str]:
