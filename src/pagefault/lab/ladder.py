@@ -22,7 +22,7 @@ from pagefault.model.ids import PageId
 from pagefault.model.kinds import Level
 from pagefault.represent.api import CountTokens, Source, full_text
 from pagefault.represent.cues import is_citable
-from pagefault.represent.extractive import ABSTRACT_MIN, RATIO, compress_range
+from pagefault.represent.extractive import abstract_tokens, compress_range
 from pagefault.represent.protected import Guarded, guarded_set
 from pagefault.represent.sentences import units
 from pagefault.represent.words import telling_terms
@@ -164,10 +164,6 @@ METHODS: Final[dict[str, Shorten]] = {
 # --- the bench ----------------------------------------------------------------------------------
 
 
-def room_of(talk: Range, count: CountTokens) -> int:
-    return max(ABSTRACT_MIN, talk.tokens(count) // RATIO)
-
-
 def survivors(talk: Range, text: str, places: Iterable[int]) -> int:
     """How many of these sentences survive in a text; one named twice counts twice."""
     said = [frozenset(telling_terms(text[unit.start : unit.end])) for unit in units(text)]
@@ -208,7 +204,7 @@ def bench_ladder(
                 there.update((name, what) for what, _ in must)
                 kept.update((name, what) for what, _ in must & in_it)
         for name, shorten in METHODS.items():
-            text = shorten(talk, room_of(talk, count), count)
+            text = shorten(talk, abstract_tokens(talk.sources, count), count)
             alive[f"evidence_{name}"] += survivors(talk, text, talk.evidence)
             alive[f"answering_{name}"] += survivors(talk, text, talk.answering)
         if progress is not None:

@@ -27,7 +27,7 @@ from pagefault.represent.api import (
     size_of,
 )
 from pagefault.represent.cues import is_citable
-from pagefault.represent.extractive import Extractive
+from pagefault.represent.extractive import Extractive, abstract_tokens
 from pagefault.represent.protected import Guarded, guarded, guarded_set
 from pagefault.represent.sentences import units
 
@@ -68,7 +68,7 @@ class Asked:
             return extract
         above = await rules.compress(sources, Level.REDUCED)
         below = await rules.compress(sources, Level.REFERENCE, tokens_max=tokens_max)
-        room = extract.tokens if tokens_max is None else tokens_max
+        room = abstract_tokens(sources, self.count) if tokens_max is None else tokens_max
         if extract.text == above.text:
             return extract
         text = full_text(sources)

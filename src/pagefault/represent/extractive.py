@@ -56,8 +56,8 @@ def compress_range(
     """A run of pages, in their order, as one text at `level` (1, 2 or 3).
 
     Of several pages it says who speaks. An abstract has at most `tokens_max` tokens, or a tenth
-    of what the pages' texts have; less than 24 or, of one page, less than one sentence is not
-    asked of it. It is empty where no whole sentence fits. Raises `BadInput` as `check_asked`.
+    of what the pages' texts have; of less than 240 tokens it is 24 of them, or one sentence. It is
+    empty where no whole sentence fits. Raises `BadInput` as `check_asked`.
     """
     check_asked(sources, level, tokens_max)
     if level is Level.REFERENCE:
@@ -66,14 +66,18 @@ def compress_range(
     lines = _lines(sources)
     draft = _reduced(sources, lines, full, count)
     if level is Level.ABSTRACT:
-        said = sum(count(source.text) for source in sources)
-        room = max(ABSTRACT_MIN, said // RATIO) if tokens_max is None else tokens_max
+        room = abstract_tokens(sources, count) if tokens_max is None else tokens_max
         if draft.tokens > room:
-            one = tokens_max is None and len(sources) == 1
+            one = tokens_max is None and room == ABSTRACT_MIN
             abstract = _abstract(sources, lines, room, count, one_at_least=one)
             if abstract.tokens <= draft.tokens and size_of(abstract.text) <= size_of(draft.text):
                 draft = abstract
     return draft.representation(sources, level)
+
+
+def abstract_tokens(sources: Sequence[Source], count: CountTokens) -> int:
+    """How long an abstract of these pages may be where no other size is asked for."""
+    return max(ABSTRACT_MIN, sum(count(source.text) for source in sources) // RATIO)
 
 
 def _reference(
