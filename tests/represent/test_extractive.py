@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -278,7 +280,7 @@ class Shifted(Extractive):
         self, sources: object, level: Level, *, tokens_max: int | None = None
     ) -> Representation:
         made = await super().compress(sources, level, tokens_max=tokens_max)  # type: ignore[arg-type]
-        spans = tuple(span._replace(start=span.start + 1, end=span.end + 1) for span in made.spans)
+        spans = tuple(replace(span, start=span.start + 1, end=span.end + 1) for span in made.spans)
         return Representation(
             text=made.text, level=level, tokens=made.tokens, pages=made.pages, spans=spans
         )

@@ -54,9 +54,16 @@ def kernel(app: App, pages: int, at: Path | None, as_json: bool) -> None:
     show_default=True,
     help="How the file is written.",
 )
+@click.option(
+    "--sessions",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="How many to make up.",
+)
 @json_option
 @pass_app
-def ladder(app: App, data: Path | None, format: str, as_json: bool) -> None:
+def ladder(app: App, data: Path | None, format: str, sessions: int, as_json: bool) -> None:
     """How short each level of a session is and what it keeps, beside plainer ways of shortening.
 
     JSON: one object of figures; shares are of 1.
@@ -66,7 +73,7 @@ def ladder(app: App, data: Path | None, format: str, as_json: bool) -> None:
     from pagefault.lab.transcripts import read_conversations
     from pagefault.pack.count import O200k
 
-    talks = read_conversations(data, format) if data else [conversation(n) for n in range(20)]
+    talks = read_conversations(data, format) if data else [conversation(n) for n in range(sessions)]
     with app.term.progress() as progress:
         figures = bench_ladder(talks, count=O200k().count, progress=progress)
     if as_json:

@@ -16,22 +16,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from pagefault.model.errors import BadInput
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Kind, Level, Modality, Role
+from pagefault.model.page import Evidence
 
 CountTokens = Callable[[str], int]
 """How long a text is, in the unit of stored counts. Passed in: who counts is not our business."""
-
-
-class Span(NamedTuple):
-    """Bytes `start` to `end` (without) of a page's stored text in UTF-8."""
-
-    page_id: PageId
-    start: int
-    end: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +51,7 @@ class Representation:
     level: Level
     tokens: int
     pages: tuple[PageId, ...]
-    spans: tuple[Span, ...] = ()
+    spans: tuple[Evidence, ...] = ()
     verbatim: bool = True
 
 

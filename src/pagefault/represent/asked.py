@@ -17,12 +17,12 @@ from pagefault.engine.api import Engine
 from pagefault.guard.neutralise import neutralise
 from pagefault.model.errors import EngineError
 from pagefault.model.kinds import Level, Modality, Role
+from pagefault.model.page import Evidence
 from pagefault.model.request import Message, Reply, Request
 from pagefault.represent.api import (
     CountTokens,
     Representation,
     Source,
-    Span,
     full_text,
     size_of,
 )
@@ -89,7 +89,7 @@ class Asked:
                     tokens=tokens,
                     pages=extract.pages,
                     spans=tuple(
-                        Span(source.page_id, 0, size_of(source.text))
+                        Evidence(page_id=source.page_id, start=0, end=size_of(source.text))
                         for source in sources
                         if source.text
                     ),

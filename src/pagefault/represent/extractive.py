@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from pagefault.model.kinds import Level, Modality
+from pagefault.model.page import Evidence
 from pagefault.represent.api import (
     CountTokens,
     Representation,
     Source,
-    Span,
     check_asked,
     full_text,
     size_of,
@@ -250,7 +250,9 @@ def _rendered(sources: Sequence[Source], lines: Sequence[_Line]) -> str:
     return "".join(parts)
 
 
-def _spans(sources: Sequence[Source], stretches: Sequence[tuple[int, int, int]]) -> Iterator[Span]:
+def _spans(
+    sources: Sequence[Source], stretches: Sequence[tuple[int, int, int]]
+) -> Iterator[Evidence]:
     """Characters as bytes. Stretches come in order, so each text is encoded once."""
     page, done, size = -1, 0, 0
     for place, start, end in stretches:
@@ -260,4 +262,4 @@ def _spans(sources: Sequence[Source], stretches: Sequence[tuple[int, int, int]])
         first = size + size_of(text[done:start])
         size = first + size_of(text[start:end])
         done = end
-        yield Span(sources[place].page_id, first, size)
+        yield Evidence(page_id=sources[place].page_id, start=first, end=size)
