@@ -54,7 +54,8 @@ def plan_request(
     decision = state.epochs.decide(facts)
     drafts: list[Draft] = []
     shared = state.layout.frozen_tokens() if state.request_next else 0
-    reason = state.epoch_due or decision.reason
+    is_again = bool(state.request_next) and not state.layout.pending and not pages
+    reason = state.epoch_due or ("" if is_again else decision.reason)  # a retry is the same bytes
     if reason:
         plan = _plan_epoch(state, session, reason, pages)
         pages = plan.bring
@@ -177,7 +178,7 @@ def _candidate(state: SessionState, session: SessionNo, reason: str, spared: _Ro
         state, session, [entry.page for entry in shown if entry.seq < verbatim_from]
     )
     if not spared.down_to:
-        summaries = summaries.as_references()
+        summaries = summaries.untold()
     stay_exchange = {
         page.page_id
         for entry in entries
