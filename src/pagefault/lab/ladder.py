@@ -235,7 +235,9 @@ def bench_ladder(
         },
         "cited_sentences": sum(len(_cited(talk)) for talk in talks),
         "level2_cpu_p50_ms": round(1000 * seconds[len(seconds) // 2], 1) if seconds else None,
-        "level2_cpu_p95_ms": round(1000 * seconds[len(seconds) * 95 // 100], 1) if seconds else None,
+        "level2_cpu_p95_ms": round(1000 * seconds[len(seconds) * 95 // 100], 1)
+        if seconds
+        else None,
     }
 
 
