@@ -1,4 +1,4 @@
-"""`pagefault bench`: measurements. Later benches join the group."""
+"""`pagefault bench`: measurements."""
 
 from __future__ import annotations
 
