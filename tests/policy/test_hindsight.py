@@ -53,10 +53,9 @@ def logs(draw: st.DrawFn, calls_max: int = 7) -> list[Call]:
     ]
 
 
-def rendered(calls: list[Call], epochs: set[int]) -> tuple[list[list[tuple[int, int]]], list[bool]]:
-    """Each call's prompt, as the very tokens it is made of, by the operator's words; and whether
-    it is over its room although an epoch would help. A token is its place in the history; one that
-    an edit rewrote has the epoch's number beside it.
+def rendered(calls: list[Call], epochs: set[int]) -> tuple[list[list[int]], list[bool]]:
+    """Each call's prompt, as the very tokens it is made of, each its place in the history; and
+    whether it is over its room although an epoch would help.
     """
     history = 0
     removed: set[int] = set()
@@ -68,7 +67,7 @@ def rendered(calls: list[Call], epochs: set[int]) -> tuple[list[list[tuple[int, 
         if number in epochs:
             removed |= {e.offset + k for e in pending for k in range(e.saves)}
             pending = []
-        prompt = [(place, 0) for place in range(history) if place not in removed]
+        prompt = [place for place in range(history) if place not in removed]
         prompts.append(prompt)
         over.append(len(prompt) + call.volatile > call.room and bool(pending))
     return prompts, over
@@ -77,7 +76,8 @@ def rendered(calls: list[Call], epochs: set[int]) -> tuple[list[list[tuple[int, 
 def cost_by_tokens(prices: PriceList, calls: list[Call], epochs: set[int]) -> tuple[float, bool]:
     """The cost of a run, by comparing each prompt with the one before, token by token."""
     prompts, over = rendered(calls, epochs)
-    total, before = 0.0, []
+    total = 0.0
+    before: list[int] = []
     for call, prompt in zip(calls, prompts, strict=True):
         shared = 0
         if not call.is_cold:

@@ -67,7 +67,7 @@ def kernel(app: App, pages: int, at: Path | None, as_json: bool) -> None:
     "--recall",
     type=click.IntRange(min=0),
     metavar="TOKENS",
-    help="What may be paged in at the start of a turn, in every layout; the default is a session's.",
+    help="What a turn may page in at its start, in every layout; the default is a session's.",
 )
 @click.option("--conversations", type=click.IntRange(min=1), metavar="N", help="The first N only.")
 @json_option

@@ -42,8 +42,8 @@ from pagefault.service.limits import Limits
 
 RULES: Final[Mapping[str, Callable[[PriceList], EpochRule]]] = {
     "break_even": lambda prices: BreakEven(prices=prices),
-    "break_even_beta_4": lambda prices: BreakEven(prices=prices, beta=4.0),
     "break_even_uncapped": lambda prices: BreakEven(prices=prices, dead_share_max=1.0),
+    "break_even_beta_8": lambda prices: BreakEven(prices=prices, beta=8.0, dead_share_max=1.0),
     "cold_or_full": lambda prices: ColdOrFull(prices=prices),
     "every_4_calls": lambda prices: EveryCalls(prices=prices, calls=4),
     "only_when_full": lambda prices: OnlyWhenFull(prices=prices),
