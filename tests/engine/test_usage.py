@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pagefault.engine.usage import usage_from
 from pagefault.model.request import Usage
 
-WHOLE = Usage(input_tokens=100, output_tokens=7, cached_tokens=60, written_tokens=30)
+WHOLE = Usage(input_tokens=100, output_tokens=7, cached_tokens=60, cache_write_tokens=30)
 
 
 @pytest.mark.parametrize(
@@ -85,4 +85,4 @@ JSON = st.recursive(
 def test_whatever_is_reported_is_read_as_far_as_it_goes(report: Any) -> None:
     usage = usage_from(report)
     if usage is not None:
-        assert min(usage.input_tokens, usage.cached_tokens, usage.written_tokens) >= 0
+        assert min(usage.input_tokens, usage.cached_tokens, usage.cache_write_tokens) >= 0

@@ -78,7 +78,7 @@ def test_a_cache_that_lives_longer_than_listed_is_told_too() -> None:
 
 
 def test_what_was_reported_as_written_is_what_costs_the_surcharge() -> None:
-    usage = Usage(input_tokens=4_300, output_tokens=9, cached_tokens=4_000, written_tokens=200)
+    usage = Usage(input_tokens=4_300, output_tokens=9, cached_tokens=4_000, cache_write_tokens=200)
     assert line(PRICES, NEXT, usage).reported_cost == pytest.approx(400 + 250 + 100)
 
 

@@ -20,9 +20,11 @@ from pagefault.lab.rules import RULES, Run, play
 from pagefault.lab.transcripts import Conversation
 from pagefault.lab.turns import Call, calls_of
 from pagefault.model.prices import PriceList
+from pagefault.pack import render
 from pagefault.pack.cost import Account
-from pagefault.pack.count import O200k, TokenCounter
+from pagefault.pack.count import MESSAGE_TOKENS, O200k, TokenCounter
 from pagefault.pack.prefix import Prefix
+from pagefault.policy import hindsight
 from pagefault.service.limits import Limits
 
 
@@ -58,6 +60,7 @@ class Seen:
     shared: int
     before: int | None  # tokens of the request before
     idle_s: float
+    head: int  # tokens of the tools and the first message
 
     @property
     def breaks(self) -> bool:
@@ -92,10 +95,10 @@ def measure(layout: RequestLayout, calls: Sequence[Call], counter: TokenCounter)
             shot.tools, shot.messages, counter, after=None if before is None else before[1]
         )
         if before is None:
-            seen.append(Seen(prefix.tokens, 0, None, call.idle_s))
+            seen.append(Seen(prefix.tokens, 0, None, call.idle_s, prefix.end(2)))
         else:
             shared = _shared(before[0], before[1], shot, prefix, counter)
-            seen.append(Seen(prefix.tokens, shared, before[1].tokens, call.idle_s))
+            seen.append(Seen(prefix.tokens, shared, before[1].tokens, call.idle_s, prefix.end(2)))
         before = shot, prefix
     return seen
 
@@ -145,9 +148,11 @@ async def compare(
     measured: dict[str, list[list[Seen]]] = {}
     runs: dict[str, dict[str, list[Run]]] = {one.name: {} for one in prices}
     every_call: list[Call] = []
+    played: list[list[Call]] = []
     for conversation in conversations:
         calls = await calls_of(conversation, window=window, limits=limits, progress=progress)
         every_call += calls
+        played.append(calls)
         system = conversation.system
         layouts: Mapping[str, RequestLayout] = {
             "stable": Stable(),
@@ -181,11 +186,53 @@ async def compare(
                 "write": one.write,
                 "ttl_s": one.ttl_s,
                 "layouts": _layouts(one, measured),
+                "stable_timing": _stable_regret(
+                    one, list(zip(played, measured["stable"], strict=True)), window
+                ),
                 "rules": _rules(runs[one.name], measured, one),
             }
             for one in prices
         },
     }
+
+
+def _stable_regret(
+    prices: PriceList, runs: Sequence[tuple[Sequence[Call], Sequence[Seen]]], window: int
+) -> dict[str, Any]:
+    """How near the session's own epochs were to the best ones, as far as its requests tell.
+
+    An epoch is taken to leave what the session's epochs left on average. `modelled_share` is how
+    much of the measured cost that simplification accounts for: near 1, or the regret means little.
+    """
+    cost = best = measured = 0.0
+    for calls, seen in runs:
+        head = seen[0].head
+        epochs = [number for number, one in enumerate(seen) if one.breaks]
+        appended = [
+            _new_tokens(call) if one.breaks else one.tokens - max(one.shared, head)
+            for call, one in zip(calls, seen, strict=True)
+        ]
+        left = [seen[number].tokens - appended[number] for number in epochs]
+        log = hindsight.aimed(
+            [
+                hindsight.Sent(appended=new, is_cold=prices.is_cold(one.idle_s))
+                for new, one in zip(appended, seen, strict=True)
+            ],
+            head=head,
+            aim=round(mean(left)) if left else window,
+            room=max(window, *(one.tokens for one in seen)),
+        )
+        cost += hindsight.cost_of(prices, log, epochs)
+        best += hindsight.optimum(prices, log).cost
+        measured += priced(prices, seen).cost
+    return {"regret": round(cost / best, 4), "modelled_share": round(cost / measured, 4)}
+
+
+def _new_tokens(call: Call) -> int:
+    """About what a call adds to the prompt, labels and framing included."""
+    framing = render.LABEL_TOKENS + MESSAGE_TOKENS
+    said = sum(page.row.tokens + framing for page in call.new)
+    return said + call.recalled_tokens
 
 
 def _layouts(prices: PriceList, measured: Mapping[str, list[list[Seen]]]) -> dict[str, Any]:
@@ -197,11 +244,12 @@ def _layouts(prices: PriceList, measured: Mapping[str, list[list[Seen]]]) -> dic
     for name, all_of in accounts.items():
         seen = [one for conversation in measured[name] for one in conversation]
         breaks = sum(one.breaks for one in seen)
+        survivals = [survival for one in all_of for survival in one.survivals]
         rows[name] = {
             "effective_input_cost": round(costs[name]),
             "cost_vs_rebuild": round(costs[name] / costs[REBUILD], 4),
             "cost_vs_flush": round(costs[name] / costs[FLUSH], 4),
-            "prefix_survival": round(mean(s for one in all_of for s in one.survivals), 4),
+            "prefix_survival": round(mean(survivals) if survivals else 1.0, 4),
             "prefix_reuse": round(
                 sum(one.cached_tokens for one in all_of) / sum(one.prompt_tokens for one in all_of),
                 4,

@@ -50,7 +50,8 @@ RULES: Final[Mapping[str, Callable[[PriceList], EpochRule]]] = {
 }
 
 _SUMMARY_PART: Final = 10  # a summary is so many times shorter than what it sums up
-_SEGMENT_PART: Final = 16  # a segment closes at this part of the window
+_SEGMENT_PART: Final = 16  # a segment closes at this part of the window,
+_SEGMENT_TOKENS: Final = 1_000  # but no later than at so many tokens
 _SUMMARIES_PART: Final = 8  # summaries take at most this part of the window
 
 
@@ -192,7 +193,9 @@ class _Play:
             edits.append(edit)
             self._leaving |= {page.page_id for page in pages}
         old = self._turns[: max(0, len(self._turns) - self._limits.last_turns_kept)]
-        if sum(tokens for _, tokens, _ in old) >= self._window // _SEGMENT_PART:
+        if sum(tokens for _, tokens, _ in old) >= min(
+            self._window // _SEGMENT_PART, _SEGMENT_TOKENS
+        ):
             del self._turns[: len(old)]
             for offset, tokens, pages in old:
                 summary = tokens // _SUMMARY_PART
