@@ -182,23 +182,14 @@ async def test_rules_differ_in_timing_alone(counter: Remembering) -> None:
     limits = Limits(recall_tokens_max=0)
     calls = await calls_of(talk(120), window=WINDOW, limits=limits)
     costs: dict[tuple[str, int], float] = {}
+    said: dict[int, set[tuple[int, ...]]] = {4_000: set(), 64_000: set()}
     for name, make in RULES.items():
         for window in (4_000, 64_000):
             run = play(calls, make(ONE), system="", window=window, counter=counter, limits=limits)
             assert run.optimum <= run.cost * (1 + 1e-9), name
-            assert [call.appended for call in run.calls] == [
-                call.appended
-                for call in play(
-                    calls,
-                    RULES["every_4_calls"](ONE),
-                    system="",
-                    window=window,
-                    counter=counter,
-                    limits=limits,
-                ).calls
-            ]
+            said[window].add(tuple(call.appended for call in run.calls))
             assert run.cost / run.optimum <= (1.10 if name == "break_even" else 5.0), name
             costs[name, window] = run.cost
     assert costs["break_even", 64_000] < 1.3 * costs["break_even", 4_000]
     assert costs["only_when_full", 64_000] > 1.3 * costs["only_when_full", 4_000]
-    assert costs["break_even", 64_000] < costs["every_4_calls", 64_000]
+    assert all(len(told) == 1 for told in said.values())  # the same was appended by all
