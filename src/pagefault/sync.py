@@ -27,6 +27,7 @@ from pagefault.model.events import Event
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Modality, Origin
 from pagefault.model.page import Page, PageRow, SessionRow
+from pagefault.model.prices import PriceList
 from pagefault.model.request import Request, ToolCall, Usage
 from pagefault.recall.search import SearchResult
 from pagefault.service import memory as _memory
@@ -99,6 +100,9 @@ def open(
     window: int | None = None,
     mode: str | None = None,
     sync: str | None = None,
+    model: str | None = None,
+    prices: PriceList | None = None,
+    epochs: str | None = None,
     limits: Limits | None = None,
     secrets: Mapping[str, str] | None = None,
     read_only: bool = False,
@@ -109,6 +113,9 @@ def open(
         window=window,
         mode=mode,
         sync=sync,
+        model=model,
+        prices=prices,
+        epochs=epochs,
         limits=limits,
         secrets=secrets,
         read_only=read_only,

@@ -67,7 +67,7 @@ class SlidingWindow:
 
     def __init__(self, counter: TokenCounter, system: str, *, window: int, limits: Limits) -> None:
         self._counter, self._system = counter, system
-        self._window, self._room = window, limits.recall_room(window)
+        self._window = window
         self._pages: list[Page] = []
 
     def next(self, call: Call) -> Shot:
@@ -76,7 +76,7 @@ class SlidingWindow:
             shown = {page.page_id for page in self._pages}
             layout = Layout(self._counter, self._system, ())
             layout.pending = [Shown(page) for page in self._pages]
-            recalled = recallable(call.hits, shown, self._room)
+            recalled = recallable(call, shown)
             if layout.tokens(recalled) <= self._window or len(self._pages) == 1:
                 layout.freeze(recalled)
                 return Shot((), layout.messages())
@@ -96,7 +96,7 @@ class FlushWhenFull:
         self._counter = counter
         self._head = prompts.head(system, Mode.ACTIVE, fault_limits)
         self._tools = vm_tools(fault_limits)
-        self._window, self._room = window, limits.recall_room(window)
+        self._window = window
         self._layout = Layout(counter, self._head, self._tools)
         self._summary: list[str] = []
 
@@ -112,7 +112,7 @@ class FlushWhenFull:
 
     def _recallable(self, call: Call) -> list[Page]:
         shown = {page.page_id for entry in self._layout.entries() for page in pages_of(entry)}
-        return recallable(call.hits, shown, self._room)
+        return recallable(call, shown)
 
     def _flush(self) -> None:
         turns = [entry for entry in self._layout.entries() if isinstance(entry, Shown)]
@@ -159,14 +159,14 @@ class Developer:
             "upgrade_budget_tokens": fault_limits.tokens_max,
             "prefer_levels": [2, 1, 0],
         }
-        self._window, self._room = window, limits.recall_room(window)
+        self._window = window
         self._used: dict[PageId, Page] = {}  # used longest ago first
 
     def next(self, call: Call) -> Shot:
         user = [page for page in call.new if page.row.turn == call.new[-1].row.turn]
         user = [page for page in user if page.row.role is Role.USER]
         said = {page.page_id for page in user}
-        recalled = recallable(call.hits, self._used, self._room)
+        recalled = recallable(call, self._used)
         for page in (*recalled, *(page for page in call.new if page.page_id not in said)):
             self._used[page.page_id] = page
         newest = Message(role=Role.USER, content=render.message(user))
@@ -214,10 +214,10 @@ class Developer:
         return Message(role=Role.SYSTEM, content=content)
 
 
-def recallable(hits: Sequence[Page], shown: Collection[PageId], room: int) -> list[Page]:
+def recallable(call: Call, shown: Collection[PageId]) -> list[Page]:
     """The best of the hits that are not shown, as many as fit into the room for recall."""
-    chosen = []
-    for page in hits:
+    chosen, room = [], call.recall_room
+    for page in call.hits:
         cost = page.row.tokens + render.LABEL_TOKENS
         if page.page_id not in shown and cost <= room:
             chosen.append(page)

@@ -180,7 +180,7 @@ class _Play:
         self._full += tokens
 
     def _recallable(self, call: Call) -> tuple[list[Page], int]:
-        pages = recallable(call.hits, self._shown, self._limits.recall_room(self._window))
+        pages = recallable(call, self._shown)
         tokens = sum(page.row.tokens + render.LABEL_TOKENS for page in pages)
         return pages, tokens + (render.BLOCK_TOKENS if pages else 0)
 

@@ -18,6 +18,8 @@ from pagefault.model.ids import PageId
 from pagefault.model.kinds import Role
 from pagefault.model.page import Page
 from pagefault.model.request import Request
+from pagefault.recall.gate import gate
+from pagefault.recall.search import SearchHit
 from pagefault.service.bootstrap import IN_MEMORY, open_memory
 from pagefault.service.limits import Limits
 from pagefault.service.session import RECALL_CANDIDATES, Session
@@ -29,11 +31,13 @@ LINE_S: Final = 30.0
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """One request, at a user's message. `new` are the pages since the call before, the message's
-    own last; `hits` what a search for it finds among the earlier ones, best first.
+    own last; `hits` what a search for it finds among the earlier ones and the message calls for,
+    best first; `recall_room` the tokens that they may take.
     """
 
     new: tuple[Page, ...]
     hits: tuple[Page, ...]
+    recall_room: int
     idle_s: float  # since the call before
     request: Request  # what the session made of it
     recalled_tokens: int  # what the session brought in with it by itself
@@ -44,6 +48,12 @@ class ConversationClock:
 
     def __init__(self, at_s: float = 1_772_700_300.0) -> None:
         self.at_s = at_s
+
+    @classmethod
+    def of(cls, conversation: Conversation) -> ConversationClock:
+        """One that stands at the beginning of a conversation."""
+        first = next((line.occurred_at for line in conversation.lines if line.occurred_at), "")
+        return cls(_seconds(first)) if first else cls()
 
     def now_ms(self) -> int:
         return int(self.at_s * 1000)
@@ -59,6 +69,71 @@ class ConversationClock:
             self.at_s = max(self.at_s, _seconds(line.occurred_at))
 
 
+class Recorder:
+    """Says the lines of a conversation to a session, and keeps the calls that they make."""
+
+    def __init__(self, session: Session, limits: Limits, clock: ConversationClock) -> None:
+        self._session, self._limits, self._clock = session, limits, clock
+        self._new: list[Page] = []
+        self._called_at = clock.at_s
+        self.calls: list[Call] = []
+        self.documents = 0  # messages too long for the window, handed in as documents
+
+    async def say(self, line: Line) -> tuple[list[Page], Request | None]:
+        """The pages that a line became, and the request that followed if it was a user's."""
+        self._clock.reach(line)
+        session = self._session
+        hits: list[SearchHit] = []
+        if line.role is Role.USER:
+            found = await session.recall(line.text, limit=RECALL_CANDIDATES)
+            hits = gate(line.text).admitted(found.hits)
+        pages, calls_now = await self._say(line)
+        self._new += pages
+        if not calls_now:
+            return pages, None
+        request = await session.request()
+        room = self._limits.recall_room(request.window_tokens)
+        self.calls.append(
+            Call(
+                new=tuple(self._new),
+                hits=tuple([await session.page(hit.page.page_id) for hit in hits]),
+                recall_room=int(gate(line.text).room_share * room),
+                idle_s=self._clock.at_s - self._called_at,
+                request=request,
+                recalled_tokens=session.paged_in_tokens,
+            )
+        )
+        self._new, self._called_at = [], self._clock.at_s
+        return pages, request
+
+    async def _say(self, line: Line) -> tuple[list[Page], bool]:
+        """The pages that a line became, and whether a request follows."""
+        session = self._session
+        match line.role:
+            case Role.USER:
+                try:
+                    first = await session.user(
+                        line.text, speaker=line.speaker, occurred_at=line.occurred_at
+                    )
+                except MessageTooLarge:
+                    self.documents += 1
+                    handed_in = await session.document(line.text, origin="import")
+                    return [await session.page(page_id) for page_id in handed_in], False
+                return await _parts(session, first), True
+            case Role.ASSISTANT:
+                first = await session.assistant(
+                    line.text, speaker=line.speaker, occurred_at=line.occurred_at
+                )
+                return await _parts(session, first), False
+            case Role.TOOL:
+                made = await session.tool_result(
+                    line.text, name=line.speaker or "tool", call_id=line.call_id
+                )
+            case Role.SYSTEM:
+                made = await session.document(line.text, title="system note", origin="import")
+        return [await session.page(page_id) for page_id in made], False
+
+
 async def calls_of(
     conversation: Conversation,
     *,
@@ -68,65 +143,16 @@ async def calls_of(
     progress: Callable[[str, int, int], None] = lambda label, done, total: None,
 ) -> list[Call]:
     """Every call of a conversation. Messages too long for the window are handed in as documents."""
-    first = next((line.occurred_at for line in conversation.lines if line.occurred_at), "")
-    clock = ConversationClock(_seconds(first)) if first else ConversationClock()
-    calls: list[Call] = []
-    new: list[Page] = []
-    called_at = clock.at_s
+    clock = ConversationClock.of(conversation)
     async with open_memory(
         IN_MEMORY, clock=clock, window=window, mode=mode, limits=limits, seed=0
     ) as memory:
         session = await memory.session("replayed", window=window, system=conversation.system)
+        recorder = Recorder(session, memory.limits, clock)
         for number, line in enumerate(conversation.lines, 1):
-            clock.reach(line)
-            hits: list[Page] = []
-            if line.role is Role.USER:
-                hits = [
-                    await session.page(hit.page.page_id)
-                    for hit in (await session.recall(line.text, limit=RECALL_CANDIDATES)).hits
-                ]
-            pages, calls_now = await _say(session, line)
-            new += pages
-            if calls_now:
-                request = await session.request()
-                calls.append(
-                    Call(
-                        new=tuple(new),
-                        hits=tuple(hits),
-                        idle_s=clock.at_s - called_at,
-                        request=request,
-                        recalled_tokens=session.paged_in_tokens,
-                    )
-                )
-                new, called_at = [], clock.at_s
+            await recorder.say(line)
             progress(f"playing {conversation.name}", number, len(conversation.lines))
-    return calls
-
-
-async def _say(session: Session, line: Line) -> tuple[list[Page], bool]:
-    """The pages that a line became, and whether a request follows."""
-    match line.role:
-        case Role.USER:
-            try:
-                first = await session.user(
-                    line.text, speaker=line.speaker, occurred_at=line.occurred_at
-                )
-            except MessageTooLarge:
-                handed_in = await session.document(line.text, origin="import")
-                return [await session.page(page_id) for page_id in handed_in], False
-            return await _parts(session, first), True
-        case Role.ASSISTANT:
-            first = await session.assistant(
-                line.text, speaker=line.speaker, occurred_at=line.occurred_at
-            )
-            return await _parts(session, first), False
-        case Role.TOOL:
-            made = await session.tool_result(
-                line.text, name=line.speaker or "tool", call_id=line.call_id
-            )
-        case Role.SYSTEM:
-            made = await session.document(line.text, title="system note", origin="import")
-    return [await session.page(page_id) for page_id in made], False
+    return recorder.calls
 
 
 async def _parts(session: Session, first: PageId) -> list[Page]:

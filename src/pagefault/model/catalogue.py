@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pagefault.model import defaults
+from pagefault.model.errors import BadInput
 from pagefault.model.prices import PriceList
 
 AS_OF: Final = "2026-11"
@@ -211,3 +212,30 @@ def find_model(name: str) -> Model:
     family = wanted.partition("-")[0]
     model = _BY_NAME.get(wanted) or (_BY_NAME[family] if family in _FAMILIES else None)
     return model or replace(UNKNOWN, name=name)
+
+
+PRICE_LISTS: Final = {
+    one.name: one for one in (_ANTHROPIC, _OPENAI, _OPENAI_MARKED, _GEMINI, _DEEPSEEK, _LOCAL, _UNKNOWN)
+}
+"""The lists that models share, by name."""
+
+_TTL_S: Final = 300.0  # of a list that names no lifetime: the shortest that a provider promises
+
+
+def find_prices(name: str) -> PriceList:
+    """A price list by its name; or one of your own, written READ/WRITE or READ/WRITE/SECONDS.
+
+    One of your own has no least size and no steps. Raises `BadInput`.
+    """
+    if known := PRICE_LISTS.get(name.strip().lower()):
+        return known
+    try:
+        read, write, *rest = map(float, name.split("/"))
+        (ttl_s,) = rest or [_TTL_S]
+    except ValueError:
+        raise BadInput(
+            f"unknown price list {name!r}",
+            hint=f"one of {', '.join(PRICE_LISTS)}; or your own, as READ/WRITE or "
+            "READ/WRITE/SECONDS: 0.10/1.25/300",
+        ) from None
+    return PriceList(name=name, as_of=AS_OF, read=read, write=write, output=_OUTPUT, ttl_s=ttl_s)

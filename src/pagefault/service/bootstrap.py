@@ -12,14 +12,15 @@ from typing import Final
 
 from pagefault.guard.screen import Screen, known_secrets
 from pagefault.model import defaults
-from pagefault.model.catalogue import UNKNOWN
+from pagefault.model.catalogue import find_model
 from pagefault.model.clock import Clock, SystemClock
 from pagefault.model.errors import BadInput
 from pagefault.model.ids import IdMinter
 from pagefault.model.kinds import Sync
+from pagefault.model.prices import PriceList
 from pagefault.pack.count import O200k, TokenCounter
 from pagefault.paging.questions import EvictionPolicy
-from pagefault.policy.epochs import BreakEven
+from pagefault.policy.epochs import BETA, BreakEven, ColdOrFull, EpochRule, OnlyWhenFull
 from pagefault.policy.importance_lru import ImportanceLRU
 from pagefault.policy.lru import LRU
 from pagefault.recall.search import Searcher
@@ -38,6 +39,14 @@ POLICIES: Final[dict[str, Callable[[], EvictionPolicy]]] = {
     "lru": LRU,
 }
 
+EPOCHS: Final[dict[str, Callable[[PriceList, float], EpochRule]]] = {
+    "break_even": lambda prices, beta: BreakEven(
+        prices=prices, beta=beta, dead_share_max=defaults.DEAD_SHARE_MAX
+    ),
+    "window_full": lambda prices, _: OnlyWhenFull(prices=prices),
+    "cold_or_full": lambda prices, _: ColdOrFull(prices=prices),
+}
+
 IN_MEMORY: Final = ":memory:"
 
 
@@ -49,6 +58,10 @@ async def open_memory(
     window: int = defaults.WINDOW_TOKENS,
     mode: str = "active",
     policy: str = defaults.EVICTION_POLICY,
+    model: str = "",
+    prices: PriceList | None = None,
+    epochs: str = "break_even",
+    beta: float = BETA,
     limits: Limits | None = None,
     secrets: Mapping[str, str] | None = None,
     read_only: bool = False,
@@ -58,6 +71,7 @@ async def open_memory(
     counter: TokenCounter | None = None,
     progress: Progress | None = None,
     meter: Callable[[str, float], None] = lambda what, seconds: None,
+    cache_s: Callable[[], float] | None = None,
     lock_wait_s: float = defaults.LOCK_WAIT_S,
     lease_s: float = defaults.LEASE_S,
 ) -> AsyncIterator[Memory]:
@@ -68,9 +82,18 @@ async def open_memory(
     tests and replays, not for secrets. `meter` is told how many seconds each append, request,
     search and fault took. Other processes may use the same root: `lock_wait_s` is how long to wait
     for one that writes, `lease_s` how long one that stopped keeps the sessions it writes to.
+
+    `epochs` is when the prefix is rewritten (`break_even`, `window_full`, `cold_or_full`), by the
+    `prices` of what is asked, which are else those of `model`, as far as they are known; `beta` is
+    the patience of break_even. `cache_s` are the seconds by which the provider's cache lapses, if
+    other than the clock's: those of a conversation that is replayed.
     """
     if policy not in POLICIES:
         raise BadInput(f"unknown eviction policy {policy!r}", hint=f"one of {', '.join(POLICIES)}")
+    if epochs not in EPOCHS:
+        raise BadInput(f"unknown rule for epochs {epochs!r}", hint=f"one of {', '.join(EPOCHS)}")
+    if not 0 <= beta < float("inf"):
+        raise BadInput(f"a beta of {beta} cannot be", hint="0 or more; 1 is the cheapest")
     chance = random.SystemRandom() if seed is None else random.Random(seed)
     entropy = os.urandom if seed is None else chance.randbytes
     real_clock = clock or SystemClock()
@@ -111,10 +134,11 @@ async def open_memory(
         counter=counter or O200k(),
         limits=limits or Limits(),
         policy=POLICIES[policy],
-        epochs=BreakEven(prices=UNKNOWN.prices, dead_share_max=defaults.DEAD_SHARE_MAX),
+        epochs=EPOCHS[epochs](prices or find_model(model).prices, beta),
         hash_key=store.hash_key,
         clock=real_clock,
         meter=meter,
+        cache_s=cache_s or real_clock.monotonic_s,
         mint_session_id=lambda: f"ses_{minter.mint()}",
     )
     memory = Memory(

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, Final, get_type_hints
 
 from pagefault.model import defaults
+from pagefault.model.catalogue import find_model, find_prices
 from pagefault.model.errors import BadInput
 from pagefault.model.kinds import Mode, Sync
 
@@ -92,6 +93,22 @@ class LimitsConfig:
     artifact_bytes_max: int = setting(defaults.ARTIFACT_BYTES, at_least=1)
 
 
+class EpochRuleName(StrEnum):
+    """When the prefix of a session's requests is rewritten."""
+
+    BREAK_EVEN = "break_even"
+    WINDOW_FULL = "window_full"
+    COLD_OR_FULL = "cold_or_full"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpochsConfig:
+    """When a prefix is rewritten; `beta` is how patient break_even is."""
+
+    rule: EpochRuleName = setting(EpochRuleName.BREAK_EVEN)  # noqa: RUF009 - it is a field
+    beta: float = setting(1.0, at_least=0)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """Everything that can be configured, read and checked. Made by `load`."""
@@ -101,9 +118,19 @@ class Config:
     window_tokens: int = setting(defaults.WINDOW_TOKENS, at_least=256, flag="--window")
     mode: Mode = setting(Mode.ACTIVE)  # noqa: RUF009
     eviction_policy: str = setting(defaults.EVICTION_POLICY)
+    model: str = setting("")  # whose window and prices count; without one, prices of the engine's
+    prices: str = setting("")  # a list by name, or READ/WRITE/SECONDS; without one, the model's
+    epochs: EpochsConfig = field(default_factory=EpochsConfig)
     engine: EngineConfig = field(default_factory=EngineConfig)
     limits: LimitsConfig = field(default_factory=LimitsConfig)
     origins: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def price_list(self) -> PriceList:
+        """What prompts cost. Raises `BadInput` for a list that is not known."""
+        if self.prices:
+            return find_prices(self.prices)
+        return find_model(self.model or self.engine.model).prices
 
     def origin(self, key: str) -> str:
         """Where the value of `key` ("engine.model") came from. Raises `BadInput`."""
@@ -219,6 +246,10 @@ def load(
     if "root" not in values:
         values["root"] = str(project or folders.data)
         origins["root"] = "default: found here" if project else "default: the user's data folder"
+    if "window_tokens" not in values and find_model(str(values.get("model", ""))).is_known:
+        model = find_model(str(values["model"]))
+        values["window_tokens"] = model.room_tokens
+        origins["window_tokens"] = f"default: of {model.name}"
     config: Config = _build(Config, "", values, origins=origins)
     return config
 

@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict
 from pathlib import Path
 
+from pagefault.model.prices import PriceList
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.config import load
 from pagefault.service.limits import Limits
@@ -21,6 +22,9 @@ def open(
     window: int | None = None,
     mode: str | None = None,
     sync: str | None = None,
+    model: str | None = None,
+    prices: PriceList | None = None,
+    epochs: str | None = None,
     limits: Limits | None = None,
     secrets: Mapping[str, str] | None = None,
     read_only: bool = False,
@@ -29,11 +33,13 @@ def open(
 
     `root` is a directory (made if it is not there) or ":memory:"; without it, PAGEFAULT_HOME, the
     project's `.pagefault/`, or the user's data directory. `window` (tokens of one request) and
-    `mode` (passive, active, strict) are what new sessions get. `secrets` are values, by name, that
-    must never be logged. Any number of processes may have a root open: they take turns, and each
-    session has one writer at a time.
+    `mode` (passive, active, strict) are what new sessions get. `model`, as its API calls it, gives
+    the window that is not given, and the prices, unless there are `prices`: by these an epoch
+    rewrites the prefix when `epochs` (break_even, window_full, cold_or_full) says so. `secrets` are
+    values, by name, that must never be logged. Any number of processes may have a root open: they
+    take turns, and each session has one writer at a time.
     """
-    given = {"root": root, "mode": mode, "sync": sync}
+    given = {"root": root, "mode": mode, "sync": sync, "model": model}
     flags = {key: str(value) for key, value in given.items() if value is not None}
     config = load(environ=os.environ, cwd=Path.cwd(), flags=flags)
     return open_memory(
@@ -42,6 +48,9 @@ def open(
         window=config.window_tokens if window is None else a_window(window),
         mode=config.mode,
         policy=config.eviction_policy,
+        prices=config.price_list if prices is None else prices,
+        epochs=config.epochs.rule if epochs is None else epochs,
+        beta=config.epochs.beta,
         limits=limits or Limits(**asdict(config.limits)),
         secrets={"engine.api_key": config.engine.api_key} | dict(secrets or {}),
         read_only=read_only,

@@ -89,6 +89,7 @@ class Runtime:
     hash_key: Callable[[SessionNo, str], str]
     clock: Clock
     meter: Callable[[str, float], None]  # told what took how many seconds
+    cache_s: Callable[[], float]  # by which a provider's cache lapses
     mint_session_id: Callable[[], str]
     under_way: set[asyncio.Future[Any]] = field(default_factory=set)  # records nobody waits for
     # Few, as each search takes some megabytes for a moment, and a thread keeps what it once had.

@@ -261,7 +261,7 @@ class Session:
                     self._state, self.session, recalled, is_cold=self._cache_is_cold()
                 )
                 await self.owned.commit(drafts, planned=planned)
-                self._asked_s = self._runtime.clock.monotonic_s()
+                self._asked_s = self._runtime.cache_s()
                 return self._state.request()
 
         request = await self.owned.whole(verb)
@@ -509,7 +509,7 @@ class Session:
         """
         if self._asked_s is None:
             return True
-        idle_s = self._runtime.clock.monotonic_s() - self._asked_s
+        idle_s = self._runtime.cache_s() - self._asked_s
         return self._runtime.epochs.prices.is_cold(idle_s)
 
     def calls_that_fit(self) -> int:
