@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from pagefault.lab import kernel
-from pagefault.lab.replay import ReplayReport, Stopwatch, replay
+from pagefault.lab.replay import ReplayReport, replay
 from pagefault.lab.transcripts import read_conversations
 from pagefault.service.bootstrap import open_memory
+from pagefault.service.stopwatch import Stopwatch
 from tests.lab.test_transcripts import LOCOMO
 
 LOCOMO5 = Path(__file__).parents[3] / "shared" / "data" / "locomo" / "locomo5.json"

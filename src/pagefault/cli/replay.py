@@ -34,6 +34,19 @@ _SHOWN = {  # of the report, for people; JSON has it all
     "paged_in_tokens_per_question": "paged in for a question, tokens",
     "citations": "citations",
     "citations_valid_frac": "citations valid, share",
+    "prefix_breaks_outside_epochs": "prefix changed outside epochs, calls",
+    "prefix_survival": "prefix that survives, share",
+    "epochs": "epochs",
+    "epochs_share": "epochs, share of calls",
+    "effective_input_cost": "cost, effective input tokens",
+    "regret": "cost over the best epochs in hindsight",
+    "cost_vs_rebuild": "cost over a message rebuilt each turn",
+    "cost_vs_flush": "cost over flush when full",
+    "tlb_hit_rate": "look-ups that hit, share",
+    "prefetch_hit_rate": "prefetched and used, share",
+    "thrash_index": "thrash index",
+    "context_utilisation": "window used, share",
+    "compression_ratio": "summaries are shorter by",
     "append_p50_ms": "append p50, ms",
     "append_p95_ms": "append p95, ms",
     "request_p50_ms": "request p50, ms",
@@ -57,6 +70,18 @@ _SHOWN = {  # of the report, for people; JSON has it all
 @click.option(
     "--questions-max", type=click.IntRange(min=1), metavar="N", help="At most N a conversation."
 )
+@click.option(
+    "--layout",
+    type=click.Choice(["stable", "developer"]),
+    default="stable",
+    show_default=True,
+    help="How requests are laid out.",
+)
+@click.option(
+    "--prices",
+    metavar="NAME",
+    help="What prompts cost: a list of `pagefault models --json`, or READ/WRITE/SECONDS.",
+)
 @click.option("--ephemeral", is_flag=True, help="In a temporary folder, deleted afterwards.")
 @json_option
 @pass_app
@@ -68,6 +93,8 @@ def replay(
     mode: str | None,
     questions: bool,
     questions_max: int | None,
+    layout: str,
+    prices: str | None,
     ephemeral: bool,
     as_json: bool,
 ) -> None:
@@ -76,10 +103,14 @@ def replay(
     FILE holds LoCoMo samples (locomo), one {"role", "content"} a line (jsonl), or a list of OpenAI
     messages (openai). It is read whole first: a malformed line changes nothing. Each conversation
     becomes a new session of the memory, unless --ephemeral. Answers come from the offline scripted
-    engine. JSON: one object of figures.
+    engine; a pause in the conversation lets the provider's cache lapse. What requests cost is
+    measured on their bytes, and compared with other layouts of the same conversation.
+    JSON: one object of figures.
     """
     from pagefault.lab.transcripts import read_conversations
 
+    if layout != "stable":
+        raise click.UsageError("a session can be laid out as `stable` alone, so far.")
     conversations = read_conversations(file, form or guess(file))
     wanted = questions or questions_max is not None
     if wanted and not any(one.questions for one in conversations):
@@ -88,7 +119,7 @@ def replay(
     try:
         if folder is not None:
             app.root = folder
-        report = app.run(_replay(app, conversations, window, mode, wanted, questions_max))
+        report = app.run(_replay(app, conversations, window, mode, wanted, questions_max, prices))
     finally:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
@@ -113,13 +144,15 @@ async def _replay(
     mode: str | None,
     questions: bool,
     questions_max: int | None,
+    prices: str | None,
 ) -> dict[str, Any]:
-    from pagefault.lab.replay import Stopwatch
     from pagefault.lab.replay import replay as run_replay
+    from pagefault.lab.turns import ConversationClock
+    from pagefault.service.stopwatch import Stopwatch
 
-    config = app.config(window_tokens=window, mode=mode)
-    watch = Stopwatch()
-    async with app.writing(config, meter=watch) as memory:
+    config = app.config(window_tokens=window, mode=mode, prices=prices)
+    watch, clock = Stopwatch(), ConversationClock()
+    async with app.writing(config, meter=watch, cache_s=clock.monotonic_s) as memory:
         with app.term.progress() as progress:
             report = await run_replay(
                 memory,
@@ -130,6 +163,7 @@ async def _replay(
                 questions_max=questions_max,
                 stopwatch=watch,
                 progress=progress,
+                clock=clock,
             )
     return report.to_dict()
 

@@ -157,7 +157,7 @@ async def compare(
         layouts: Mapping[str, RequestLayout] = {
             "stable": Stable(),
             "full_history": FullHistory(counting, system),
-            "sliding_window": SlidingWindow(counting, system, window=window, limits=limits),
+            "sliding_window": SlidingWindow(counting, system, window=window),
             FLUSH: FlushWhenFull(counting, system, window=window, limits=limits),
             REBUILD: Developer(counting, system, window=window, limits=limits),
         }

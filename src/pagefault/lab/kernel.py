@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from pagefault.engine.scripted import ScriptedEngine
-from pagefault.lab.replay import Stopwatch
 from pagefault.model.clock import SystemClock
 from pagefault.model.errors import StoreError
 from pagefault.model.events import Content, Draft
@@ -34,6 +33,7 @@ from pagefault.model.request import ToolCall
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
+from pagefault.service.stopwatch import Stopwatch
 from pagefault.service.writing import Said
 from pagefault.store.root import open_store, rebuild
 

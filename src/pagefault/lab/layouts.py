@@ -65,7 +65,7 @@ class FullHistory:
 class SlidingWindow:
     """The newest messages that fit; what is found among the older ones comes with the newest."""
 
-    def __init__(self, counter: TokenCounter, system: str, *, window: int, limits: Limits) -> None:
+    def __init__(self, counter: TokenCounter, system: str, *, window: int) -> None:
         self._counter, self._system = counter, system
         self._window = window
         self._pages: list[Page] = []

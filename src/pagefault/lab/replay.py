@@ -15,36 +15,25 @@ from typing import Any, Final
 
 from pagefault.engine.scripted import Passage, ScriptedEngine, passages_of
 from pagefault.guard.neutralise import neutralise
-from pagefault.lab.transcripts import Conversation, Line, Question
-from pagefault.model.errors import MessageTooLarge
+from pagefault.lab.compare import Remembering, Seen, measure, priced
+from pagefault.lab.layouts import Developer, FlushWhenFull, Stable
+from pagefault.lab.transcripts import Conversation, Question
+from pagefault.lab.turns import ConversationClock, Recorder
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Role
+from pagefault.model.prices import PriceList
 from pagefault.model.request import Reply, Request
 from pagefault.pack.count import REQUEST_TOKENS, O200k, TokenCounter, message_tokens, tools_tokens
 from pagefault.service.memory import Memory
+from pagefault.service.ledger import timing_of
+from pagefault.service.metrics import Tally
 from pagefault.service.session import Session
+from pagefault.service.stopwatch import Stopwatch
 
 _NO_NAME: Final = re.compile(r"[\x00-\x1f\x7f/]")  # what no session's name may have
 _NAME_CHARS: Final = 60  # room for a number behind it
 
 Progress = Callable[[str, int, int], None]
-
-
-class Stopwatch:
-    """A meter that keeps every duration it is told, by what it measured."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, list[float]] = {}
-
-    def __call__(self, what: str, seconds: float) -> None:
-        self.seconds.setdefault(what, []).append(seconds)
-
-    def quantile_ms(self, what: str, share: float) -> float | None:
-        """In milliseconds; None if nothing of that name was measured."""
-        durations = sorted(self.seconds.get(what, ()))
-        if not durations:
-            return None
-        return round(1000 * durations[min(int(share * len(durations)), len(durations) - 1)], 3)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,6 +58,10 @@ class ReplayReport:
     unanswerable_declined: int = 0
     citations: int = 0
     citations_valid: int = 0
+    cost: Cost = field(default_factory=lambda: Cost())
+    said: Tally = field(default_factory=Tally)  # the conversations, as their logs tell them
+    asked: Tally = field(default_factory=Tally)  # the forks with the questions
+    lookups: list[int] = field(default_factory=lambda: [0, 0])  # hits and all, of the table
     stopwatch: Stopwatch = field(default_factory=Stopwatch)
 
     def to_dict(self) -> dict[str, Any]:
@@ -76,6 +69,8 @@ class ReplayReport:
         found = sum(found for found, _ in self.evidence_by_category.values())
         named = sum(named for _, named in self.evidence_by_category.values())
         watch = self.stopwatch
+        # Who only replays a conversation lets nobody fault: then the thrash is that of no turns.
+        thrash = self.asked if self.asked.turns else self.said
         return {
             "sessions": self.sessions,
             "turns": self.turns,
@@ -102,12 +97,57 @@ class ReplayReport:
             "unanswerable_declined_frac": _share(self.unanswerable_declined, self.unanswerable),
             "citations": self.citations,
             "citations_valid_frac": _share(self.citations_valid, self.citations),
+            "layout": "stable",
+            **self.cost.to_dict(),
+            "epochs_by_reason": dict(sorted(self.said.epochs.items())),
+            "tlb_hit_rate": _share(*self.lookups),
+            "prefetch_hit_rate": None,
+            "thrash_index": thrash.figures()["thrash_index"],
+            "context_utilisation": self.said.figures()["context_utilisation"],
+            "live_fraction": self.said.figures()["live_fraction"],
+            "compression_ratio": self.said.figures()["compression_ratio"],
             "append_p50_ms": watch.quantile_ms("append", 0.5),
             "append_p95_ms": watch.quantile_ms("append", 0.95),
             "request_p50_ms": watch.quantile_ms("request", 0.5),
             "request_p95_ms": watch.quantile_ms("request", 0.95),
             "search_p95_ms": watch.quantile_ms("search", 0.95),
             "fault_p95_ms": watch.quantile_ms("fault", 0.95),
+        }
+
+
+@dataclass(slots=True, kw_only=True)
+class Cost:
+    """What the requests of the conversations cost, measured on their bytes: sums over all.
+
+    `survivals` are the shares of a request that the next one began with; `outside` those of calls
+    that began no epoch; `breaks` how many of these changed anything that had been sent.
+    """
+
+    prices: str = ""
+    calls: int = 0
+    epochs: int = 0
+    breaks: int = 0
+    survivals: list[float] = field(default_factory=list)
+    outside: list[float] = field(default_factory=list)
+    ours: float = 0.0
+    rebuild: float = 0.0
+    flush: float = 0.0
+    timed: float = 0.0  # by the model of `policy/hindsight.py`
+    best: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "prices": self.prices,
+            "prefix_breaks_outside_epochs": self.breaks,
+            "prefix_survival": round(mean(self.survivals), 4) if self.survivals else None,
+            "prefix_survival_outside_epochs": round(min(self.outside), 4) if self.outside else None,
+            "epochs": self.epochs,
+            "epochs_share": _share(self.epochs, self.calls),
+            "effective_input_cost": round(self.ours),
+            "regret": _share(self.timed, self.best),
+            "regret_modelled_share": _share(self.timed, self.ours),
+            "cost_vs_rebuild": _share(self.ours, self.rebuild),
+            "cost_vs_flush": _share(self.ours, self.flush),
         }
 
 
@@ -122,15 +162,19 @@ async def replay(
     stopwatch: Stopwatch | None = None,
     progress: Progress | None = None,
     counter: TokenCounter | None = None,
+    clock: ConversationClock | None = None,
 ) -> ReplayReport:
     """Run conversations through new sessions of `memory`; with `questions`, ask theirs on forks.
 
     Each question is asked on its own fork of the finished session, so that none helps another;
     `questions_max` bounds how many are asked of each conversation. `stopwatch` is the meter that
-    `memory` was opened with. `progress` is told a label, how much is done, and of how much.
+    `memory` was opened with; `clock` the one whose seconds its `cache_s` are, so that a pause of the
+    conversation lets the provider's cache lapse. `progress` is told a label, how much is done, and of how much.
     """
     report = ReplayReport(window_tokens=window, stopwatch=stopwatch or Stopwatch())
-    player = _Player(memory, report, progress or _silent, counter or O200k())
+    player = _Player(
+        memory, report, progress or _silent, counter or O200k(), clock or ConversationClock()
+    )
     for conversation in conversations:
         asked = conversation.questions[:questions_max] if questions else ()
         await player.play(conversation, asked, window=window, mode=mode)
@@ -139,12 +183,18 @@ async def replay(
 
 class _Player:
     def __init__(
-        self, memory: Memory, report: ReplayReport, progress: Progress, counter: TokenCounter
+        self,
+        memory: Memory,
+        report: ReplayReport,
+        progress: Progress,
+        counter: TokenCounter,
+        clock: ConversationClock,
     ) -> None:
         self._memory = memory
         self._report = report
         self._progress = progress
-        self._counter = counter
+        self._counter = Remembering(counter)
+        self._clock = clock
 
     async def play(
         self, conversation: Conversation, questions: Sequence[Question], *, window: int, mode: str
@@ -154,46 +204,60 @@ class _Player:
             name, window=window, mode=mode, system=conversation.system
         )
         self._report.sessions.append(name)
+        self._clock.begin(conversation)
+        recorder = Recorder(session, self._memory.limits, self._clock)
         pages: dict[str, tuple[PageId, str]] = {}
         for number, line in enumerate(conversation.lines, 1):
-            page_id = await self._say(session, line)
-            if line.ref and page_id:
-                pages[line.ref] = (page_id, line.text)
+            said, request = await recorder.say(line)
+            if request is not None:
+                self._look(request, line.text)
+            if line.ref:
+                pages[line.ref] = (said[0].page_id, line.text)
             self._report.turns += 1
             self._progress(f"replaying {name}", number, len(conversation.lines))
+        self._report.too_large_for_window += recorder.documents
+        await self._weigh(session, recorder, conversation.system)
         for number, question in enumerate(questions, 1):
             await self._ask(session, question, f"{name} ? {number}", pages)
             self._progress(f"asking {name}", number, len(questions))
+
+    async def _weigh(self, session: Session, recorder: Recorder, system: str) -> None:
+        """What the conversation's requests cost, by their bytes, beside two other layouts."""
+        calls, prices, cost = recorder.calls, session.prices, self._report.cost
+        status = await session.status()
+        metrics = await session.metrics()
+        self._report.said.add(metrics.tally)
+        self._report.lookups[0] += status.tlb_hits
+        self._report.lookups[1] += status.tlb_hits + status.tlb_misses
+        cost.prices = prices.name
+        if not calls:
+            return
+        entries = await session.ledger()
+        window, limits, counter = status.window_tokens, self._memory.limits, self._counter
+        ours = measure(Stable(), calls, counter)
+        rebuilt = Developer(counter, system, window=window, limits=limits)
+        flushed = FlushWhenFull(counter, system, window=window, limits=limits)
+        cost.calls += len(ours)
+        for entry, seen in zip(entries, ours, strict=True):
+            cost.epochs += bool(entry.epoch)
+            if seen.before is not None:
+                survival = seen.shared / seen.before
+                cost.survivals.append(survival)
+                if not entry.epoch:
+                    cost.outside.append(survival)
+                    cost.breaks += seen.breaks
+        cost.ours += priced(prices, ours).cost
+        cost.rebuild += priced(prices, measure(rebuilt, calls, counter)).cost
+        cost.flush += priced(prices, measure(flushed, calls, counter)).cost
+        timed = timing_of(prices, entries, window)
+        cost.timed += timed.cost
+        cost.best += timed.best
 
     async def _free_name(self, name: str) -> str:
         name = _NO_NAME.sub("-", name)[:_NAME_CHARS]
         taken = {row.name for row in await self._memory.sessions()}
         names = (name if n == 1 else f"{name} ({n})" for n in range(1, len(taken) + 2))
         return next(candidate for candidate in names if candidate not in taken)
-
-    async def _say(self, session: Session, line: Line) -> PageId | None:
-        match line.role:
-            case Role.USER:
-                try:
-                    page_id = await session.user(
-                        line.text, speaker=line.speaker, occurred_at=line.occurred_at
-                    )
-                except MessageTooLarge:
-                    self._report.too_large_for_window += 1
-                    return (await session.document(line.text, origin="import"))[0]
-                self._look(await session.request(), line.text)
-                return page_id
-            case Role.ASSISTANT:
-                return await session.assistant(
-                    line.text, speaker=line.speaker, occurred_at=line.occurred_at
-                )
-            case Role.TOOL:
-                pages = await session.tool_result(
-                    line.text, name=line.speaker or "tool", call_id=line.call_id
-                )
-                return pages[0]
-            case Role.SYSTEM:
-                return (await session.document(line.text, title="system note", origin="import"))[0]
 
     async def _ask(
         self, session: Session, question: Question, name: str, pages: dict[str, tuple[PageId, str]]
@@ -202,6 +266,7 @@ class _Player:
         await fork.user(question.text)
         engine = Watched(ScriptedEngine())
         answer = await fork.run(engine)
+        self._report.asked.add((await fork.metrics()).tally)
         for request in engine.requests:
             self._look(request, question.text)
         shown = {p.page_id: p.text for m in engine.requests[-1].messages for p in passages_of(m)}
@@ -250,7 +315,7 @@ class Watched:
             yield piece
 
 
-def _share(part: int, whole: int) -> float | None:
+def _share(part: float, whole: float) -> float | None:
     return round(part / whole, 4) if whole else None
 
 

@@ -49,11 +49,11 @@ class ConversationClock:
     def __init__(self, at_s: float = 1_772_700_300.0) -> None:
         self.at_s = at_s
 
-    @classmethod
-    def of(cls, conversation: Conversation) -> ConversationClock:
-        """One that stands at the beginning of a conversation."""
+    def begin(self, conversation: Conversation) -> None:
+        """Stand at the beginning of a conversation, were it before the end of the last."""
         first = next((line.occurred_at for line in conversation.lines if line.occurred_at), "")
-        return cls(_seconds(first)) if first else cls()
+        if first:
+            self.at_s = _seconds(first)
 
     def now_ms(self) -> int:
         return int(self.at_s * 1000)
@@ -143,7 +143,8 @@ async def calls_of(
     progress: Callable[[str, int, int], None] = lambda label, done, total: None,
 ) -> list[Call]:
     """Every call of a conversation. Messages too long for the window are handed in as documents."""
-    clock = ConversationClock.of(conversation)
+    clock = ConversationClock()
+    clock.begin(conversation)
     async with open_memory(
         IN_MEMORY, clock=clock, window=window, mode=mode, limits=limits, seed=0
     ) as memory:

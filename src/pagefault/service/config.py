@@ -29,6 +29,7 @@ from pagefault.model import defaults
 from pagefault.model.catalogue import find_model, find_prices
 from pagefault.model.errors import BadInput
 from pagefault.model.kinds import Mode, Sync
+from pagefault.model.prices import PriceList
 
 MEMORY: Final = ":memory:"
 FILE_NAME: Final = "config.toml"

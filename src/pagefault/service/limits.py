@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pagefault.model import defaults
+from pagefault.model.events import Content
+from pagefault.model.kinds import EventType, Role
 from pagefault.paging.fault import FaultLimits
 
 
@@ -50,6 +52,18 @@ class Limits:
     def parts_shown(self, window_tokens: int) -> int:
         """How many parts of a long text enter the window by themselves: a quarter of it."""
         return max(1, window_tokens // (4 * self.page_room(window_tokens)))
+
+    def parts_entering(self, body: Content, window_tokens: int) -> int:
+        """How many parts of a text enter the window by themselves.
+
+        What a user typed is shown whole; a document not at all; anything else up to a quarter of
+        the window. The rest is found and faulted like any other page.
+        """
+        if body.event_type is EventType.DOCUMENT:
+            return 0
+        if body.role is Role.USER and body.event_type is not EventType.ARTIFACT:
+            return body.parts
+        return min(body.parts, self.parts_shown(window_tokens))
 
     def core_tokens_max(self, window_tokens: int) -> int:
         """What pins may take together."""

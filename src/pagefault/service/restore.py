@@ -36,17 +36,7 @@ def restore(runtime: Runtime, row: SessionRow) -> tuple[SessionState, Seq]:
     """The state of a session as of its last record, and that record's seq. Blocks on the store."""
     scope = runtime.scope(row.session)
     reader = _Reader(runtime)
-    start = _start(reader, scope)
-    settings = _settings(reader, scope, start, row)
-    state = SessionState(settings, runtime.limits, runtime.sources(scope))
-    for event in _lineage(reader, scope, types=("pinned", "unpinned", "claim"), before=start):
-        state.fold(event)
-    last = Seq(row.session)
-    for event in _lineage(reader, scope, after=Seq(max(start - 1, 0))):
-        if not isinstance(event.body, SessionOpened):
-            state.fold(event)
-        if event.session == row.session:
-            last = event.seq
+    state, last = _fold(runtime, reader, row, scope)
     state.numbers = runtime.index.prefix_counts(scope)
     state.order_next = max(state.order_next, row.pages)
     state.turn = TurnNo(max(state.turn, row.turns - 1))
@@ -59,6 +49,51 @@ def restore(runtime: Runtime, row: SessionRow) -> tuple[SessionState, Seq]:
     if reader.is_damaged or any(seq <= row.last_seq for seq in lost):
         state.epoch_due = "lost"
     return state, max(last, row.last_seq)  # what was forgotten was the last, perhaps
+
+
+def restore_at(runtime: Runtime, row: SessionRow, upto: Seq) -> SessionState:
+    """The state of a session as it was after the record `upto`, for looking at: not to go on from.
+    What was forgotten since is not in it. Blocks on the store.
+    """
+    scope = scope_at(runtime.scope(row.session), upto)
+    state, _ = _fold(runtime, _Reader(runtime), row, scope)
+    return state
+
+
+def scope_at(scope: Scope, upto: Seq) -> Scope:
+    """What of a scope there was after the record `upto`."""
+    return Scope(tuple((session, min(last, upto)) for session, last in scope.parts))
+
+
+def records(
+    runtime: Runtime,
+    scope: Scope,
+    *,
+    types: tuple[str, ...] = (),
+    after: Seq = NOTHING,
+) -> Iterator[Event]:
+    """The records of a session and its ancestors that it can see, in their order; damaged ones are
+    left out. Blocks on the store.
+    """
+    return _lineage(_Reader(runtime), scope, types=types, after=after)
+
+
+def _fold(
+    runtime: Runtime, reader: _Reader, row: SessionRow, scope: Scope
+) -> tuple[SessionState, Seq]:
+    """The records that the scope's window can still show, folded, and the last that is its own."""
+    start = _start(reader, scope)
+    settings = _settings(reader, scope, start, row)
+    state = SessionState(settings, runtime.limits, runtime.sources(scope))
+    for event in _lineage(reader, scope, types=("pinned", "unpinned", "claim"), before=start):
+        state.fold(event)
+    last = Seq(row.session)
+    for event in _lineage(reader, scope, after=Seq(max(start - 1, 0))):
+        if not isinstance(event.body, SessionOpened):
+            state.fold(event)
+        if event.session == row.session:
+            last = event.seq
+    return state, last
 
 
 class _Reader:

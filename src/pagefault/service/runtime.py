@@ -26,6 +26,7 @@ from pagefault.service.journal import Journal
 from pagefault.service.limits import Limits
 from pagefault.service.lineage import Lineage
 from pagefault.service.room import check_window
+from pagefault.service.stopwatch import Stopwatch
 from pagefault.service.state import SessionState, Sources, page_of
 from pagefault.store.api import BlobStore, EventLog, PageIndex
 
@@ -91,6 +92,7 @@ class Runtime:
     meter: Callable[[str, float], None]  # told what took how many seconds
     cache_s: Callable[[], float]  # by which a provider's cache lapses
     mint_session_id: Callable[[], str]
+    watch: Stopwatch = field(default_factory=Stopwatch)  # of this opening
     under_way: set[asyncio.Future[Any]] = field(default_factory=set)  # records nobody waits for
     # Few, as each search takes some megabytes for a moment, and a thread keeps what it once had.
     searching: Executor = field(
@@ -102,7 +104,9 @@ class Runtime:
         """Tell the meter how long the block took, if it ends well."""
         began = self.clock.monotonic_s()
         yield
-        self.meter(what, self.clock.monotonic_s() - began)
+        seconds = self.clock.monotonic_s() - began
+        self.watch(what, seconds)
+        self.meter(what, seconds)
 
     async def search(
         self, scope: Scope, query: str, *, limit: int, modality: Modality | None

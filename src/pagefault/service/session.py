@@ -14,6 +14,8 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final, Literal, overload
 
 from pagefault.engine.api import Engine
@@ -25,6 +27,7 @@ from pagefault.model.errors import (
     PinsFull,
     PlanOutdated,
     RecordGone,
+    SessionNotFound,
     StoreCorrupt,
     WindowTooSmall,
 )
@@ -49,7 +52,8 @@ from pagefault.model.kinds import (
     Origin,
     Role,
 )
-from pagefault.model.page import Page, PageRow, Scope
+from pagefault.model.page import Page, PageRow, Scope, SessionRow
+from pagefault.model.prices import PriceList
 from pagefault.model.request import Request, ToolCall, Usage
 from pagefault.pack.envelope import refusal
 from pagefault.pack.render import LABEL_TOKENS
@@ -58,12 +62,23 @@ from pagefault.recall.gate import gate
 from pagefault.recall.search import SearchResult
 from pagefault.service.artifacts import describe
 from pagefault.service.drive import Answer, drive
+from pagefault.service.ledger import Entry
 from pagefault.service.ownership import Owned
 from pagefault.service.plan import plan_backlog, plan_request
+from pagefault.service.reporting import Metrics, fold_session, report
 from pagefault.service.room import check_window
 from pagefault.service.runtime import Runtime
 from pagefault.service.serving import REFUSAL_TOKENS, serve
 from pagefault.service.state import SessionState
+from pagefault.service.timetravel import (
+    Difference,
+    Moment,
+    Movement,
+    difference,
+    find_seq,
+    history,
+    moment,
+)
 from pagefault.service.turn import encodable
 from pagefault.service.writing import Said, write_down
 
@@ -456,6 +471,76 @@ class Session:
         await self.owned.written()
         return await asyncio.to_thread(self._runtime.events_of, self.session, ("faulted",))
 
+    # --- what it tells about itself -----------------------------------------------------------
+
+    async def metrics(self, *, per_turn: bool = False) -> Metrics:
+        """What this session tells about itself, folded from its log; `service/metrics.py` defines
+        each figure. A fork counts its own turns.
+        """
+        await self._look()
+        folded = await asyncio.to_thread(fold_session, self._runtime, self.session)
+        return report(folded, self._runtime, self._state, per_turn=per_turn)
+
+    async def ledger(self) -> list[Entry]:
+        """Every request of this session: what it shared with the one before, what the provider
+        reported. `Entry.line(prices)` tells what it should have cost.
+        """
+        await self._look()
+        folded = await asyncio.to_thread(fold_session, self._runtime, self.session)
+        return folded.ledger.entries
+
+    @property
+    def prices(self) -> PriceList:
+        """What the epochs of this session are weighed by."""
+        return self._runtime.epochs.prices
+
+    async def at(
+        self, *, turn: int | None = None, seq: int | None = None, time: str | int | None = None
+    ) -> Moment:
+        """What the window held at the end of a turn, after a record, or at a time (ISO 8601, UTC
+        without a zone; or milliseconds since 1970). Raises `BadInput` for a time before the
+        session began and a turn that has not been.
+        """
+        await self._look()
+        time_ms = None if time is None else a_time(time)
+
+        def look() -> Moment:
+            row = self._row()
+            scope = self._runtime.scope(self.session)
+            upto = find_seq(self._runtime, scope, turn=turn, seq=seq, time_ms=time_ms)
+            return moment(self._runtime, row, upto)
+
+        return await asyncio.to_thread(look)
+
+    async def diff(self, before: int, after: int) -> Difference:
+        """What changed in the window from the end of one turn to the end of another."""
+        return difference(await self.at(turn=before), await self.at(turn=after))
+
+    async def history(self, page_id: str = "", *, actor: str = "") -> list[Movement]:
+        """Everything that happened to a page, or without one to all pages, oldest first; of one
+        actor (user, model, tool, system) alone, if one is named. Raises `NoSuchPage`.
+        """
+        await self._look()
+        wanted = an_actor(actor) if actor else None
+        if page_id and await asyncio.to_thread(self._state.table.find, PageId(page_id)) is None:
+            raise self.no_such_page(page_id)
+        named = PageId(page_id) if page_id else None
+        return await asyncio.to_thread(
+            partial(history, self._runtime, self.session, named, actor=wanted)
+        )
+
+    async def _look(self) -> None:
+        """Before the records are read: all of ours are written, those of others are known."""
+        self.owned.check_there()
+        await self.owned.written()
+        await self.owned.refresh()
+
+    def _row(self) -> SessionRow:
+        row = self._runtime.index.session(self.session)
+        if row is None:
+            raise SessionNotFound(self.name or self.session_id)
+        return row
+
     def resident(self) -> list[PageId]:
         """The pages that the model can see in full, coldest first."""
         return list(self._state.working_set)
@@ -583,6 +668,24 @@ def a_mode(mode: str) -> Mode:
         return Mode(mode)
     except ValueError:
         raise BadInput(f"unknown mode {mode!r}", hint=f"one of {', '.join(Mode)}") from None
+
+
+def an_actor(actor: str) -> Actor:
+    try:
+        return Actor(actor)
+    except ValueError:
+        raise BadInput(f"unknown actor {actor!r}", hint=f"one of {', '.join(Actor)}") from None
+
+
+def a_time(time: str | int) -> int:
+    """A time in milliseconds since 1970. Raises `BadInput`."""
+    if isinstance(time, int):
+        return time
+    try:
+        at = datetime.fromisoformat(time)
+    except ValueError:
+        raise BadInput(f"{time!r} is no time", hint="ISO 8601: 2026-03-05T08:45:00Z") from None
+    return int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
 def a_window(tokens: int) -> int:

@@ -47,7 +47,6 @@ from pagefault.model.kinds import (
     RULE,
     USER_APPROVED,
     USER_TYPED,
-    EventType,
     Kind,
     Level,
     Mode,
@@ -297,16 +296,8 @@ class SessionState:
         return self.working_set.tokens_used > 2 * self.window_tokens
 
     def parts_shown(self, body: Content) -> int:
-        """How many parts of a long text enter the window by themselves.
-
-        What a user typed is shown whole; a document not at all; anything else up to a quarter of
-        the window. The rest is found and faulted like any other page.
-        """
-        if body.event_type is EventType.DOCUMENT:
-            return 0
-        if body.role is Role.USER and body.event_type is not EventType.ARTIFACT:
-            return body.parts
-        return min(body.parts, self.limits.parts_shown(self.window_tokens))
+        """How many parts of a long text enter the window by themselves."""
+        return self.limits.parts_entering(body, self.window_tokens)
 
     def _fold_packed(self, event: Event, body: Packed) -> None:
         pages = self.load_all(body.recalled)

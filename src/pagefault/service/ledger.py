@@ -1,0 +1,190 @@
+"""The calls of a session, as its records tell them: what each should have cost, what the provider
+said, and how near the session's epochs were to the best ones.
+
+A fold of the log. Whether the provider's cache was cold stands in the record of each call, so the
+same log gives the same ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import mean
+from typing import Any, Final
+
+from pagefault.model.events import EpochBegun, Event, Packed, Reported, SessionConfigured
+from pagefault.model.ids import Seq, SessionNo, TurnNo
+from pagefault.model.prices import PriceList
+from pagefault.model.request import Usage
+from pagefault.pack import ledger
+from pagefault.pack.cost import effective_input_cost
+from pagefault.policy import hindsight
+
+_HEAD_CHANGED: Final = frozenset({"configured", "renderer"})  # epochs that keep nothing at all
+_FORCED: Final = frozenset({"configured", "renderer", "forgotten", "lost"})
+"""Epochs that no choice could have spared: their cause is not the window nor the price."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One call. `before_tokens` is the request before it, less its tail; None if there was none."""
+
+    seq: Seq
+    turn: TurnNo
+    at_ms: int
+    packed: Packed
+    before_tokens: int | None
+    shared_tokens: int
+    epoch: str  # its reason, where the call began one
+    tools_changed: bool
+    reported: Usage | None = None
+
+    @property
+    def stable_tokens(self) -> int:
+        """Of the request, less its volatile tail."""
+        return self.packed.tokens - self.packed.tail
+
+    @property
+    def new_tokens(self) -> int:
+        """What the call added to what had been said, whether or not an epoch came first."""
+        if self.before_tokens is not None and self.packed.tokens_without_epoch:
+            without = self.packed.tokens_without_epoch - self.packed.tail
+            return max(0, without - self.before_tokens)
+        return self.stable_tokens - self.shared_tokens
+
+    def line(self, prices: PriceList) -> ledger.Line:
+        sending = ledger.Sending(
+            prompt_tokens=self.packed.tokens,
+            before_tokens=self.before_tokens,
+            shared_tokens=self.shared_tokens,
+            matchable_tokens=self.shared_tokens,
+            volatile_tokens=self.packed.tail,
+            is_cold=self.packed.is_cold,
+            epoch=self.epoch,
+            tools_changed=self.tools_changed,
+        )
+        return ledger.line(prices, sending, self.reported)
+
+
+class Ledger:
+    """A fold. It is told the records of a session and, for a fork, of its ancestors before them,
+    and keeps the calls of the session alone.
+    """
+
+    def __init__(self, session: SessionNo) -> None:
+        self._session = session
+        self._before: Packed | None = None
+        self._epoch = ""
+        self._tools_changed = False
+        self.entries: list[Entry] = []
+
+    def fold(self, event: Event) -> None:
+        match event.body:
+            case EpochBegun(reason=reason):
+                self._epoch = reason
+            case SessionConfigured():
+                self._tools_changed = True
+            case Packed() as packed:
+                self._fold_packed(event, packed)
+            case Reported() as reported if event.session == self._session:
+                self._fold_reported(reported)
+
+    def _fold_packed(self, event: Event, packed: Packed) -> None:
+        before = self._before
+        if event.session == self._session:
+            changed = self._epoch in _HEAD_CHANGED
+            self.entries.append(
+                Entry(
+                    seq=event.seq,
+                    turn=event.turn,
+                    at_ms=event.at_ms,
+                    packed=packed,
+                    before_tokens=None if before is None else before.tokens - before.tail,
+                    shared_tokens=0 if changed or before is None else packed.shared,
+                    epoch=self._epoch,
+                    tools_changed=self._tools_changed,
+                )
+            )
+        self._before, self._epoch, self._tools_changed = packed, "", False
+
+    def _fold_reported(self, body: Reported) -> None:
+        for at in range(len(self.entries) - 1, -1, -1):
+            if self.entries[at].packed.request == body.request:
+                usage = Usage(
+                    input_tokens=body.input_tokens,
+                    output_tokens=body.output_tokens,
+                    cached_tokens=body.cached_tokens,
+                    cache_write_tokens=body.cache_write_tokens,
+                )
+                self.entries[at] = replace(self.entries[at], reported=usage)
+                return
+
+    def lines(self, prices: PriceList) -> list[ledger.Line]:
+        return [entry.line(prices) for entry in self.entries]
+
+    def summary(self, prices: PriceList, *, window: int) -> dict[str, Any]:
+        """The sums over all calls (`pack/ledger.py`), and the regret of the epochs among them."""
+        return (
+            ledger.summary(prices, self.lines(prices))
+            | timing_of(prices, self.entries, window).to_dict()
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """What the choice of epochs cost, and what the best one in hindsight would have cost.
+
+    An epoch is taken to leave what the session's epochs left on average; `predicted` is what the
+    calls should have cost without that simplification: far from `cost`, the regret means little.
+    """
+
+    cost: float
+    best: float
+    predicted: float
+
+    def to_dict(self) -> dict[str, float | None]:
+        if not self.best:
+            return {"regret": None, "regret_modelled_share": None}
+        return {
+            "regret": round(self.cost / self.best, 4),
+            "regret_modelled_share": round(self.cost / self.predicted, 4),
+        }
+
+
+def timing_of(prices: PriceList, entries: Sequence[Entry], window: int) -> Timing:
+    """The epochs of a session beside the best ones. Of no calls, all is 0."""
+    if not entries:
+        return Timing(0.0, 0.0, 0.0)
+    epochs = [at for at, entry in enumerate(entries) if at and entry.epoch]
+    heads = [entries[at].shared_tokens for at in epochs if entries[at].shared_tokens]
+    head = min(heads, default=0)
+    sent = [
+        hindsight.Sent(
+            appended=entry.new_tokens if at else entry.stable_tokens - head,
+            is_cold=entry.packed.is_cold,
+            volatile=entry.packed.tail,
+        )
+        for at, entry in enumerate(entries)
+    ]
+    left = [entries[at].stable_tokens - entries[at].new_tokens for at in epochs]
+    calls = hindsight.aimed(
+        sent,
+        head=head,
+        aim=round(mean(left)) if left else window,
+        room=max(window, *(entry.packed.tokens for entry in entries)),
+    )
+    forced = [at for at in epochs if entries[at].epoch in _FORCED]
+    return Timing(
+        cost=hindsight.cost_of(prices, calls, epochs),
+        best=hindsight.optimum(prices, calls, forced=forced).cost,
+        predicted=sum(_cost(prices, entry) for entry in entries),
+    )
+
+
+def _cost(prices: PriceList, entry: Entry) -> float:
+    """What a call should cost by reading and writing alone, as `hindsight` counts."""
+    plain = replace(prices, min_tokens=0, quantum=1, cliff_tokens=None)
+    cached = 0 if entry.packed.is_cold else entry.shared_tokens
+    return effective_input_cost(
+        plain, entry.packed.tokens, cached, volatile_tokens=entry.packed.tail
+    )

@@ -1,0 +1,283 @@
+"""What a session tells about itself: requirement 000's measures, and those of a stable prefix.
+
+A pure fold of the log, turn by turn; a session's figures are those of the sum of its turns. A
+figure is None where there was nothing to divide by, and nothing is guessed: what only a running
+process knows (look-ups, latencies) is added by the session that was asked.
+
+Definitions, where the requirement leaves a choice:
+
+    page reference   a page shown by a request, a citation in an answer, a `page_fault`
+    fault            a `page_fault` that brought a page in: neither refused nor mapped already
+    thrash           a fault within 5 turns of another on the same topic (a shared tag, or the page)
+    used tokens      of an answered turn: its message, the pages cited, the pages faulted
+    recall           a turn that asks for something said before, and was answered; it failed if the
+                     next message corrects the answer (`recall/corrections.py`)
+    overhead         bytes of the records less those of the texts in them, over those of the texts
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Any, Final
+
+from pagefault.model.defaults import WINDOW_TOKENS
+from pagefault.model.events import (
+    Content,
+    EpochBegun,
+    Event,
+    Faulted,
+    Packed,
+    Searched,
+    SessionConfigured,
+    SessionOpened,
+)
+from pagefault.model.ids import PageId, Seq, SessionNo
+from pagefault.model.kinds import DERIVED_TYPES, Kind, Level, Role
+from pagefault.pack.citations import cited_pages
+from pagefault.recall.corrections import asks_to_recall, corrects
+from pagefault.represent.topics import topic_tags
+from pagefault.service.limits import Limits
+from pagefault.store.codec import encode
+
+THRASH_TURNS: Final = 5
+_SALT: Final = bytes(16)
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was counted of a turn, or of many: tallies add up."""
+
+    turns: int = 0
+    requests: int = 0
+    request_tokens: int = 0
+    window_tokens: int = 0  # the windows of those requests
+    dead_tokens: int = 0
+    pages_shown: int = 0
+    citations: int = 0
+    searches: int = 0
+    recalled_pages: int = 0
+    recalled_tokens: int = 0
+    faults: int = 0
+    fault_tokens: int = 0
+    faults_by_reason: Counter[str] = field(default_factory=Counter)  # of every call
+    faults_by_level: Counter[str] = field(default_factory=Counter)  # of those that brought a page
+    faults_by_outcome: Counter[str] = field(default_factory=Counter)
+    thrash_faults: int = 0
+    recalls: int = 0
+    recalls_corrected: int = 0
+    answered_tokens: int = 0  # the last requests of the turns that were answered
+    used_tokens: int = 0
+    evictions: int = 0
+    epochs: Counter[str] = field(default_factory=Counter)
+    summarised_tokens: int = 0
+    summary_tokens: int = 0
+    pages: int = 0
+    page_tokens: int = 0
+    text_bytes: int = 0
+    record_bytes: int = 0
+
+    def add(self, other: Tally) -> None:
+        for one in fields(self):
+            mine, theirs = getattr(self, one.name), getattr(other, one.name)
+            setattr(self, one.name, mine + theirs)
+
+    def figures(self) -> dict[str, Any]:
+        """As plain values; shares are of 1."""
+        references = self.pages_shown + self.citations + self.faults_by_outcome.total()
+        overhead = self.record_bytes - self.text_bytes
+        return {
+            "turns": self.turns,
+            "requests": self.requests,
+            "request_tokens_mean": _share(self.request_tokens, self.requests, 1),
+            "context_utilisation": _share(self.request_tokens, self.window_tokens),
+            "live_fraction": _share(self.request_tokens - self.dead_tokens, self.request_tokens),
+            "page_references": references,
+            "faults": self.faults,
+            "fault_tokens": self.fault_tokens,
+            "fault_rate": _share(self.faults, references),
+            "faults_by_reason": dict(sorted(self.faults_by_reason.items())),
+            "faults_by_level": dict(sorted(self.faults_by_level.items())),
+            "faults_by_outcome": dict(sorted(self.faults_by_outcome.items())),
+            "thrash_index": _share(self.thrash_faults, self.turns),
+            "searches": self.searches,
+            "citations": self.citations,
+            "recalled_pages": self.recalled_pages,
+            "recalled_tokens": self.recalled_tokens,
+            "recalls": self.recalls,
+            "recalls_corrected": self.recalls_corrected,
+            "recall_success": _share(self.recalls - self.recalls_corrected, self.recalls),
+            "effective_tokens": _share(self.used_tokens, self.answered_tokens),
+            "evictions": self.evictions,
+            "epochs": self.epochs.total(),
+            "epochs_by_reason": dict(sorted(self.epochs.items())),
+            "epochs_share": _share(self.epochs.total(), self.requests),
+            "compression_ratio": _share(self.summarised_tokens, self.summary_tokens),
+            "pages": self.pages,
+            "page_tokens": self.page_tokens,
+            "text_bytes": self.text_bytes,
+            "metadata_overhead": _share(overhead, self.text_bytes),
+        }
+
+
+def total(tallies: list[Tally]) -> Tally:
+    whole = Tally()
+    for one in tallies:
+        whole.add(one)
+    return whole
+
+
+@dataclass(frozen=True, slots=True)
+class _Topic:
+    """What a fault was about, and when."""
+
+    turn: int
+    page_id: PageId
+    tags: frozenset[str]
+
+    def is_again(self, other: _Topic) -> bool:
+        near = self.turn - other.turn < THRASH_TURNS
+        return near and (self.page_id == other.page_id or bool(self.tags & other.tags))
+
+
+class Meter:
+    """A fold. It is told the records of a session and, for a fork, of its ancestors before them:
+    of these it learns pages, and counts nothing.
+
+    `text_of` gives the text of a page, "" if it is gone: asked only for pages that were faulted.
+    """
+
+    def __init__(
+        self,
+        session: SessionNo,
+        *,
+        limits: Limits,
+        text_of: Callable[[PageId], str],
+    ) -> None:
+        self._session, self._limits, self._text_of = session, limits, text_of
+        self.window_tokens = WINDOW_TOKENS  # until a record says so
+        self.turns: dict[int, Tally] = {}
+        self.resident: dict[PageId, Seq] = {}  # where each stands; 0 out of its place
+        self._tokens: dict[PageId, int] = {}
+        self._topics: deque[_Topic] = deque()
+        self._recall_turn: int | None = None  # that asked for something, and was answered or not
+        self._is_answered = False
+        self._last_request = 0
+        self._used: dict[PageId, None] = {}  # in this turn
+        self._used_turn = -1
+
+    @property
+    def session_total(self) -> Tally:
+        return total(list(self.turns.values()))
+
+    def fold(self, event: Event) -> None:
+        is_own = event.session == self._session
+        tally = self._tally(event.turn) if is_own else Tally()
+        match event.body:
+            case Content() as body:
+                self._fold_content(event, body, tally)
+            case Packed() as body:
+                self._fold_packed(body, tally)
+            case EpochBegun() as body:
+                self._fold_epoch(body, tally)
+            case Faulted() as body:
+                self._fold_faulted(event, body, tally)
+            case Searched():
+                tally.searches += 1
+            case SessionOpened(window_tokens=tokens) | SessionConfigured(window_tokens=tokens):
+                self.window_tokens = tokens
+        if is_own:
+            line, _ = encode(event, more=0, salt=_SALT, previous=b"")
+            tally.record_bytes += len(line)
+
+    def _tally(self, turn: int) -> Tally:
+        tally = self.turns.get(turn)
+        if tally is None:
+            tally = self.turns[turn] = Tally(turns=1)
+        return tally
+
+    def _fold_content(self, event: Event, body: Content, tally: Tally) -> None:
+        tally.text_bytes += len(body.text.encode())
+        tally.pages += 1
+        tally.page_tokens += body.tokens
+        self._tokens[body.page_id] = body.tokens
+        if body.event_type in DERIVED_TYPES:
+            if body.source_tokens:
+                tally.summarised_tokens += body.source_tokens
+                tally.summary_tokens += body.tokens
+            return
+        if body.part < self._limits.parts_entering(body, self.window_tokens):
+            self.resident[body.page_id] = event.seq
+        if body.role is Role.USER and body.kind is Kind.TRANSCRIPT:
+            self._fold_question(event.turn, body)
+        elif body.role is Role.ASSISTANT:
+            cited = cited_pages(body.text)
+            tally.citations += len(cited)
+            self._used |= dict.fromkeys(cited)
+            self._fold_answer(tally)
+
+    def _fold_question(self, turn: int, body: Content) -> None:
+        if turn != self._used_turn:
+            self._used, self._used_turn, self._last_request = {}, turn, 0
+        self._used[body.page_id] = None
+        if body.part:
+            return
+        asked = self._recall_turn
+        if asked is not None and self._is_answered and asked in self.turns and corrects(body.text):
+            self.turns[asked].recalls_corrected += 1
+        self._recall_turn = turn if asks_to_recall(body.text) else None
+        self._is_answered = False
+
+    def _fold_answer(self, tally: Tally) -> None:
+        if self._recall_turn is not None and not self._is_answered:
+            self._is_answered = True
+            tally.recalls += 1
+        if self._last_request:
+            tally.answered_tokens += self._last_request
+            used = sum(self._tokens.get(page_id, 0) for page_id in self._used)
+            tally.used_tokens += min(used, self._last_request)
+            self._last_request = 0
+
+    def _fold_packed(self, body: Packed, tally: Tally) -> None:
+        for item in body.recalled:
+            self.resident[item.page_id] = Seq(0)
+            tally.recalled_tokens += self._tokens.get(item.page_id, 0)
+        tally.recalled_pages += len(body.recalled)
+        tally.requests += 1
+        tally.request_tokens += body.tokens
+        tally.window_tokens += self.window_tokens
+        tally.dead_tokens += min(body.dead, body.tokens)
+        tally.pages_shown += len(self.resident)
+        self._last_request = body.tokens
+
+    def _fold_epoch(self, body: EpochBegun, tally: Tally) -> None:
+        in_place = {p: seq for p, seq in self.resident.items() if seq and seq >= body.verbatim_from}
+        told = [s.page_id for s in body.summaries if s.level != Level.REFERENCE]
+        kept = [item.page_id for item in body.kept]
+        self.resident = dict.fromkeys([*body.core, *told, *kept], Seq(0)) | in_place
+        tally.evictions += len(body.evicted)
+        tally.epochs[body.reason] += 1
+
+    def _fold_faulted(self, event: Event, body: Faulted, tally: Tally) -> None:
+        tally.faults_by_reason[str(body.reason)] += 1
+        outcome = "already_mapped" if body.already_mapped else "served"
+        tally.faults_by_outcome["refused" if body.refusal else outcome] += 1
+        if body.refusal or body.already_mapped:
+            return
+        tally.faults += 1
+        tally.fault_tokens += body.tokens
+        tally.faults_by_level[str(int(body.level))] += 1
+        self._used[body.page_id] = None
+        if body.level == Level.FULL:
+            self.resident[body.page_id] = event.cause
+        tags = frozenset(topic_tags(self._text_of(body.page_id)))
+        topic = _Topic(event.turn, body.page_id, tags)
+        while self._topics and topic.turn - self._topics[0].turn >= THRASH_TURNS:
+            self._topics.popleft()
+        tally.thrash_faults += any(topic.is_again(other) for other in self._topics)
+        self._topics.append(topic)
+
+
+def _share(part: float, whole: float, digits: int = 4) -> float | None:
+    return round(part / whole, digits) if whole else None

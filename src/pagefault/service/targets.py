@@ -1,0 +1,100 @@
+"""What a session's figures should be: requirement 000's targets and red flags, and ours.
+
+A target that is missed is told; a red flag is one that somebody should look at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pagefault.model.kinds import FaultReason
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A figure's target: at least, or at most, `bound`. `is_aim` is false where the layout in use
+    does not aim at it: it is reported, and never a red flag.
+    """
+
+    name: str
+    bound: float
+    at_least: bool
+    source: str
+    is_aim: bool = True
+
+    def is_met(self, value: float) -> bool:
+        return value >= self.bound if self.at_least else value <= self.bound
+
+    def __str__(self) -> str:
+        return f"{'≥' if self.at_least else '≤'} {self.bound:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A figure beside its target. `is_met` is None where there is no figure."""
+
+    target: Target
+    value: float | None
+    is_met: bool | None
+
+    @property
+    def is_red_flag(self) -> bool:
+        return self.is_met is False and self.target.is_aim
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "name": self.target.name,
+            "value": self.value,
+            "target": str(self.target),
+            "source": self.target.source,
+            "met": self.is_met,
+            "red_flag": self.is_red_flag,
+        }
+
+
+_LEAN: Final = "000; an aim of the developer layout, the stable one keeps a lean window"
+
+TARGETS: Final = (
+    Target("fault_rate", 0.05, False, "000"),
+    Target("thrash_index", 0.5, False, "000"),
+    Target("recall_success", 0.95, True, "000"),
+    Target("compression_ratio", 10.0, True, "000"),
+    Target("context_utilisation", 0.9, True, _LEAN, is_aim=False),
+    Target("effective_tokens", 0.6, True, _LEAN, is_aim=False),
+    Target("prefetch_hit_rate", 0.6, True, "000"),
+    Target("metadata_overhead", 0.1, False, "000", is_aim=False),  # short texts: labels weigh more
+    Target("fault_p95_ms", 500.0, False, "000"),
+    Target("tlb_hit_rate", 0.8, True, "000"),
+    Target("prefix_breaks_outside_epochs", 0.0, False, "the stable layout"),
+    Target("epochs_share", 0.15, False, "the stable layout"),
+    Target("regret", 1.10, False, "the stable layout"),
+)
+
+REASONS: Final = {
+    FaultReason.USER_REQUESTED_RECALL: Target("user_requested_recall", 0.20, True, "000"),
+    FaultReason.RESOLVE_REFERENCE: Target("resolve_reference", 0.60, False, "000"),
+    FaultReason.TOOL_PREREQ: Target("tool_prereq", 0.40, False, "000"),
+    FaultReason.SPECULATIVE: Target("speculative", 0.20, False, "000"),
+}
+"""The red flags among the reasons of faults, as shares of all that the model gave."""
+
+REASONS_MIN: Final = 10
+"""Faults that a share of reasons must rest on before it is a red flag."""
+
+
+def judge(figures: Mapping[str, Any]) -> list[Judged]:
+    """A session's figures beside their targets, then its reasons for faults."""
+    judged = [_judged(target, figures.get(target.name)) for target in TARGETS]
+    reasons: Mapping[str, int] = figures["faults_by_reason"]
+    asked = sum(reasons.values())
+    for reason, target in REASONS.items():
+        share = reasons.get(reason, 0) / asked if asked >= REASONS_MIN else None
+        judged.append(_judged(target, share))
+    return judged
+
+
+def _judged(target: Target, value: float | None) -> Judged:
+    rounded = None if value is None else round(value, 4)
+    return Judged(target, rounded, None if value is None else target.is_met(value))
