@@ -33,10 +33,13 @@ from pagefault.recall.search import SearchResult
 from pagefault.service import memory as _memory
 from pagefault.service import session as _session
 from pagefault.service.drive import Answer
+from pagefault.service.ledger import Entry
 from pagefault.service.limits import Limits
 from pagefault.service.memory import Forgetting
 from pagefault.service.open import open as _open
+from pagefault.service.reporting import Metrics
 from pagefault.service.session import Status
+from pagefault.service.timetravel import Difference, Moment, Movement
 from pagefault.service.writing import Said
 from pagefault.store.backup import Copied
 from pagefault.store.store import Verification
@@ -286,6 +289,27 @@ class Session:
 
     def faults(self) -> builtins.list[Event]:
         return _LOOP.run(self.asynchronous.faults())
+
+    def metrics(self, *, per_turn: bool = False) -> Metrics:
+        return _LOOP.run(self.asynchronous.metrics(per_turn=per_turn))
+
+    def ledger(self) -> builtins.list[Entry]:
+        return _LOOP.run(self.asynchronous.ledger())
+
+    @property
+    def prices(self) -> PriceList:
+        return self.asynchronous.prices
+
+    def at(
+        self, *, turn: int | None = None, seq: int | None = None, time: str | int | None = None
+    ) -> Moment:
+        return _LOOP.run(self.asynchronous.at(turn=turn, seq=seq, time=time))
+
+    def diff(self, before: int, after: int) -> Difference:
+        return _LOOP.run(self.asynchronous.diff(before, after))
+
+    def history(self, page_id: str = "", *, actor: str = "") -> builtins.list[Movement]:
+        return _LOOP.run(self.asynchronous.history(page_id, actor=actor))
 
     def resident(self) -> builtins.list[PageId]:
         return self.asynchronous.resident()

@@ -17,15 +17,24 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @session_option
 @click.option("--forks", is_flag=True, help="The faults of this session's forks too.")
+@click.option(
+    "--by",
+    type=click.Choice(["reason", "level", "outcome", "turn"]),
+    help="Count them by this, instead of listing them.",
+)
 @json_option
 @pass_app
-def faults(app: App, session_name: str | None, forks: bool, as_json: bool) -> None:
+def faults(app: App, session_name: str | None, forks: bool, by: str | None, as_json: bool) -> None:
     """Every page fault of a session: what was asked for, and what came of it.
 
     JSON is a list of objects, oldest first: session, turn, page_id, level, reason, tokens, outcome
-    (served, already_mapped or refused), code and why (of a refusal), faults_left, at.
+    (served, already_mapped or refused), code and why (of a refusal), faults_left, at. With --by, a
+    list of {by, faults, share, served, already_mapped, refused, tokens}.
     """
     rows, forked = app.run(_read(app, session_name, forks=forks))
+    if by is not None:
+        _print_counts(app, rows, by, as_json=as_json)
+        return
     if as_json:
         app.term.data(rows)
         return
@@ -53,6 +62,41 @@ def faults(app: App, session_name: str | None, forks: bool, as_json: bool) -> No
     told = ", ".join(f"{count} {name}" for name, count in sorted(outcomes.items()))
     elsewhere = f"; {forked:,} more in its forks: --forks" if forked and not forks else ""
     app.term.note(f"{plural(len(rows), 'fault')}{f' ({told})' if told else ''}{elsewhere}")
+
+
+def _print_counts(app: App, rows: list[dict[str, Any]], by: str, *, as_json: bool) -> None:
+    counts: dict[Any, dict[str, Any]] = {}
+    for row in rows:
+        empty = {"by": row[by], "faults": 0, "share": 0.0}
+        empty |= {"served": 0, "already_mapped": 0, "refused": 0, "tokens": 0}
+        told = counts.setdefault(row[by], empty)
+        told["faults"] += 1
+        told[row["outcome"]] += 1
+        told["tokens"] += row["tokens"]
+    for told in counts.values():
+        told["share"] = round(told["faults"] / len(rows), 4)
+    ordered = [counts[key] for key in sorted(counts)]
+    if as_json:
+        app.term.data(ordered)
+        return
+    if ordered:
+        app.term.table(
+            [by, "faults", "share", "served", "mapped", "refused", "tokens"],
+            [
+                [
+                    str(told["by"]),
+                    f"{told['faults']:,}",
+                    f"{told['share']:.0%}",
+                    f"{told['served']:,}",
+                    f"{told['already_mapped']:,}",
+                    f"{told['refused']:,}",
+                    f"{told['tokens']:,}",
+                ]
+                for told in ordered
+            ],
+            right="faults share served mapped refused tokens",
+        )
+    app.term.note(plural(len(rows), "fault"))
 
 
 async def _read(

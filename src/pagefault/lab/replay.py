@@ -15,17 +15,16 @@ from typing import Any, Final
 
 from pagefault.engine.scripted import Passage, ScriptedEngine, passages_of
 from pagefault.guard.neutralise import neutralise
-from pagefault.lab.compare import Remembering, Seen, measure, priced
+from pagefault.lab.compare import Remembering, measure, priced
 from pagefault.lab.layouts import Developer, FlushWhenFull, Stable
 from pagefault.lab.transcripts import Conversation, Question
 from pagefault.lab.turns import ConversationClock, Recorder
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Role
-from pagefault.model.prices import PriceList
 from pagefault.model.request import Reply, Request
 from pagefault.pack.count import REQUEST_TOKENS, O200k, TokenCounter, message_tokens, tools_tokens
-from pagefault.service.memory import Memory
 from pagefault.service.ledger import timing_of
+from pagefault.service.memory import Memory
 from pagefault.service.metrics import Tally
 from pagefault.service.session import Session
 from pagefault.service.stopwatch import Stopwatch
@@ -34,6 +33,42 @@ _NO_NAME: Final = re.compile(r"[\x00-\x1f\x7f/]")  # what no session's name may 
 _NAME_CHARS: Final = 60  # room for a number behind it
 
 Progress = Callable[[str, int, int], None]
+
+
+@dataclass(slots=True, kw_only=True)
+class Cost:
+    """What the requests of the conversations cost, measured on their bytes: sums over all.
+
+    `survivals` are the shares of a request that the next one began with; `outside` those of calls
+    that began no epoch; `breaks` how many of these changed anything that had been sent.
+    """
+
+    prices: str = ""
+    calls: int = 0
+    epochs: int = 0
+    breaks: int = 0
+    survivals: list[float] = field(default_factory=list)
+    outside: list[float] = field(default_factory=list)
+    ours: float = 0.0
+    rebuild: float = 0.0
+    flush: float = 0.0
+    timed: float = 0.0  # by the model of `policy/hindsight.py`
+    best: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "prices": self.prices,
+            "prefix_breaks_outside_epochs": self.breaks,
+            "prefix_survival": round(mean(self.survivals), 4) if self.survivals else None,
+            "prefix_survival_outside_epochs": round(min(self.outside), 4) if self.outside else None,
+            "epochs": self.epochs,
+            "epochs_share": _share(self.epochs, self.calls),
+            "effective_input_cost": round(self.ours),
+            "regret": _share(self.timed, self.best),
+            "regret_modelled_share": _share(self.timed, self.ours),
+            "cost_vs_rebuild": _share(self.ours, self.rebuild),
+            "cost_vs_flush": _share(self.ours, self.flush),
+        }
 
 
 @dataclass(slots=True, kw_only=True)
@@ -58,7 +93,7 @@ class ReplayReport:
     unanswerable_declined: int = 0
     citations: int = 0
     citations_valid: int = 0
-    cost: Cost = field(default_factory=lambda: Cost())
+    cost: Cost = field(default_factory=Cost)
     said: Tally = field(default_factory=Tally)  # the conversations, as their logs tell them
     asked: Tally = field(default_factory=Tally)  # the forks with the questions
     lookups: list[int] = field(default_factory=lambda: [0, 0])  # hits and all, of the table
@@ -115,42 +150,6 @@ class ReplayReport:
         }
 
 
-@dataclass(slots=True, kw_only=True)
-class Cost:
-    """What the requests of the conversations cost, measured on their bytes: sums over all.
-
-    `survivals` are the shares of a request that the next one began with; `outside` those of calls
-    that began no epoch; `breaks` how many of these changed anything that had been sent.
-    """
-
-    prices: str = ""
-    calls: int = 0
-    epochs: int = 0
-    breaks: int = 0
-    survivals: list[float] = field(default_factory=list)
-    outside: list[float] = field(default_factory=list)
-    ours: float = 0.0
-    rebuild: float = 0.0
-    flush: float = 0.0
-    timed: float = 0.0  # by the model of `policy/hindsight.py`
-    best: float = 0.0
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "prices": self.prices,
-            "prefix_breaks_outside_epochs": self.breaks,
-            "prefix_survival": round(mean(self.survivals), 4) if self.survivals else None,
-            "prefix_survival_outside_epochs": round(min(self.outside), 4) if self.outside else None,
-            "epochs": self.epochs,
-            "epochs_share": _share(self.epochs, self.calls),
-            "effective_input_cost": round(self.ours),
-            "regret": _share(self.timed, self.best),
-            "regret_modelled_share": _share(self.timed, self.ours),
-            "cost_vs_rebuild": _share(self.ours, self.rebuild),
-            "cost_vs_flush": _share(self.ours, self.flush),
-        }
-
-
 async def replay(
     memory: Memory,
     conversations: Sequence[Conversation],
@@ -168,8 +167,9 @@ async def replay(
 
     Each question is asked on its own fork of the finished session, so that none helps another;
     `questions_max` bounds how many are asked of each conversation. `stopwatch` is the meter that
-    `memory` was opened with; `clock` the one whose seconds its `cache_s` are, so that a pause of the
-    conversation lets the provider's cache lapse. `progress` is told a label, how much is done, and of how much.
+    `memory` was opened with; `clock` the one whose seconds its `cache_s` are, so that a pause in a
+    conversation lets the provider's cache lapse. `progress` is told a label, how much is done, and
+    of how much.
     """
     report = ReplayReport(window_tokens=window, stopwatch=stopwatch or Stopwatch())
     player = _Player(

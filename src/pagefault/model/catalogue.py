@@ -215,7 +215,8 @@ def find_model(name: str) -> Model:
 
 
 PRICE_LISTS: Final = {
-    one.name: one for one in (_ANTHROPIC, _OPENAI, _OPENAI_MARKED, _GEMINI, _DEEPSEEK, _LOCAL, _UNKNOWN)
+    one.name: one
+    for one in (_ANTHROPIC, _OPENAI, _OPENAI_MARKED, _GEMINI, _DEEPSEEK, _LOCAL, _UNKNOWN)
 }
 """The lists that models share, by name."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from pagefault.model.errors import PagefaultError
 from pagefault.model.ids import PageId, SessionNo
@@ -14,6 +14,9 @@ from pagefault.service.restore import records
 from pagefault.service.runtime import Runtime
 from pagefault.service.state import SessionState
 from pagefault.service.targets import Judged, judge
+
+LOOKUPS_MIN: Final = 100
+"""Look-ups that a hit rate must rest on: those of an opening are all misses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,12 +74,14 @@ def report(folded: Folded, runtime: Runtime, state: SessionState, *, per_turn: b
     prices = runtime.epochs.prices
     tally = folded.meter.session_total
     figures = folded.ledger.summary(prices, window=state.window_tokens) | tally.figures()
-    lookups = state.table.tlb.hits + state.table.tlb.misses
+    hits, lookups = state.table.tlb.hits, state.table.tlb.hits + state.table.tlb.misses
     latency = runtime.watch.to_dict()
     figures |= {
         "layout": "stable",
         "prices": prices.name,
-        "tlb_hit_rate": round(state.table.tlb.hits / lookups, 4) if lookups else None,
+        "tlb_hit_rate": round(state.table.tlb.hits / lookups, 4)
+        if lookups >= LOOKUPS_MIN
+        else None,
         "prefetch_hit_rate": None,
         "latency": latency,
         "fault_p95_ms": latency["fault"]["p95_ms"] if "fault" in latency else None,

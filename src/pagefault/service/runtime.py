@@ -26,8 +26,8 @@ from pagefault.service.journal import Journal
 from pagefault.service.limits import Limits
 from pagefault.service.lineage import Lineage
 from pagefault.service.room import check_window
-from pagefault.service.stopwatch import Stopwatch
 from pagefault.service.state import SessionState, Sources, page_of
+from pagefault.service.stopwatch import Stopwatch
 from pagefault.store.api import BlobStore, EventLog, PageIndex
 
 LAST: Final = Seq(2**62)

@@ -7,28 +7,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import ge, gt, le, lt
 from typing import Any, Final
 
 from pagefault.model.kinds import FaultReason
 
+_HOLDS: Final = {"<": lt, ">": gt, "≤": le, "≥": ge}
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A figure's target: at least, or at most, `bound`. `is_aim` is false where the layout in use
-    does not aim at it: it is reported, and never a red flag.
+    """What a figure should be: <, >, ≤ or ≥ `bound`. `is_aim` is false where the layout in use does
+    not aim at it: it is reported, and never a red flag.
     """
 
     name: str
+    relation: str
     bound: float
-    at_least: bool
     source: str
     is_aim: bool = True
 
     def is_met(self, value: float) -> bool:
-        return value >= self.bound if self.at_least else value <= self.bound
+        return _HOLDS[self.relation](value, self.bound)
 
     def __str__(self) -> str:
-        return f"{'≥' if self.at_least else '≤'} {self.bound:g}"
+        return f"{self.relation} {self.bound:g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,26 +60,26 @@ class Judged:
 _LEAN: Final = "000; an aim of the developer layout, the stable one keeps a lean window"
 
 TARGETS: Final = (
-    Target("fault_rate", 0.05, False, "000"),
-    Target("thrash_index", 0.5, False, "000"),
-    Target("recall_success", 0.95, True, "000"),
-    Target("compression_ratio", 10.0, True, "000"),
-    Target("context_utilisation", 0.9, True, _LEAN, is_aim=False),
-    Target("effective_tokens", 0.6, True, _LEAN, is_aim=False),
-    Target("prefetch_hit_rate", 0.6, True, "000"),
-    Target("metadata_overhead", 0.1, False, "000", is_aim=False),  # short texts: labels weigh more
-    Target("fault_p95_ms", 500.0, False, "000"),
-    Target("tlb_hit_rate", 0.8, True, "000"),
-    Target("prefix_breaks_outside_epochs", 0.0, False, "the stable layout"),
-    Target("epochs_share", 0.15, False, "the stable layout"),
-    Target("regret", 1.10, False, "the stable layout"),
+    Target("fault_rate", "<", 0.05, "000"),
+    Target("thrash_index", "<", 0.5, "000"),
+    Target("recall_success", ">", 0.95, "000"),
+    Target("compression_ratio", ">", 10.0, "000"),
+    Target("context_utilisation", ">", 0.9, _LEAN, is_aim=False),
+    Target("effective_tokens", ">", 0.6, _LEAN, is_aim=False),
+    Target("prefetch_hit_rate", ">", 0.6, "000"),
+    Target("metadata_overhead", "<", 0.1, "000", is_aim=False),  # short texts: labels weigh more
+    Target("fault_p95_ms", "<", 500.0, "000"),
+    Target("tlb_hit_rate", ">", 0.8, "000"),
+    Target("prefix_breaks_outside_epochs", "≤", 0.0, "the stable layout"),
+    Target("epochs_share", "≤", 0.15, "the stable layout"),
+    Target("regret", "≤", 1.10, "the stable layout"),
 )
 
 REASONS: Final = {
-    FaultReason.USER_REQUESTED_RECALL: Target("user_requested_recall", 0.20, True, "000"),
-    FaultReason.RESOLVE_REFERENCE: Target("resolve_reference", 0.60, False, "000"),
-    FaultReason.TOOL_PREREQ: Target("tool_prereq", 0.40, False, "000"),
-    FaultReason.SPECULATIVE: Target("speculative", 0.20, False, "000"),
+    FaultReason.USER_REQUESTED_RECALL: Target("user_requested_recall", "≥", 0.20, "000"),
+    FaultReason.RESOLVE_REFERENCE: Target("resolve_reference", "≤", 0.60, "000"),
+    FaultReason.TOOL_PREREQ: Target("tool_prereq", "≤", 0.40, "000"),
+    FaultReason.SPECULATIVE: Target("speculative", "≤", 0.20, "000"),
 }
 """The red flags among the reasons of faults, as shares of all that the model gave."""
 

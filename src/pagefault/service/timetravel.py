@@ -207,8 +207,8 @@ def _fullest(at: Moment) -> dict[PageId, InWindow]:
 class Movement:
     """One thing that happened to a page. `cause` is the record that led to it, 0 if none is named.
 
-    `what`: created, summed_up, represented, claimed_from, superseded, recalled, in_core, in_summary,
-    kept, evicted, found, faulted, mapped_already, refused, pinned, unpinned, cited.
+    `what`: created, summed_up, represented, claimed_from, superseded, recalled, in_core,
+    in_summary, kept, evicted, found, faulted, mapped_already, refused, pinned, unpinned, cited.
     """
 
     seq: Seq

@@ -1,0 +1,205 @@
+"""`pagefault at`, `diff` and `history`: the mutation log, read back."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pagefault.cli.app import App, Command, find_session, json_option, pass_app
+from pagefault.cli.term import iso, plural
+
+if TYPE_CHECKING:
+    from pagefault.service.session import Session
+    from pagefault.service.timetravel import InWindow, Moment, Movement
+
+_WHEN = """WHEN is a turn (12: as it was at its end), a record (seq:345), or a time (ISO 8601, UTC
+    without a zone)."""
+
+
+@click.command(
+    cls=Command,
+    help=f"""What the window held at some time.
+
+    {_WHEN} What was said after the last request is among the pages, and not among its tokens.
+
+    JSON: {{session, seq, turn, at, epoch, request, request_tokens, window_tokens, pinned, pages:
+    [{{page_id, level, tokens, place}}]}}; `place` is turn, recalled, core, summary, kept or
+    faulted.
+    """,
+)
+@click.argument("session_name", metavar="SESSION")
+@click.argument("when")
+@json_option
+@pass_app
+def at(app: App, session_name: str, when: str, as_json: bool) -> None:
+    async def read() -> tuple[str, Moment]:
+        async with app.reading() as memory:
+            session = await find_session(memory, session_name)
+            return session.name or session.session_id, await _moment(session, when)
+
+    name, moment = app.run(read())
+    if as_json:
+        app.term.data({"session": name} | _object(moment))
+        return
+    app.term.table(["id", "level", "tokens", "place"], map(_cells, moment.pages), right="tokens")
+    app.term.note(f"{name}, {_told(moment)}")
+
+
+@click.command(
+    cls=Command,
+    help=f"""What changed in the window from A to B.
+
+    A and B are times as of `pagefault at`. {_WHEN}
+
+    JSON: {{session, before, after, tokens, epochs, entered: [page], left: [page], levels:
+    [{{page_id, before, after}}]}}; `before` and `after` are as of `at --json` without its pages,
+    a page as there.
+    """,
+)
+@click.argument("session_name", metavar="SESSION")
+@click.argument("before", metavar="A")
+@click.argument("after", metavar="B")
+@json_option
+@pass_app
+def diff(app: App, session_name: str, before: str, after: str, as_json: bool) -> None:
+    from pagefault.service.timetravel import difference, page_dict
+
+    async def read() -> tuple[str, Moment, Moment]:
+        async with app.reading() as memory:
+            session = await find_session(memory, session_name)
+            name = session.name or session.session_id
+            return name, await _moment(session, before), await _moment(session, after)
+
+    name, old, new = app.run(read())
+    change = difference(old, new)
+    if as_json:
+        told = {"before": _object(old), "after": _object(new)}
+        for one in told.values():
+            del one["pages"]
+        app.term.data(
+            {"session": name}
+            | told
+            | {
+                "tokens": change.tokens,
+                "epochs": change.epochs,
+                "entered": [page_dict(one) for one in change.entered],
+                "left": [page_dict(one) for one in change.left],
+                "levels": [
+                    {"page_id": page_id, "before": int(was), "after": int(now)}
+                    for page_id, was, now in change.levels
+                ],
+            }
+        )
+        return
+    rows = [["+", *_cells(one)] for one in change.entered]
+    rows += [["-", *_cells(one)] for one in change.left]
+    rows += [["~", page_id, f"{was} → {now}", "", ""] for page_id, was, now in change.levels]
+    if rows:
+        app.term.table(["", "id", "level", "tokens", "place"], rows, right="tokens")
+    app.term.note(f"{name}: from {_told(old)}")
+    app.term.note(
+        f"to {_told(new)}: {change.tokens:+,} tokens, {plural(max(change.epochs, 0), 'epoch')}"
+    )
+
+
+@click.command(cls=Command)
+@click.argument("session_name", metavar="SESSION")
+@click.argument("page_id", metavar="[PAGE]", required=False, default="")
+@click.option(
+    "--actor",
+    type=click.Choice(["user", "model", "tool", "system"]),
+    help="What this actor did, alone.",
+)
+@json_option
+@pass_app
+def history(app: App, session_name: str, page_id: str, actor: str | None, as_json: bool) -> None:
+    """Everything that happened to a page, or to all pages, oldest first.
+
+    Created, recalled, faulted at a level, evicted by an epoch, pinned, cited: with the record, the
+    turn, the time, who did it, and the record that led to it.
+
+    JSON: {session, page_id, movements: [{seq, turn, at, actor, what, page_id, level, by, cause}]};
+    `by` is the page, epoch, request, query or reason that did it.
+    """
+
+    async def read() -> tuple[str, list[Movement]]:
+        async with app.reading() as memory:
+            session = await find_session(memory, session_name)
+            found = await session.history(page_id, actor=actor or "")
+            return session.name or session.session_id, found
+
+    name, found = app.run(read())
+    if as_json:
+        told = [_movement(one) for one in found]
+        app.term.data({"session": name, "page_id": page_id or None, "movements": told})
+        return
+    if found:
+        app.term.table(
+            ["seq", "turn", "when", "actor", "what", "id", "level", "by"],
+            [
+                [
+                    str(one.seq),
+                    str(one.turn),
+                    iso(one.at_ms),
+                    str(one.actor),
+                    one.what.replace("_", " "),
+                    one.page_id,
+                    "" if one.level is None else str(one.level),
+                    one.by,
+                ]
+                for one in found
+            ],
+            right="seq turn",
+        )
+    app.term.note(f"{plural(len(found), 'movement')} in {name!r}")
+
+
+_TURN = re.compile(r"\d{1,15}")
+_SEQ = re.compile(r"seq:(\d{1,15})")
+
+
+async def _moment(session: Session, when: str) -> Moment:
+    if _TURN.fullmatch(when):
+        return await session.at(turn=int(when))
+    if seq := _SEQ.fullmatch(when):
+        return await session.at(seq=int(seq[1]))
+    return await session.at(time=when)
+
+
+def _told(moment: Moment) -> str:
+    request = "before any request"
+    if moment.request >= 0:
+        request = (
+            f"request {moment.request} of {moment.request_tokens:,} of "
+            f"{moment.window_tokens:,} tokens"
+        )
+    shown = plural(len(moment.pages), "page")
+    return f"turn {moment.turn} (seq {moment.seq}), epoch {moment.epoch}, {request}, {shown}"
+
+
+def _object(moment: Moment) -> dict[str, Any]:
+    from pagefault.service.timetravel import to_dict
+
+    told = to_dict(moment)
+    told["at"] = iso(told.pop("at_ms"))
+    return told
+
+
+def _movement(one: Movement) -> dict[str, Any]:
+    return {
+        "seq": one.seq,
+        "turn": one.turn,
+        "at": iso(one.at_ms),
+        "actor": str(one.actor),
+        "what": one.what,
+        "page_id": one.page_id,
+        "level": one.level,
+        "by": one.by,
+        "cause": one.cause or None,
+    }
+
+
+def _cells(one: InWindow) -> list[str]:
+    return [one.page_id, str(int(one.level)), f"{one.tokens:,}", one.place]
