@@ -18,6 +18,7 @@ from pagefault.model.ids import IdMinter
 from pagefault.model.kinds import Sync
 from pagefault.pack.count import O200k, TokenCounter
 from pagefault.paging.questions import EvictionPolicy
+from pagefault.policy.epochs import BreakEven
 from pagefault.policy.importance_lru import ImportanceLRU
 from pagefault.policy.lru import LRU
 from pagefault.recall.search import Searcher
@@ -109,6 +110,7 @@ async def open_memory(
         counter=counter or O200k(),
         limits=limits or Limits(),
         policy=POLICIES[policy],
+        epochs=BreakEven(prices=UNKNOWN.prices),
         hash_key=store.hash_key,
         clock=real_clock,
         meter=meter,
