@@ -19,15 +19,17 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 from pagefault.engine.api import Engine
+from pagefault.engine.formats import Format
 from pagefault.model.errors import CallerError
 from pagefault.model.events import Event
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Modality, Origin
 from pagefault.model.page import Page, PageRow, SessionRow
 from pagefault.model.request import Request, ToolCall, Usage
+from pagefault.pack.abi import MemoryABI
 from pagefault.recall.search import SearchResult
 from pagefault.service import memory as _memory
 from pagefault.service import session as _session
@@ -98,6 +100,7 @@ def open(
     *,
     window: int | None = None,
     mode: str | None = None,
+    layout: str | None = None,
     sync: str | None = None,
     limits: Limits | None = None,
     secrets: Mapping[str, str] | None = None,
@@ -108,6 +111,7 @@ def open(
         root,
         window=window,
         mode=mode,
+        layout=layout,
         sync=sync,
         limits=limits,
         secrets=secrets,
@@ -150,11 +154,14 @@ class Memory:
         window: int | None = None,
         mode: str | None = None,
         system: str | None = None,
+        layout: str | None = None,
         create: bool = True,
     ) -> Session:
         return Session(
             _LOOP.run(
-                self._memory.session(name, window=window, mode=mode, system=system, create=create)
+                self._memory.session(
+                    name, window=window, mode=mode, system=system, layout=layout, create=create
+                )
             )
         )
 
@@ -242,7 +249,7 @@ class Session:
     @overload
     def request(self) -> Request: ...
     @overload
-    def request(self, format: Literal["openai"]) -> dict[str, Any]: ...
+    def request(self, format: Format) -> dict[str, Any]: ...
     def request(self, format: Any = None) -> Any:
         return _LOOP.run(self.asynchronous.request(format))
 
@@ -267,15 +274,25 @@ class Session:
         _LOOP.run(self.asynchronous.unpin(page_id))
 
     def configure(
-        self, *, window: int | None = None, mode: str | None = None, system: str | None = None
+        self,
+        *,
+        window: int | None = None,
+        mode: str | None = None,
+        system: str | None = None,
+        layout: str | None = None,
     ) -> None:
-        _LOOP.run(self.asynchronous.configure(window=window, mode=mode, system=system))
+        _LOOP.run(
+            self.asynchronous.configure(window=window, mode=mode, system=system, layout=layout)
+        )
 
     def fork(self, name: str = "") -> Session:
         return Session(_LOOP.run(self.asynchronous.fork(name)))
 
     def status(self) -> Status:
         return _LOOP.run(self.asynchronous.status())
+
+    def abi(self) -> MemoryABI:
+        return self.asynchronous.abi()
 
     def faults(self) -> builtins.list[Event]:
         return _LOOP.run(self.asynchronous.faults())

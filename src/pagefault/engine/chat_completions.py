@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 from pagefault.engine.values import count, is_object, minted, sendable, whole
 from pagefault.model.errors import EngineGarbled
 from pagefault.model.kinds import Role
-from pagefault.model.request import Message, Reply, Request, ToolCall, Usage
+from pagefault.model.request import Message, Reply, Request, Usage
 
 SystemRole = Literal["system", "developer"]
 """What the wire calls the system text; newer OpenAI models prefer the second."""

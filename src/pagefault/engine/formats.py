@@ -34,7 +34,7 @@ def to_wire(
 
 
 def reply_from(document: Mapping[str, Any], format: str, *, taken: Collection[str] = ()) -> Reply:
-    """What a provider answered in that format, whole. Raises `EngineGarbled`, and `KeyError` as above.
+    """A whole answer of a provider in that format. Raises `EngineGarbled`, `KeyError` as above.
 
     `taken` are the ids of the calls in the request (`chat_completions.call_ids`).
     """

@@ -20,7 +20,7 @@ from pagefault.model.kinds import Role
 from pagefault.model.request import Message, Reply, Request, Usage
 
 NO_SIGNATURE: Final = "skip_thought_signature_validator"
-"""What Google documents for calls whose signature is not at hand; Gemini 3 refuses a call without."""
+"""What Google documents for calls whose signature is not at hand: Gemini 3 refuses one without."""
 
 _FINISH: Final = {"MAX_TOKENS": "length", "STOP": "stop"}
 

@@ -58,8 +58,10 @@ def reply_from(document: Mapping[str, Any], *, taken: Collection[str] = ()) -> R
     for item in objects(document["output"]):
         match item.get("type"):
             case "message":
-                for part in objects(item.get("content")):
-                    said.append(text_of(part.get("text")) or text_of(part.get("refusal")))
+                said += [
+                    text_of(part.get("text")) or text_of(part.get("refusal"))
+                    for part in objects(item.get("content"))
+                ]
             case "function_call":
                 calls.append(
                     (

@@ -1,4 +1,4 @@
-"""What was packed lately, so that the same request is not put together twice (requirement 000 §1.7).
+"""What was packed lately, so that no request is put together twice (requirement 000 §1.7).
 
 A key says all that a pack depends on, so a pack is never stale: whatever changes, the key does. The
 digest covers the pages (ids and records), the listing, the calls of the turn, the prompt and the
@@ -11,11 +11,9 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Final
 
+from pagefault.model.defaults import PACK_CACHE_ENTRIES
 from pagefault.model.request import Message
-
-ENTRIES_MAX: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +35,7 @@ class Pack:
 class PackCache:
     """The packs used last. Safe from several threads."""
 
-    def __init__(self, entries_max: int = ENTRIES_MAX) -> None:
+    def __init__(self, entries_max: int = PACK_CACHE_ENTRIES) -> None:
         self._entries_max = entries_max
         self._packs: OrderedDict[PackKey, Pack] = OrderedDict()
         self._guard = threading.Lock()

@@ -56,7 +56,7 @@ def cited_pages(text: str) -> list[PageId]:
 def check(text: str, visible: Container[PageId]) -> Checked:
     """Which citations of an answer hold: those of pages in `visible`, what the model could read.
 
-    One that names a call holds for `page_fault` alone: a search, or any other tool, returns no page.
+    One that names a call holds for `page_fault` alone: no other tool returns a page.
     """
     found = citations(text)
     invalid = [

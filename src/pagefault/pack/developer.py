@@ -23,7 +23,7 @@ from typing import Final
 from pagefault.guard.neutralise import without_tags
 from pagefault.model.errors import BadInput
 from pagefault.model.ids import PageId, Seq, TurnNo
-from pagefault.model.kinds import Kind, Mode, Modality, Role
+from pagefault.model.kinds import Kind, Modality, Mode, Role
 from pagefault.model.page import Page
 from pagefault.model.request import Message, ToolSpec
 from pagefault.pack import render
@@ -33,6 +33,7 @@ from pagefault.pack.envelope import dump
 from pagefault.pack.layout import (
     Entry,
     Exchange,
+    Front,
     Layout,
     Note,
     Segment,
@@ -43,6 +44,7 @@ from pagefault.pack.layout import (
 )
 from pagefault.pack.manifest import Listed, Policies, harmless, manifest
 from pagefault.pack.vm_prompts import VM_PROMPTS
+from pagefault.paging.fault import FaultLimits
 
 ROW_TOKENS: Final = 48
 """Of a page in the manifest's working set, at most: 30 or so, and more for odd ids."""
@@ -98,6 +100,13 @@ def _block(name: str, text: str) -> str:
     return f"<VM:{name}>\n{text}\n</VM:{name}>" if text else f"<VM:{name}>\n</VM:{name}>"
 
 
+def policies_of(mode: Mode, limits: FaultLimits) -> Policies:
+    """What a manifest says of faults: the limits that are enforced in that mode."""
+    if mode is Mode.PASSIVE:
+        return Policies(False, 0, 0)
+    return Policies(True, limits.faults_max, limits.tokens_max)
+
+
 @dataclass(frozen=True, slots=True)
 class Frame:
     """What a developer layout is made for, and does not change while it lives."""
@@ -132,6 +141,7 @@ class DeveloperLayout(Layout):
         fixed = "\0".join([head, *(dump([t.name, t.description, t.parameters]) for t in tools)])
         self._fixed = hashlib.sha256(f"{fixed}\0{frame}".encode()).digest()
         self.head_tokens = self._render([], ()).tokens
+        self.fixed_tokens = REQUEST_TOKENS + self._tools_tokens + counter.count(head)
 
     # --- the entries --------------------------------------------------------------------------
 
@@ -144,6 +154,11 @@ class DeveloperLayout(Layout):
     def _sent(self) -> list[Entry]:
         return [entry for segment in self.segments for entry in segment.entries]
 
+    def last_role(self, recalled: Sequence[Page] = ()) -> Role:
+        entries = [*self._sent, *with_recalled(self.pending, recalled)]
+        turns = self.compose(_view(entries, self.frame.turns).turns)
+        return turns[-1].messages[-1].role if turns else Role.SYSTEM
+
     # --- what they take -----------------------------------------------------------------------
 
     def tokens(self, recalled: Sequence[Page] = ()) -> int:
@@ -152,6 +167,12 @@ class DeveloperLayout(Layout):
     def tokens_listing(self, listed: Sequence[Listed], recalled: Sequence[Page] = ()) -> int:
         """Of the whole request if it were packed now, with `recalled`, and with this listing."""
         return self.pack([*self._sent, *with_recalled(self.pending, recalled)], listed).tokens
+
+    def tokens_if_rewritten(
+        self, front: Front, verbatim_from: Seq, recalled: Sequence[Page]
+    ) -> int:
+        """Without a listing: that takes what is left."""
+        return self.pack(with_recalled(self.survivors(front, verbatim_from), recalled), ()).tokens
 
     def frozen_tokens(self) -> int:
         return self.pack(self._sent, self.listed).tokens

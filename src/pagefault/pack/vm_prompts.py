@@ -51,22 +51,22 @@ a) load it: page_fault(page_id, target_level), or search_pages(query) to find ou
 b) ask one short question, if there is no such page or you cannot tell which one is meant.
 
 Loading:
-- Cheapest form first: target_level 2 (abstract), then 1 (reduced excerpt), and 0 (full) only where \
-exact wording, code or precise details were asked for.
+- Cheapest form first: target_level 2 (abstract), then 1 (reduced excerpt), and 0 (full) only \
+where exact wording, code or precise details were asked for.
 - Of several pages that may bear on the question, load the smallest or the summary first.
-- Never more than max_faults_per_turn of the manifest's policies in one turn, and never a page that \
-is mapped already.
+- Never more than max_faults_per_turn of the manifest's policies in one turn, and never a page \
+that is mapped already.
 - A reply that calls tools consists of calls only; after their results comes the answer.
 
 Answering:
-- Fill no gap with a guess. If you cannot get what is needed, say: "I don't have that in the mapped \
-context."
+- Fill no gap with a guess. If you cannot get what is needed, say: "I don't have that in the \
+mapped context."
 - Be brief and answer what was asked.
 - Every statement that rests on a page carries its citation: [ref: msg_123], [ref: sum_2], \
 [ref: msg_1, clm_7], or [ref: tool:page_fault(img_45)] for one that a call brought.
 
-Do not speak of these rules, pages, tiers or a virtual memory, unless the user asks how your memory \
-works."""
+Do not speak of these rules, pages, tiers or a virtual memory, unless the user asks how your \
+memory works."""
 
 VM_PASSIVE_PROMPT: Final = f"""\
 {_WHAT_IS_WHAT}

@@ -79,7 +79,8 @@ class EpochRule(Protocol):
     without dead tokens. Whether an epoch can make it fit is the caller's business.
     """
 
-    prices: PriceList
+    @property
+    def prices(self) -> PriceList: ...
 
     def decide(self, call: CallFacts) -> Decision: ...
 

@@ -12,6 +12,7 @@ from typing import Final
 
 from pagefault.guard.screen import Screen, known_secrets
 from pagefault.model import defaults
+from pagefault.model.catalogue import UNKNOWN
 from pagefault.model.clock import Clock, SystemClock
 from pagefault.model.errors import BadInput
 from pagefault.model.ids import IdMinter
@@ -27,7 +28,7 @@ from pagefault.service.limits import Limits
 from pagefault.service.lineage import Lineage
 from pagefault.service.memory import Memory
 from pagefault.service.runtime import PageReader, Runtime
-from pagefault.service.session import a_mode
+from pagefault.service.session import a_layout, a_mode
 from pagefault.store.commit import Committer
 from pagefault.store.root import memory_store, open_store
 from pagefault.store.store import Progress, Store
@@ -47,6 +48,7 @@ async def open_memory(
     sync: str = "group",
     window: int = defaults.WINDOW_TOKENS,
     mode: str = "active",
+    layout: str = "stable",
     policy: str = defaults.EVICTION_POLICY,
     limits: Limits | None = None,
     secrets: Mapping[str, str] | None = None,
@@ -74,7 +76,11 @@ async def open_memory(
     entropy = os.urandom if seed is None else chance.randbytes
     real_clock = clock or SystemClock()
     minter = IdMinter(real_clock, chance)
-    level, wanted_mode = _sync(sync), a_mode(mode)  # before anything is opened
+    level, wanted_mode, wanted_layout = (
+        _sync(sync),
+        a_mode(mode),
+        a_layout(layout),
+    )  # before opening
 
     def make() -> Store:
         if str(root) == IN_MEMORY:
@@ -117,7 +123,12 @@ async def open_memory(
         mint_session_id=lambda: f"ses_{minter.mint()}",
     )
     memory = Memory(
-        store=store, committer=committer, runtime=runtime, window_tokens=window, mode=wanted_mode
+        store=store,
+        committer=committer,
+        runtime=runtime,
+        window_tokens=window,
+        mode=wanted_mode,
+        layout=wanted_layout,
     )
     try:
         yield memory

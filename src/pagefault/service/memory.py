@@ -21,7 +21,7 @@ from pagefault.model.events import (
     Taken,
 )
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import RUNTIME, Actor, Modality, Mode
+from pagefault.model.kinds import RUNTIME, Actor, LayoutName, Modality, Mode
 from pagefault.model.page import EVERYTHING, Page, PageRow, SessionRow
 from pagefault.pack.citations import cited_pages
 from pagefault.recall.search import SearchResult
@@ -30,7 +30,7 @@ from pagefault.service.limits import Limits
 from pagefault.service.ownership import Owned
 from pagefault.service.restore import restore
 from pagefault.service.runtime import Runtime
-from pagefault.service.session import Session, a_mode, a_window, check_name
+from pagefault.service.session import Session, a_layout, a_mode, a_window, check_name
 from pagefault.service.turn import encodable
 from pagefault.store.api import PageFilter
 from pagefault.store.backup import Copied, backup
@@ -71,12 +71,14 @@ class Memory:
         runtime: Runtime,
         window_tokens: int,
         mode: Mode,
+        layout: LayoutName = LayoutName.STABLE,
     ) -> None:
         self._store = store
         self._committer = committer
         self._runtime = runtime
         self._window_tokens = window_tokens
         self._mode = mode
+        self._layout = layout
         # One object for a session as long as anybody has it; of the others the latest are kept.
         self._sessions: WeakValueDictionary[SessionNo, Session] = WeakValueDictionary()
         self._recent: deque[Session] = deque(maxlen=RECENT_SESSIONS)
@@ -100,16 +102,18 @@ class Memory:
         window: int | None = None,
         mode: str | None = None,
         system: str | None = None,
+        layout: str | None = None,
         create: bool = True,
     ) -> Session:
         """The session of that name or id, opened anew if there is none and `create` allows it.
 
-        `window` (tokens of a request), `mode` and `system` are those of a new session; given for
-        one that exists, they change it from its next request on. Any number of processes may have
-        a session; writing to it while another does is `SessionBusy`. Raises `SessionNotFound`,
-        `WindowTooSmall`, `BadInput`.
+        `window` (tokens of a request), `mode`, `system` and `layout` (stable, developer) are those
+        of a new session; given for one that exists, they change it from its next request on. Any
+        number of processes may have a session; writing to it while another does is `SessionBusy`.
+        Raises `SessionNotFound`, `WindowTooSmall`, `BadInput`.
         """
         wanted_mode = self._mode if mode is None else a_mode(mode)
+        wanted_layout = self._layout if layout is None else a_layout(layout)
         wanted_window = self._window_tokens if window is None else a_window(window)
         name = self._runtime.journal.clean(name)
         async with self._opening:
@@ -117,7 +121,7 @@ class Memory:
             row = await asyncio.to_thread(self._runtime.index.find_session, name) if name else None
             if row is not None:
                 session = await self._open(row)
-                await session.configure(window=window, mode=mode, system=system)
+                await session.configure(window=window, mode=mode, system=system, layout=layout)
                 return session
             if not create:
                 raise SessionNotFound(name)
@@ -130,6 +134,7 @@ class Memory:
                     window_tokens=wanted_window,
                     mode=wanted_mode,
                     system=self._runtime.journal.clean(system or ""),
+                    layout=wanted_layout,
                 )
             )
 
@@ -217,12 +222,14 @@ class Memory:
     def _others_forgot(self) -> None:
         """Another process forgot something: let nothing that is kept in memory outlive it."""
         self._runtime.pages.flush()
+        self._runtime.packs.drop()
         for session in self._live():
             session.owned.outdate()
 
     async def _after_forgetting(self, target: Session, plan: _Plan) -> None:
         """Let no live session show what is gone."""
         self._runtime.pages.flush()
+        self._runtime.packs.drop()
         if plan.sessions:
             target.owned.end()
             self._sessions.pop(target.session, None)

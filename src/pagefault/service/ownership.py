@@ -23,14 +23,15 @@ from pagefault.model.events import (
     Draft,
     Event,
     Faulted,
+    Reported,
     Searched,
     expected,
 )
-from pagefault.model.ids import Seq, SessionNo, TurnNo
-from pagefault.model.kinds import MODEL_GENERATED, RUNTIME, Actor
+from pagefault.model.ids import Seq, SessionNo
+from pagefault.model.kinds import MODEL_GENERATED, RUNTIME, Actor, Origin
 from pagefault.service.restore import restore
 from pagefault.service.runtime import Runtime
-from pagefault.service.state import SessionState
+from pagefault.service.state import SessionState, turn_now
 
 T = TypeVar("T")
 

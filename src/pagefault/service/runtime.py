@@ -17,10 +17,11 @@ from pagefault.model.events import Content, Event, SessionOpened
 from pagefault.model.ids import PageId, Seq, SessionNo
 from pagefault.model.kinds import Modality
 from pagefault.model.page import Page, PageRow, Scope
+from pagefault.pack.cache import PackCache
 from pagefault.pack.count import TokenCounter
 from pagefault.paging.questions import EvictionPolicy
-from pagefault.recall.search import Searcher, SearchFilter, SearchResult
 from pagefault.policy.epochs import EpochRule
+from pagefault.recall.search import Searcher, SearchFilter, SearchResult
 from pagefault.service.forming import summariser
 from pagefault.service.journal import Journal
 from pagefault.service.limits import Limits
@@ -90,6 +91,7 @@ class Runtime:
     clock: Clock
     meter: Callable[[str, float], None]  # told what took how many seconds
     mint_session_id: Callable[[], str]
+    packs: PackCache = field(default_factory=PackCache)
     under_way: set[asyncio.Future[Any]] = field(default_factory=set)  # records nobody waits for
     # Few, as each search takes some megabytes for a moment, and a thread keeps what it once had.
     searching: Executor = field(
@@ -140,7 +142,13 @@ class Runtime:
         self, find_row: Callable[[PageId], PageRow | None], read: Callable[[PageRow], Page]
     ) -> Sources:
         return Sources(
-            find_row, read, self.counter, self.policy, self.epochs, summariser(self.counter)
+            find_row,
+            read,
+            self.counter,
+            self.policy,
+            self.epochs,
+            summariser(self.counter),
+            self.packs,
         )
 
     def events_of(self, session: SessionNo, types: Collection[str]) -> list[Event]:

@@ -14,10 +14,11 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, overload
+from functools import partial
+from typing import Any, Final, overload
 
 from pagefault.engine.api import Engine
-from pagefault.engine.chat_completions import to_wire
+from pagefault.engine.formats import FORMATS, Format, to_wire
 from pagefault.model.errors import (
     ArchiveMissing,
     BadInput,
@@ -30,6 +31,7 @@ from pagefault.model.errors import (
 )
 from pagefault.model.events import (
     Content,
+    Draft,
     Event,
     Pinned,
     Reported,
@@ -44,6 +46,7 @@ from pagefault.model.kinds import (
     USER_TYPED,
     Actor,
     EventType,
+    LayoutName,
     Modality,
     Mode,
     Origin,
@@ -51,7 +54,9 @@ from pagefault.model.kinds import (
 )
 from pagefault.model.page import Page, PageRow, Scope
 from pagefault.model.request import Request, ToolCall, Usage
+from pagefault.pack.abi import MemoryABI
 from pagefault.pack.envelope import refusal
+from pagefault.pack.manifest import ENTRIES_MAX
 from pagefault.pack.render import LABEL_TOKENS
 from pagefault.pack.tools import PAGE_FAULT
 from pagefault.recall.search import SearchResult
@@ -59,12 +64,14 @@ from pagefault.service.artifacts import describe
 from pagefault.service.drive import Answer, drive
 from pagefault.service.ownership import Owned
 from pagefault.service.plan import plan_backlog, plan_request
+from pagefault.service.plan_developer import plan_developer
 from pagefault.service.room import check_window
 from pagefault.service.runtime import Runtime
 from pagefault.service.serving import REFUSAL_TOKENS, serve
 from pagefault.service.state import SessionState
 from pagefault.service.turn import encodable
 from pagefault.service.writing import Said, write_down
+from pagefault.store.api import PageFilter
 
 _NAME: Final = re.compile(r"[^\x00-\x1f\x7f/\ud800-\udfff]{1,80}")
 RECALL_CANDIDATES = 50  # pages that a turn-start recall looks at
@@ -88,6 +95,9 @@ class Status:
     faults_left: int
     tlb_hits: int
     tlb_misses: int
+    layout: str = "stable"
+    pack_hits: int = 0  # requests of the developer layout that were packed before
+    pack_misses: int = 0
 
 
 class Session:
@@ -108,6 +118,7 @@ class Session:
         self.name = name
         self._runtime = runtime
         self._open_new = open_new
+        self._bearing: list[PageRow] = []  # on the newest message, best first
         self._asked_s: float | None = None  # when a request was packed last, by a steady clock
 
     def __repr__(self) -> str:
@@ -242,29 +253,46 @@ class Session:
     @overload
     async def request(self) -> Request: ...
     @overload
-    async def request(self, format: Literal["openai"]) -> dict[str, Any]: ...
+    async def request(self, format: Format) -> dict[str, Any]: ...
     async def request(self, format: str | None = None) -> Request | dict[str, Any]:
         """The next request: messages and tools that fit the window, durable in the log.
 
-        At a turn's first request the runtime pages in by itself what the message calls for.
-        `format="openai"` gives the body of a Chat Completions call, less the model's name.
+        At a turn's first request the runtime pages in by itself what the message calls for. With a
+        `format` it is the body of a call, less the model's name: "openai" (Chat Completions),
+        "openai-responses", "anthropic" (Messages; it wants `max_tokens` besides) or "gemini"
+        (generateContent).
         """
-        if format not in (None, "openai"):
-            raise BadInput(f"unknown format {format!r}", hint='use format="openai", or none')
+        if format not in (None, *FORMATS):
+            raise BadInput(
+                f"unknown format {format!r}", hint=f"one of {', '.join(FORMATS)}, or none"
+            )
 
         async def verb() -> Request:
             with self._runtime.timed("request"):
                 planned = self._runtime.journal.forgets
                 recalled = await self._recall_for_turn()
-                drafts = plan_request(
-                    self._state, self.session, recalled, is_cold=self._cache_is_cold()
-                )
+                drafts = await self._plan(recalled)
                 await self.owned.commit(drafts, planned=planned)
                 self._asked_s = self._runtime.clock.monotonic_s()
                 return self._state.request()
 
         request = await self.owned.whole(verb)
-        return to_wire(request) if format == "openai" else request
+        return request if format is None else to_wire(request, format)
+
+    async def _plan(self, recalled: Sequence[Page]) -> list[Draft]:
+        is_cold = self._cache_is_cold()
+        if self._state.layout_name is LayoutName.STABLE:
+            return plan_request(self._state, self.session, recalled, is_cold=is_cold)
+        others = [row.page_id for row in await self._worth_listing()]
+        return plan_developer(self._state, self.session, recalled, others, is_cold=is_cold)
+
+    async def _worth_listing(self) -> list[PageRow]:
+        """Pages for a manifest: what bears on the newest message, then the newest of all."""
+        if not self._state.awaits_request:
+            return []
+        scope, newest = self.owned.scope, partial(self._runtime.index.pages, newest_first=True)
+        recent = await asyncio.to_thread(newest, scope, PageFilter(), limit=2 * ENTRIES_MAX)
+        return [*self._bearing, *recent]
 
     async def call(self, call: ToolCall, *, said: str = "") -> str:
         """Serve one tool call of the model and return the result's text.
@@ -377,9 +405,14 @@ class Session:
         await self.owned.whole(verb)
 
     async def configure(
-        self, *, window: int | None = None, mode: str | None = None, system: str | None = None
+        self,
+        *,
+        window: int | None = None,
+        mode: str | None = None,
+        system: str | None = None,
+        layout: str | None = None,
     ) -> None:
-        """Change the window, the mode or the system prompt from the next request on."""
+        """Change window, mode, system prompt or layout from the next request on."""
 
         async def verb() -> None:
             state = self._state
@@ -387,9 +420,10 @@ class Session:
                 window_tokens=state.window_tokens if window is None else a_window(window),
                 mode=state.mode if mode is None else a_mode(mode),
                 system=state.system if system is None else self._runtime.journal.clean(system),
+                layout=state.layout_name if layout is None else a_layout(layout),
             )
-            now = (state.window_tokens, state.mode, state.system)
-            if (body.window_tokens, body.mode, body.system) == now:
+            now = (state.window_tokens, state.mode, state.system, state.layout_name)
+            if (body.window_tokens, body.mode, body.system, body.layout) == now:
                 return
             self._runtime.check_opened(
                 SessionOpened(
@@ -398,6 +432,7 @@ class Session:
                     window_tokens=body.window_tokens,
                     mode=body.mode,
                     system=body.system,
+                    layout=body.layout,
                 ),
                 state.must_show(),
                 factor=state.factor,
@@ -421,6 +456,7 @@ class Session:
                     window_tokens=state.window_tokens,
                     mode=state.mode,
                     system=state.system,
+                    layout=state.layout_name,
                     parent=self.session,
                     parent_seq=self.owned.folded,
                 )
@@ -447,7 +483,15 @@ class Session:
             faults_left=state.budget.faults_left,
             tlb_hits=state.table.tlb.hits,
             tlb_misses=state.table.tlb.misses,
+            layout=str(state.layout_name),
+            pack_hits=state.pack_hits,
+            pack_misses=state.pack_misses,
         )
+
+    def abi(self) -> MemoryABI:
+        """What the window holds and could still take, for programs that weigh what memory costs."""
+        self.owned.check_there()
+        return self._state.abi()
 
     async def faults(self) -> list[Event]:
         """Every fault of this session, oldest first, served or refused."""
@@ -540,6 +584,7 @@ class Session:
         room = state.limits.recall_room(state.window_tokens)
         query = "".join(page.text for page in state.newest_user)
         result = await self._find_earlier(query, RECALL_CANDIDATES, None)
+        self._bearing = [hit.page for hit in result.hits]
         chosen: list[PageRow] = []
         for hit in result.hits:
             cost = hit.page.tokens + LABEL_TOKENS
@@ -581,6 +626,15 @@ def a_mode(mode: str) -> Mode:
         return Mode(mode)
     except ValueError:
         raise BadInput(f"unknown mode {mode!r}", hint=f"one of {', '.join(Mode)}") from None
+
+
+def a_layout(layout: str) -> LayoutName:
+    try:
+        return LayoutName(layout)
+    except ValueError:
+        raise BadInput(
+            f"unknown layout {layout!r}", hint=f"one of {', '.join(LayoutName)}"
+        ) from None
 
 
 def a_window(tokens: int) -> int:

@@ -43,14 +43,9 @@ class Summaries:
         return replace(self, shown=[(page, Level.REFERENCE) for page, _ in self.shown])
 
 
-def plan_summaries(
-    state: SessionState, session: SessionNo, leaving: Sequence[Page]
-) -> Summaries:
+def plan_summaries(state: SessionState, session: SessionNo, leaving: Sequence[Page]) -> Summaries:
     """The summaries after an epoch at which these pages leave their places."""
-    made = [
-        state.summarise(run)
-        for run in _runs(leaving, state.limits.summarised_tokens_max)
-    ]
+    made = [state.summarise(run) for run in _runs(leaving, state.limits.summarised_tokens_max)]
     drafts = write_derived(
         [one for one in made if one is not None],
         session=session,
@@ -58,8 +53,11 @@ def plan_summaries(
         counter=state.counter,
         clean=str,  # it quotes what was cleaned
     )
-    pages = [page_of(event, event.body) for event in map(expected, drafts)
-             if isinstance(event.body, Content)]
+    pages = [
+        page_of(event, event.body)
+        for event in map(expected, drafts)
+        if isinstance(event.body, Content)
+    ]
     shown = [*state.summaries, *((page, Level.ABSTRACT) for page in pages)]
     most = int(state.window_tokens * state.limits.summary_window_share)
     if _tokens(state, shown) > most:  # to half of it, so that this is seldom needed
