@@ -26,15 +26,9 @@ def marks(hints: Sequence[int], blocks: int) -> list[int]:
     order = [wished[-1], wished[0], *reversed(wished[1:-1])]
     chosen = sorted(dict.fromkeys(order[:MARKS_MAX]))
     while len(chosen) < MARKS_MAX:
-        later = next(
-            (
-                later
-                for earlier, later in zip(reversed([-1, *chosen]), reversed(chosen), strict=False)
-                if later - earlier > LOOKBACK_BLOCKS
-            ),
-            None,
-        )
-        if later is None:
+        pairs = zip([-1, *chosen], chosen, strict=False)
+        far = [later for earlier, later in pairs if later - earlier > LOOKBACK_BLOCKS]
+        if not far:
             break
-        chosen = sorted([*chosen, later - LOOKBACK_BLOCKS])
+        chosen = sorted([*chosen, far[-1] - LOOKBACK_BLOCKS])
     return chosen
