@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 
 from pagefault.model.errors import WindowTooSmall
 from pagefault.model.events import Draft, Packed, PagedIn
@@ -30,38 +31,43 @@ def plan_developer(
     state: SessionState,
     session: SessionNo,
     recalled: Sequence[Page],
-    others: Iterable[PageId],
+    bearing: Sequence[PageId],
+    recent: Sequence[PageId],
     *,
     is_cold: bool = False,
 ) -> list[Draft]:
     """The records of the next request: a `Packed`, after an `EpochBegun` where something leaves.
 
-    `recalled` are pages that the runtime would bring in, best first. `others` are pages to list in
-    the manifest, the most telling first; those that leave now, and those that were listed before,
-    come after them. Raises `WindowTooSmall`.
+    `recalled` are pages that the runtime would bring in, best first. In turn are listed in the
+    manifest those that bear on the newest message (`bearing`, best first), and what is near: what
+    leaves now, what was listed before, the newest of all (`recent`). Raises `WindowTooSmall`.
     """
     layout = state.layout
     assert isinstance(layout, DeveloperLayout)
     wanted = (*unseen_pins(state), *unseen_claims(state), *recalled)
     pages = list({p.page_id: p for p in wanted if p.page_id not in state.working_set}.values())
-    before = [item.row.page_id for item in layout.listed]
-    known = [*others, *before] if state.awaits_request or state.epoch_due else before
+    near = [item.row.page_id for item in layout.listed]
+    is_anew = bool(bearing or recent or state.epoch_due)  # within a turn a listing stays as it is
     share = int(state.window_room * state.limits.manifest_window_share)
     tokens = layout.tokens_listing((), pages) + state.tail_tokens(pages)
     drafts: list[Draft] = []
     entries: list[Entry] = with_recalled(layout.entries(), pages)
-    over = tokens + min(share, len(set(known)) * layout.row_tokens) - state.window_room
+    over = (
+        tokens + min(share, len({*near, *bearing, *recent}) * layout.row_tokens) - state.window_room
+    )
     if state.epoch_due or over > 0:
         plan = _plan_leaving(state, session, pages, over)
         entries = with_recalled(layout.survivors(plan.front, plan.epoch.verbatim_from), plan.bring)
         drafts = [*plan.summaries, draft(state, session, plan.epoch)]
         pages, tokens = plan.bring, plan.tokens
         headers = [page.page_id for page, _ in plan.front.summaries]
-        known = [*known, *headers, *reversed(plan.epoch.evicted)]
+        near = [*headers, *reversed(plan.epoch.evicted), *near]
     shown = {page.page_id for entry in entries for page in pages_of(entry)}
-    told = _listing(state, [p for p in dict.fromkeys(known) if p not in shown])
+    near = [page_id for page_id in dict.fromkeys([*near, *recent]) if page_id not in shown]
+    bears = [page_id for page_id in bearing if page_id not in shown]
+    told = list(dict.fromkeys(_in_turn(bears, near) if is_anew else near))
     free = min(share, state.window_room - tokens)
-    listed = list(_that_fit(state, told, free))
+    listed = list(_that_fit(state, _listing(state, told), free))
     tail = state.tail_tokens(pages)
     pack = layout.pack(entries, listed)
     while pack.tokens + tail > state.window_room and listed:
@@ -116,6 +122,11 @@ def _plan_leaving(state: SessionState, session: SessionNo, pages: list[Page], ov
         f"what must be in the request exceeds the window of {state.window_tokens:,} tokens",
         hint="unpin pages, shorten the system prompt, or open the session with a larger window",
     )
+
+
+def _in_turn(first: Sequence[PageId], second: Sequence[PageId]) -> Iterator[PageId]:
+    for pair in zip_longest(first, second):
+        yield from (page_id for page_id in pair if page_id is not None)
 
 
 def _listing(state: SessionState, page_ids: Sequence[PageId]) -> Iterator[Listed]:

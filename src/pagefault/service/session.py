@@ -118,7 +118,7 @@ class Session:
         self.name = name
         self._runtime = runtime
         self._open_new = open_new
-        self._bearing: list[PageRow] = []  # on the newest message, best first
+        self._bearing: list[PageId] = []  # on the newest message, best first
         self._asked_s: float | None = None  # when a request was packed last, by a steady clock
 
     def __repr__(self) -> str:
@@ -283,16 +283,15 @@ class Session:
         is_cold = self._cache_is_cold()
         if self._state.layout_name is LayoutName.STABLE:
             return plan_request(self._state, self.session, recalled, is_cold=is_cold)
-        others = [row.page_id for row in await self._worth_listing()]
-        return plan_developer(self._state, self.session, recalled, others, is_cold=is_cold)
-
-    async def _worth_listing(self) -> list[PageRow]:
-        """Pages for a manifest: what bears on the newest message, then the newest of all."""
-        if not self._state.awaits_request:
-            return []
-        scope, newest = self.owned.scope, partial(self._runtime.index.pages, newest_first=True)
-        recent = await asyncio.to_thread(newest, scope, PageFilter(), limit=2 * ENTRIES_MAX)
-        return [*self._bearing, *recent]
+        bearing: list[PageId] = []
+        recent: list[PageId] = []
+        if self._state.awaits_request:  # later in the turn the listing stays
+            newest = partial(self._runtime.index.pages, newest_first=True)
+            rows = await asyncio.to_thread(
+                newest, self.owned.scope, PageFilter(), limit=2 * ENTRIES_MAX
+            )
+            bearing, recent = self._bearing, [row.page_id for row in rows]
+        return plan_developer(self._state, self.session, recalled, bearing, recent, is_cold=is_cold)
 
     async def call(self, call: ToolCall, *, said: str = "") -> str:
         """Serve one tool call of the model and return the result's text.
@@ -584,7 +583,7 @@ class Session:
         room = state.limits.recall_room(state.window_tokens)
         query = "".join(page.text for page in state.newest_user)
         result = await self._find_earlier(query, RECALL_CANDIDATES, None)
-        self._bearing = [hit.page for hit in result.hits]
+        self._bearing = [hit.page.page_id for hit in result.hits]
         chosen: list[PageRow] = []
         for hit in result.hits:
             cost = hit.page.tokens + LABEL_TOKENS
