@@ -18,6 +18,7 @@ from pagefault.model.ids import Seq
 from pagefault.model.kinds import Kind, Level, Modality, Mode, Role, Tier
 from pagefault.model.page import Derived, Page
 from pagefault.model.request import Message, ToolCall
+from pagefault.pack import render
 from pagefault.pack.cache import Pack, PackCache, PackKey
 from pagefault.pack.count import REQUEST_TOKENS, O200k, message_tokens, tools_tokens
 from pagefault.pack.developer import (
@@ -264,13 +265,13 @@ def sessions(draw: st.DrawFn) -> list[Entry]:
         if draw(st.booleans()):
             order += 1
             entries.append(Note(f"(art_{order} · not shown here)", Seq(order)))
-        if absent and draw(st.booleans()):
+        if draw(st.booleans()) and absent:
             entries.append(Recalled((absent.pop(),), Seq(order + 1)))
         if draw(st.booleans()):
             seq = Seq(order + 1)
             order += 1
             call = ToolCall(f"call_{number}", "page_fault", draw(TEXTS))
-            served = absent.pop() if absent and draw(st.booleans()) else None
+            served = absent.pop() if draw(st.booleans()) and absent else None
             entries.append(Exchange(seq, seq, draw(TEXTS), [(call, draw(TEXTS), served)]))
     return entries
 
@@ -320,6 +321,31 @@ def test_what_is_told_before_is_what_comes_of_it(entries: list[Entry], data: st.
     made.freeze()
     assert made.frozen_tokens() == tokens
     made.check()
+
+
+def test_control_text_that_is_shown_as_it_is_forges_a_block(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = layout(turns=1)
+    made.add(Shown(turn(0, HOSTILE[0])))
+    made.add(Shown(turn(2)))
+    made.freeze()
+    part(made.messages()[0], "RULES")
+    monkeypatch.setattr(render, "neutralise", lambda text, citations=False: text)
+    weak = layout(turns=1)
+    weak.add(Shown(turn(0, HOSTILE[0])))
+    weak.add(Shown(turn(2)))
+    weak.freeze()
+    assert weak.messages()[0].content.count("<VM:RULES>\n") == 2, "what the checks look for"
+
+
+def test_control_a_page_that_is_shown_twice_is_caught() -> None:
+    made = layout()
+    made.add(Shown(turn(0)))
+    made.add(Recalled((turn(0),), Seq(9)))
+    made.freeze()
+    with pytest.raises(AssertionError, match="(2)"):
+        made.check()
 
 
 # --- the cache ------------------------------------------------------------------------------------

@@ -103,7 +103,7 @@ async def test_a_forgotten_page_is_nowhere(tmp_path: Path) -> None:
         epoch = (await session.status()).epoch
         forgotten = await memory.forget("s", "msg_2")
         assert forgotten.done
-        assert forgotten.pages == ("msg_2",)
+        assert forgotten.pages == ("msg_2", "sum_1"), "what sums it up goes with it"
         assert forgotten.seen_from == ("f",)
         assert forgotten.beyond_reach
         check_nowhere(root)
@@ -225,7 +225,7 @@ async def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
         bytes_before = _bytes_under(root)
         plan = await memory.forget("s", "msg_2", dry_run=True)
         assert not plan.done
-        assert plan.pages == ("msg_2",)
+        assert plan.pages == ("msg_2", "sum_1")
         assert len(plan.quoted_by) == 1
         whole = await memory.forget("s", dry_run=True)
         assert len(whole.pages) == (await session.status()).pages

@@ -13,7 +13,7 @@ from pagefault.cli.term import plural
 
 @click.group(cls=Group)
 def bench() -> None:
-    """Time what a memory does."""
+    """Measure what a memory does."""
 
 
 @bench.command("kernel", cls=Command)
@@ -38,6 +38,49 @@ def kernel(app: App, pages: int, at: Path | None, as_json: bool) -> None:
         app.term.data(figures)
         return
     app.term.line(app.term.style(f"kernel, {plural(pages, 'page')}", "bold"))
+    app.term.table(["measure", "value"], [[name, number(value)] for name, value in figures.items()])
+
+
+@bench.command("ladder", cls=Command)
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Conversations with sessions and questions; without it, made-up ones of engineers.",
+)
+@click.option(
+    "--format",
+    type=click.Choice(["jsonl", "locomo", "openai"]),
+    default="locomo",
+    show_default=True,
+    help="How the file is written.",
+)
+@click.option(
+    "--sessions",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="How many to make up.",
+)
+@json_option
+@pass_app
+def ladder(app: App, data: Path | None, format: str, sessions: int, as_json: bool) -> None:
+    """How short each level of a session is and what it keeps, beside plainer ways of shortening.
+
+    JSON: one object of figures; shares are of 1.
+    """
+    from pagefault.lab.engineering import conversation
+    from pagefault.lab.ladder import bench_ladder
+    from pagefault.lab.transcripts import read_conversations
+    from pagefault.pack.count import O200k
+
+    talks = read_conversations(data, format) if data else [conversation(n) for n in range(sessions)]
+    with app.term.progress() as progress:
+        figures = bench_ladder(talks, count=O200k().count, progress=progress)
+    if as_json:
+        app.term.data(figures)
+        return
+    title = f"ladder, {data.name if data else 'made-up conversations'}"
+    app.term.line(app.term.style(title, "bold"))
     app.term.table(["measure", "value"], [[name, number(value)] for name, value in figures.items()])
 
 

@@ -13,10 +13,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from pagefault.engine.breakpoints import marks
-from pagefault.engine.values import count, minted, object_of, objects, sendable_object, text_of
+from pagefault.engine.usage import usage_from
+from pagefault.engine.values import minted, object_of, objects, sendable_object, text_of
 from pagefault.model.errors import EngineGarbled
 from pagefault.model.kinds import Role
-from pagefault.model.request import Message, Reply, Request, Usage
+from pagefault.model.request import Message, Reply, Request
 
 NOTHING_SAID: Final = "(no message)"
 """What stands where the API demands a text and there is none."""
@@ -92,7 +93,7 @@ def reply_from(document: Mapping[str, Any], *, taken: Collection[str] = ()) -> R
     return Reply(
         text="".join(said),
         tool_calls=minted(calls, taken),
-        usage=_usage(document.get("usage")),
+        usage=usage_from(document.get("usage")),
         finish=_FINISH.get(reason, reason),
     )
 
@@ -139,18 +140,3 @@ def _text(text: str) -> dict[str, Any]:
 def _add_tail(messages: list[dict[str, Any]], tail: str) -> None:
     newest = next((m for m in reversed(messages) if m["role"] == "user"), messages[-1])
     newest["content"].append(_text(tail))
-
-
-def _usage(usage: object) -> Usage | None:
-    """`input_tokens` there are those that no cache had to do with; ours are all of them."""
-    if not isinstance(usage, dict):
-        return None
-    read, written = (
-        count(usage.get(f"cache_{kind}_input_tokens")) for kind in ("read", "creation")
-    )
-    return Usage(
-        input_tokens=count(usage.get("input_tokens")) + read + written,
-        output_tokens=count(usage.get("output_tokens")),
-        cached_tokens=read,
-        cache_write_tokens=written,
-    )

@@ -14,7 +14,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from pagefault.engine.values import count, is_object, minted, sendable, whole
+from pagefault.engine.usage import usage_from
+from pagefault.engine.values import is_object, minted, sendable, whole
 from pagefault.model.errors import EngineGarbled
 from pagefault.model.kinds import Role
 from pagefault.model.request import Message, Reply, Request, Usage
@@ -246,7 +247,7 @@ class Fold:
 
     def feed(self, document: Mapping[str, Any]) -> str:
         """Fold one chunk; the text it adds, "" if none. Raises `EngineGarbled`."""
-        self._usage = _usage(document.get("usage")) or self._usage
+        self._usage = usage_from(document.get("usage")) or self._usage
         choices = document.get("choices")
         if not isinstance(choices, list):
             if choices is None and "usage" in document:
@@ -333,20 +334,6 @@ def _string(value: object) -> str:
             return "".join(_string(p.get("text")) for p in value if isinstance(p, dict))
         case _:
             return ""
-
-
-def _usage(usage: object) -> Usage | None:
-    if not isinstance(usage, dict):
-        return None
-    details = usage.get("prompt_tokens_details")
-    details = details if isinstance(details, dict) else {}
-    cached = details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens")  # DeepSeek's name
-    return Usage(
-        input_tokens=count(usage.get("prompt_tokens")),
-        output_tokens=count(usage.get("completion_tokens")),
-        cached_tokens=count(cached),
-        cache_write_tokens=count(details.get("cache_write_tokens")),
-    )
 
 
 def call_ids(request: Request) -> frozenset[str]:

@@ -6,8 +6,8 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
+from pagefault.engine.usage import usage_from
 from pagefault.engine.values import (
-    count,
     minted,
     object_of,
     objects,
@@ -17,7 +17,7 @@ from pagefault.engine.values import (
 )
 from pagefault.model.errors import EngineGarbled
 from pagefault.model.kinds import Role
-from pagefault.model.request import Message, Reply, Request, Usage
+from pagefault.model.request import Message, Reply, Request
 
 NO_SIGNATURE: Final = "skip_thought_signature_validator"
 """What Google documents for calls whose signature is not at hand: Gemini 3 refuses one without."""
@@ -88,7 +88,7 @@ def reply_from(document: Mapping[str, Any], *, taken: Collection[str] = ()) -> R
     return Reply(
         text="".join(said),
         tool_calls=minted(calls, taken),
-        usage=_usage(document.get("usageMetadata")),
+        usage=usage_from(document.get("usageMetadata")),
         finish=_FINISH.get(reason, reason),
     )
 
@@ -112,14 +112,3 @@ def _parts(message: Message, names: Mapping[str, str]) -> list[dict[str, Any]]:
         }
         parts.append({"functionCall": called, "thoughtSignature": NO_SIGNATURE})
     return parts
-
-
-def _usage(usage: object) -> Usage | None:
-    if not isinstance(usage, dict):
-        return None
-    return Usage(
-        input_tokens=count(usage.get("promptTokenCount")),
-        output_tokens=count(usage.get("candidatesTokenCount"))
-        + count(usage.get("thoughtsTokenCount")),
-        cached_tokens=count(usage.get("cachedContentTokenCount")),
-    )

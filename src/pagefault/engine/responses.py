@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from pagefault.engine.values import count, minted, object_of, objects, sendable, text_of
+from pagefault.engine.usage import usage_from
+from pagefault.engine.values import minted, object_of, objects, sendable, text_of
 from pagefault.model.errors import EngineGarbled
 from pagefault.model.kinds import Role
-from pagefault.model.request import Message, Reply, Request, Usage
+from pagefault.model.request import Message, Reply, Request
 
 
 def to_wire(
@@ -74,7 +75,7 @@ def reply_from(document: Mapping[str, Any], *, taken: Collection[str] = ()) -> R
     return Reply(
         text="".join(said),
         tool_calls=minted(calls, taken),
-        usage=_usage(document.get("usage")),
+        usage=usage_from(document.get("usage")),
         finish="length" if reason == "max_output_tokens" else text_of(document.get("status")),
     )
 
@@ -106,15 +107,3 @@ def _add_tail(items: list[dict[str, Any]], tail: str) -> None:
         items.append(newest)
     said = [newest["content"]] if newest["content"] else []
     newest["content"] = [{"type": "input_text", "text": text} for text in (*said, tail)]
-
-
-def _usage(usage: object) -> Usage | None:
-    if not isinstance(usage, dict):
-        return None
-    details = object_of(usage.get("input_tokens_details"))
-    return Usage(
-        input_tokens=count(usage.get("input_tokens")),
-        output_tokens=count(usage.get("output_tokens")),
-        cached_tokens=count(details.get("cached_tokens")),
-        cache_write_tokens=count(details.get("cache_write_tokens")),
-    )

@@ -66,11 +66,6 @@ def whole(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def count(value: object) -> int:
-    """A number of tokens; 0 for anything that is none."""
-    return max(0, value) if isinstance(value, int) else 0
-
-
 def text_of(value: object) -> str:
     """A string that UTF-8 can hold; nothing for anything else."""
     return whole(value) if isinstance(value, str) else ""

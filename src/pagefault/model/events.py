@@ -156,7 +156,7 @@ class Reported:
     input_tokens: int
     output_tokens: int = 0
     cached_tokens: int = 0
-    cache_write_tokens: int = 0
+    written_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -140,7 +140,7 @@ class Layout:
         self._frozen_tokens = self.head_tokens
 
     def survivors(self, front: Front, verbatim_from: Seq) -> list[Entry]:
-        """The entries that `rewrite` would leave; lines out of their place only in front."""
+        """The entries that `rewrite` would leave. Lines out of their place stay only in front."""
         stay: list[Entry] = [
             entry
             for entry in self.entries()

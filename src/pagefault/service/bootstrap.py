@@ -116,7 +116,7 @@ async def open_memory(
         counter=counter or O200k(),
         limits=limits or Limits(),
         policy=POLICIES[policy],
-        epochs=BreakEven(prices=UNKNOWN.prices),
+        epochs=BreakEven(prices=UNKNOWN.prices, dead_share_max=defaults.DEAD_SHARE_MAX),
         hash_key=store.hash_key,
         clock=real_clock,
         meter=meter,

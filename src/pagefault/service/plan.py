@@ -54,7 +54,8 @@ def plan_request(
     decision = state.epochs.decide(facts)
     drafts: list[Draft] = []
     shared = state.layout.frozen_tokens() if state.request_next else 0
-    reason = state.epoch_due or decision.reason
+    is_again = bool(state.request_next) and not state.layout.pending and not pages
+    reason = state.epoch_due or ("" if is_again else decision.reason)  # a retry is the same bytes
     if reason:
         plan = _plan_epoch(state, session, reason, pages)
         pages = plan.bring
@@ -93,10 +94,11 @@ def draft(state: SessionState, session: SessionNo, body: EpochBegun | Packed) ->
 def _facts(state: SessionState, tokens: int, is_cold: bool) -> CallFacts:
     """What the rule for epochs is told.
 
-    An epoch now would leave about what it aims at; what leaves is summed up in a tenth.
+    An epoch now would leave about what it aims at, and what is new in any case; what leaves is
+    summed up in a tenth.
     """
     aim = max(state.window_room * state.limits.epoch_target_share, state.floor_tokens())
-    dead = math.floor(0.9 * (tokens - aim))
+    dead = math.floor(0.9 * (state.layout.frozen_tokens() - aim))
     if dead < state.window_room * state.limits.dead_window_share:
         dead = 0  # not worth a rewrite, whatever it costs
     return CallFacts(
@@ -181,7 +183,7 @@ def candidate(state: SessionState, session: SessionNo, reason: str, spared: Roun
         state, session, [entry.page for entry in shown if entry.seq < verbatim_from]
     )
     if not spared.down_to:
-        summaries = summaries.as_references()
+        summaries = summaries.untold()
     stay_exchange = {
         page.page_id
         for entry in entries

@@ -59,6 +59,7 @@ from pagefault.pack.envelope import refusal
 from pagefault.pack.manifest import ENTRIES_MAX
 from pagefault.pack.render import LABEL_TOKENS
 from pagefault.pack.tools import PAGE_FAULT
+from pagefault.recall.gate import gate
 from pagefault.recall.search import SearchResult
 from pagefault.service.artifacts import describe
 from pagefault.service.drive import Answer, drive
@@ -524,7 +525,7 @@ class Session:
                     input_tokens=usage.input_tokens,
                     output_tokens=usage.output_tokens,
                     cached_tokens=usage.cached_tokens,
-                    cache_write_tokens=usage.cache_write_tokens,
+                    written_tokens=usage.written_tokens,
                 )
             )
 
@@ -580,12 +581,13 @@ class Session:
         state = self._state
         if not state.awaits_request:
             return []
-        room = state.limits.recall_room(state.window_tokens)
         query = "".join(page.text for page in state.newest_user)
+        calls_for = gate(query)
+        room = int(calls_for.room_share * state.limits.recall_room(state.window_tokens))
         result = await self._find_earlier(query, RECALL_CANDIDATES, None)
         self._bearing = [hit.page.page_id for hit in result.hits]
         chosen: list[PageRow] = []
-        for hit in result.hits:
+        for hit in calls_for.admitted(result.hits):
             cost = hit.page.tokens + LABEL_TOKENS
             if hit.page.page_id not in state.working_set and cost <= room:
                 chosen.append(hit.page)

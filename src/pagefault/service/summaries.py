@@ -1,4 +1,4 @@
-"""The summaries that stand in front of the turns: which are made at an epoch, and how each is shown.
+"""The summaries in front of the turns: which are made at an epoch, and how each is shown.
 
 A run of turns is summed up when it leaves its place, once. A summary is shown with its text (level
 2) as long as all of them together take no more than their share of the window; then the oldest are
@@ -38,9 +38,9 @@ class Summaries:
         """Those whose text is shown."""
         return {page.page_id for page, level in self.shown if level is not Level.REFERENCE}
 
-    def as_references(self) -> Summaries:
-        """The same with headers alone: for a window that is short."""
-        return replace(self, shown=[(page, Level.REFERENCE) for page, _ in self.shown])
+    def untold(self) -> Summaries:
+        """The same with none of them shown: for a window that is short."""
+        return replace(self, shown=[], older=0)
 
 
 def plan_summaries(state: SessionState, session: SessionNo, leaving: Sequence[Page]) -> Summaries:
@@ -58,7 +58,7 @@ def plan_summaries(state: SessionState, session: SessionNo, leaving: Sequence[Pa
         for event in map(expected, drafts)
         if isinstance(event.body, Content)
     ]
-    shown = [*state.summaries, *((page, Level.ABSTRACT) for page in pages)]
+    shown = [*state.summaries, *map(_as_told, pages)]
     most = int(state.window_tokens * state.limits.summary_window_share)
     if _tokens(state, shown) > most:  # to half of it, so that this is seldom needed
         shown = _demoted(state, shown, most // 2)
@@ -66,6 +66,10 @@ def plan_summaries(state: SessionState, session: SessionNo, leaving: Sequence[Pa
     while shown and _tokens(state, shown) > most:
         shown, older = shown[1:], older + 1
     return Summaries(shown, state.summaries_older + older, drafts)
+
+
+def _as_told(page: Page) -> Shown:
+    return page, Level.ABSTRACT if page.text else Level.REFERENCE
 
 
 def _demoted(state: SessionState, shown: Sequence[Shown], most: int) -> list[Shown]:
