@@ -344,7 +344,7 @@ def test_control_a_page_that_is_shown_twice_is_caught() -> None:
     made.add(Shown(turn(0)))
     made.add(Recalled((turn(0),), Seq(9)))
     made.freeze()
-    with pytest.raises(AssertionError, match="(2)"):
+    with pytest.raises(AssertionError, match=r"\(2\)"):
         made.check()
 
 
