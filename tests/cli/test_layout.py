@@ -29,7 +29,7 @@ def test_a_session_is_talked_to_in_the_developer_layout_and_stays_in_it(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = tmp_path / "m"
-    for layout, text in (("developer", "The wheel is red."), (None, "What colour is the wheel?")):
+    for layout, text in (("developer", "The wheel is red."), (None, "Is the wheel red?")):
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
         chosen = ["--layout", layout] if layout else []
         said = cli("--root", root, "chat", "s", "--engine", "scripted", "--json", *chosen)

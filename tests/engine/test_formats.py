@@ -359,7 +359,7 @@ def test_text_calls_and_usage_are_read_of_every_format(format: str) -> None:
     )
     written = 0 if format == "gemini" else 30  # it bills no writes
     assert reply.usage == Usage(
-        input_tokens=100, output_tokens=7, cached_tokens=60, written_tokens=written
+        input_tokens=100, output_tokens=7, cached_tokens=60, cache_write_tokens=written
     )
     [renamed] = reply_from(SAID_AND_CALLED[format], format, taken={"c1"}).tool_calls
     assert renamed.call_id == "call_0"

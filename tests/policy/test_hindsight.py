@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pagefault.model.prices import PriceList
 from pagefault.policy.epochs import BreakEven, CallFacts, ColdOrFull, EpochRule, OnlyWhenFull
-from pagefault.policy.hindsight import Call, Edit, cost_of, optimum, regret
+from pagefault.policy.hindsight import Call, Edit, Sent, aimed, cost_of, optimum, regret
 
 
 def prices(read: float = 0.1, write: float = 1.25) -> PriceList:
@@ -53,10 +53,9 @@ def logs(draw: st.DrawFn, calls_max: int = 7) -> list[Call]:
     ]
 
 
-def rendered(calls: list[Call], epochs: set[int]) -> tuple[list[list[tuple[int, int]]], list[bool]]:
-    """Each call's prompt, as the very tokens it is made of, by the operator's words; and whether
-    it is over its room although an epoch would help. A token is its place in the history; one that
-    an edit rewrote has the epoch's number beside it.
+def rendered(calls: list[Call], epochs: set[int]) -> tuple[list[list[int]], list[bool]]:
+    """Each call's prompt, as the very tokens it is made of, each its place in the history; and
+    whether it is over its room although an epoch would help.
     """
     history = 0
     removed: set[int] = set()
@@ -68,7 +67,7 @@ def rendered(calls: list[Call], epochs: set[int]) -> tuple[list[list[tuple[int, 
         if number in epochs:
             removed |= {e.offset + k for e in pending for k in range(e.saves)}
             pending = []
-        prompt = [(place, 0) for place in range(history) if place not in removed]
+        prompt = [place for place in range(history) if place not in removed]
         prompts.append(prompt)
         over.append(len(prompt) + call.volatile > call.room and bool(pending))
     return prompts, over
@@ -77,7 +76,8 @@ def rendered(calls: list[Call], epochs: set[int]) -> tuple[list[list[tuple[int, 
 def cost_by_tokens(prices: PriceList, calls: list[Call], epochs: set[int]) -> tuple[float, bool]:
     """The cost of a run, by comparing each prompt with the one before, token by token."""
     prompts, over = rendered(calls, epochs)
-    total, before = 0.0, []
+    total = 0.0
+    before: list[int] = []
     for call, prompt in zip(calls, prompts, strict=True):
         shared = 0
         if not call.is_cold:
@@ -184,8 +184,8 @@ def played(rule: EpochRule, calls: list[Call]) -> list[int]:
 def test_break_even_is_within_a_tenth_of_hindsight(prices: PriceList, cold: float) -> None:
     rule = BreakEven(prices=prices, dead_share_max=1.0)
     regrets = []
-    for seed in range(5):
-        calls = conversation(seed, 300, cold=cold)
+    for seed in range(3):
+        calls = conversation(seed, 200, cold=cold)
         regrets.append(regret(prices, calls, played(rule, calls)))
     assert min(regrets) >= 1.0
     assert sum(regrets) / len(regrets) <= 1.10
@@ -215,8 +215,8 @@ def test_waiting_for_the_window_costs_more_the_larger_it_is() -> None:
     """The rent on a whole window, which a rule that knows no prices pays."""
     one = prices()
     regrets = []
-    for room in (4_000, 16_000, 64_000):
-        calls = conversation(1, 500, room=room)
+    for room in (4_000, 12_000, 48_000):
+        calls = conversation(1, 300, room=room)
         waiting = regret(one, calls, played(OnlyWhenFull(prices=one), calls))
         knowing = regret(one, calls, played(BreakEven(prices=one), calls))
         assert 1.0 <= knowing <= min(waiting, 1.10)
@@ -239,3 +239,15 @@ def test_a_cold_cache_is_the_moment_to_rewrite() -> None:
 def test_a_run_of_no_calls_regrets_nothing() -> None:
     assert regret(prices(), [], []) == 1.0
     assert optimum(prices(), []).epochs == ()
+
+
+def test_epochs_that_aim_at_a_size_leave_that_size() -> None:
+    one = prices()
+    sent = [Sent(appended=500, is_cold=number == 0) for number in range(20)]
+    log = aimed(sent, head=1_000, aim=3_000, room=6_000)
+    assert [edit.saves for call in log for edit in call.edits] == [500] * 15
+    # At call 12: 1,000 + 12 * 500 were sent; 3,000 stay, of which the head is read.
+    without, with_it = cost_of(one, log[:13], []), cost_of(one, log[:13], [12])
+    assert with_it - without == pytest.approx(1.25 * 2_000 - 0.1 * (7_000 - 1_000))
+    assert optimum(one, log).epochs
+    assert regret(one, log, optimum(one, log).epochs) == 1.0

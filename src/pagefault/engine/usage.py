@@ -33,7 +33,7 @@ def usage_from(report: object) -> Usage | None:
         input_tokens=_count(report.get("prompt_tokens", report.get("input_tokens"))),
         output_tokens=_count(report.get("completion_tokens", report.get("output_tokens"))),
         cached_tokens=_count(details.get("cached_tokens") or report.get("prompt_cache_hit_tokens")),
-        written_tokens=_count(details.get("cache_write_tokens")),
+        cache_write_tokens=_count(details.get("cache_write_tokens")),
     )
 
 
@@ -44,7 +44,7 @@ def _beside(report: Mapping[str, Any]) -> Usage:
         input_tokens=_count(report.get("input_tokens")) + cached + written,
         output_tokens=_count(report.get("output_tokens")),
         cached_tokens=cached,
-        written_tokens=written,
+        cache_write_tokens=written,
     )
 
 

@@ -2,7 +2,7 @@
 
 The same for the same seed. What is asked about later is planted: one turn each, its sentence among
 others, and named as the evidence of a question. Phrasings are many on purpose, with and without
-words such as "decided"; no rule was changed after it was tried on them.
+words such as "decided"; no rule was made for them.
 """
 
 from __future__ import annotations

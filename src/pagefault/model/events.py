@@ -131,7 +131,7 @@ class Packed:
 
     Only what cannot be told from the other records is here: what the window holds is a fold of
     them all. `recalled` are pages that the runtime brought in by itself with this turn. The fields
-    from `shared` on are what the choice of epochs rests on, and what a provider's bill is compared
+    from `tokens_without_epoch` on are what the choice of epochs rests on, and what a provider's bill is compared
     with.
     """
 
@@ -141,6 +141,7 @@ class Packed:
     factor: float = 1.0  # the model's own count is at most this times ours
     recalled: tuple[PagedIn, ...] = ()
     listed: tuple[PageId, ...] = ()  # in a manifest, as pages that could be loaded
+    tokens_without_epoch: int = 0  # what it would have had; 0 where no epoch began
     shared: int = 0  # tokens at its beginning that are those of the request before
     tail: int = 0  # tokens of its volatile end, which no cache can hold
     dead: int = 0  # tokens that an epoch could have removed
@@ -156,7 +157,7 @@ class Reported:
     input_tokens: int
     output_tokens: int = 0
     cached_tokens: int = 0
-    written_tokens: int = 0
+    cache_write_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

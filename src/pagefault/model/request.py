@@ -55,16 +55,12 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What a provider says a request cost, in its own tokens.
-
-    `input_tokens` is the whole prompt: of it `cached_tokens` were read from the provider's cache
-    and `written_tokens` written to it, as far as the provider says.
-    """
+    """What a provider says a request cost, in its own tokens; the input is the whole prompt."""
 
     input_tokens: int
     output_tokens: int
     cached_tokens: int = 0  # of the input: read from a cache
-    written_tokens: int = 0  # of the input: written to one, where that is told
+    cache_write_tokens: int = 0  # of the input: written to one, where that is billed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

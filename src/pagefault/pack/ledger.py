@@ -126,9 +126,9 @@ def _reported_cost(prices: PriceList, usage: Usage) -> float:
     provider does not say (then all that was not read counts as written).
     """
     rest = max(usage.input_tokens - usage.cached_tokens, 0)
-    if not usage.written_tokens:
+    if not usage.cache_write_tokens:
         return effective_input_cost(prices, rest + usage.cached_tokens, usage.cached_tokens)
-    plain = max(rest - usage.written_tokens, 0)
+    plain = max(rest - usage.cache_write_tokens, 0)
     return effective_input_cost(
         prices, rest + usage.cached_tokens, usage.cached_tokens, volatile_tokens=plain
     )

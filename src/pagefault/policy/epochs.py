@@ -103,8 +103,8 @@ class BreakEven:
     """Fires when the rent paid on dead tokens reaches `beta` times the premium, or the cache is
     cold, or they take more than `dead_share_max` of the prompt.
 
-    `beta` trades cost for residency: 1 is the optimum, 8 costs 6 to 10 % more and keeps pages about
-    twice as long. `dead_share_max` of 1 switches the cap off.
+    `beta` trades cost for residency: 1 is the optimum of the model above, more is patience, with
+    fewer epochs and pages that stay longer. `dead_share_max` of 1 switches the cap off.
     """
 
     prices: PriceList

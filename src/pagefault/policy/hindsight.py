@@ -45,10 +45,41 @@ class Call:
     room: float = inf  # a longer prompt must have an epoch before it, if one would shorten it
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """What is known of a request that was sent. `appended` is new text, the head apart."""
+
+    appended: int
+    is_cold: bool = False
+    volatile: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Optimum:
     cost: float  # effective input tokens
     epochs: tuple[int, ...]  # the calls that begin one, ascending
+
+
+def aimed(sent: Sequence[Sent], *, head: int, aim: int, room: float) -> list[Call]:
+    """The calls of a layout whose epochs keep the `head` and leave `aim` tokens of what was sent.
+
+    Dead is whatever was sent beyond these. Everything behind the head is written anew.
+    """
+    calls: list[Call] = []
+    full, dead = head, 0
+    for one in sent:
+        dead_now = max(0, full - aim)
+        calls.append(
+            Call(
+                appended=one.appended + (0 if calls else head),
+                edits=(Edit(head, dead_now - dead),) if calls and dead_now > dead else (),
+                is_cold=one.is_cold,
+                volatile=one.volatile,
+                room=room,
+            )
+        )
+        full, dead = full + one.appended, dead_now
+    return calls
 
 
 def cost_of(prices: PriceList, calls: Sequence[Call], epochs: Collection[int]) -> float:

@@ -5,13 +5,12 @@ Budgeted Maximization of Submodular Functions", NAACL 2010): again and again the
 whose *new* terms are worth most for each token. What was covered counts no more, which keeps
 repetition out without a second rule. Ranking by likeness to the whole (LexRank, TextRank, the
 centroid) finds what all sentences share; in conversations that is courtesy, and what is asked for
-later is said once: measured side by side in docs/ladder.md.
+later is said once: side by side in docs/decisions/018-abstracts-by-coverage.md.
 
 A term is worth 1. To a sentence is added what makes it specific: names, numbers, identifiers and
-times. The sum is raised for sentences about the speaker and about what happened, lowered for
-questions and for talk of the other, and raised much for a statement that a claim may cite and
-that has something in it which must not be lost. No weight knows a data set; around each, results
-are flat.
+times. The sum is raised for sentences in the first person, lowered for questions, and raised much
+for a statement that a claim may cite and that has something in it which must not be lost. No
+weight knows a data set.
 """
 
 from __future__ import annotations
@@ -30,8 +29,6 @@ SPECIFIC: Final = 1.0  # for each name, number, identifier and time, as many ter
 SPECIFIC_MAX: Final = 3  # of each sort that count
 TIMES_MAX: Final = 2
 SPEAKER: Final = 1.4
-EVENT: Final = 1.2
-OTHER: Final = 0.8
 QUESTION: Final = 0.4
 DECISION: Final = 1.5
 CITABLE: Final = 3.0
@@ -48,14 +45,7 @@ _TIME: Final = re.compile(
     re.IGNORECASE,
 )
 _SPEAKER: Final = re.compile(r"\b(?:I|my|we|our|me|us|mine|My|We|Our|I['’]\w+)\b")
-_OTHER: Final = re.compile(r"\b(?:you|your)\b", re.IGNORECASE)
 _NAME: Final = re.compile(r"(?<=[a-z,;:'\"] )(?!I\b)[A-Z][\w'’-]+")
-_EVENT: Final = re.compile(
-    r"\b(?:went|got|made|bought|met|took|found|won|lost|saw|gave|came|began|left|built|wrote"
-    r"|ran|fell"
-    r"|broke|sold|sent|planning|plan|gonna|going to|will|been|[^\W\d_]{3,}ed)\b|['’]ll\b",
-    re.IGNORECASE,
-)
 
 
 class Candidate(NamedTuple):
@@ -102,10 +92,6 @@ def candidate(
         factor *= DECISION
     if _SPEAKER.search(sentence):
         factor *= SPEAKER
-    if _OTHER.search(sentence):
-        factor *= OTHER
-    if _EVENT.search(sentence):
-        factor *= EVENT
     # Denied, a term is another: what takes something back is news.
     covered = frozenset(DENIED + term for term in terms) if denied else frozenset(terms)
     return Candidate(covered, specific if terms else 0.0, factor, tokens)

@@ -67,6 +67,7 @@ def plan_request(
         tokens=tokens,
         factor=state.factor,
         recalled=tuple(PagedIn(page_id=page.page_id) for page in pages),
+        tokens_without_epoch=facts.prompt_tokens if reason else 0,
         shared=shared,
         tail=state.tail_tokens(pages),
         dead=0 if reason else facts.dead_tokens,

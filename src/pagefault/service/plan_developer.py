@@ -50,6 +50,7 @@ def plan_developer(
     is_anew = bool(bearing or recent or state.epoch_due)  # within a turn a listing stays as it is
     share = int(state.window_room * state.limits.manifest_window_share)
     tokens = layout.tokens_listing((), pages) + state.tail_tokens(pages)
+    without_epoch = 0
     drafts: list[Draft] = []
     entries: list[Entry] = with_recalled(layout.entries(), pages)
     over = (
@@ -59,7 +60,7 @@ def plan_developer(
         plan = _plan_leaving(state, session, pages, over)
         entries = with_recalled(layout.survivors(plan.front, plan.epoch.verbatim_from), plan.bring)
         drafts = [*plan.summaries, draft(state, session, plan.epoch)]
-        pages, tokens = plan.bring, plan.tokens
+        pages, tokens, without_epoch = plan.bring, plan.tokens, tokens
         headers = [page.page_id for page, _ in plan.front.summaries]
         near = [*headers, *reversed(plan.epoch.evicted), *near]
     shown = {page.page_id for entry in entries for page in pages_of(entry)}
@@ -80,6 +81,7 @@ def plan_developer(
         factor=state.factor,
         recalled=tuple(PagedIn(page_id=page.page_id) for page in pages),
         listed=tuple(item.row.page_id for item in listed),
+        tokens_without_epoch=without_epoch,
         shared=pack.tokens if pack.messages == layout.messages() else layout.fixed_tokens,
         tail=tail,
         is_cold=is_cold,

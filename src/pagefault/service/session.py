@@ -525,7 +525,7 @@ class Session:
                     input_tokens=usage.input_tokens,
                     output_tokens=usage.output_tokens,
                     cached_tokens=usage.cached_tokens,
-                    written_tokens=usage.written_tokens,
+                    cache_write_tokens=usage.cache_write_tokens,
                 )
             )
 
