@@ -31,7 +31,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from functools import lru_cache
 from math import isfinite
 from operator import attrgetter
-from typing import Any, Final, get_args, get_type_hints
+from typing import Any, Final, cast, get_args, get_type_hints
 
 import google_crc32c
 import msgspec
@@ -207,6 +207,20 @@ def to_event(record: Record) -> Event:
         raise StoreCorrupt(f"record {record.seq} does not make sense: {problem}") from problem
 
 
+def to_content(record: Record) -> Content | None:
+    """The content of a page's record as a value with the same fields, at a third of the cost; for
+    folds over many. `None` for anything else, and for what only `to_event` can judge.
+    """
+    if record.salt is None or record.v != _V or BODY_TYPES.get(record.type) is not Content:
+        return None
+    try:
+        _origin(record.origin)
+        content = cast(Content, _CONTENT.decode(record.payload))
+    except (msgspec.MsgspecError, UnicodeDecodeError, ValueError):
+        return None
+    return content if record.actor in _ACTORS else None
+
+
 def confirms(record: Record) -> bool:
     """Whether the payload is the one committed to. Nothing confirms an erased one."""
     if record.salt is None:
@@ -306,6 +320,21 @@ _ENCODERS: Final[dict[type, Callable[[Any], bytes]]] = {
 _DECODERS: Final[dict[type, msgspec.json.Decoder[Any]]] = {
     cls: msgspec.json.Decoder(cls) for cls in set(BODY_TYPES.values())
 }
+
+
+def _struct_of(cls: type) -> type[msgspec.Struct]:
+    """A struct with the fields of a dataclass: what fits one fits the other."""
+    hints = get_type_hints(cls)
+    told = [(f.name, hints[f.name], f.default) for f in fields(cls) if f.name != "event_type"]
+    return msgspec.defstruct(
+        f"Quick{cls.__name__}",
+        [(name, hint) if value is MISSING else (name, hint, value) for name, hint, value in told],
+        frozen=True,
+        gc=False,
+    )
+
+
+_CONTENT: Final = msgspec.json.Decoder(_struct_of(Content))
 
 
 def _body(record: Record) -> Body:

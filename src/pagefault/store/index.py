@@ -30,7 +30,6 @@ from pagefault.store.analyzer import ANALYZER
 from pagefault.store.api import Candidates, PageFilter
 from pagefault.store.batch import (
     FRESH_MAX,
-    USUAL_IMPORTANCE,
     Batch,
     Known,
     drain,
@@ -39,6 +38,7 @@ from pagefault.store.batch import (
 )
 from pagefault.store.connections import MEMORY, Connections, IndexUnusable
 from pagefault.store.fold import RECEIPTS, SessionTally
+from pagefault.store.leaf import USUAL_IMPORTANCE, Leaf
 from pagefault.store.place import ALL, ORDER_MAX, Span, session_span
 from pagefault.store.sql import Queries
 from pagefault.store.tokens import COUNT_MAX
@@ -124,7 +124,7 @@ class SqliteIndex:
 
     # --- folding the log ----------------------------------------------------------------------
 
-    def apply(self, events: Sequence[Event], *, synced: bool = True) -> None:
+    def apply(self, events: Sequence[Event | Leaf], *, synced: bool = True) -> None:
         known = None
         try:
             with self._connections.write() as db:
