@@ -202,7 +202,8 @@ class SqliteIndex:
     def tidy(self) -> bool:
         if not self._is_untidy:
             return False
-        self._connections.checkpoint_if_due()
+        if self._connections.checkpoint_if_due():
+            return True  # the next sync waits for that copy: whoever writes has waited enough
         try:
             with self._connections.write() as db:
                 known = self._knowing(db)

@@ -51,8 +51,8 @@ from pagefault.store.segments import SegmentLog
 STORE: Final = SessionNo(0)
 """The session of records that are about the store itself."""
 
-_BATCH: Final = 2_000  # events folded in one transaction
-_SLICES: Final = 3  # of upkeep, after each
+_BATCH: Final = 5_000  # records folded in one transaction: larger ones leave less to merge
+_SLICES: Final = 8  # of upkeep, after each
 _NO_TURN: Final = TurnNo(0)
 
 Progress = Callable[[int, int], None]
