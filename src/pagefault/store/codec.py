@@ -215,7 +215,7 @@ def to_content(record: Record) -> Content | None:
         return None
     try:
         _origin(record.origin)
-        content = cast(Content, _CONTENT.decode(record.payload))
+        content = cast(Content, _CONTENT.decode(_typed(record)))
     except (msgspec.MsgspecError, UnicodeDecodeError, ValueError):
         return None
     return content if record.actor in _ACTORS else None
@@ -325,7 +325,7 @@ _DECODERS: Final[dict[type, msgspec.json.Decoder[Any]]] = {
 def _struct_of(cls: type) -> type[msgspec.Struct]:
     """A struct with the fields of a dataclass: what fits one fits the other."""
     hints = get_type_hints(cls)
-    told = [(f.name, hints[f.name], f.default) for f in fields(cls) if f.name != "event_type"]
+    told = [(f.name, hints[f.name], f.default) for f in fields(cls)]
     return msgspec.defstruct(
         f"Quick{cls.__name__}",
         [(name, hint) if value is MISSING else (name, hint, value) for name, hint, value in told],
@@ -337,6 +337,11 @@ def _struct_of(cls: type) -> type[msgspec.Struct]:
 _CONTENT: Final = msgspec.json.Decoder(_struct_of(Content))
 
 
+def _typed(record: Record) -> bytes:
+    """The payload of content, whose type stands in the header; the last of two names counts."""
+    return b'%b,"event_type":%b}' % (bytes(record.payload)[:-1], _known(record.type).encode())
+
+
 def _body(record: Record) -> Body:
     kind = BODY_TYPES.get(record.type)
     if record.salt is None:
@@ -344,8 +349,8 @@ def _body(record: Record) -> Body:
     payload = bytes(record.payload)
     if kind is None:
         return _opaque(record.type, payload)
-    if kind is Content:  # its type stands in the header; the last of two equal names counts
-        payload = b'%b,"event_type":%b}' % (payload[:-1], _known(record.type).encode())
+    if kind is Content:
+        payload = _typed(record)
     try:
         body: Body = _DECODERS[kind].decode(payload)
         return body
