@@ -112,7 +112,7 @@ class Memory:
         wanted_window = self._window_tokens if window is None else a_window(window)
         name = self._runtime.journal.clean(name)
         async with self._opening:
-            await asyncio.to_thread(self._runtime.journal.look)
+            await self._runtime.journal.look()
             row = await asyncio.to_thread(self._runtime.index.find_session, name) if name else None
             if row is not None:
                 session = await self._open(row)
@@ -135,7 +135,7 @@ class Memory:
     async def sessions(self) -> list[SessionRow]:
         """Every session, the most recently used first."""
         self._committer.check_open()
-        await asyncio.to_thread(self._runtime.journal.look)
+        await self._runtime.journal.look()
         return await asyncio.to_thread(self._runtime.index.sessions)
 
     async def pages(
@@ -232,8 +232,16 @@ class Memory:
                 live.owned.replace(*await asyncio.to_thread(restore, self._runtime, row))
 
     async def verify(self, progress: Callable[[int, int], None] | None = None) -> Verification:
-        """Read everything and check it against itself."""
-        return await self._committer.run(lambda: self._store.verify(progress))
+        """Read everything and check it against itself, while others write, here and elsewhere.
+
+        `progress` is told bytes, read and in all, in another thread. Closing this memory waits for
+        its end.
+        """
+        self._committer.check_open()
+        task = asyncio.ensure_future(asyncio.to_thread(self._store.verify, progress))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return await asyncio.shield(task)
 
     async def backup(
         self, target: str | Path, progress: Callable[[int, int], None] | None = None

@@ -313,7 +313,7 @@ class Session:
     ) -> SearchResult:
         """Pages that bear on `query`, best first, each with the parts of its score."""
         self.owned.check_there()
-        self._runtime.journal.look()
+        await self._runtime.journal.look()
         return await self._find(self.owned.scope, query, limit, modality)
 
     async def _find(
@@ -324,7 +324,7 @@ class Session:
     async def page(self, page_id: str) -> Page:
         """A page at level 0. Raises `NoSuchPage`; `RecordGone` if it was forgotten."""
         self.owned.check_there()
-        self._runtime.journal.look()
+        await self._runtime.journal.look()
         row = await asyncio.to_thread(self._state.table.find, PageId(encodable(page_id)))
         if row is None:
             raise self.no_such_page(page_id)

@@ -7,7 +7,7 @@ time; any number may read while it does.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -19,6 +19,11 @@ from pagefault.model.page import PageRow, Scope, SessionRow
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+def never() -> bool:
+    """No reason to give way."""
+    return False
 
 
 class EventLog(Protocol):
@@ -188,8 +193,12 @@ class PageIndex(Protocol):
         """
         ...
 
-    def check(self) -> list[str]:
-        """What is wrong with the index itself, one sentence each; empty if nothing is."""
+    def check(self, give_way: Callable[[], bool] = never) -> list[str]:
+        """What is wrong with the index itself, one sentence each; empty if nothing is.
+
+        Neither who reads nor who applies waits for it. `give_way` is asked now and then; once it
+        says so this ends with `GaveWay`.
+        """
         ...
 
     def close(self) -> None: ...

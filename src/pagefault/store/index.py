@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -27,7 +27,7 @@ from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import Kind, Modality, Origin, Role
 from pagefault.model.page import PageRow, Scope, SessionRow
 from pagefault.store.analyzer import ANALYZER
-from pagefault.store.api import Candidates, PageFilter
+from pagefault.store.api import Candidates, PageFilter, never
 from pagefault.store.batch import (
     FRESH_MAX,
     USUAL_IMPORTANCE,
@@ -426,14 +426,9 @@ class SqliteIndex:
 
     # --- the file itself ----------------------------------------------------------------------
 
-    def check(self) -> list[str]:
-        with self._connections.bare() as db:
+    def check(self, give_way: Callable[[], bool] = never) -> list[str]:
+        with self._connections.apart(give_way) as db:
             wrong = [text for (text,) in db.execute(_SQL["check_file"]) if text != "ok"]
-            if not db.readonly("main"):
-                try:
-                    db.execute(_SQL["check_terms"])
-                except apsw.Error as error:
-                    wrong.append(f"the postings are damaged: {error}")
             for query, sentence in _CHECKS.items():
                 wrong += [f"{sentence}: {number}" for (number,) in db.execute(_SQL[query])]
         return wrong

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ from pagefault.model.events import Content, Erased, Event, ForgetBegun, SessionO
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.page import PageRow, Scope, SessionRow
 from pagefault.store.analyzer import analyze, page_terms
-from pagefault.store.api import Candidates, PageFilter
+from pagefault.store.api import Candidates, PageFilter, never
 from pagefault.store.fold import RECEIPTS, SessionTally, is_orphan
 from pagefault.store.likely import likeliest
 from pagefault.store.place import place_of
@@ -232,7 +232,7 @@ class MemoryIndex:
     def tidy(self) -> bool:
         return False
 
-    def check(self) -> list[str]:
+    def check(self, give_way: Callable[[], bool] = never) -> list[str]:
         wrong = [f"page {seq} lacks its record" for seq in self._pages if seq not in self._events]
         return wrong + [
             f"{seq} is beyond applied_seq" for seq in self._events if seq > self._applied

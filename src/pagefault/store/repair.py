@@ -28,17 +28,14 @@ UNCHECKED: Final = "not checked"
 
 
 def verify(
-    segments: Sequence[Segment],
-    read: Callable[[int], tuple[bytes, list[Problem]]],
+    log: Readable,
     first_link: bytes,
     acknowledged: Seq,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Problem]:
-    """Everything that is wrong with these segments. `read(i)` gives the bytes of the i-th that
-    count, and what is wrong around them; where the last is not sealed, what follows its last whole
-    batch does not count.
-    """
+    """Everything that is wrong with the segments that this log has now."""
     told: list[Problem] = []
+    segments = log.listed()
     total = sum(_size(segment.path) for segment in segments)
     done = 0
     first: Seq | None = Seq(1)
@@ -46,12 +43,12 @@ def verify(
     number = 1
     for index in range(len(segments)):
         try:
-            data, outside = read(index)
+            segment, data, outside = log.whole(index)
+            following = log.header(index + 1) if index + 1 < len(segments) else None
         except ArchiveMissing as away:
             first, link, number = _believed(segments[index])
             told.append(Problem(segments[index].path, 0, 0, *_NONE, f"{UNCHECKED}: {away}"))
             continue
-        segment = segments[index]
         if segment.number != number:
             gap = range(number, segment.number)
             told += [
@@ -66,7 +63,7 @@ def verify(
             sealed=index < len(segments) - 1 or segment.sealed,
             first=first,
             link=link,
-            last=_ends(segments, index),
+            last=_ends(segment, following),
         )
         told += [*outside, *problems(result, place)]
         if not place.sealed:
@@ -79,6 +76,22 @@ def verify(
         if progress:
             progress(done, max(done, total))
     return told
+
+
+class Readable(Protocol):
+    """The segments of a log, by their position. Others may rewrite them meanwhile."""
+
+    def listed(self) -> Sequence[Segment]: ...
+
+    def whole(self, index: int) -> tuple[Segment, bytes, list[Problem]]:
+        """The segment in this position, its bytes that count, and what is wrong around them. Where
+        it is the last and not sealed, what follows its last whole batch does not count.
+        """
+        ...
+
+    def header(self, index: int) -> Header | None:
+        """Its first line; nothing if that is damaged."""
+        ...
 
 
 def _believed(segment: Segment) -> tuple[Seq | None, bytes | None, int]:
@@ -313,12 +326,11 @@ def _begins(segment: Segment, following: Segment | None) -> Header | None:
     return following.header
 
 
-def _ends(segments: Sequence[Segment], index: int) -> Seq | None:
+def _ends(segment: Segment, following: Header | None) -> Seq | None:
     """The seq that a segment should end with, by the first line of the one after it."""
-    if index + 1 == len(segments):
+    if following is None or following.segment != segment.number + 1:
         return None
-    header = _begins(segments[index], segments[index + 1])
-    return Seq(header.first - 1) if header else None
+    return Seq(following.first - 1)
 
 
 def _sibling(segment: Segment, number: int) -> Path:

@@ -470,13 +470,7 @@ class SegmentLog:
         """Read everything and check it: checksums, JSON, seqs, commitments, chain, first and last
         lines. `progress(done, total)` is told bytes.
         """
-        wrong = verify(
-            self._segments,
-            self._whole,
-            first_link(self._root),
-            self._acknowledged,
-            progress,
-        )
+        wrong = verify(self, first_link(self._root), self._acknowledged, progress)
         if self.missing:
             wrong.append(too_short(self._last_path, self._head, self._acknowledged))
         return wrong
@@ -487,19 +481,46 @@ class SegmentLog:
 
     def _bytes_of(self, index: int) -> bytes:
         """The bytes of a segment that count: not the tail that recovery left out."""
-        return self._whole(index)[0]
-
-    def _whole(self, index: int) -> tuple[bytes, list[Problem]]:
-        """The same, and what is wrong with what they are wrapped in."""
         with self._lock:
-            while True:
-                segment = self._segments[index]
-                try:
-                    whole = segment.sealed or segment.problems
-                    data = segment.content(None if whole else segment.end)
-                    return data, segment.wrapping()
-                except Replaced:
-                    self._look_again(index)
+            return self.whole(index)[1]
+
+    def listed(self) -> Sequence[Segment]:
+        """The segments as they are now, in order."""
+        return tuple(self._segments)
+
+    def whole(self, index: int) -> tuple[Segment, bytes, list[Problem]]:
+        """As `repair.Readable` says. No lock is held while a file is read."""
+        while True:
+            segment = self._segments[index]
+            try:
+                is_whole = segment.sealed or segment.problems
+                data = segment.content(None if is_whole else segment.end)
+                return segment, data, segment.wrapping()
+            except Replaced:
+                self._look_again(index)
+
+    def header(self, index: int) -> Header | None:
+        """Likewise."""
+        while True:
+            try:
+                return self._segments[index].header
+            except Replaced:
+                self._look_again(index)
+
+    def beside(self, acknowledged: Seq) -> SegmentLog:
+        """The same files, opened for reading once more: for whoever reads long and would be in the
+        way here. `acknowledged` is as for the constructor. To be closed.
+        """
+        return SegmentLog(
+            self._directory,
+            root=self._root,
+            project=self._project,
+            secret=self._secret,
+            clock=self._clock,
+            minter=self._minter,
+            acknowledged=acknowledged,
+            read_only=True,
+        )
 
     def repair(self) -> RepairReport:
         """Set the damage aside and go on with the rest. Doing it twice changes nothing more.
