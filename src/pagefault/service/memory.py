@@ -21,7 +21,7 @@ from pagefault.model.events import (
     Taken,
 )
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import RUNTIME, Actor, Modality, Mode
+from pagefault.model.kinds import RUNTIME, Actor, EventType, Kind, Modality, Mode
 from pagefault.model.page import EVERYTHING, Page, PageRow, SessionRow
 from pagefault.pack.citations import cited_pages
 from pagefault.recall.search import SearchResult
@@ -34,12 +34,14 @@ from pagefault.service.turn import encodable
 from pagefault.store.api import PageFilter
 from pagefault.store.backup import Copied, backup
 from pagefault.store.commit import Committer
+from pagefault.store.references import References
 from pagefault.store.store import Store, Verification
 
 RECENT_SESSIONS: Final = 8
 """Sessions that stay folded though nobody has them: their windows may come to a megabyte each."""
 
 _MANY: Final = 1_000_000
+_ARTIFACTS: Final = (str(EventType.ARTIFACT),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +110,11 @@ class Memory:
         a session; writing to it while another does is `SessionBusy`. Raises `SessionNotFound`,
         `WindowTooSmall`, `BadInput`.
         """
+        if not isinstance(name, str):
+            raise BadInput(
+                f"a session's name is a text, not {type(name).__name__}",
+                hint="give its name or id; without one, `session()` opens another session",
+            )
         wanted_mode = self._mode if mode is None else a_mode(mode)
         wanted_window = self._window_tokens if window is None else a_window(window)
         name = self._runtime.journal.clean(name)
@@ -193,6 +200,7 @@ class Memory:
                     await quiet.enter_async_context(session.owned.quiet())
                     held.add(session)
             plans: list[_Plan] = []
+            known = await asyncio.to_thread(self._references_for, target, page_id)
 
             def erase() -> Event:
                 """Nobody writes meanwhile, here or elsewhere: what was planned is what there is."""
@@ -201,7 +209,7 @@ class Memory:
                     self._store.lease(owner)
                 plans.append(self._plan_forget(target, page_id))
                 plan = plans[0]
-                return self._store.forget(plan.seqs, plan.sessions, plan.taken, plan.lineage)
+                return self._store.forget(plan.seqs, plan.sessions, plan.taken, plan.lineage, known)
 
             try:
                 receipt = await self._committer.run(erase)
@@ -212,6 +220,18 @@ class Memory:
                 raise
             await self._after_forgetting(target, plans[0])
         return plans[0].report(done=True)
+
+    def _references_for(self, target: Session, page_id: str) -> References | None:
+        """Which records name which blobs, where a forgetting takes one that names any. Read before
+        anybody has to wait for it.
+        """
+        if page_id:
+            is_to_know = any(
+                row.kind is Kind.ARTIFACT for row in self._parts(target, PageId(page_id))
+            )
+        else:
+            is_to_know = bool(self._runtime.index.events(target.session, types=_ARTIFACTS))
+        return self._store.references() if is_to_know else None
 
     def _others_forgot(self) -> None:
         """Another process forgot something: let nothing that is kept in memory outlive it."""

@@ -41,6 +41,10 @@ class EventLog(Protocol):
         """Everything appended before this call is on stable storage when it returns."""
         ...
 
+    def out_of_reach(self, seqs: Collection[Seq]) -> dict[Seq, str]:
+        """Those of these records that are in an archive which is not there, and its directory."""
+        ...
+
     def get(self, seq: Seq) -> Event:
         """The record at `seq`.
 

@@ -17,7 +17,7 @@ from typing import Final
 
 import apsw
 
-from pagefault.model.errors import StoreBusy, StoreError, StoreReadOnly
+from pagefault.model.errors import StoreBusy, StoreClosed, StoreError, StoreReadOnly
 
 MEMORY: Final = ":memory:"
 
@@ -267,7 +267,7 @@ def _translated(path: str, *, opened_to_read: bool = False) -> Iterator[None]:
     except (apsw.CorruptError, apsw.NotADBError, apsw.CantOpenError) as error:
         raise IndexUnusable(f"{path} cannot be read: {error}") from error
     except apsw.ConnectionClosedError as error:
-        raise StoreError("this memory is closed", hint="open it again") from error
+        raise StoreClosed from error
     except apsw.ReadOnlyError as error:
         raise StoreReadOnly(f"{path} cannot be written: {error}") from error
     except apsw.FullError as error:

@@ -423,9 +423,18 @@ class SegmentLog:
             self._check_reach(seqs)
 
     def _check_reach(self, seqs: Collection[Seq]) -> None:
-        stubs = take_inventory(self._directory).stubs
-        if any(self._segments[self._index_of(seq)].number in stubs for seq in seqs):
+        if self.out_of_reach(seqs):
             Archive(self._directory).require()
+
+    def out_of_reach(self, seqs: Collection[Seq]) -> dict[Seq, str]:
+        archive = Archive(self._directory)
+        if not seqs or archive.is_there:
+            return {}
+        stubs = take_inventory(self._directory).stubs
+        if not stubs:
+            return {}
+        where = str(archive.directory.resolve())
+        return {seq: where for seq in seqs if self._segments[self._index_of(seq)].number in stubs}
 
     @property
     def _quarantine(self) -> Path:

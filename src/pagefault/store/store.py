@@ -45,7 +45,7 @@ from pagefault.store.fold import RECEIPTS
 from pagefault.store.latch import Latch, told
 from pagefault.store.leases import Leased, Leases
 from pagefault.store.lock import RootLock
-from pagefault.store.references import going, ranges, references, targets
+from pagefault.store.references import References, going, ranges, references, targets
 from pagefault.store.segments import SegmentLog
 
 STORE: Final = SessionNo(0)
@@ -289,16 +289,18 @@ class Store:
         sessions: Collection[SessionNo],
         taken: Collection[Taken],
         lineage: Collection[Descent] = (),
+        known: References | None = None,
     ) -> Event:
         """Erase records for good, and return the receipt. Redone at opening if interrupted.
 
         Their sessions must be ours: see `lease`. Raises `ArchiveMissing`, with nothing begun, if
         some of them cannot be reached. If the index fails, this latches: its words are still there,
-        and the next opening finishes it.
+        and the next opening finishes it. `known` is what `references` gave before the lock was
+        taken: without it, the blobs of an artifact cost a reading of the whole log.
         """
         if isinstance(self.log, SegmentLog):
             self.log.check_reach(seqs)
-        blobs = self._blobs_of(seqs)
+        blobs = self._blobs_of(seqs, known)
         begun = ForgetBegun(
             targets=tuple(ranges(seqs)),
             sessions=tuple(sessions),
@@ -352,14 +354,20 @@ class Store:
             raise latched from failure
         return self._note(ForgetDone(begun=begun.seq, records=len(seqs)))
 
-    def _blobs_of(self, seqs: Collection[Seq]) -> list[str]:
+    def references(self) -> References:
+        """Which records name which blobs. From any thread, and without the lock: it takes long."""
+        with self._log_beside(self._seen()[1]) as log:
+            return References(log)
+
+    def _blobs_of(self, seqs: Collection[Seq], known: References | None = None) -> list[str]:
         """The blobs that these records name, and no other does."""
         bodies = [self.log.get(seq).body for seq in seqs]
         named = {body.blob for body in bodies if isinstance(body, Content) and body.blob}
         if not named:
             return []
-        needed, going = references(self.log), set(seqs)
-        return sorted(name for name in named if needed.get(name, set()) <= going)
+        known = known or References(self.log)
+        known.read_on(self.log)
+        return sorted(name for name in named if not known.others(name, seqs, self.log))
 
     def is_going(self, seqs: Collection[Seq]) -> bool:
         """Whether a forgetting was begun, here or elsewhere, that takes all of these records."""
