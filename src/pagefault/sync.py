@@ -27,6 +27,7 @@ from pagefault.model.events import Event
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Modality, Origin
 from pagefault.model.page import Page, PageRow, SessionRow
+from pagefault.model.progress import Progress
 from pagefault.model.request import Request, ToolCall, Usage
 from pagefault.recall.search import SearchResult
 from pagefault.service import memory as _memory
@@ -181,12 +182,10 @@ class Memory:
     def forget(self, session: str, page_id: str = "", *, dry_run: bool = False) -> Forgetting:
         return _LOOP.run(self._memory.forget(session, page_id, dry_run=dry_run))
 
-    def verify(self, progress: Callable[[int, int], None] | None = None) -> Verification:
+    def verify(self, progress: Progress | None = None) -> Verification:
         return _LOOP.run(self._memory.verify(progress))
 
-    def backup(
-        self, target: str | Path, progress: Callable[[int, int], None] | None = None
-    ) -> Copied:
+    def backup(self, target: str | Path, progress: Progress | None = None) -> Copied:
         return _LOOP.run(self._memory.backup(target, progress))
 
 

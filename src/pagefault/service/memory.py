@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ from pagefault.model.events import (
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, Actor, EventType, Kind, Modality, Mode
 from pagefault.model.page import EVERYTHING, Page, PageRow, SessionRow
+from pagefault.model.progress import Progress
 from pagefault.pack.citations import cited_pages
 from pagefault.recall.search import SearchResult
 from pagefault.service.limits import Limits
@@ -251,7 +251,7 @@ class Memory:
                 assert row is not None
                 live.owned.replace(*await asyncio.to_thread(restore, self._runtime, row))
 
-    async def verify(self, progress: Callable[[int, int], None] | None = None) -> Verification:
+    async def verify(self, progress: Progress | None = None) -> Verification:
         """Read everything and check it against itself, while others write, here and elsewhere.
 
         `progress` is told bytes, read and in all, in another thread. Closing this memory waits for
@@ -263,9 +263,7 @@ class Memory:
         task.add_done_callback(self._tasks.discard)
         return await asyncio.shield(task)
 
-    async def backup(
-        self, target: str | Path, progress: Callable[[int, int], None] | None = None
-    ) -> Copied:
+    async def backup(self, target: str | Path, progress: Progress | None = None) -> Copied:
         """Copy this memory to a directory that does not exist yet, while it is in use.
 
         The copy is read back and verified before it gets that name. It holds everything that was

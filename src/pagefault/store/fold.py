@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,6 +21,9 @@ from pagefault.model.page import SessionRow
 
 RECEIPTS: Final = ("forget_begun", "forget_done")
 """Records that outlive the session they speak of: they prove what was done to it."""
+
+NUMBERED: Final = re.compile(r"(\w*)_(\d+)")
+"""A page's id: what it is called after, and its number."""
 
 _CONTENT_TYPES: Final = frozenset(map(str, EventType))
 

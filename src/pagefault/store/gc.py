@@ -17,6 +17,7 @@ from typing import Final
 from pagefault.model.clock import Clock
 from pagefault.model.errors import StoreCorrupt
 from pagefault.model.ids import IdMinter
+from pagefault.model.progress import Progress
 from pagefault.store.archive import Archive, discard
 from pagefault.store.archive_format import parse_packed_name
 from pagefault.store.backup import PARTIAL
@@ -28,7 +29,6 @@ from pagefault.store.references import References
 from pagefault.store.root import RootFacts, acknowledged_in, check_there, read_root
 from pagefault.store.scan import Problem
 from pagefault.store.segments import SegmentLog
-from pagefault.store.store import Progress
 
 SAFE_S: Final = 3_600
 """How old garbage must be: far longer than any process takes from a blob to its record."""

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -38,7 +37,7 @@ from pagefault.store.batch import (
     tally_of,
 )
 from pagefault.store.connections import MEMORY, Connections, IndexUnusable
-from pagefault.store.fold import RECEIPTS, SessionTally
+from pagefault.store.fold import NUMBERED, RECEIPTS, SessionTally
 from pagefault.store.place import ALL, ORDER_MAX, Span, session_span
 from pagefault.store.sql import Queries
 from pagefault.store.tokens import COUNT_MAX
@@ -53,16 +52,6 @@ SCHEMA: Final = 4
 """Changes with the tables. No migration: the index is made again."""
 
 _SQL: Final = Queries("index.sql")
-_NUMBERED: Final = re.compile(r"(\w*)_(\d+)")
-
-
-def needs_rebuild(path: Path | str, *, root_id: str) -> str | None:
-    """Why the file at `path` cannot serve as the index of this root; `None` if it can."""
-    try:
-        SqliteIndex.open(path, root_id=root_id, read_only=True).close()
-    except IndexUnusable as error:
-        return str(error)
-    return None
 
 
 class SqliteIndex:
@@ -318,7 +307,7 @@ class SqliteIndex:
                     found = [_SQL.first(db, "number", first, last, f"{p}_[0-9]*") for p in numbers]
                     ids = [one[0] for one in found if one is not None]
                 ids += [taken for (taken,) in _SQL.rows(db, "taken", session, upto)]
-                for match in filter(None, map(_NUMBERED.fullmatch, ids)):
+                for match in filter(None, map(NUMBERED.fullmatch, ids)):
                     counts[match[1]] = max(int(match[2]), counts.get(match[1], 0))
         return counts
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,12 +14,10 @@ from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.page import PageRow, Scope, SessionRow
 from pagefault.store.analyzer import analyze, page_terms
 from pagefault.store.api import Candidates, PageFilter, never
-from pagefault.store.fold import RECEIPTS, SessionTally, is_orphan
+from pagefault.store.fold import NUMBERED, RECEIPTS, SessionTally, is_orphan
 from pagefault.store.likely import likeliest
 from pagefault.store.place import place_of
 from pagefault.store.tokens import COUNT_MAX
-
-_NUMBERED = re.compile(r"([a-z]*)_(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +160,7 @@ class MemoryIndex:
         for session, upto in scope.parts:
             ids += [n for (s, n), seq in self._taken.items() if s == session and seq <= upto]
         counts: dict[str, int] = {}
-        for match in filter(None, map(_NUMBERED.fullmatch, ids)):
+        for match in filter(None, map(NUMBERED.fullmatch, ids)):
             counts[match[1]] = max(int(match[2]), counts.get(match[1], 0))
         return counts
 

@@ -9,12 +9,13 @@ from typing import Final, Protocol
 
 from pagefault.model.errors import ArchiveMissing, StoreCorrupt
 from pagefault.model.ids import NOTHING, Seq
+from pagefault.model.progress import Progress
 from pagefault.store import codec
 from pagefault.store.disk import Disk
 from pagefault.store.opening import too_short
 from pagefault.store.recovery import judge_tail
 from pagefault.store.rewrite import Mended, mend
-from pagefault.store.scan import Place, Problem, Scan, problems, salvage, scan
+from pagefault.store.scan import Problem, Scan, Surroundings, problems, salvage, scan
 from pagefault.store.segment import Segment
 from pagefault.store.segment_format import TEMPORARY, Header, file_name
 
@@ -31,7 +32,7 @@ def verify(
     log: Readable,
     first_link: bytes,
     acknowledged: Seq,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> list[Problem]:
     """Everything that is wrong with the segments that this log has now."""
     told: list[Problem] = []
@@ -56,7 +57,7 @@ def verify(
             ]
             first = link = None
         result = scan(data)
-        place = Place(
+        around = Surroundings(
             path=segment.path,
             number=segment.number,
             generation=segment.generation,
@@ -65,9 +66,9 @@ def verify(
             link=link,
             last=_ends(segment, following),
         )
-        told += [*outside, *problems(result, place)]
-        if not place.sealed:
-            told += judge_tail(data, result, place, acknowledged).wrong
+        told += [*outside, *problems(result, around)]
+        if not around.sealed:
+            told += judge_tail(data, result, around, acknowledged).wrong
         told += _records(data, result, segment.path)
         footer, number = result.footer, segment.number + 1
         first = Seq(footer.last + 1) if footer else None
@@ -191,7 +192,7 @@ class Repairer:
         """Make a new generation of a segment that needs one."""
         is_last = following is None
         after = _begins(segment, following)
-        place = Place(
+        around = Surroundings(
             path=segment.path,
             number=segment.number,
             generation=segment.generation,
@@ -200,9 +201,9 @@ class Repairer:
             last=Seq(after.first - 1) if after else None,
         )
         outside = segment.wrapping()
-        wrong = [*outside, *problems(result, place)]
+        wrong = [*outside, *problems(result, around)]
         if is_last:
-            wrong += judge_tail(data, result, place, self.acknowledged).wrong
+            wrong += judge_tail(data, result, around, self.acknowledged).wrong
             there = max([Seq(first - 1), *(one.seq for one in result.found)])
             there = max([there, *(one.last for one in wrong)])
             if result.footer is None and there < self.acknowledged:
@@ -233,7 +234,7 @@ class Repairer:
             result,
             header,
             last=last,
-            sealed=place.sealed,
+            sealed=around.sealed,
             link=result.footer.link if result.footer else after.link if after else None,
             lost_line=self.lost_line,
         )

@@ -29,6 +29,7 @@ from pagefault.model.errors import (
 )
 from pagefault.model.events import Draft, Event
 from pagefault.model.ids import NOTHING, IdMinter, Seq, SessionNo
+from pagefault.model.progress import Progress
 from pagefault.store import codec
 from pagefault.store.acceptance import accept, hash_key, lost
 from pagefault.store.archive import Archive, discard
@@ -475,7 +476,7 @@ class SegmentLog:
         """What is known to be damaged, from opening or from reading. `verify` looks at it all."""
         return [*self._missing, *(problem for one in self._segments for problem in one.problems)]
 
-    def verify(self, progress: Callable[[int, int], None] | None = None) -> list[Problem]:
+    def verify(self, progress: Progress | None = None) -> list[Problem]:
         """Read everything and check it: checksums, JSON, seqs, commitments, chain, first and last
         lines. `progress(done, total)` is told bytes.
         """

@@ -37,6 +37,7 @@ from pagefault.model.events import (
 from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, Actor
 from pagefault.model.page import SessionRow
+from pagefault.model.progress import Progress
 from pagefault.store.advice import BLOBS, REBUILD, advice_on
 from pagefault.store.api import BlobStore, EventLog, PageIndex
 from pagefault.store.connections import GaveWay
@@ -57,8 +58,6 @@ _NO_TURN: Final = TurnNo(0)
 _LOOKS_MAX: Final = 5  # through the index, if each gave way to a forgetting
 _RECEIPT_WAIT_S: Final = 30.0  # longer than any forgetting whose process still lives
 _RECEIPT_LOOK_S: Final = 0.05
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
