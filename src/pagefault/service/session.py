@@ -424,6 +424,7 @@ class Session:
         return await self.owned.whole(verb)
 
     async def status(self) -> Status:
+        """What the session holds and what is left of its window and budgets, as of now."""
         self.owned.check_there()
         await self.owned.refresh()
         state = self._state
