@@ -164,4 +164,4 @@ async def test_a_search_of_all_shows_a_page_that_forks_share_once(tmp_path: Path
         assert len(seqs) == len(set(seqs)) == found.total == 3
         for name in ("s", "f", "g"):
             hits = (await (await memory.session(name)).recall("spokes")).hits
-            assert [hit.page.page_id for hit in hits].count("msg_1") == 1
+            assert [str(hit.page.page_id) for hit in hits].count("msg_1") == 1
