@@ -121,7 +121,7 @@ class PlanOutdated(StoreError):
 class StoreClosed(StoreError):
     """The memory was closed before this could be done. Nothing of it was written."""
 
-    hint = "open it again, and do this once more"
+    hint = "open it again"
 
     def __init__(self) -> None:
         super().__init__("this memory is closed")
