@@ -365,5 +365,7 @@ class Session:
         return self.asynchronous.resident()
 
     def observe(self, usage: Usage) -> None:
-        """Tell the session what a provider counted for the last request."""
-        self.asynchronous.observe(usage)
+        """Tell the session what a provider counted for the last request: it is written down, and
+        the window is kept to the provider's own count from here on.
+        """
+        _LOOP.run(self.asynchronous.observe(usage))
