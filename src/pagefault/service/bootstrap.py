@@ -17,6 +17,7 @@ from pagefault.model.clock import Clock, SystemClock
 from pagefault.model.errors import BadInput
 from pagefault.model.ids import IdMinter
 from pagefault.model.kinds import Sync
+from pagefault.model.progress import Progress
 from pagefault.pack.count import O200k, TokenCounter
 from pagefault.paging.questions import EvictionPolicy
 from pagefault.policy.epochs import BreakEven
@@ -31,7 +32,7 @@ from pagefault.service.runtime import PageReader, Runtime
 from pagefault.service.session import a_layout, a_mode
 from pagefault.store.commit import Committer
 from pagefault.store.root import memory_store, open_store
-from pagefault.store.store import Progress, Store
+from pagefault.store.store import Store
 
 POLICIES: Final[dict[str, Callable[[], EvictionPolicy]]] = {
     "importance_weighted_lru": ImportanceLRU,

@@ -8,11 +8,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Final
 
 from pagefault.model.clock import Clock
-from pagefault.model.errors import RecordDamaged, RecordGone, StoreCorrupt, StoreError
+from pagefault.model.errors import RecordDamaged, RecordGone, StoreClosed, StoreCorrupt
 from pagefault.model.events import Content, Event, SessionOpened
 from pagefault.model.ids import PageId, Seq, SessionNo
 from pagefault.model.kinds import Modality
@@ -108,13 +107,17 @@ class Runtime:
     async def search(
         self, scope: Scope, query: str, *, limit: int, modality: Modality | None
     ) -> SearchResult:
-        """As `Searcher.search`, in a thread of its own."""
+        """As `Searcher.search`, in a thread of its own; hits out of reach are marked as such."""
         wanted = SearchFilter(modalities=(modality,) if modality else ())
-        search = partial(self.searcher.search, scope, query, limit=limit, wanted=wanted)
+
+        def search() -> SearchResult:
+            found = self.searcher.search(scope, query, limit=limit, wanted=wanted)
+            return found.marked(self.log.out_of_reach([hit.page.seq for hit in found.hits]))
+
         try:
             found = asyncio.get_running_loop().run_in_executor(self.searching, search)
         except RuntimeError as closed:
-            raise StoreError("this memory is closed", hint="open it again") from closed
+            raise StoreClosed from closed
         return await found
 
     def scope(self, session: SessionNo) -> Scope:

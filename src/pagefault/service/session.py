@@ -346,7 +346,7 @@ class Session:
     ) -> SearchResult:
         """Pages that bear on `query`, best first, each with the parts of its score."""
         self.owned.check_there()
-        self._runtime.journal.look()
+        await self._runtime.journal.look()
         return await self._find(self.owned.scope, query, limit, modality)
 
     async def _find(
@@ -357,7 +357,7 @@ class Session:
     async def page(self, page_id: str) -> Page:
         """A page at level 0. Raises `NoSuchPage`; `RecordGone` if it was forgotten."""
         self.owned.check_there()
-        self._runtime.journal.look()
+        await self._runtime.journal.look()
         row = await asyncio.to_thread(self._state.table.find, PageId(encodable(page_id)))
         if row is None:
             raise self.no_such_page(page_id)
@@ -465,6 +465,7 @@ class Session:
         return await self.owned.whole(verb)
 
     async def status(self) -> Status:
+        """What the session holds and what is left of its window and budgets, as of now."""
         self.owned.check_there()
         await self.owned.refresh()
         state = self._state
