@@ -33,7 +33,9 @@ KEPT_HEADERS = (
     "x-session-affinity",
     "x-session-id",
 )
-TEXT_MAX = 600  # characters of an instruction or a description that are kept: they are their makers'
+TEXT_MAX = (
+    600  # characters of an instruction or a description that are kept: they are their makers'
+)
 TASK = "Read notes.txt, add the line blue to it, and list the folder."
 NEXT = "Which colour did you add, and why not yellow?"
 OTHER = "Forget that. Which colour comes first in notes.txt?"
@@ -108,8 +110,7 @@ def scrubber(folder: str) -> Callable[[str], str]:
             text = text.replace(found, put)
         text = re.sub(r'installation_id\\*":\s*\\*"[0-9a-f-]+', "installation_id", text)
         text = re.sub(r'device_id\\*":\s*\\*"[0-9a-f]+', "device_id", text)
-        text = re.sub(r"\broot( +)root\b", r"user\1user", text)
-        return text
+        return re.sub(r"\broot( +)root\b", r"user\1user", text)
 
     return scrub
 
@@ -132,7 +133,9 @@ def trim(line: dict[str, Any]) -> dict[str, Any]:
                 one[key] = {"type": "object", "properties": {}}
     for items in ("messages", "input"):
         for message in body.get(items, []):
-            if message.get("role") in ("system", "developer") or "<system-reminder>" in str(message):
+            if message.get("role") in ("system", "developer") or "<system-reminder>" in str(
+                message
+            ):
                 message["content"] = shorten(message["content"])
     for key in ("client_metadata",):
         body.pop(key, None)
@@ -153,7 +156,9 @@ def shorten(value: Any) -> Any:
     return value
 
 
-def script(plan: Sequence[Say], aside: Say, is_main: Callable[[Seen], bool]) -> Callable[[Seen], Say]:
+def script(
+    plan: Sequence[Say], aside: Say, is_main: Callable[[Seen], bool]
+) -> Callable[[Seen], Say]:
     left = list(plan)
 
     def reply(seen: Seen) -> Say:
