@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import settings, strategies as st
+from hypothesis import settings
+from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from pagefault.proxy.history import Item
@@ -128,7 +129,7 @@ def test_an_old_message_edited_between_others_keeps_its_place() -> None:
     trie = Trie()
     before = matched(trie, user("first"), model("ok"), user("second"))
     after = matched(trie, user("first, in other words"), model("ok"), user("second"))
-    assert (after.change, after.path, after.edited) == (C.SAME, before.path, {0})
+    assert (after.change, after.path, after.edited) == (C.SAME, before.path, frozenset({0}))
 
 
 def test_another_question_after_the_same_answer_is_a_branch() -> None:
@@ -168,7 +169,7 @@ class Resending(RuleBasedStateMachine):
 
     def _new(self) -> str:
         self.said += 1
-        return f"text {self.said}"
+        return f"{'ua'[self.said % 2]} text {self.said}"
 
     def _send(self, texts: tuple[str, ...], expected: Change, dress: int = 0) -> Match:
         match = self.trie.match(_placed(texts, dress))
@@ -189,7 +190,7 @@ class Resending(RuleBasedStateMachine):
 
     @rule(dress=st.integers(0, 3), again=st.booleans())
     def go_on(self, dress: int, again: bool) -> None:
-        texts = (*self.latest, "go on" if again else self._new(), self._new())
+        texts = (*self.latest, "u go on" if again else self._new(), self._new())
         children = [k for k in self.nodes if len(k) == len(self.latest) + 1]
         forks = any(k[:-1] == self.latest for k in children)
         self._send(texts, C.BRANCHED if forks else C.EXTENDED, dress)
@@ -208,9 +209,11 @@ class Resending(RuleBasedStateMachine):
     @rule(data=st.data())
     def edit_one_of_the_middle(self, data: st.DataObject) -> None:
         at = data.draw(st.integers(0, len(self.latest) - 2))
-        if self.latest[at + 1] == "go on":
+        if self.latest[at].startswith(self.SUMMARY):
             return
-        edited = (*self.latest[:at], f"edited {self.said}", *self.latest[at + 1 :])
+        if self.latest[at + 1] == "u go on":
+            return
+        edited = (*self.latest[:at], f"{self.latest[at][0]} edited", *self.latest[at + 1 :])
         match = self.trie.match(_placed(edited, 0))
         assert match.change is C.SAME
         assert match.edited == {at}
@@ -240,7 +243,7 @@ def _placed(texts: tuple[str, ...], dress: int) -> list[Item]:
         block = text(said + (reminder(f"{dress} {at}") if dress & 1 else ""))
         if dress & 2 and at == len(texts) - 1:
             block["cache_control"] = MARK
-        messages.append(user(block) if at % 2 == 0 else model(block))
+        messages.append(model(block) if said.startswith("a ") else user(block))
         if dress == 3:
             messages.append({"role": "system", "content": f"in between {at}"})
     return history(*messages).placed

@@ -67,7 +67,7 @@ def test_what_is_opaque_is_put_back_byte_for_byte(block: dict[str, Any]) -> None
 
 
 def test_sealed_reasoning_and_compacted_histories_keep_their_place_or_need_none() -> None:
-    sent = [
+    sent: list[dict[str, Any]] = [
         {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "s"},
         {"type": "compaction", "id": "cmp_1", "encrypted_content": "t"},
     ]

@@ -79,12 +79,8 @@ class Upstream:
     _thread: threading.Thread | None = None
 
     def __enter__(self) -> Self:
-        outer = self
-
-        class Handler(_Handler):
-            upstream = outer
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        handler = type("Handler", (_Handler,), {"upstream": self})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._server.daemon_threads = True
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
@@ -175,6 +171,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _stream(self, events: Iterator[bytes], say: Say) -> None:
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
+        self.send_header("X-Request-Id", "req_scripted")
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         try:

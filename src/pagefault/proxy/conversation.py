@@ -85,7 +85,8 @@ class Conversation:
             recalled, epoch = 0, ""
             opening = None if aside else self.passage.opening(history, match)
             room = self._recall_room() if opening is not None else 0
-            epoch = self.passage.plan(body, history, match, room)
+            if not aside:  # a summary is made of what the model has seen: nothing leaves before it
+                epoch = self.passage.plan(body, history, match, room)
             if epoch:
                 note = {"at": match.path[-1].key, "from": self.passage.starts[match.path[-1].key]}
                 await self._note(EPOCH, f"epoch {match.path[-1].key}", {**note, "why": epoch})

@@ -44,6 +44,7 @@ class Node:
     origin: Node | None = None
     before: tuple[Node, ...] = ()  # of the first node of a compacted history: the one it replaces
     children: list[Node] = field(default_factory=list)
+    is_sent: bool = False  # by the client; an answer is not until it is sent back
 
     @property
     def source(self) -> Node:
@@ -108,6 +109,8 @@ class Trie:
             node = self._add(node, items[at], origin=kept.get(at), before=replaced)
             replaced = ()
             path.append(node)
+        for node in path:
+            node.is_sent = True
         self._latest = tuple(path)
         return Match(change, tuple(path), known, frozenset(edited))
 
@@ -148,8 +151,8 @@ class Trie:
         for child in same:
             if child.digest == item.digest or item.part is Part.CALL:
                 return child  # a client may write a call's arguments in another order
-        if at + 1 == len(items):
-            return None  # nothing after it says that it is an old one, edited
+        if at + 1 == len(items) or item.continues:
+            return None  # nothing after it says that it is an old one, edited; or it is a summary
         after = items[at + 1].place
         edited = [
             child
@@ -164,7 +167,7 @@ class Trie:
         if known == len(items):
             return Change.SAME
         last = path[-1] if path else self._root
-        if not last.children:
+        if not any(child.is_sent for child in last.children):
             return Change.EXTENDED if path else Change.BEGUN
         if any(item.continues for item in items[known : known + 2]) or self._kept(items, known):
             return Change.COMPACTED
