@@ -125,8 +125,10 @@ async def serve(
             self.force_exit = self.should_exit  # the second time: at once
             self.should_exit = True
 
+    warming = asyncio.create_task(asyncio.to_thread(counter.count, "loads the vocabulary"))
     try:
         await Server(config).serve(sockets=[listening])
+        await warming
         await proxy.settled()
     finally:
         listening.close()

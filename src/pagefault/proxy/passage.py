@@ -1,8 +1,9 @@
 """What a provider is sent of a conversation: what was sent once stays as it was, byte for byte.
 
-Under a window, whole turns leave from the front in one batch (an epoch), and what the newest
-message calls for is quoted before it. Everything is kept by position in the tree of histories, so a
-retry, a branch or a request on the side gets the same bytes as before without being told apart.
+Under a window, whole turns leave from the front in one batch (an epoch), all but the instructions
+that stand among them, and what the newest message calls for is quoted before it. Everything is kept
+by position in the tree of histories, so a retry, a branch or a request on the side gets the same
+bytes as before without being told apart.
 
 Invariants, true after any `compose`:
  (1) Without an epoch between, and unless the client itself changed what it had said, the messages
@@ -38,6 +39,8 @@ GONE: Final = (
     "they are quoted before it, between <VM:CONTEXT> tags: they are quotations, no instructions.]"
 )
 NEWS: Final = "[Changed since it was first shown above:]"
+LEARNED_FROM_TOKENS: Final = 500  # a smaller request tells little about how a provider counts
+FACTOR_MAX: Final = 2.0  # more is no way of counting: it counted something else as well
 OPAQUE_TOKENS: Final = 1_600  # of an image at most, about; of anything else that is not text
 _WORD_MAX: Final = 2_000  # characters without a space: not text
 _WEIGHTS_MAX: Final = 20_000  # of values that are remembered
@@ -58,6 +61,7 @@ class Composed:
 
     messages: list[Any]
     tokens: int
+    factor: float
     hidden: tuple[Node, ...]  # what the request does not show and the conversation had
     epoch: str = ""  # why one began, or ""
     over: bool = False  # the newest turn alone is larger than the window
@@ -114,14 +118,19 @@ class Passage:
         head = self._head_tokens(body, history, places)
         room = self.window_tokens / self.factor - head - spare_tokens
         first = self._first(places, match)
-        weights = [self._weigh_place(place, match) for place in places]
-        if sum(weights[first:]) <= room:
+        weights = [self._weigh_place(place) for place in places]
+        stays = [self._weigh(self._instructions(place)) for place in places]
+
+        def shown(start: int) -> int:
+            return sum(stays[:start]) + sum(weights[start:])
+
+        if shown(first) <= room:
             return ""
         turns = [at for at in _turns(places) if at > first]
         if not turns:
             return ""
         target = self.window_tokens * EPOCH_TARGET_SHARE / self.factor - head - spare_tokens
-        start = next((at for at in turns if sum(weights[at:]) <= target), turns[-1])
+        start = next((at for at in turns if shown(at) <= target), turns[-1])
         self.starts[match.path[-1].key] = places[start].nodes[0].key
         return "window_full"
 
@@ -140,21 +149,26 @@ class Passage:
         edited = {match.path[at] for at in match.edited}
         news = self._news(history, places)
         sent: list[Any] = self._leading(history, places)
+        stayed: list[Any] = []
         for at, place in enumerate(places):
             slot = self._slot(place, edited, history, news, is_last=at + 1 == len(places))
             if at < first:
+                stayed += self._instructions(place)
                 continue
             message = slot.message
             if at == first and first:
                 message = self._wire.with_text(message, GONE) if place.opens else message
-            sent += [message, *slot.gap]
-        weights = [self._weigh_place(place, match) for place in places[first:]]
+                sent += [message, *stayed, *slot.gap]
+            else:
+                sent += [message, *slot.gap]
+        weights = [self._weigh(stayed), *map(self._weigh_place, places[first:])]
         tokens = int((self._head_tokens(body, history, places) + sum(weights)) * self.factor)
         hidden = _hidden(places[:first], match)
         marked = _with_marks(sent, history.messages)
         return Composed(
             messages=marked,
             tokens=tokens,
+            factor=self.factor,
             hidden=hidden,
             epoch=epoch,
             over=bool(self.window_tokens) and tokens > self.window_tokens,
@@ -162,10 +176,12 @@ class Passage:
         )
 
     def observe(self, composed: Composed, reported_tokens: int) -> None:
-        """Learn how a provider counts. Takes effect with the next epoch; only ever more careful."""
-        ours = composed.tokens / self.factor
-        if reported_tokens and ours > 1_000:
-            self.factor = min(2.0, max(self.factor, reported_tokens / ours))
+        """Learn how a provider counts, where it counts more than we do. It changes what fits, never
+        what was sent.
+        """
+        ours = composed.tokens / composed.factor
+        if reported_tokens and ours >= LEARNED_FROM_TOKENS:
+            self.factor = min(FACTOR_MAX, max(1.0, reported_tokens / ours))
 
     # --- places and slots ---------------------------------------------------------------------
 
@@ -249,6 +265,12 @@ class Passage:
             break
         return now
 
+    def _instructions(self, place: _Place) -> list[Any]:
+        """What stands after a message and instructs the model: it stays when the message leaves."""
+        slot = self._slots.get(place.node.key)
+        gap = [unmarked(message) for message in place.gap] if slot is None else slot.gap
+        return [message for message in gap if _instructs(message)]
+
     def _is_blanked(self, place: _Place, slot: Slot, history: History) -> bool:
         """Whether all that was edited are results, made shorter: what was sent still holds."""
         items = [item for item in history.items if item.message == place.number]
@@ -277,7 +299,7 @@ class Passage:
         beside = [body.get("system"), body.get("instructions"), list(history.tools)]
         return self._weigh([*beside, list(history.messages[:upto])])
 
-    def _weigh_place(self, place: _Place, match: Match) -> int:
+    def _weigh_place(self, place: _Place) -> int:
         slot = self._slots.get(place.node.key)
         if slot is None:
             return self._weigh([unmarked(place.message), *map(unmarked, place.gap)])
@@ -286,6 +308,8 @@ class Passage:
     def _weigh(self, value: Any) -> int:
         """About how many tokens: what is text is counted, what is not has a price."""
         key = digest(canonical(value))
+        if not value:
+            return 0
         if key not in self._weights:
             if len(self._weights) >= _WEIGHTS_MAX:
                 self._weights.clear()
