@@ -144,6 +144,27 @@ async def test_a_stream_is_the_same_bytes(upstream: Upstream) -> None:
     assert through.content.replace(b"msg_0001", b"msg_0002") == plain.content
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"messages": [{"role": "assistant", "content": None, "tool_calls": [1]}]},
+        {"messages": [{"role": "user", "content": {"a": 1}}], "tools": 3, "system": 4},
+        {"input": [{"type": ["message"]}, {"type": "function_call", "call_id": {}}]},
+        {"input": [{"role": "user", "content": "\ud800"}]},
+        {"messages": [], "input": []},
+        {"messages": [{"role": "user", "content": "a"}], "model": float("inf")},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/responses", "/v1/messages"])
+async def test_an_odd_body_is_passed_on_as_it_is(upstream: Upstream, odd: Json, path: str) -> None:
+    raw = json.dumps(odd).encode()
+    async with standing(upstream, window=1_000) as to:
+        answer = await to.http.post(path, content=raw, headers=SESSION)
+    assert answer.status_code == 200
+    assert upstream.seen[0].raw == raw
+
+
 async def test_a_client_that_leaves_ends_the_provider_s_work(upstream: Upstream) -> None:
     upstream.script = lambda _: Say(text="word " * 200, pause_s=0.02)
     async with standing(upstream) as to:
@@ -251,7 +272,16 @@ async def test_a_small_body_that_becomes_a_large_one_is_refused(upstream: Upstre
 
 @pytest.mark.parametrize(
     ("raw", "encoding"),
-    [(b"not json", ""), (b"[1]", ""), (b'{"messages": 1}', ""), (b"odd", "br"), (b"odd", "zstd")],
+    [
+        (b"not json", ""),
+        (b"[1]", ""),
+        (b'{"messages": 1}', ""),
+        (b'{"messages": [{"role": "user", "content": [{"type": "tool_result"}]}, 3]}', ""),
+        (b'{"messages": [{"role": []}]}', ""),
+        (b"[" * 100_000, ""),
+        (b"odd", "br"),
+        (b"odd", "zstd"),
+    ],
 )
 async def test_what_cannot_be_read_is_passed_on(
     upstream: Upstream, raw: bytes, encoding: str

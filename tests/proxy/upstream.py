@@ -33,7 +33,7 @@ class Say:
     text: str = ""
     calls: tuple[Call, ...] = ()
     thinking: str = ""
-    input_tokens: int = 1_000
+    input_tokens: int = 0
     status: int = 200
     raw: bytes = b""  # sent as it is, in place of an answer
     pause_s: float = 0.0  # between two events of a stream

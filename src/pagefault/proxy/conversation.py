@@ -184,14 +184,11 @@ class Conversation:
         while rows := await self._memory.pages(session, limit=500, after=after):
             after = rows[-1].order
             for row in rows:
-                if row.role is not Role.TOOL:
-                    continue
-                with suppress(RecordGone):
-                    await self._restore_note(session, await self._memory.read(row))
+                if row.origin == _OWN:
+                    with suppress(RecordGone):
+                        await self._restore_note(session, await self._memory.read(row))
 
     async def _restore_note(self, session: Session, page: Page) -> None:
-        if page.title not in (RECALLED, EPOCH) or page.row.origin != _OWN:
-            return
         note = json.loads(page.text)
         if page.title == EPOCH:
             self.passage.starts[note["at"]] = note["from"]

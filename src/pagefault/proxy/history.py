@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, Final
 
 from pagefault.model.kinds import Role
@@ -31,7 +32,7 @@ class Part(StrEnum):
     DRESS = "dress"  # thinking, mid-conversation instructions: present, but no position
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Item:
     """One block of a message. `message` counts the messages of the request from 0."""
 
@@ -43,7 +44,7 @@ class Item:
     call_id: str = ""
     sealed: str = ""  # a digest of what is opaque
 
-    @property
+    @cached_property
     def place(self) -> str:
         """What makes it the same item when it is sent again at the same position; "" if nothing."""
         match self.part:
@@ -57,7 +58,7 @@ class Item:
                 return f"{self.role} {digest(said)}"
         return ""
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Of what it says now: differs where a client edited or blanked it."""
         return digest(f"{self.part} {essence(self.text)} {self.sealed}")
@@ -77,7 +78,7 @@ class Item:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class History:
     """A request, read. `messages` are the client's own values, which nobody changes."""
 
@@ -87,7 +88,7 @@ class History:
     tools: Sequence[Any]
     has_all: bool = True  # False where the provider holds an earlier part of the conversation
 
-    @property
+    @cached_property
     def placed(self) -> list[Item]:
         """The items that have a position, in order."""
         return [item for item in self.items if item.place]

@@ -14,7 +14,7 @@ Invariants, true after any `compose`:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -53,6 +53,7 @@ class Slot:
     message: Any
     gap: list[Any]
     closed: bool  # the next one was sent: nothing can be put between any more
+    tokens: int = -1  # of both; -1 until they are weighed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +99,7 @@ class Passage:
         self._told: set[str] = set()
         self._model: Any = None
         self._weights: dict[str, int] = {}
+        self._placed: tuple[History, Match, list[_Place]] | None = None
 
     def opening(self, history: History, match: Match) -> Node | None:
         """The node of the message that opened the newest turn, if it is the last that was said and
@@ -186,6 +188,12 @@ class Passage:
     # --- places and slots ---------------------------------------------------------------------
 
     def _places(self, history: History, match: Match) -> list[_Place]:
+        """The places of a request: asked for by each step of its way, and found once."""
+        if self._placed is None or self._placed[0] is not history or self._placed[1] is not match:
+            self._placed = (history, match, self._find_places(history, match))
+        return self._placed[2]
+
+    def _find_places(self, history: History, match: Match) -> list[_Place]:
         by_message: dict[int, list[Node]] = {}
         for item, node in zip(history.placed, match.path, strict=True):
             by_message.setdefault(item.message, []).append(node)
@@ -225,21 +233,21 @@ class Passage:
     def _slot(
         self,
         place: _Place,
-        edited: Iterable[Node],
+        edited: Set[Node],
         history: History,
         news: list[str],
         *,
         is_last: bool,
     ) -> Slot:
-        now, gap = unmarked(place.message), [unmarked(message) for message in place.gap]
         slot = self._slots.get(place.node.key)
-        if slot is not None and not (
-            set(edited) & set(place.nodes) and not self._is_blanked(place, slot, history)
-        ):
+        is_edited = bool(edited) and not edited.isdisjoint(place.nodes)
+        if slot is not None and not (is_edited and not self._is_blanked(place, slot, history)):
             if not slot.closed:
-                slot.gap += [message for message in gap if message not in slot.gap]
-                slot.closed = not is_last
+                more = map(unmarked, place.gap)
+                slot.gap += [message for message in more if message not in slot.gap]
+                slot.closed, slot.tokens = not is_last, -1
             return slot
+        now, gap = unmarked(place.message), [unmarked(message) for message in place.gap]
         now = self._continued(place, now, history)
         put_in = self.inserts.get(place.node.key)
         if put_in and place.opens:
@@ -303,7 +311,9 @@ class Passage:
         slot = self._slots.get(place.node.key)
         if slot is None:
             return self._weigh([unmarked(place.message), *map(unmarked, place.gap)])
-        return self._weigh([slot.message, *slot.gap])
+        if slot.tokens < 0:
+            slot.tokens = self._weigh([slot.message, *slot.gap])
+        return slot.tokens
 
     def _weigh(self, value: Any) -> int:
         """About how many tokens: what is text is counted, what is not has a price."""
@@ -401,18 +411,17 @@ def _is_opaque(word: str) -> bool:
 
 
 def _with_marks(sent: Sequence[Any], now: Sequence[Any]) -> list[Any]:
-    """The messages with the client's cache markers where they are now: on the same blocks, else at
-    the end of the same message.
+    """The unmarked messages with the client's cache markers where they are now: on the same blocks,
+    else at the end of the same message.
     """
     out = list(sent)
-    plain = [unmarked(message) for message in out]
     end = len(out)
     for message in reversed(now):  # from the end: of equal messages the latest is meant
         marks = _marks(message)
         if not marks:
             continue
         bare = unmarked(message)
-        at = next((n for n in range(end - 1, -1, -1) if _is_same(plain[n], bare)), None)
+        at = next((n for n in range(end - 1, -1, -1) if _is_same(sent[n], bare)), None)
         if at is not None:
             end = at
             out[at] = _marked(out[at], marks)

@@ -32,7 +32,7 @@ class Change(StrEnum):
     COMPACTED = "compacted"  # the client summed up, or cut out, what came before
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, repr=False)
 class Node:
     """An item at its position. `origin` is where it stood before the client compacted."""
 
