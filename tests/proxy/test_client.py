@@ -62,3 +62,9 @@ def test_a_path_may_name_a_session() -> None:
     assert named_in_path("/s/holiday/v1/messages") == ("holiday", "/v1/messages")
     assert named_in_path("/s/../v1") == ("..", "/v1")
     assert named_in_path("/v1/messages") == ("", "/v1/messages")
+
+
+def test_without_its_header_claude_code_is_known_by_its_metadata() -> None:
+    for one in recorded("claude-task"):
+        bare = recognise({}, one.body, one.history)
+        assert bare == recognise(one.headers, one.body, one.history)

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from pagefault.proxy.history import Item
 from pagefault.proxy.trie import Change, Match, Node, Trie
@@ -158,11 +167,12 @@ def test_another_conversation_under_one_id_is_no_compaction() -> None:
 class Resending(RuleBasedStateMachine):
     """A client that does to its history what clients do, beside a model: a dict of prefixes."""
 
+    tree: type[Trie] = Trie
     SUMMARY = "This session is being continued from a previous conversation: "
 
     def __init__(self) -> None:
         super().__init__()
-        self.trie = Trie()
+        self.trie = self.tree()
         self.nodes: dict[tuple[str, ...], Node] = {}
         self.latest: tuple[str, ...] = ()
         self.said = 0
@@ -251,6 +261,26 @@ def _placed(texts: tuple[str, ...], dress: int) -> list[Item]:
 
 TestResending = Resending.TestCase
 TestResending.settings = settings(max_examples=60, stateful_step_count=20, deadline=None)
+
+
+class Rigid(Trie):
+    """The control of the machine: an edited message is another one."""
+
+    def _child(self, node: Node, items: Sequence[Item], at: int) -> Node | None:
+        return next((c for c in node.children if c.digest == items[at].digest), None)
+
+
+class RigidResending(Resending):
+    tree = Rigid
+
+
+def test_the_machine_catches_a_tree_without_places() -> None:
+    brief = settings(
+        max_examples=100, stateful_step_count=20, deadline=None, database=None,
+        derandomize=True, phases=[Phase.generate], report_multiple_bugs=False,
+    )  # fmt: skip
+    with pytest.raises(AssertionError):
+        run_state_machine_as_test(RigidResending, settings=brief)
 
 
 class TextIsIdentity(Trie):

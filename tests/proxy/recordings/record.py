@@ -108,8 +108,8 @@ def scrubber(folder: str) -> Callable[[str], str]:
     def scrub(text: str) -> str:
         for found, put in plain:
             text = text.replace(found, put)
-        text = re.sub(r'installation_id\\*":\s*\\*"[0-9a-f-]+', "installation_id", text)
-        text = re.sub(r'device_id\\*":\s*\\*"[0-9a-f]+', "device_id", text)
+        text = re.sub(r'((?:installation|device)_id\\*":\s*\\*")[0-9a-f-]+', r"\g<1>0", text)
+        text = re.sub(r"\((?:Debian|Ubuntu)[^;]*; ", "(Linux; ", text)
         return re.sub(r"\broot( +)root\b", r"user\1user", text)
 
     return scrub
