@@ -32,7 +32,7 @@ from pagefault.cli.term import plural, printable
 @json_option
 @pass_app
 def serve(app: App, upstream: str, host: str, port: int, window: int | None, as_json: bool) -> None:
-    """Stand between a client and its provider: log the conversation, and keep it in a window.
+    """A proxy for coding clients: their conversations are kept, and fit a window.
 
     Point the client's base URL here; its key goes on to the provider and is kept nowhere. Chat
     Completions, Responses and Messages are read, all else is passed on. One line a request on
