@@ -14,6 +14,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     "See it work": {
         "demo": "A conversation that outgrows its window, and remembers. Offline, no key.",
         "chat": "Talk to a model that has memory.",
+        "serve": "A proxy for coding clients: their conversations are kept, and fit a window.",
         "replay": "Run recorded conversations through a small window and measure what is lost.",
     },
     "Look": {
