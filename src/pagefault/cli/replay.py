@@ -15,6 +15,7 @@ from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
     from pagefault.lab.transcripts import Conversation
+    from pagefault.service.config import Config
 
 _FORMATS = ("jsonl", "locomo", "openai")
 _SHOWN = {  # of the report, for people; JSON has it all
@@ -66,16 +67,10 @@ _SHOWN = {  # of the report, for people; JSON has it all
 )
 @click.option("--window", type=click.IntRange(min=1), metavar="TOKENS", help="Of every request.")
 @click.option("--mode", type=click.Choice(["passive", "active", "strict"]))
+@click.option("--layout", type=click.Choice(["stable", "developer"]), help="Of every request.")
 @click.option("--questions", is_flag=True, help="Ask the file's questions, each on a fork.")
 @click.option(
     "--questions-max", type=click.IntRange(min=1), metavar="N", help="At most N a conversation."
-)
-@click.option(
-    "--layout",
-    type=click.Choice(["stable", "developer"]),
-    default="stable",
-    show_default=True,
-    help="How requests are laid out.",
 )
 @click.option(
     "--prices",
@@ -91,9 +86,9 @@ def replay(
     form: str | None,
     window: int | None,
     mode: str | None,
+    layout: str | None,
     questions: bool,
     questions_max: int | None,
-    layout: str,
     prices: str | None,
     ephemeral: bool,
     as_json: bool,
@@ -109,8 +104,6 @@ def replay(
     """
     from pagefault.lab.transcripts import read_conversations
 
-    if layout != "stable":
-        raise click.UsageError("a session can be laid out as `stable` alone, so far.")
     conversations = read_conversations(file, form or guess(file))
     wanted = questions or questions_max is not None
     if wanted and not any(one.questions for one in conversations):
@@ -119,7 +112,8 @@ def replay(
     try:
         if folder is not None:
             app.root = folder
-        report = app.run(_replay(app, conversations, window, mode, wanted, questions_max, prices))
+        config = app.config(window_tokens=window, mode=mode, layout=layout, prices=prices)
+        report = app.run(_replay(app, conversations, config, wanted, questions_max))
     finally:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
@@ -140,17 +134,14 @@ def replay(
 async def _replay(
     app: App,
     conversations: list[Conversation],
-    window: int | None,
-    mode: str | None,
+    config: Config,
     questions: bool,
     questions_max: int | None,
-    prices: str | None,
 ) -> dict[str, Any]:
     from pagefault.lab.replay import replay as run_replay
     from pagefault.lab.turns import ConversationClock
     from pagefault.service.stopwatch import Stopwatch
 
-    config = app.config(window_tokens=window, mode=mode, prices=prices)
     watch, clock = Stopwatch(), ConversationClock()
     async with app.writing(config, meter=watch, cache_s=clock.monotonic_s) as memory:
         with app.term.progress() as progress:

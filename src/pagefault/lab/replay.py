@@ -8,7 +8,7 @@ not by asking the session.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from statistics import mean
 from typing import Any, Final
@@ -21,6 +21,7 @@ from pagefault.lab.transcripts import Conversation, Question
 from pagefault.lab.turns import ConversationClock, Recorder
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Role
+from pagefault.model.progress import StageProgress
 from pagefault.model.request import Reply, Request
 from pagefault.pack.count import REQUEST_TOKENS, O200k, TokenCounter, message_tokens, tools_tokens
 from pagefault.service.ledger import timing_of
@@ -31,8 +32,6 @@ from pagefault.service.stopwatch import Stopwatch
 
 _NO_NAME: Final = re.compile(r"[\x00-\x1f\x7f/]")  # what no session's name may have
 _NAME_CHARS: Final = 60  # room for a number behind it
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -76,6 +75,7 @@ class ReplayReport:
     """What a replay saw. `turns` counts lines said; evidence is that of answerable questions."""
 
     window_tokens: int
+    layout: str = "stable"
     sessions: list[str] = field(default_factory=list)
     turns: int = 0
     requests: int = 0
@@ -132,7 +132,7 @@ class ReplayReport:
             "unanswerable_declined_frac": _share(self.unanswerable_declined, self.unanswerable),
             "citations": self.citations,
             "citations_valid_frac": _share(self.citations_valid, self.citations),
-            "layout": "stable",
+            "layout": self.layout,
             **self.cost.to_dict(),
             "epochs_by_reason": dict(sorted(self.said.epochs.items())),
             "tlb_hit_rate": _share(*self.lookups),
@@ -159,7 +159,7 @@ async def replay(
     questions: bool = False,
     questions_max: int | None = None,
     stopwatch: Stopwatch | None = None,
-    progress: Progress | None = None,
+    progress: StageProgress | None = None,
     counter: TokenCounter | None = None,
     clock: ConversationClock | None = None,
 ) -> ReplayReport:
@@ -186,7 +186,7 @@ class _Player:
         self,
         memory: Memory,
         report: ReplayReport,
-        progress: Progress,
+        progress: StageProgress,
         counter: TokenCounter,
         clock: ConversationClock,
     ) -> None:
@@ -229,7 +229,7 @@ class _Player:
         self._report.said.add(metrics.tally)
         self._report.lookups[0] += status.tlb_hits
         self._report.lookups[1] += status.tlb_hits + status.tlb_misses
-        cost.prices = prices.name
+        cost.prices, self._report.layout = prices.name, status.layout
         if not calls:
             return
         entries = await session.ledger()

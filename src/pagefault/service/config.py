@@ -28,7 +28,7 @@ from typing import Any, Final, get_type_hints
 from pagefault.model import defaults
 from pagefault.model.catalogue import find_model, find_prices
 from pagefault.model.errors import BadInput
-from pagefault.model.kinds import Mode, Sync
+from pagefault.model.kinds import LayoutName, Mode, Sync
 from pagefault.model.prices import PriceList
 
 MEMORY: Final = ":memory:"
@@ -118,6 +118,7 @@ class Config:
     sync: Sync = setting(Sync.GROUP, trust=True)  # noqa: RUF009 - it is a field
     window_tokens: int = setting(defaults.WINDOW_TOKENS, at_least=256, flag="--window")
     mode: Mode = setting(Mode.ACTIVE)  # noqa: RUF009
+    layout: LayoutName = setting(LayoutName.STABLE)  # noqa: RUF009
     eviction_policy: str = setting(defaults.EVICTION_POLICY)
     model: str = setting("")  # whose window and prices count; without one, prices of the engine's
     prices: str = setting("")  # a list by name, or READ/WRITE/SECONDS; without one, the model's

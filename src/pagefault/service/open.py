@@ -21,6 +21,7 @@ def open(
     *,
     window: int | None = None,
     mode: str | None = None,
+    layout: str | None = None,
     sync: str | None = None,
     model: str | None = None,
     prices: PriceList | None = None,
@@ -32,14 +33,14 @@ def open(
     """Open a memory for the length of an `async with` block.
 
     `root` is a directory (made if it is not there) or ":memory:"; without it, PAGEFAULT_HOME, the
-    project's `.pagefault/`, or the user's data directory. `window` (tokens of one request) and
-    `mode` (passive, active, strict) are what new sessions get. `model`, as its API calls it, gives
-    the window that is not given, and the prices, unless there are `prices`: by these an epoch
-    rewrites the prefix when `epochs` (break_even, window_full, cold_or_full) says so. `secrets` are
-    values, by name, that must never be logged. Any number of processes may have a root open: they
-    take turns, and each session has one writer at a time.
+    project's `.pagefault/`, or the user's data directory. `window` (tokens of one request), `mode`
+    (passive, active, strict) and `layout` (stable, developer) are what new sessions get. `model`,
+    as its API calls it, gives the window that is not given, and the prices, unless there are
+    `prices`: by these an epoch rewrites the prefix when `epochs` (break_even, window_full,
+    cold_or_full) says so. `secrets` are values, by name, that must never be logged. Any number of
+    processes may have a root open: they take turns, and each session has one writer at a time.
     """
-    given = {"root": root, "mode": mode, "sync": sync, "model": model}
+    given = {"root": root, "mode": mode, "layout": layout, "sync": sync, "model": model}
     flags = {key: str(value) for key, value in given.items() if value is not None}
     config = load(environ=os.environ, cwd=Path.cwd(), flags=flags)
     return open_memory(
@@ -47,6 +48,7 @@ def open(
         sync=config.sync,
         window=config.window_tokens if window is None else a_window(window),
         mode=config.mode,
+        layout=config.layout,
         policy=config.eviction_policy,
         prices=config.price_list if prices is None else prices,
         epochs=config.epochs.rule if epochs is None else epochs,

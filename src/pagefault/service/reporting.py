@@ -77,11 +77,9 @@ def report(folded: Folded, runtime: Runtime, state: SessionState, *, per_turn: b
     hits, lookups = state.table.tlb.hits, state.table.tlb.hits + state.table.tlb.misses
     latency = runtime.watch.to_dict()
     figures |= {
-        "layout": "stable",
+        "layout": str(state.layout_name),
         "prices": prices.name,
-        "tlb_hit_rate": round(state.table.tlb.hits / lookups, 4)
-        if lookups >= LOOKUPS_MIN
-        else None,
+        "tlb_hit_rate": round(hits / lookups, 4) if lookups >= LOOKUPS_MIN else None,
         "prefetch_hit_rate": None,
         "latency": latency,
         "fault_p95_ms": latency["fault"]["p95_ms"] if "fault" in latency else None,

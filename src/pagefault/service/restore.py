@@ -84,6 +84,7 @@ def _fold(
     """The records that the scope's window can still show, folded, and the last that is its own."""
     start = _start(reader, scope)
     settings = _settings(reader, scope, start, row)
+    settings = replace(settings, session_id=row.session_id)  # a fork's own, not its parent's
     state = SessionState(settings, runtime.limits, runtime.sources(scope))
     for event in _lineage(reader, scope, types=("pinned", "unpinned", "claim"), before=start):
         state.fold(event)
@@ -170,7 +171,11 @@ def _settings(reader: _Reader, scope: Scope, start: Seq, row: SessionRow) -> Ses
         body = event.body
         if isinstance(body, SessionConfigured):
             opened = replace(
-                opened, window_tokens=body.window_tokens, mode=body.mode, system=body.system
+                opened,
+                window_tokens=body.window_tokens,
+                mode=body.mode,
+                system=body.system,
+                layout=body.layout,
             )
     return opened
 

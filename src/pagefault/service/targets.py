@@ -5,26 +5,27 @@ A target that is missed is told; a red flag is one that somebody should look at.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import ge, gt, le, lt
 from typing import Any, Final
 
-from pagefault.model.kinds import FaultReason
+from pagefault.model.kinds import FaultReason, LayoutName
 
-_HOLDS: Final = {"<": lt, ">": gt, "≤": le, "≥": ge}
+_HOLDS: Final[dict[str, Callable[[float, float], bool]]] = {"<": lt, ">": gt, "≤": le, "≥": ge}
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a figure should be: <, >, ≤ or ≥ `bound`. `is_aim` is false where the layout in use does
-    not aim at it: it is reported, and never a red flag.
+    """What a figure should be: <, >, ≤ or ≥ `bound`. Where a layout is named, the other does not
+    aim at it: there it is reported, and never a red flag. So are those that are no aim at all.
     """
 
     name: str
     relation: str
     bound: float
     source: str
+    layout: LayoutName | None = None
     is_aim: bool = True
 
     def is_met(self, value: float) -> bool:
@@ -41,10 +42,7 @@ class Judged:
     target: Target
     value: float | None
     is_met: bool | None
-
-    @property
-    def is_red_flag(self) -> bool:
-        return self.is_met is False and self.target.is_aim
+    is_red_flag: bool
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -57,22 +55,22 @@ class Judged:
         }
 
 
-_LEAN: Final = "000; an aim of the developer layout, the stable one keeps a lean window"
+_FULL: Final = LayoutName.DEVELOPER  # the stable one keeps a lean window
 
 TARGETS: Final = (
     Target("fault_rate", "<", 0.05, "000"),
     Target("thrash_index", "<", 0.5, "000"),
     Target("recall_success", ">", 0.95, "000"),
     Target("compression_ratio", ">", 10.0, "000"),
-    Target("context_utilisation", ">", 0.9, _LEAN, is_aim=False),
-    Target("effective_tokens", ">", 0.6, _LEAN, is_aim=False),
+    Target("context_utilisation", ">", 0.9, "000", _FULL),
+    Target("effective_tokens", ">", 0.6, "000", _FULL),
     Target("prefetch_hit_rate", ">", 0.6, "000"),
     Target("metadata_overhead", "<", 0.1, "000", is_aim=False),  # short texts: labels weigh more
     Target("fault_p95_ms", "<", 500.0, "000"),
     Target("tlb_hit_rate", ">", 0.8, "000"),
-    Target("prefix_breaks_outside_epochs", "≤", 0.0, "the stable layout"),
-    Target("epochs_share", "≤", 0.15, "the stable layout"),
-    Target("regret", "≤", 1.10, "the stable layout"),
+    Target("prefix_breaks_outside_epochs", "≤", 0.0, "ours", LayoutName.STABLE),
+    Target("epochs_share", "≤", 0.15, "ours", LayoutName.STABLE),
+    Target("regret", "≤", 1.10, "ours", LayoutName.STABLE),
 )
 
 REASONS: Final = {
@@ -89,15 +87,19 @@ REASONS_MIN: Final = 10
 
 def judge(figures: Mapping[str, Any]) -> list[Judged]:
     """A session's figures beside their targets, then its reasons for faults."""
-    judged = [_judged(target, figures.get(target.name)) for target in TARGETS]
+    layout = figures["layout"]
+    judged = [_judged(target, figures.get(target.name), layout) for target in TARGETS]
     reasons: Mapping[str, int] = figures["faults_by_reason"]
     asked = sum(reasons.values())
     for reason, target in REASONS.items():
         share = reasons.get(reason, 0) / asked if asked >= REASONS_MIN else None
-        judged.append(_judged(target, share))
+        judged.append(_judged(target, share, layout))
     return judged
 
 
-def _judged(target: Target, value: float | None) -> Judged:
-    rounded = None if value is None else round(value, 4)
-    return Judged(target, rounded, None if value is None else target.is_met(value))
+def _judged(target: Target, value: float | None, layout: str) -> Judged:
+    if value is None:
+        return Judged(target, None, None, is_red_flag=False)
+    is_met = target.is_met(value)
+    is_aim = target.is_aim and target.layout in (None, layout)
+    return Judged(target, round(value, 4), is_met, is_red_flag=not is_met and is_aim)

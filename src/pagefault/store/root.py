@@ -33,6 +33,7 @@ from pagefault.model.errors import (
 from pagefault.model.events import ForgetDone
 from pagefault.model.ids import NOTHING, IdMinter, Seq
 from pagefault.model.kinds import Sync
+from pagefault.model.progress import Progress
 from pagefault.store.archive import Archive
 from pagefault.store.blobs import DirectoryBlobs
 from pagefault.store.connections import IndexReplaced, IndexUnusable
@@ -47,7 +48,9 @@ from pagefault.store.memory import MemoryBlobs, MemoryLog
 from pagefault.store.presence import Presence, check_alone
 from pagefault.store.repair import RepairReport
 from pagefault.store.segments import SEGMENT_BYTES, SegmentLog
-from pagefault.store.store import STORE, Progress, Store
+from pagefault.store.store import STORE, Store
+
+_RECEIPT: Final = b'"type":"forget_done"'  # in a header, as quotes within a text are escaped
 
 FORMAT: Final = 2
 """The newest that is read. A root is made with 1, and is 2 once it has an archive."""
@@ -413,10 +416,13 @@ def _missed_a_forgetting(log: SegmentLog, applied: Seq) -> bool:
     """Whether something was forgotten that an index up to `applied` still knows: catching up
     folds in what was appended, and nothing that was there tells what became of it.
     """
-    return any(
-        isinstance(event.body, ForgetDone) and event.body.begun > applied
-        for event in log.read_rest(applied)
-    )
+    if applied >= log.head():
+        return False
+    try:
+        told = list(log.holding(_RECEIPT, after=applied))
+    except StoreCorrupt:  # the damage is somewhere in these lines: look at each
+        told = list(log.read_rest(applied))
+    return any(isinstance(e.body, ForgetDone) and e.body.begun > applied for e in told)
 
 
 @contextmanager
