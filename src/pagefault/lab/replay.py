@@ -20,7 +20,7 @@ from pagefault.lab.layouts import Developer, FlushWhenFull, Stable
 from pagefault.lab.transcripts import Conversation, Question
 from pagefault.lab.turns import ConversationClock, Recorder
 from pagefault.model.ids import PageId
-from pagefault.model.kinds import Role
+from pagefault.model.kinds import LayoutName, Role
 from pagefault.model.progress import StageProgress
 from pagefault.model.request import Reply, Request
 from pagefault.pack.count import REQUEST_TOKENS, O200k, TokenCounter, message_tokens, tools_tokens
@@ -53,6 +53,7 @@ class Cost:
     flush: float = 0.0
     timed: float = 0.0  # by the model of `policy/hindsight.py`
     best: float = 0.0
+    timed_of: float = 0.0  # what the same calls cost by their bytes
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -64,7 +65,7 @@ class Cost:
             "epochs_share": _share(self.epochs, self.calls),
             "effective_input_cost": round(self.ours),
             "regret": _share(self.timed, self.best),
-            "regret_modelled_share": _share(self.timed, self.ours),
+            "regret_modelled_share": _share(self.timed, self.timed_of),
             "cost_vs_rebuild": _share(self.ours, self.rebuild),
             "cost_vs_flush": _share(self.ours, self.flush),
         }
@@ -249,9 +250,11 @@ class _Player:
         cost.ours += priced(prices, ours).cost
         cost.rebuild += priced(prices, measure(rebuilt, calls, counter)).cost
         cost.flush += priced(prices, measure(flushed, calls, counter)).cost
-        timed = timing_of(prices, entries, window)
-        cost.timed += timed.cost
-        cost.best += timed.best
+        if status.layout == LayoutName.STABLE:  # the other chooses no times
+            timed = timing_of(prices, entries, window)
+            cost.timed += timed.cost
+            cost.best += timed.best
+            cost.timed_of += priced(prices, ours).cost
 
     async def _free_name(self, name: str) -> str:
         name = _NO_NAME.sub("-", name)[:_NAME_CHARS]

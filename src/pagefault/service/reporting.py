@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pagefault.model.errors import PagefaultError
 from pagefault.model.ids import PageId, SessionNo
-from pagefault.model.kinds import Tier
+from pagefault.model.kinds import LayoutName, Tier
 from pagefault.service.ledger import Ledger
 from pagefault.service.metrics import Meter, Tally
 from pagefault.service.restore import records
@@ -85,6 +85,8 @@ def report(folded: Folded, runtime: Runtime, state: SessionState, *, per_turn: b
         "fault_p95_ms": latency["fault"]["p95_ms"] if "fault" in latency else None,
         "tiers": _tiers(state, tally.pages, tally.page_tokens, tally.text_bytes),
     }
+    if state.layout_name is not LayoutName.STABLE:  # it chooses no times: a full window does
+        figures |= {"regret": None, "regret_modelled_share": None}
     turns = []
     if per_turn:
         costs: dict[int, float] = {}

@@ -78,17 +78,19 @@ def find_seq(
     """
     if sum(one is not None for one in (turn, seq, time_ms)) != 1:
         raise BadInput("name one time", hint="turn=12, seq=345, or time=… as ISO 8601 or ms")
+    if turn is not None and turn < 0:
+        raise BadInput(f"there is no turn {turn}", hint="turns count from 0")
     last, turns = NOTHING, -1
     for event in records(runtime, scope):
-        turns = max(turns, event.turn)
-        if turn is not None and event.turn > turn:
-            continue
-        if seq is not None and event.seq > seq:
+        if (
+            (turn is not None and event.turn > turn)
+            or (seq is not None and event.seq > seq)
+            or (time_ms is not None and event.at_ms > time_ms)
+        ):
             break
-        if time_ms is not None and event.at_ms > time_ms:
-            continue
+        turns = max(turns, event.turn)
         last = event.seq
-    if turn is not None and not 0 <= turn <= turns:
+    if turn is not None and turn > turns:
         raise BadInput(
             f"there is no turn {turn}",
             hint=f"turns so far: 0 to {turns}" if turns >= 0 else "nothing was said yet",
