@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pagefault.lab import kernel
+from pagefault.lab.compare import PRICES
 from pagefault.lab.replay import ReplayReport, replay
-from pagefault.lab.transcripts import read_conversations
+from pagefault.lab.transcripts import Conversation, read_conversations
+from pagefault.lab.turns import ConversationClock
+from pagefault.model.request import Request
 from pagefault.service.bootstrap import open_memory
+from pagefault.service.state import SessionState
 from pagefault.service.stopwatch import Stopwatch
+from tests.lab.test_layouts import LIMITS, talk
 from tests.lab.test_transcripts import LOCOMO
 
 LOCOMO5 = Path(__file__).parents[3] / "shared" / "data" / "locomo" / "locomo5.json"
@@ -21,6 +27,9 @@ PROMISED = {
     "newest_turn_missing", "duplicate_pages", "faults", "faults_per_question_max", "questions",
     "evidence_found_frac", "paged_in_tokens_per_question", "citations_valid_frac",
     "append_p50_ms", "append_p95_ms", "request_p50_ms", "request_p95_ms", "fault_p95_ms",
+    "layout", "prefix_breaks_outside_epochs", "epochs", "prefix_survival", "effective_input_cost",
+    "regret", "cost_vs_rebuild", "cost_vs_flush", "tlb_hit_rate", "prefetch_hit_rate",
+    "thrash_index", "context_utilisation", "compression_ratio",
 }  # fmt: skip
 BENCH = {
     "append_p50_ms", "append_p95_ms", "append_p999_ms", "append_max_ms", "fsync_p50_ms",
@@ -117,6 +126,51 @@ async def test_a_replay_of_the_same_file_is_another_session(tmp_path: Path) -> N
         told = await _replayed(tmp_path, path, "jsonl", window=3_000)
         names += told["sessions"]
     assert names == ["talk", "talk (2)", "talk (3)"]
+
+
+async def _costs(conversation: Conversation, **how: Any) -> dict[str, Any]:
+    clock = ConversationClock()
+    async with open_memory(
+        ":memory:", window=2_500, prices=PRICES[0], limits=LIMITS, cache_s=clock.monotonic_s
+    ) as memory:
+        report = await replay(memory, [conversation], window=2_500, clock=clock, **how)
+    return report.to_dict()
+
+
+async def test_what_requests_cost_is_measured_on_their_bytes() -> None:
+    told = await _costs(talk(60))
+    assert told["layout"] == "stable"
+    assert told["prefix_breaks_outside_epochs"] == 0
+    assert told["prefix_survival_outside_epochs"] == 1.0
+    assert 0 < told["epochs"] < told["requests"] / 2
+    assert 0 < told["prefix_survival"] < 1
+    assert told["cost_vs_rebuild"] < 1
+    assert 1.0 <= told["regret"] < 3.0
+    assert told["tlb_hit_rate"] > 0.8
+
+
+async def test_a_prefix_that_changes_is_seen_in_a_replay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control: a session whose rules differ by a word each time, and no epoch tells of it."""
+    made = SessionState.request
+
+    def restless(state: SessionState) -> Request:
+        request = made(state)
+        head, *rest = request.messages
+        words = f"{head.content} ({state.request_next})"
+        return replace(request, messages=(replace(head, content=words), *rest))
+
+    monkeypatch.setattr(SessionState, "request", restless)
+    told = await _costs(talk(30))
+    assert told["prefix_breaks_outside_epochs"] == told["requests"] - 1 - told["epochs"] > 10
+    assert told["prefix_survival"] < 0.5
+
+
+async def test_a_pause_of_days_lets_the_cache_lapse() -> None:
+    paused = await _costs(talk(60, days_every=10))
+    steady = await _costs(talk(60))
+    assert paused["epochs_by_reason"].get("cache_cold", 0) >= 2
+    assert "cache_cold" not in steady["epochs_by_reason"]
+    assert paused["effective_input_cost"] > steady["effective_input_cost"]
 
 
 async def test_real_conversations(tmp_path: Path) -> None:

@@ -272,6 +272,22 @@ def test_asking_for_an_unknown_setting_suggests_one(ask: object) -> None:
 # --- mistakes -------------------------------------------------------------------------------------
 
 
+def test_a_model_that_is_known_gives_the_window_and_the_prices(place: Place) -> None:
+    place.theirs('[engine]\nmodel = "openai/gpt-4o-2024-11-20"')
+    config = place.load()
+    assert config.window_tokens == 96_000
+    assert config.origin("window_tokens") == "default: of gpt-4o, room for the answer kept"
+    assert config.price_list.read == 0.5
+    config = place.load(flags={"window_tokens": "8000", "prices": "0.10/1.25"})
+    assert config.window_tokens == 8_000
+    assert (config.price_list.read, config.price_list.write) == (0.10, 1.25)
+    place.theirs('[engine]\nmodel = "mine"\n[epochs]\nrule = "window_full"\nbeta = 2')
+    config = place.load()
+    assert config.window_tokens == 128_000
+    assert config.price_list.name == "assumed"
+    assert (config.epochs.rule, config.epochs.beta) == ("window_full", 2.0)
+
+
 @pytest.mark.parametrize(
     ("text", "says", "hint"),
     [

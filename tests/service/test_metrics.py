@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from pagefault.lab.layouts import Stable
 from pagefault.lab.turns import Call
 from pagefault.model.catalogue import find_prices
 from pagefault.model.request import Request, Usage
+from pagefault.pack import ledger
 from pagefault.pack.count import REQUEST_TOKENS, O200k
 from pagefault.pack.ledger import Broke, Disagreement
 from pagefault.service.bootstrap import open_memory
@@ -101,11 +103,15 @@ async def test_the_ledger_agrees_with_the_bytes_that_were_sent(tmp_path: Path) -
     assert sum(bool(entry.epoch) for entry in entries) == summary["epochs"] > 1
     assert summary["prefix_breaks_outside_epochs"] == 0
     assert 1.0 <= summary["regret"] < 3.0
-    # The control: one word changed in what had been sent, and it is no epoch that did it.
-    at = next(n for n, one in enumerate(entries) if n > 2 and not one.epoch)
     lines = [entry.line(PRICES) for entry in entries]
-    assert lines[at].broke is Broke.NOTHING
     assert lines[0].broke is Broke.FIRST
+    assert {line.broke for line in lines[1:]} == {Broke.NOTHING, Broke.EPOCH}
+    # The control: something else than an epoch changed what had been sent.
+    at = next(n for n, one in enumerate(entries) if n > 2 and not one.epoch)
+    entries[at] = replace(entries[at], shared_tokens=100)
+    broken = ledger.summary(PRICES, [entry.line(PRICES) for entry in entries])
+    assert broken["prefix_breaks_outside_epochs"] == 1
+    assert broken["broke"]["prefix_changed"] == 1
 
 
 async def test_what_a_provider_reports_is_set_beside_what_was_predicted(tmp_path: Path) -> None:

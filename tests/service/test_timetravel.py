@@ -78,7 +78,7 @@ async def test_a_time_can_be_named_in_three_ways(tmp_path: Path) -> None:
             ({"turn": 1, "seq": 2}, "turn=12"),
         ):
             with pytest.raises(BadInput) as refused:
-                await session.at(**wrong)  # type: ignore[arg-type]
+                await session.at(**wrong)
             assert told in refused.value.hint
 
 

@@ -120,7 +120,6 @@ class Config:
     mode: Mode = setting(Mode.ACTIVE)  # noqa: RUF009
     layout: LayoutName = setting(LayoutName.STABLE)  # noqa: RUF009
     eviction_policy: str = setting(defaults.EVICTION_POLICY)
-    model: str = setting("")  # whose window and prices count; without one, prices of the engine's
     prices: str = setting("")  # a list by name, or READ/WRITE/SECONDS; without one, the model's
     epochs: EpochsConfig = field(default_factory=EpochsConfig)
     engine: EngineConfig = field(default_factory=EngineConfig)
@@ -132,7 +131,7 @@ class Config:
         """What prompts cost. Raises `BadInput` for a list that is not known."""
         if self.prices:
             return find_prices(self.prices)
-        return find_model(self.model or self.engine.model).prices
+        return find_model(self.engine.model).prices
 
     def origin(self, key: str) -> str:
         """Where the value of `key` ("engine.model") came from. Raises `BadInput`."""
@@ -248,10 +247,10 @@ def load(
     if "root" not in values:
         values["root"] = str(project or folders.data)
         origins["root"] = "default: found here" if project else "default: the user's data folder"
-    if "window_tokens" not in values and find_model(str(values.get("model", ""))).is_known:
-        model = find_model(str(values["model"]))
+    model = find_model(str(values.get("engine.model", "")))
+    if "window_tokens" not in values and model.is_known:
         values["window_tokens"] = model.room_tokens
-        origins["window_tokens"] = f"default: of {model.name}"
+        origins["window_tokens"] = f"default: of {model.name}, room for the answer kept"
     config: Config = _build(Config, "", values, origins=origins)
     return config
 

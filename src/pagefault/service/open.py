@@ -40,7 +40,7 @@ def open(
     cold_or_full) says so. `secrets` are values, by name, that must never be logged. Any number of
     processes may have a root open: they take turns, and each session has one writer at a time.
     """
-    given = {"root": root, "mode": mode, "layout": layout, "sync": sync, "model": model}
+    given = {"root": root, "mode": mode, "layout": layout, "sync": sync, "engine.model": model}
     flags = {key: str(value) for key, value in given.items() if value is not None}
     config = load(environ=os.environ, cwd=Path.cwd(), flags=flags)
     return open_memory(
