@@ -40,8 +40,11 @@ async def talked(session: Session, turns: int = 24) -> list[Request]:
     return requests
 
 
-async def test_the_fold_knows_the_window_without_folding_the_state(tmp_path: Path) -> None:
-    async with open_memory(tmp_path / "m", window=1_600, limits=LIMITS) as memory:
+@pytest.mark.parametrize("layout", ["stable", "developer"])
+async def test_the_fold_knows_the_window_without_folding_the_state(
+    tmp_path: Path, layout: str
+) -> None:
+    async with open_memory(tmp_path / "m", window=1_900, limits=LIMITS, layout=layout) as memory:
         session = await memory.session("s")
         await talked(session)
         fork = await session.fork("f")

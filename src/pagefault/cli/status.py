@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pagefault.service.ledger import Entry
     from pagefault.service.reporting import Metrics
     from pagefault.service.session import Status
+    from pagefault.service.targets import Judged
 
 _SHOWN = {  # of the figures, for people; JSON has them all
     "requests": "requests",
@@ -88,7 +89,7 @@ def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) ->
                 one.target.name.replace("_", " "),
                 str(one.target),
                 number(one.value),
-                "–" if one.is_met is None else "yes" if one.is_met else "no",
+                _met(one),
             ]
             for one in metrics.judged
         ],
@@ -97,6 +98,12 @@ def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) ->
     flags = metrics.red_flags
     named = ", ".join(one.target.name.replace("_", " ") for one in flags)
     app.term.note(f"{plural(len(flags), 'red flag')}{': ' if flags else ''}{named}")
+
+
+def _met(one: Judged) -> str:
+    if one.is_met is None:
+        return "–"
+    return "yes" if one.is_met else "no: a red flag" if one.is_red_flag else "no"
 
 
 @click.command(cls=Command)

@@ -148,6 +148,7 @@ class ReplayReport:
             "request_p95_ms": watch.quantile_ms("request", 0.95),
             "search_p95_ms": watch.quantile_ms("search", 0.95),
             "fault_p95_ms": watch.quantile_ms("fault", 0.95),
+            "latency": watch.to_dict(),
         }
 
 
