@@ -111,7 +111,7 @@ def _met(one: Judged) -> str:
 @json_option
 @pass_app
 def ledger(app: App, session_name: str | None, as_json: bool) -> None:
-    """What every request should have cost, what the provider reported, and why they differ.
+    """What every request should have cost, what the provider reported, and why that differs.
 
     Costs are in effective input tokens, by the price list that is configured. Without SESSION, the
     one used last that is no fork.
