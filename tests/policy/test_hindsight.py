@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pagefault.model.prices import PriceList
 from pagefault.policy.epochs import BreakEven, CallFacts, ColdOrFull, EpochRule, OnlyWhenFull
-from pagefault.policy.hindsight import Call, Edit, Sent, aimed, cost_of, optimum, regret
+from pagefault.policy.hindsight import Call, Edit, Sent, aimed, cost_of, optimum, regret, room_kept
 
 
 def prices(read: float = 0.1, write: float = 1.25) -> PriceList:
@@ -251,3 +251,30 @@ def test_epochs_that_aim_at_a_size_leave_that_size() -> None:
     assert with_it - without == pytest.approx(1.25 * 2_000 - 0.1 * (7_000 - 1_000))
     assert optimum(one, log).epochs
     assert regret(one, log, optimum(one, log).epochs) == 1.0
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 900), st.booleans()), min_size=2, max_size=25),
+    st.sets(st.integers(1, 24)),
+    st.integers(1_000, 4_000),
+    st.sampled_from(LISTS),
+)
+def test_a_run_is_held_to_the_room_that_it_kept(
+    told: list[tuple[int, bool]], epochs: set[int], aim: int, prices: PriceList
+) -> None:
+    """Whatever its epochs were, the best choice was free to begin the same: so none is cheaper."""
+    sent = [Sent(appended=tokens, is_cold=is_cold) for tokens, is_cold in told]
+    begun = {epoch for epoch in epochs if epoch < len(sent)}
+    room = room_kept(sent, begun, head=1_000, aim=aim, window=2_000)
+    assert room >= 2_000
+    assert regret(prices, aimed(sent, head=1_000, aim=aim, room=room), begun) >= 1.0 - 1e-9
+
+
+def test_a_run_held_to_less_than_it_kept_would_beat_the_best() -> None:
+    """The control: a room that the run did not keep to, and its regret means nothing."""
+    one = prices()
+    sent = [Sent(appended=500) for _ in range(8)]
+    kept = room_kept(sent, (), head=1_000, aim=1_500, window=2_000)
+    assert kept == 5_000
+    assert regret(one, aimed(sent, head=1_000, aim=1_500, room=kept), ()) >= 1.0
+    assert regret(one, aimed(sent, head=1_000, aim=1_500, room=2_000), ()) < 1.0

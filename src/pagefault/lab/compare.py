@@ -213,15 +213,13 @@ def _stable_regret(
             for call, one in zip(calls, seen, strict=True)
         ]
         left = [seen[number].tokens - appended[number] for number in epochs]
-        log = hindsight.aimed(
-            [
-                hindsight.Sent(appended=new, is_cold=prices.is_cold(one.idle_s))
-                for new, one in zip(appended, seen, strict=True)
-            ],
-            head=head,
-            aim=round(mean(left)) if left else window,
-            room=max(window, *(one.tokens for one in seen)),
-        )
+        sent = [
+            hindsight.Sent(appended=new, is_cold=prices.is_cold(one.idle_s))
+            for new, one in zip(appended, seen, strict=True)
+        ]
+        aim = round(mean(left)) if left else window
+        room = hindsight.room_kept(sent, epochs, head=head, aim=aim, window=window)
+        log = hindsight.aimed(sent, head=head, aim=aim, room=room)
         cost += hindsight.cost_of(prices, log, epochs)
         best += hindsight.optimum(prices, log).cost
         measured += priced(prices, seen).cost

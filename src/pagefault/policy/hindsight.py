@@ -82,6 +82,21 @@ def aimed(sent: Sequence[Sent], *, head: int, aim: int, room: float) -> list[Cal
     return calls
 
 
+def room_kept(
+    sent: Sequence[Sent], epochs: Collection[int], *, head: int, aim: int, window: int
+) -> int:
+    """The longest prompt of a run with these epochs by the measure of `aimed`, or the window: the
+    room that the best choice has to keep to, so that it is not held to less than the run was.
+    """
+    room, full, saved = window, head, 0
+    for number, one in enumerate(sent):
+        if number in epochs:
+            saved = max(0, full - aim)
+        full += one.appended
+        room = max(room, full - saved + one.volatile)
+    return room
+
+
 def cost_of(prices: PriceList, calls: Sequence[Call], epochs: Collection[int]) -> float:
     """What the calls cost with epochs before exactly those of them, feasible or not.
 

@@ -167,12 +167,9 @@ def timing_of(prices: PriceList, entries: Sequence[Entry], window: int) -> Timin
         for at, entry in enumerate(entries)
     ]
     left = [entries[at].stable_tokens - entries[at].new_tokens for at in epochs]
-    calls = hindsight.aimed(
-        sent,
-        head=head,
-        aim=round(mean(left)) if left else window,
-        room=max(window, *(entry.packed.tokens for entry in entries)),
-    )
+    aim = round(mean(left)) if left else window
+    room = hindsight.room_kept(sent, epochs, head=head, aim=aim, window=window)
+    calls = hindsight.aimed(sent, head=head, aim=aim, room=room)
     forced = [at for at in epochs if entries[at].epoch in _FORCED]
     return Timing(
         cost=hindsight.cost_of(prices, calls, epochs),
