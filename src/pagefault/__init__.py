@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pagefault.engine.api import Engine
     from pagefault.engine.remote import RemoteEngine
     from pagefault.engine.scripted import ScriptedEngine
+    from pagefault.model.catalogue import find_prices
     from pagefault.model.errors import (
         ArchiveMissing,
         BadInput,
@@ -46,7 +47,8 @@ if TYPE_CHECKING:
         StoreReadOnly,
         WindowTooSmall,
     )
-    from pagefault.model.request import Reply, Request, ToolCall
+    from pagefault.model.prices import PriceList
+    from pagefault.model.request import Reply, Request, ToolCall, Usage
     from pagefault.pack.abi import MemoryABI, PageManifestEntry
     from pagefault.pack.developer import build_vm_developer_message
     from pagefault.pack.vm_prompts import VM_STRICT_PROMPT
@@ -55,7 +57,9 @@ if TYPE_CHECKING:
     from pagefault.service.limits import Limits
     from pagefault.service.memory import Forgetting, Memory
     from pagefault.service.open import open
+    from pagefault.service.reporting import Metrics
     from pagefault.service.session import Session, Status
+    from pagefault.service.timetravel import Difference, Moment, Movement
     from pagefault.service.writing import Said
 
 __version__ = "0.1.0"
@@ -67,6 +71,7 @@ __all__ = [
     "ArchiveMissing",
     "BadInput",
     "CallerError",
+    "Difference",
     "Engine",
     "EngineError",
     "EngineGarbled",
@@ -78,11 +83,15 @@ __all__ = [
     "Memory",
     "MemoryABI",
     "MessageTooLarge",
+    "Metrics",
     "ModelError",
+    "Moment",
+    "Movement",
     "NoSuchPage",
     "PageManifestEntry",
     "PagefaultError",
     "PinsFull",
+    "PriceList",
     "RecordDamaged",
     "RecordGone",
     "RemoteEngine",
@@ -104,8 +113,10 @@ __all__ = [
     "StoreMissing",
     "StoreReadOnly",
     "ToolCall",
+    "Usage",
     "WindowTooSmall",
     "build_vm_developer_message",
+    "find_prices",
     "open",
     "sync",
 ]
@@ -116,6 +127,7 @@ _HOMES = {
     "ArchiveMissing": "model.errors",
     "BadInput": "model.errors",
     "CallerError": "model.errors",
+    "Difference": "service.timetravel",
     "Engine": "engine.api",
     "EngineError": "model.errors",
     "EngineGarbled": "model.errors",
@@ -127,11 +139,15 @@ _HOMES = {
     "Memory": "service.memory",
     "MemoryABI": "pack.abi",
     "MessageTooLarge": "model.errors",
+    "Metrics": "service.reporting",
     "ModelError": "model.errors",
+    "Moment": "service.timetravel",
+    "Movement": "service.timetravel",
     "NoSuchPage": "model.errors",
     "PageManifestEntry": "pack.abi",
     "PagefaultError": "model.errors",
     "PinsFull": "model.errors",
+    "PriceList": "model.prices",
     "RecordDamaged": "model.errors",
     "RecordGone": "model.errors",
     "RemoteEngine": "engine.remote",
@@ -153,10 +169,12 @@ _HOMES = {
     "StoreMissing": "model.errors",
     "StoreReadOnly": "model.errors",
     "ToolCall": "model.request",
+    "Usage": "model.request",
     "VM_STRICT_PROMPT": "pack.vm_prompts",
     "VM_TOOLS": "pack.vm_wire",
     "WindowTooSmall": "model.errors",
     "build_vm_developer_message": "pack.developer",
+    "find_prices": "model.catalogue",
     "open": "service.open",
 }
 

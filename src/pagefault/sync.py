@@ -391,24 +391,39 @@ class Session:
         return _LOOP.run(self.asynchronous.faults())
 
     def metrics(self, *, per_turn: bool = False) -> Metrics:
+        """What this session tells about itself, folded from its log; `service/metrics.py` defines
+        each figure. A fork counts its own turns.
+        """
         return _LOOP.run(self.asynchronous.metrics(per_turn=per_turn))
 
     def ledger(self) -> builtins.list[Entry]:
+        """Every request of this session: what it shared with the one before, what the provider
+        reported. `Entry.line(prices)` tells what it should have cost.
+        """
         return _LOOP.run(self.asynchronous.ledger())
 
     @property
     def prices(self) -> PriceList:
+        """What the epochs of this session are weighed by."""
         return self.asynchronous.prices
 
     def at(
         self, *, turn: int | None = None, seq: int | None = None, time: str | int | None = None
     ) -> Moment:
+        """What the window held at the end of a turn, after a record, or at a time (ISO 8601, UTC
+        without a zone; or milliseconds since 1970). Raises `BadInput` for a time before the
+        session began and a turn that has not been.
+        """
         return _LOOP.run(self.asynchronous.at(turn=turn, seq=seq, time=time))
 
     def diff(self, before: int, after: int) -> Difference:
+        """What changed in the window from the end of one turn to the end of another."""
         return _LOOP.run(self.asynchronous.diff(before, after))
 
     def history(self, page_id: str = "", *, actor: str = "") -> builtins.list[Movement]:
+        """Everything that happened to a page, or without one to all pages, oldest first; of one
+        actor (user, model, tool, system) alone, if one is named. Raises `NoSuchPage`.
+        """
         return _LOOP.run(self.asynchronous.history(page_id, actor=actor))
 
     def resident(self) -> builtins.list[PageId]:
