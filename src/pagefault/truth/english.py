@@ -38,7 +38,7 @@ def _rule(
 _TAKE_CUES: Final = (
     "use go pick choose select adopt stick settle run roll opt standardise standardize commit lock "
     "proceed move rely bet employ utilise utilize finalise finalize build vote back keep nail sign "
-    "bring land plump stay continue end decide approve agree start"
+    "bring land plump stay continue end decide approve agree start take"
 )
 _CUES: Final = {
     "instead-of": "instead",
@@ -54,24 +54,24 @@ _CUES: Final = {
     "change-of-plan": "change plan plans update correction decision",
     "written-in": (
         "let's let lets lemme we we'll we're i i'll i'm i'd plan decision verdict consensus call "
-        "conclusion resolution agreement outcome we've i've / write build implement code develop "
+        "conclusion resolution agreement outcome we've i've everyone everybody team group all outcome / write build implement code develop "
         "program author draft compose"
     ),
     "hosted-on": (
         "let's let lets lemme we we'll we're i i'll i'm i'd plan decision verdict consensus call "
-        "conclusion resolution agreement outcome we've i've / host deploy run ship serve release "
+        "conclusion resolution agreement outcome we've i've everyone everybody team group all outcome / host deploy run ship serve release "
         "publish put"
     ),
     "kept-in": (
         "let's let lets lemme we we'll we're i i'll i'm i'd plan decision verdict consensus call "
-        "conclusion resolution agreement outcome we've i've / store keep save persist cache track "
+        "conclusion resolution agreement outcome we've i've everyone everybody team group all outcome / store keep save persist cache track "
         "manage handle monitor document test lint format log style"
     ),
     "set-to": "set cap limit fix raise lower increase bump reduce pin freeze / to at on",
     "named": "name call",
     "scheduled": (
         "let's let lets lemme we we'll we're i i'll i'm i'd plan decision verdict consensus call "
-        "conclusion resolution agreement outcome we've i've / schedule hold plan meet launch release "
+        "conclusion resolution agreement outcome we've i've everyone everybody team group all outcome / schedule hold plan meet launch release "
         "start run do"
     ),
     "make-it-our": "make have keep / our my",
@@ -85,15 +85,24 @@ _CUES: Final = {
         "decision decided settled resolved verdict official final adr record conclusion resolution "
         "ruling agreed"
     ),
-    "choice-is": "decision choice pick selection verdict vote call answer option",
+    "choice-is": "winner winning decision choice pick selection verdict vote call answer option",
+    "shall-be": "will shall going becomes has is gets / be become becomes",
+    "corrected": "correction update change decision edit scratch actually / is",
+    "for-settled": "for as / settled decided final agreed done official fixed locked decision instead",
+    "announced": (
+        "done write record note log noted remember put decided agreed settled changed made scratch "
+        "thought thoughts plan then it's / for as"
+    ),
+    "for-it-is": "it's it it'll / for on as",
+    "is-our-now": "is / our my / now then going",
     "vote-goes": "vote say opt plump",
     "put-down": "put mark note write jot pencil log record lock count register",
     "take": (
         "let's let lets lemme we we'll we're i i'll i'm i'd plan decision verdict consensus call "
-        "conclusion resolution agreement outcome we've i've / use go pick choose select adopt stick "
+        "conclusion resolution agreement outcome we've i've everyone everybody team group all outcome / use go pick choose select adopt stick "
         "settle run roll opt standardise standardize commit lock proceed move rely bet employ "
         "utilise utilize finalise finalize build vote back keep nail sign bring land plump stay "
-        "continue end decide approve agree start"
+        "continue end decide approve agree start take"
     ),
     "taking": (
         "we're we i'm i we'll i'll / using going picking choosing selecting adopting sticking settling running rolling opting "
@@ -105,13 +114,15 @@ _CUES: Final = {
         "finalised finalized committed locked voted ended converged approved signed standardised "
         "standardized zeroed nailed"
     ),
-    "passively": "decided agreed settled",
+    "passively": "decided agreed settled official",
     "take-now": "pick choose take go select opt settle stick vote",
     "going": "going sticking settling proceeding moving rolling running",
     "do": (
         "let's let lets we'll i'll going decided agreed want need have like plan decision / do have "
         "keep make take say get call try set"
     ),
+    "commanded": "go stick pick choose settle adopt make lock opt standardise standardize proceed select",
+    "fits": "fits suits matches fit suit",
     "imperative": "go stick pick choose settle adopt make lock opt standardise standardize proceed take use",
     "prefer": "prefer favor favour",
     "rather": "rather sooner",
@@ -119,14 +130,14 @@ _CUES: Final = {
     "is-favourite": "favorite favourite preferred go",
     "recommend": (
         "recommend suggest propose advise go pick choose opt vote use take reach favor favour "
-        "settle stick say"
+        "settle stick say lean"
     ),
     "recommendation": "recommendation suggestion pick choice advice vote proposal option bet answer",
     "could": f"we you / {_TAKE_CUES}",
     "shall": "let's lets shall should how what why do would want ready ok okay are",
     "best": (
         "is are would seems looks sounds feels makes will works work should fits suits remains stands / "
-        "best good great right solid natural strong sensible safest safe better nicely well perfect "
+        "sense strongest simplest easiest cleanest best good great right solid natural strong sensible safest safe better nicely well perfect "
         "ideal excellent obvious reasonable sane fine pragmatic clear"
     ),
     "so-it-is": "so ok okay right then confirm confirming short summing noted proposal recommendation suggestion dr",
@@ -190,9 +201,9 @@ _AHEAD = _any(
     r"let'?s", "let us", r"lemme", r"we(?:'ll| will| shall)", r"i(?:'ll| will| shall)",
     r"(?:we(?:'re| are)|i(?:'m| am)) (?:all )?(?:going to|gonna|happy to|glad to|fine to|ready to"
     r"|set to|okay to|ok to|planning to|about to|determined to)",
-    r"(?:we|i)(?:'ve| have)? (?:all )?(?:now |just |finally |already |both |jointly )?(?:decided|agreed|chosen|chose"
-    r"|resolved|voted|elected|opted|concluded) (?:that we(?:'ll| will| should| are going to) |to )(?:just )?",
-    r"(?:we|i) (?:want|need|have) (?:us |you )?to", r"i(?:'d| would) like (?:us |you |to )+",
+    r"(?:we|i|everyone|everybody|(?:the|our) (?:whole )?(?:team|group)|all of us)(?:'ve| have| has)? (?:all )?(?:now |just |finally |already |both |jointly )?(?:decided|agreed|chosen|chose"
+    r"|resolved|voted|elected|opted|concluded) (?:that we(?:'ll| will| should| are going to)|to)",
+    r"(?:we|i) want (?:us |you )?to", r"i(?:'d| would) like (?:us |you )?to",
     r"(?:the |our )?(?:plan|decision|verdict|consensus|call|conclusion|resolution|agreement|outcome)"
     r"(?: here| now| then)? is (?:to|that we(?:'ll| will)?)",
 )  # fmt: skip
@@ -203,16 +214,16 @@ _TAKE = _any(
     "rely on", "bet on", "employ", r"utili[sz]e", r"finali[sz]e", "build on", "vote for", "back",
     "go forward with", "move ahead with", "keep using", "keep to", "nail down", "sign off on",
     "bring in", "land on", "plump for", "stay with", "continue with", "end up with", "decide on",
-    "approve", "agree on", "start with",
+    "approve", "agree on", "start with", "take",
 )  # fmt: skip
-_TAKE_LOOSELY = _any("do", "have", "keep", "make", "take", "say", "get", "call", "try", "set up")
+_TAKE_LOOSELY = _any("do", "have", "keep", "make", "say", "get", "call", "try", "set up")
 _TAKING = _any(
     "using", "going (?:ahead |forward )?with", "going for", "picking", "choosing", "selecting",
     "adopting", "sticking (?:with|to)", "settling (?:on|for)", "running with", "rolling with",
     "opting for", r"standardi[sz]ing on", "committing to", "locking in", "proceeding with",
     "moving (?:forward|ahead) with", "betting on", "set on", "sold on", "settled on", "decided on",
     "agreed on", "backing", "voting for", "happy with", "all in on", "in favou?r of", "staying with",
-    "fine with", "good with",
+    "fine with", "good with", "in agreement on",
 )  # fmt: skip
 _TOOK = _any(
     r"decided (?:on|for|upon|in favou?r of|to go with)", r"settled (?:on|for|upon|with)",
@@ -227,7 +238,7 @@ _OUR = r"(?:our|my|the|this project's|the project's|the team's)"
 _SUBJECT = r"(?P<subject>[^,;:.!?()\n]{2,60}?)"
 _VALUE = r"(?P<value>\S[^;\n]{0,90}?)"
 _TAIL = r"(?P<tail>\S.*)"
-_END = r"(?=[,;.!?]|\s+[-–—]\s|\s*$)"
+_END = r"(?=[,;!?]|\.(?!\w)|\s+[-–—]\s|\s*$)"
 _MOVE = _any("switch", "move", "migrate", "change", "go", "shift", "swap", "transition", "port")
 _MOVING = _any("switching", "moving", "migrating", "changing", "shifting", "swapping")
 _NOT = r"(?:not|no longer|never)"
@@ -327,7 +338,7 @@ _DECISIONS: Final = (
         _DECISION,
         rf"\b(?:{_AHEAD} {_ADVERBS}|^(?:ok(?:ay)?,? |please )?)(?:make|have|keep) (?P<value>[^,;:?]{{1,60}}?) (?:be )?(?:our|my) {_SUBJECT}{_END}",
         0.9,
-        Needs.NAME,
+        Needs.WORD,
     ),
     _rule(
         "will-be-our",
@@ -371,9 +382,52 @@ _DECISIONS: Final = (
         Needs.SUBJECT,
     ),
     _rule(
+        "shall-be",
+        _DECISION,
+        rf"(?:^|[,:–—-]\s*|\b(?:so|ok|okay|then|and|agreed|good|alright),? )(?P<subject>{_OUR} [^,;:.!?()\n]{{2,50}}?) (?:will be|shall be|is going to be|will become|becomes|has to be|is to be|gets to be|it's going to be) {_VALUE}{_END}",
+        0.85,
+        Needs.NAME,
+    ),
+    _rule(
+        "corrected",
+        _DECISION,
+        rf"^(?:correction|update|change of plans?|new decision|edit|scratch that|actually)[:,–—-]+\s*(?P<subject>{_OUR} [^,;:.!?()\n]{{2,50}}?) is(?: now)? {_TAIL}",
+        0.85,
+        Needs.NAME,
+    ),
+    _rule(
+        "for-settled",
+        _DECISION,
+        rf"(?:^|[,:–—-]\s*)(?P<value>(?!it\b|this\b|that\b|there\b|what\b)[^,;:?!]{{1,60}}?) (?:for|as) {_SUBJECT}(?:[,–—-]+ ?(?:and )?(?:(?:that's|that is|it's|it is|we're|consider (?:it|that)) )?(?:now )?(?:settled|decided|final|agreed|done|official|fixed|locked in|a done deal|our decision|the decision|my decision|my final answer|final answer|decided then)\b| instead{_END})",
+        0.85,
+        Needs.WORD,
+    ),
+    _rule(
+        "announced",
+        _DECISION,
+        rf"(?:^|[,.]\s*)(?:(?:ok(?:ay)?|so|and|well|right|please|yes),? )?(?:done|write (?:it|this|that) down|write down|record(?: this| it)?|note(?: this| it| that)?(?: down)?|for the record|log (?:it|this)|noted|remember(?: this)?|put (?:it|this) on record"
+        rf"|(?:we|i)(?:'ve| have)? (?:finally |now |just |all |both |jointly )?(?:decided|agreed|settled|changed (?:my|our) minds?|made (?:a|our|my|up my|up our) (?:decision|choice|minds?|mind))|scratch that|on second thoughts?|new plan|then|so it's|it's)\s*[:,–—-]\s*(?P<value>(?!it\b|this\b|that\b|there\b|what\b|we\b|i\b|let's\b|the\b)[^,;:?!]{{1,60}}?) (?:for|as) {_SUBJECT}(?: instead| then)?{_END}",
+        0.8,
+        Needs.WORD,
+    ),
+    _rule(
+        "for-it-is",
+        _DECISION,
+        rf"\b(?:so |then |and |ok(?:ay)?,? |well,? )?(?:for|on|as) (?P<subject>(?:{_OUR} )[^,;:.!?()\n]{{2,50}}?),? (?:it's|it is|it'll be|it will be) (?!a\b|an\b|the\b|not\b|important\b|hard\b){_VALUE}{_END}",
+        0.85,
+        Needs.WORD,
+    ),
+    _rule(
+        "is-our-now",
+        _DECISION,
+        rf"(?:^|[,:–—-]\s*|\b(?:so|ok|okay|then|and|good),? )(?P<value>(?!it\b|this\b|that\b)[^,;:?!]{{1,50}}?) is (?:our|my) {_SUBJECT} (?:now|then|from now on|from here on|going forward){_END}",
+        0.8,
+        Needs.NAME,
+    ),
+    _rule(
         "choice-is",
         _DECISION,
-        rf"\b{_OUR} (?:final |official |ultimate |team )?(?:decision|choice|pick|selection|verdict|vote|call|final answer|answer|preferred option)"
+        rf"\b{_OUR} (?:final |official |ultimate |team )?(?:decision|choice|pick|selection|verdict|vote|call|final answer|answer|preferred option|winner|winning option)"
         rf"(?: (?:for|on|about|regarding|of|in|as) {_SUBJECT})? (?:is|was|will be|has to be|goes to|stays|remains|fell on|falls on|landed on|came down to)"
         rf" (?!that\b|to\b|not\b|based\b)(?:to use )?{_TAIL}",
         0.9,
@@ -390,7 +444,7 @@ _DECISIONS: Final = (
         rf"(?:^|\b(?:please|ok|okay|then|and|let's|so),? )(?:put|mark|note|write|jot|pencil|log|record|lock|count|register)(?: (?:me|us))? (?:down |in )?"
         rf"(?!that\b|this\b|it\b)(?P<value>[^,;:?]{{1,60}}?)(?: (?:down|in))? (?:as|for) (?:our |the |my )?(?:final |official )?(?:(?:choice|decision|pick) (?:for|of|on) )?{_SUBJECT}{_END}",
         0.85,
-        Needs.NAME,
+        Needs.WORD,
     ),
     _rule("take", _DECISION, rf"\b{_AHEAD} {_ADVERBS}{_TAKE} {_TAIL}", 0.95),
     _rule(
@@ -401,7 +455,7 @@ _DECISIONS: Final = (
     ),
     _rule("took", _DECISION, rf"\b{_WE}(?:'ve| have| has)? {_ADVERBS}{_TOOK} {_TAIL}", 0.9),
     _rule("passively", _DECISION,
-          rf"\b(?:it (?:was|is|has been)|it's(?: been)?) {_ADVERBS}(?:decided|agreed|settled)(?: (?:that we(?:'ll| will)?|to|on|we(?:'ll| will)))? (?:(?:{_TAKE}) )?{_TAIL}",
+          rf"\b(?:it (?:was|is|has been)|it's(?: been)?) {_ADVERBS}(?:decided|agreed|settled|official)[,:]?(?: (?:that we(?:'ll| will)?|to|on|we(?:'ll| will)))? (?:(?:{_TAKE}) )?{_TAIL}",
           0.85),  # fmt: skip
     _rule(
         "take-now",
@@ -427,9 +481,17 @@ _DECISIONS: Final = (
         "imperative",
         _DECISION,
         r"(?:^|[,:–—]\s*)(?:(?:ok(?:ay)?|alright|yes|yep|yeah|agreed|right|so|then|please|and|good|great|fine|perfect|cool|sure|actually|no)[,!.]?\s+)*"
-        rf"(?:please )?(?:just )?(?:go (?:ahead )?with|go for|stick with|pick|choose|settle on|adopt|make it|lock in|opt for|standardi[sz]e on|proceed with|take|use) {_TAIL}",
+        rf"(?:please )?(?:just )?(?:take|use) {_TAIL}",
         0.8,
         Needs.NAME,
+    ),
+    _rule(
+        "commanded",
+        _DECISION,
+        r"(?:^|[,:–—]\s*)(?:(?:ok(?:ay)?|alright|yes|yep|yeah|agreed|right|so|then|please|and|good|great|fine|perfect|cool|sure|actually|no)[,!.]?\s+)*"
+        rf"(?:please )?(?:just )?(?:go (?:ahead )?with|go for|stick with|pick|choose|settle on|adopt|make it|lock in|opt for|standardi[sz]e on|proceed with|select) {_TAIL}",
+        0.8,
+        Needs.WORD,
     ),
 )  # fmt: skip
 
@@ -478,7 +540,7 @@ _FACTS: Final = (
     _rule("uses", _FACT, rf"\bwe (?:currently |already |mostly |still |now )?(?:use|run on|rely on|are on|deploy to|deploy on|host on) {_TAIL}", 0.8, Needs.SUBJECT),
     _rule("called", _FACT, rf"\b(?P<subject>(?:{_OUR}) [\w'-]+(?: [\w'&/-]+){{0,4}}?)(?:'s| is| are| was| goes by)? (?:called|named|known as|nicknamed) (?P<value>[^,;:?]{{1,40}}?){_END}", 0.9, Needs.NAME),
     _rule("mine-is", _FACT, rf"\b(?P<subject>{_SOMEBODYS})(?: is| are| was set to| is set to| will be| =| has been set (?:to|at)| stands at| amounts to| comes to| equals)(?: now| currently| still| exactly| about| around| roughly| capped at| set to| set at| fixed at| limited to)* (?P<value>(?!not\b)[^,;:?]{{1,60}}?){_END}", 0.85, Needs.NAME),
-    _rule("the-is", _FACT, rf"(?:^|[,:–—]\s+|\b(?:and|btw|fyi|also|remember|note|so|by the way),? (?:that )?)(?P<subject>the [\w'-]+(?: [\w'&/-]+){0,5}?)(?: is| are| was set to| is set to| will be| =| has been set (?:to|at)| stands at| amounts to| comes to| equals)(?: now| currently| still| exactly| about| around| roughly| capped at| set to| set at| set for| fixed at| limited to)* (?P<value>(?!not\b)[^,;:?]{{1,60}}?){_END}", 0.8, Needs.NAME),
+    _rule("the-is", _FACT, rf"(?:^|[,:–—]\s+|\b(?:and|btw|fyi|also|remember|note|so|by the way),? (?:that )?)(?P<subject>the [\w'-]+(?: [\w'&/-]+){{0,5}}?)(?: is| are| was set to| is set to| will be| =| has been set (?:to|at)| stands at| amounts to| comes to| equals)(?: now| currently| still| exactly| about| around| roughly| capped at| set to| set at| set for| fixed at| limited to)* (?P<value>(?!not\b)[^,;:?]{{1,60}}?){_END}", 0.8, Needs.NAME),
     _rule("happens", _FACT, rf"\b(?P<subject>(?:{_OUR}) [\w'-]+(?: [\w'&/-]+){{0,4}}?) (?P<value>(?:starts?|ends?|launches|begins?|happens|takes place|runs?|expires?|closes?|opens?|ships?|goes live|is due|are due|is scheduled|lives|listens|costs?|weighs?|holds?|takes|lasts) (?:on|at|in|by|every|until|for|from|up to|about|around)? ?[^,;:?]{{1,40}}?){_END}", 0.8, Needs.NAMES),
     _rule("count", _FACT, rf"\b(?:we|i)(?:'ve| have| employ|'ve got| have got)(?: got| about| around| exactly| only| roughly)? (?P<value>\d[\d,.]*k? (?P<subject>[a-z][\w-]*(?: [\w-]+){{0,3}}?)){_END}", 0.8, Needs.NAME),
     _rule("allergic", _FACT, rf"\b(?P<subject>i|my [\w'-]+)(?:'m| am|'s| is) (?P<value>(?:allergic to|vegetarian|vegan|colou?r[- ]blind|left-handed|lactose[- ]intolerant)[^,;:?]{{0,40}}?){_END}", 0.9, Needs.PLAIN),
@@ -494,7 +556,7 @@ _BACK: Final = (
     _rule("decision-off", _RETRACTION, rf"\b(?:the|our|that) (?:(?:decision|choice) (?:on|about|for|of|regarding) {_SUBJECT}|(?P<value>[^,;:?]{{2,50}}?) (?:decision|choice|plan)) (?:is|has been|was) (?:off|void|cancell?ed|withdrawn|reversed|reopened|open again|no longer (?:valid|true|standing)|undone|revoked|dead|scrapped|dropped){_END}", 0.9, Needs.PLAIN),
     _rule("off-table", _RETRACTION, rf"(?:^|[,:–—]\s*|\b(?:so|ok|okay|then|and),? )(?P<value>(?!it\b|this\b|that\b|there\b|what\b|which\b|who\b)[^,;:?]{{1,50}}?) is (?:off the table|out of the (?:picture|running|question)|no longer (?:an option|on the table|our choice|the plan|our \w+)|ruled out|dead|off){_END}", 0.85, Needs.PLAIN),
     _rule("changed-mind", _RETRACTION, rf"\b(?:i|we)(?:'ve| have)? (?:just |since )?changed (?:my|our) minds? (?:about|on|regarding) (?:using |going with )?(?P<value>(?!it\b|that\b|this\b)[^,;:?]{{2,50}}?){_END}", 0.9, Needs.PLAIN),
-    _rule("drop", _RETRACTION, rf"(?:\b{_AHEAD} {_ADVERBS}|(?:^|[,:–—]\s*)(?:ok(?:ay)?,? |please |actually,? |so |and |no,? )*|\bwe(?:'re| are) {_ADVERBS})(?:drop|dropping|ditch|ditching|scrap|scrapping|abandon|abandoning|forget about|forget|get rid of|getting rid of|rule out|ruling out|move away from|moving away from|retire|retiring|back out of|skip) (?!that\b|it\b|this\b|what\b|to\b|the idea\b|about (?:that|it|this)\b){_TAIL}", 0.8, Needs.NAME),
+    _rule("drop", _RETRACTION, rf"(?:\b{_AHEAD} {_ADVERBS}|(?:^|[,:–—]\s*)(?:ok(?:ay)?,? |please |actually,? |so |and |no,? )*|\bwe(?:'re| are) {_ADVERBS})(?:drop|dropping|ditch|ditching|scrap|scrapping|abandon|abandoning|forget about|forget|get rid of|getting rid of|rule out|ruling out|move away from|moving away from|retire|retiring|back out of|skip) (?!that\b|it\b|this\b|what\b|to\b|the idea\b|about (?:that|it|this)\b){_TAIL}", 0.8, Needs.WORD),
     _rule("scratch", _RETRACTION, r"(?:^|[,:.–—]\s*|\b(?:actually|ok|okay|no|wait|hmm|oh|sorry|well|please|let's|hm),? )(?:scratch|forget|undo|cancel|drop|revert|ignore|strike|disregard|nix|scrap|reverse|retract) (?:about )?(?:that|it|this|what i (?:just )?said|what we (?:just )?(?:said|decided|agreed)|my last \w+|that last \w+|the last \w+|the previous \w+|my previous \w+)(?=[,;.!?]|\s+[-–—]|\s*$|,? (?:instead|please|and|let's|we)\b)", 0.9, Needs.PLAIN),
     _rule("never-mind", _RETRACTION, r"(?:^|[,.–—]\s*|\b(?:actually|ok|oh|no|wait),? )(?:never ?mind(?: that| what i said| it)?|i take (?:that|it) back|(?:i|we)(?:'ve| have)? changed (?:my|our) minds?|on second thoughts?,? no|i spoke too soon)(?=[,;.!?]|\s+[-–—]|\s*$)", 0.85, Needs.PLAIN),
 )  # fmt: skip
@@ -502,11 +564,12 @@ _BACK: Final = (
 # --- proposing ------------------------------------------------------------------------------------
 
 _PROPOSALS: Final = (
-    _rule("recommend", _DECISION, rf"\b(?:i(?:'d| would| will|'ll)?(?: strongly| highly| still| personally| definitely)?|we)(?: would)? (?:recommend|suggest|propose|advise|go with|go for|pick|choose|opt for|vote for|use|take|reach for|favou?r|settle on|stick with|say)(?: (?:using|going with|that (?:we|you) (?:use|go with|pick|adopt)|(?:we|you) (?:use|go with|pick|adopt)|you to use|to use|to go with|adopting|choosing|picking))? (?!that\b|you\b|we\b|not\b){_TAIL}", 0.9),
+    _rule("recommend", _DECISION, rf"\b(?:i(?:'d| would| will|'ll)?(?: strongly| highly| still| personally| definitely)?|we)(?: would)? (?:recommend|suggest|propose|advise|go with|go for|pick|choose|opt for|vote for|use|take|reach for|favou?r|settle on|stick with|say|lean (?:on|towards?))(?: (?:using|going with|that (?:we|you) (?:use|go with|pick|adopt)|(?:we|you) (?:use|go with|pick|adopt)|you to use|to use|to go with|adopting|choosing|picking))? (?!that\b|you\b|we\b|not\b){_TAIL}", 0.9),
     _rule("recommendation", _DECISION, rf"\b(?:my|the|our|one) (?:strong |top |personal |clear |best |main )?(?:recommendation|suggestion|pick|choice|advice|vote|proposal|option|bet|answer)(?: (?:for|on|here|regarding) {_SUBJECT})?(?: here)? (?:is|would be|goes to|will be)(?: to (?:use|go with|pick|adopt))? (?!that\b|to\b|not\b){_TAIL}", 0.9),
     _rule("could", _DECISION, rf"\b(?:we|you)(?: could| should| can| might want to|'d better|'ll want to| may want to|'d do well to| ought to) (?:just |simply |then |probably |definitely )?{_TAKE} {_TAIL}", 0.85),
     _rule("shall", _DECISION, rf"\b(?:let's|shall we|should we|how about(?: we)?|what about|why not|why don't we|do you want to|would you like to|want me to|shall i|should i|want to|ready to|ok to|okay to|are we)(?: \w+ly)? (?:(?:{_TAKE}|{_TAKING}|lock in|note|record|confirm|put down) )?(?!i\b|we\b|more\b|me\b|know\b|see\b|a (?:comparison|summary)){_TAIL}", 0.85),
-    _rule("best", _DECISION, rf"(?:^|[,:–—]\s*|\b(?:i think|i believe|i'd say|in my (?:view|opinion)|honestly|so|then|and|here|overall|personally),? (?:that )?)(?P<value>(?!it\b|this\b|that\b|there\b|these\b|those\b|which\b|what\b|both\b|either\b)[^,;:?]{{1,60}}?) (?:is|are|would be|seems|looks|seems like|looks like|sounds like|feels like|makes|would make|would work|will work|should work|fits|suits|is probably|is likely|is clearly|would fit|remains|stands out as)(?: (?:to be|like))?(?: (?:the|a|an|your|our|my))?(?: \w+)? ?(?:best|good|great|right|solid|natural|strong|sensible|safest|safe|better|nicely|well|perfect|ideal|excellent|obvious|reasonable|sane|fine|pragmatic|clear)(?: (?:(?:default|overall|long-term|first|possible|all-round) )?(?:choice|fit|option|pick|bet|match|candidate|way to go|call|default|solution|answer|tool|winner|one|here))?(?: (?:for|as|in) {_SUBJECT})?(?=[,;.!?]|\s+(?:because|since|given|here|thanks|due|as|with|and|if|when)\b|\s+[-–—(]|\s*$)", 0.85, Needs.NAME),
+    _rule("best", _DECISION, rf"(?:^|[,:–—]\s*|\b(?:and|so|but),? )(?:(?:i think|i believe|i feel|i'd say|i would say|in my (?:view|opinion|experience)|honestly|so|then|here|overall|personally|it seems(?: to me)?|it looks like|to me|for you|clearly),? (?:that )?)*(?P<value>(?!it\b|this\b|that\b|there\b|these\b|those\b|which\b|what\b|both\b|either\b)[^,;:?]{{1,60}}?) (?:is|are|would be|seems|looks|seems like|looks like|sounds like|feels like|makes|would make|would work|will work|should work|fits|suits|is probably|is likely|is clearly|would fit|remains|stands out as)(?: (?:to be|like))?(?: (?:the|a|an|your|our|my))?(?: \w+)? ?(?:best|good|great|right|solid|natural|strongest|strong|sensible|most sense|sense|simplest|easiest|cleanest|safest|safe|better|nicely|well|perfect|ideal|excellent|obvious|reasonable|sane|fine|pragmatic|clear)(?: (?:(?:default|overall|long-term|first|possible|all-round) )?(?:choice|fit|option|pick|bet|match|candidate|way to go|call|default|solution|answer|tool|winner|one|here))?(?: (?:for|as|in) {_SUBJECT})?(?=[,;.!?]|\s+(?:because|since|given|here|thanks|due|as|with|and|if|when)\b|\s+[-–—(]|\s*$)", 0.85, Needs.NAME),
+    _rule("fits", _DECISION, rf"(?:^|[,:–—]\s*|\b(?:and|so|but|think|believe) )(?P<value>(?!it\b|this\b|that\b)[^,;:?]{{1,50}}?) (?:would |will |should )?(?:fits?|suits?|matches) {_SUBJECT} (?:well|nicely|best|perfectly|better|very well|here){_END}", 0.85, Needs.NAME),
     _rule("so-it-is", _DECISION, rf"(?:^|[,:–—]\s*)(?:so|ok(?:ay)?|right|then|to confirm|confirming|just to confirm|in short|summing up|noted|proposal|recommendation|suggestion|tl;dr)[,:]? (?:it's |that's |we have |we use |we go with |we(?:'re| are) (?:using|going with) |it is |we'd use |that would be )?{_TAIL}", 0.7, Needs.SUBJECT),
     _rule("imperative", _DECISION, rf"(?:^|[,:–—]\s*)(?:then |so |just )?(?:use|go with|pick|choose|take|adopt) {_TAIL}", 0.8),
     _rule("bare", _DECISION, rf"^(?P<value>[A-Z][^,;:?]{{1,40}}?) (?:for|as) (?P<subject>(?:the|your|our|my) [^,;:?]{{2,50}}?){_END}", 0.7, Needs.NAME),
@@ -528,6 +591,7 @@ _TOPICS: Final = tuple(
         rf"\bwhat(?:'s| is| would be| are| will be) (?:the |our |a |your )(?:best|right|good|ideal|better|preferred|recommended|most sensible) {_SUBJECT}(?: here| for (?:us|this|me|our case|this project))?{_END}",
         rf"\b(?:recommend|suggest|propose|pick|choose|help (?:me|us) (?:pick|choose|decide on|with)|need|looking for|decide|decide on|discuss|talk about|settle|sort out|figure out|move on to|turn to|look at|choose between|options for|candidates for|alternatives for)(?: me| us)? (?P<subject>(?:a|an|the|our|some|my) [^,;:.?!]{{2,50}}?){_END}",
         rf"\b(?:next(?: up| topic| question| item| decision| on the list)?|topic|subject|agenda|question|open question|moving on|now)\s*(?::|is|to|–|—|-)\s*{_SUBJECT}{_END}",
+        rf"^(?:(?:now|next|then|and|so|ok|okay|finally|lastly|on to|also)[,:]?\s+)+(?P<subject>(?:the|our|my) [^,;:.?!]{{2,50}}?){_END}",
         rf"\bhow (?:should|shall|do|would|will|could|can) (?:we|you|i)(?: best| want to)? (?P<subject>(?:handle|do|manage|approach|organi[sz]e|store|host|deploy|test|run|structure|build|track|cache|monitor|style|document|ship|set up)\b[^,;:.?!]{{0,50}}?){_END}",
         rf"\bwhere (?:should|shall|do|would|will|could|can) (?:we|you|i)(?: best| want to)? (?P<subject>(?:host|deploy|store|keep|run|put|save|document|track)\b[^,;:.?!]{{0,50}}?){_END}",
     )
@@ -583,6 +647,7 @@ _OWN_WORDS = (
     "agreed", "decided", "recommend", "suggest", "prefer", "settled", "choose", "chosen", "picked",
     "going", "sounds", "with", "let's", "decision", "definitely", "favorite", "favourite", "instead",
     "switch", "replace", "scratch", "always", "never", "please", "should", "stick", "adopt",
+    "committed", "approved", "switching", "using", "sticking",
 )  # fmt: skip
 _REAL_WORDS = (
     "agree", "chose", "greed", "decide", "gong", "goin", "wit", "wth", "wih", "lets", "let", "stck",
@@ -609,7 +674,7 @@ ENGLISH: Final = Language(
         "yea yess why +1 👍 lgtm second seconded objection objections vote green signed winner settles official "
         "so hereby thumbs suggest suggested say recommend recommended propose proposed count that one for 1".split()
     ),
-    rules=(*_BACK, *_CHANGES, *_PREFERENCES, *_DECISIONS, *_FACTS),
+    rules=(*_CHANGES, *_BACK, *_PREFERENCES, *_DECISIONS, *_FACTS),
     proposals=_PROPOSALS,
     topics=_TOPICS,
     asks=_re(
@@ -622,15 +687,15 @@ ENGLISH: Final = Language(
     ),
     doubted=_re(
         r"\b(?:not|never|neither|nor|hardly|maybe|perhaps|possibly|probably|might|may|could|would|wonder|wondering|unsure|doubt|guess|considering|thinking (?:of|about|we)|leaning|tempted|torn|almost|nearly|"
-        r"want to know|tell me|explain|ask|asking|before|after|once|when|whenever|while|because|since|although|though|until|till|why|how|what|whether|who|where|used to|hope|hoping|wish|"
-        r"at my (?:old|last|previous|former)|back (?:then|in)|last (?:year|time|job|week|month)|years? ago|in my (?:last|previous|old)|previously|example|sample|joke|joking|kidding|fictional|novel|story|movie|song|line|title|headline|"
-        r"try to|trying to|refus\w+|reject\w*|against|regret|instead of deciding)\b|n't\b"
+        r"want to know|tell me|explain|ask|asking|whether|used to|hope|hoping|wish|was going to|were going to|"
+        r"at my (?:old|last|previous|former)|back (?:then|in)|last (?:year|time|job|month)|years? ago|in my (?:last|previous|old)|previously|example|sample|joke|joking|kidding|fictional|novel|story|movie|song|headline|"
+        r"try to|trying to|refus\w+|reject\w*|regret)\b|n't\b"
+        r"|\b(?:before|after|once|when|whenever|while|because|since|although|though|until|till|why|how|what|where|who|that|which)(?: \w+ly)?,?\s*$"
     ),
     reported=_re(
-        r"\b(?!(?:i|we|you|it|that|this)\b)(?P<who>[\w'-]+)(?: \w+ly| also| once| always| just| has| have| had| will| would| might| may)? (?:said|says|say|told|tells|thinks?|thought|suggest(?:s|ed)?|propos(?:es|ed)|wants?|wanted|recommend(?:s|ed)?|mention(?:s|ed)|claim(?:s|ed)?|argu(?:es|ed)|wrote|writes|"
+        r"\b(?!(?:i|we|you|it|that|this|second|further|some|careful|much)\b)(?P<who>[\w'-]+)(?: \w+ly| also| once| always| just| has| have| had| will| would| might| may)? (?:said|says|say|told|tells|thinks?|thought|suggest(?:s|ed)?|propos(?:es|ed)|wants?|wanted|recommend(?:s|ed)?|mention(?:s|ed)|claim(?:s|ed)?|argu(?:es|ed)|wrote|writes|"
         r"asked|asks|insist(?:s|ed)|prefer(?:s|red)?|believes?|believed|feels?|felt|announced|declared|reckons?|posted|tweeted|commented|replied|answered|reads|goes|went|keeps saying|states?|stated|reported|reports)\b"
         r"|\baccording to\b|\b(?:he|she|they|their|his|her)\b|\bquot(?:e|es|ed|ing)\b|^[^,:]{0,40}\b(?:doc|docs|article|blog|post|email|readme|manual|page|paper|book|tutorial|guide|website|site|log|output|message|ticket|error)\b[^,:]{0,20}\b(?:says?|said|reads?|states?|claims?|tells|recommends?|suggests?)\b"
-        r"|\b(?:my|our|the|a) [\w ]{1,20}(?:boss|manager|colleague|friend|cto|ceo|client|customer|teacher|coworker|co-worker|wife|husband|brother|sister|mother|father|competitors?|vendor)\b"
     ),
     told=_re(
         r"[,\"”']\s*(?:said|says|was what|were the words of|wrote|according to|quoth|told me|as)\s+(?!i\b|we\b|you\b|discussed|decided|agreed|planned)\w+|[,–—-]+\s*(?!i |we |you )[\w' ]{1,20} (?:said|says|wrote|suggested|told|thinks|claimed|insists|proposed|recommended)\b(?! i| we)"
@@ -638,8 +703,8 @@ ENGLISH: Final = Language(
     ),
     lead=_re(
         rf"(?:^|[,.:;–—-]\s*|\b(?:and|so|ok|okay|then|now|also|alright|finally|yes|agreed|great|good|right|well|perfect|fine|sure|next|lastly|first),?\s+)"
-        rf"(?:for|on|as for|as to|regarding|re:?|about|concerning|when it comes to|with respect to|with regard to|in terms of|as regards|speaking of|touching|in)\s+(?P<subject>[^,:;–—]{{2,60}}?)"
-        rf"(?: goes| is concerned| part| front| side)?\s*[,:–—-]+\s*(?:(?:then|yes|agreed|ok|okay|so|i think|i say|i'd say|and|now|well|we all agree|we both agree|i guess|i agree|actually|after some thought|after all|today|all right|alright|sure|definitely),?\s+)*$"
+        rf"(?:for|on|as for|as to|as far as|regarding|re:?|about|concerning|when it comes to|with respect to|with regard to|in terms of|as regards|speaking of|touching|in)\s+(?P<subject>[^,:;–—]{{2,60}}?)"
+        rf"(?: goes| is concerned| part| front| side)?(?:\s*[,:–—-]+\s*|\s+)(?:(?:then|yes|agreed|ok|okay|so|i think|i say|i'd say|and|now|well|we all agree|we both agree|i guess|i agree|actually|after some thought|after all|today|all right|alright|sure|definitely),?\s+)*$"
     ),
     lead_old=_re(
         r"\b(?:instead of|rather than|in place of|not|forget|forget about|scrap|no more|scratch|as a replacement for|replacing|to replace)\s+(?:using |going with )?(?P<old>[^,:;–—]{1,50}?)\s*[,:;–—-]+\s*(?:(?:and|but|then|so|actually|now|please|ok|okay)\s*,?\s*)*$"
@@ -648,8 +713,8 @@ ENGLISH: Final = Language(
     replaces=_re(r",?\s+(?:instead of|rather than|over|in place of|in lieu of|replacing|to replace|as a replacement for|not|and not|vs\.?|versus|as opposed to|ahead of|and drop|and ditch|than)\s+(?=\S)"),
     ends=_re(
         r"\s+(?:because|since|so that|so|given|considering|due to|thanks to|which|that (?:is|was|we|will|would|can|gives|has)|who|where|while|whereas|although|though|when|whenever|unless|if|but|"
-        r"then|instead(?! of)|please|going forward|from (?:now|here|today|this point)(?: on(?:wards?)?)?|everyone|folks|team|after all|right away|right now|for (?:now|sure|good|real|the time being|the moment|starters|simplicity|obvious|various|several|once|everyone)\b.*|as (?:discussed|decided|agreed|planned|you|we|well|it|per|suggested|recommended|proposed|before|usual|a team|a group|the team)|"
-        r"and (?:move on|be done|call it|see|that's|then|get|start|let|leave|finish|not look|never look|i(?:'ll)?|we(?:'ll)?|you|it|stop|continue|proceed|revisit|keep going|go from|don't|can you|could you|please|what|how)|"
+        r"this (?:morning|afternoon|evening|week|month|time|sprint|quarter|year|round)|yesterday|last night|on (?:monday|tuesday|wednesday|thursday|friday)|in (?:the|our|today's) (?:meeting|call|standup)|then|instead(?! of)|please|going forward|from (?:now|here|today|this point)(?: on(?:wards?)?)?|everyone|folks|team|after all|right away|right now|for (?:now|sure|good|real|the time being|the moment|starters|simplicity|obvious|various|several|once|everyone)\b.*|as (?:discussed|decided|agreed|planned|you|we|well|it|per|suggested|recommended|proposed|before|usual|a team|a group|the team)|"
+        r"and (?:use|take|pick|switch|choose|adopt|go|move|try|drop|move on|be done|call it|see|that's|then|get|start|let|leave|finish|not look|never look|i(?:'ll)?|we(?:'ll)?|you|it|stop|continue|proceed|revisit|keep going|go from|don't|can you|could you|please|what|how)|"
         r"today|tomorrow|already|too|okay|ok|alright|as well|in the end|to be (?:safe|clear|honest|precise)|to start with|to begin with|once and for all|moving forward|indeed|overall|thanks|thank you|hands down|all the way|any ?more|any ?longer|after some|after all|after much|it's|it is|it has|it'll|we can|we need|unanimously|no matter|like (?:you|we|i)|per (?:your|our|the)|just like|now(?: on)?(?=[\s,.!]|$)|either way|anyway|any day|from the start|going to|by far|by now|this time|at last|at least|in general|i think|i guess|i suppose|i believe|with (?:no|zero) (?:objections|doubt)|without (?:a )?(?:doubt|question|further)|pretty please|my friend|mate|guys|y'all|all right|don't you|do you|will you|shall we|final answer|end of (?:story|discussion)|period|full stop|done deal|case closed|no question)\b.*"
         r"|\s+to (?=[a-z]+ ?(?:our|the|it|a|all|this|everything|things|us)\b).*|\s+[-–—]+\s.*|[;:!?(\[{\n].*|\.\s.*|\.{2,}.*|,\s+(?!inc\b|llc\b).*|(?<=\w)[\"”'`](?=\s+(?:is|was)\b).*|\s*[😀-🙏🚀👍🎉✅❤].*"
     ),
@@ -678,5 +743,5 @@ ENGLISH: Final = Language(
     },
     alternative=_re(r"^(?:alternatively|otherwise|another (?:option|choice|way|candidate)|a (?:second|different) (?:option|choice)|if you|if we|or |some (?:teams|people|prefer)|many|others?|you could also|we could also|also|the alternative|in contrast|as an alternative|compared|unlike|avoid|don't|not )"),
     instead=_re(r"\b(?:instead|actually|change of plan|on second thoughts?|after all|changed (?:my|our) mind|scratch that|correction|switch|no longer|rather)\b"),
-    misspelt=_misspellings(_OWN_WORDS, _REAL_WORDS) | {"wiht": "with", "wtih": "with", "defintely": "definitely", "definately": "definitely", "recomend": "recommend", "reccomend": "recommend", "reccommend": "recommend", "perfer": "prefer", "lets'": "let's"},
+    misspelt=_misspellings(_OWN_WORDS, _REAL_WORDS) | {"wiht": "with", "wtih": "with", "defintely": "definitely", "definately": "definitely", "recomend": "recommend", "reccomend": "recommend", "reccommend": "recommend", "perfer": "prefer", "lets'": "let's", "commited": "committed", "comitted": "committed", "commiting": "committing", "comitting": "committing"},
 )  # fmt: skip

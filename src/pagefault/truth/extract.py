@@ -40,7 +40,7 @@ class _Found:
     subject: str
     old: str
     spans: tuple[Span, ...]
-    changes: bool = False  # the sentence says that something is now otherwise
+    ends: int = 0  # where its words end in their sentence
 
 
 def extract(
@@ -61,8 +61,18 @@ def extract(
         if agreed:
             return agreed[:_CLAIMS_MAX]
     context = _Context(before, language)
-    claims = [_claim(turn, one, context) for one in found[:_CLAIMS_MAX]]
+    told = [one for one in found if _is_told(one, context)]
+    claims = [_claim(turn, one, context) for one in told[:_CLAIMS_MAX]]
     return _once(claims)
+
+
+def _is_told(found: _Found, context: _Context) -> bool:
+    """Whether a value that nothing marks as one was at least shown right before: "let's use tabs"
+    decides where tabs were proposed, "let's use caution" never does.
+    """
+    if found.rule.type is not ClaimType.DECISION or found.subject or is_name(found.value):
+        return True
+    return context.shown is not None and _stands_in(found.value, context.shown.text)
 
 
 # --- what a turn says by itself -------------------------------------------------------------------
@@ -141,7 +151,8 @@ def _of_clause(
                 continue
             made = list(_matched(turn, passage, sentence, clause, match, rule, language))
             if made:
-                taken.append((match.start(), match.end()))
+                ends = max((one.ends for one in made), default=clause.at) - clause.at
+                taken.append((match.start(), min(match.end(), max(ends, match.start() + 1))))
                 yield from made
 
 
@@ -159,7 +170,7 @@ def _is_own_voice(clause: Piece, match: re.Match[str], rule: Rule, language: Lan
 
 
 _UNNAY: Final = re.compile(r"^(?:no|nope|nah)[,.!]\s+|\bwhy not\b[,!.]?|\bno (?:doubt|question|objections?)\b", re.IGNORECASE)
-_SPEAKER: Final = re.compile(r"^\s*[@\[(<]?[A-Z][\w.-]*(?: [A-Z][\w.-]*)?[\])>]?\s*(?:\(?\d\d?:\d\d(?: ?[AP]M)?\)?)?:\s+")
+_SPEAKER: Final = re.compile(r"^\s*[@\[(<]?(?!Update|Decision|Correction|Note|Edit|Final|Done|Actually|Ok|OK|Okay|Yes|Agreed|Right|So|Regarding|Re)[A-Z][\w.-]*(?: [A-Z][\w.-]*)?[\])>]?\s*(?:\(?\d\d?:\d\d(?: ?[AP]M)?\)?)?:\s+")
 _SPEAKS: Final = re.compile(r"(?:let's|let us|i|i'm|i'll|we|we're|we'll|we've|ok|okay|yes|no|sure|agreed|please)\b", re.IGNORECASE)
 
 
@@ -196,6 +207,8 @@ def _matched(
             picked = [Choice(Piece(match[0], clause.at + match.start()))]
         else:
             return
+    if named is None and lead is None and rule.type is ClaimType.DECISION:
+        named = _trail(clause, match.end(), language)
     for place, choice in enumerate(picked):
         subject = choice.subject or named or (lead if place == 0 else None)
         if not _is_enough(rule, choice, subject, language):
@@ -214,6 +227,9 @@ def _is_enough(rule: Rule, choice: Choice, subject: Piece | None, language: Lang
         return False
     if rule.needs is Needs.SUBJECT:
         return subject is not None
+    if rule.needs is Needs.WORD:
+        is_about = subject is not None or rule.type is ClaimType.RETRACTION
+        return is_name(value) or (" " not in value and (is_about or rule.name == "commanded"))
     if rule.needs is Needs.BOTH:
         return subject is not None and is_name(value)
     if rule.needs is Needs.NAMES:
@@ -222,7 +238,7 @@ def _is_enough(rule: Rule, choice: Choice, subject: Piece | None, language: Lang
         return is_name(value)
     if rule.needs is Needs.PLAIN or rule.type is ClaimType.RETRACTION:
         return True
-    return subject is not None or is_name(value) or not language.article.match(value)
+    return True
 
 
 def _found(
@@ -246,13 +262,15 @@ def _found(
         begins = min(begins, clause.at + match.start())
     span = _span(turn, passage, sentence, begins, ends)
     anaphoric = rule.type is ClaimType.RETRACTION and choice.value.text == match[0]
+    if old and rule.type is ClaimType.FACT:
+        rule = replace(rule, type=ClaimType.DECISION)  # "we now use X instead of Y"
     return _Found(
         rule=rule,
         value="" if anaphoric else _written(passage, sentence, choice.value),
         subject=rule.subject or (_written(passage, sentence, subject) if subject else ""),
         old=_written(passage, sentence, old) if old else "",
         spans=(span,),
-        changes=bool(old or ENGLISH.instead.search(sentence.text)),
+        ends=ends,
     )
 
 
@@ -264,6 +282,15 @@ def _lead(clause: Piece, upto: int, language: Language) -> Piece | None:
     return subject_of(_group_of(clause, label, "subject"), language) if label else None
 
 
+def _trail(clause: Piece, since: int, language: Language) -> Piece | None:
+    """A subject that follows after a comma: "Redis it is, for the cache"."""
+    found = _TRAILS.match(clause.text, since)
+    return subject_of(_group_of(clause, found, "subject"), language) if found else None
+
+
+_TRAILS: Final = re.compile(
+    r"\s*,\s*(?:then,?\s+)?(?:for|as|on)\s+(?P<subject>(?:the|our|my) [^,;:.!?]{2,50})", re.IGNORECASE
+)
 _LABEL: Final = re.compile(
     r"^\s*(?P<subject>[a-z][\w /-]{1,40}|[A-Z][\w-]*(?: [\w/-]+){0,4})\s*[:–—-]\s*(?:(?:yes|ok|okay|so|then|agreed|yeah|and|well),?\s+)*$"
 )

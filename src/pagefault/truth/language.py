@@ -52,6 +52,7 @@ class Needs(StrEnum):
     NAME = "name"  # a value that begins like a name or a number
     BOTH = "both"  # a subject and a name
     NAMES = "names"  # a value, taken whole, with a name or a number somewhere in it
+    WORD = "word"  # as a name, or one word
     PLAIN = "plain"  # a value taken as it stands, whole
 
 
