@@ -694,7 +694,7 @@ ENGLISH: Final = Language(
     ),
     reported=_re(
         r"\b(?!(?:i|we|you|it|that|this|second|further|some|careful|much)\b)(?P<who>[\w'-]+)(?: \w+ly| also| once| always| just| has| have| had| will| would| might| may)? (?:said|says|say|told|tells|thinks?|thought|suggest(?:s|ed)?|propos(?:es|ed)|wants?|wanted|recommend(?:s|ed)?|mention(?:s|ed)|claim(?:s|ed)?|argu(?:es|ed)|wrote|writes|"
-        r"asked|asks|insist(?:s|ed)|prefer(?:s|red)?|believes?|believed|feels?|felt|announced|declared|reckons?|posted|tweeted|commented|replied|answered|reads|goes|went|keeps saying|states?|stated|reported|reports)\b"
+        r"asked|asks|insist(?:s|ed)|prefer(?:s|red)?|believes?|believed|feels?|felt|announced|declared|reckons?|posted|tweeted|commented|replied|answered|reads|keeps saying|states?|stated|reported|reports)\b"
         r"|\baccording to\b|\b(?:he|she|they|their|his|her)\b|\bquot(?:e|es|ed|ing)\b|^[^,:]{0,40}\b(?:doc|docs|article|blog|post|email|readme|manual|page|paper|book|tutorial|guide|website|site|log|output|message|ticket|error)\b[^,:]{0,20}\b(?:says?|said|reads?|states?|claims?|tells|recommends?|suggests?)\b"
     ),
     told=_re(

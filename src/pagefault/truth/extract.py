@@ -187,7 +187,7 @@ def _matched(
     lead = _lead(clause, _SEPARATOR.match(clause.text, match.start()).end(), language)
     own = _group(clause, match, "subject")
     named = subject_of(own, language) if own else None
-    if own is not None and named is None:
+    if own is not None and (named is None or language.ends.search(own.text)):
         return
     old_piece = _group(clause, match, "old")
     old = value_of(old_piece, language) if old_piece else None

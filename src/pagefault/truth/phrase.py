@@ -86,7 +86,7 @@ _COMMA: Final = re.compile(r",.*")
 def _choice(tail: Piece, language: Language) -> tuple[Choice | None, Piece | None]:
     serves = language.serves.search(tail.text)
     ends = language.ends.search(tail.text)
-    if serves and ends and ends.start() < serves.start() and ends[0][:1] not in ",(":
+    if serves and ends and ends.start() < serves.start():
         serves = None
     if serves is None:
         head, old = _parted(tail, language)
