@@ -31,6 +31,7 @@ from pagefault.model.request import Request, ToolCall, Usage
 from pagefault.recall.search import SearchResult
 from pagefault.service import memory as _memory
 from pagefault.service import session as _session
+from pagefault.service.claiming import ClaimInfo
 from pagefault.service.drive import Answer
 from pagefault.service.limits import Limits
 from pagefault.service.memory import Forgetting
@@ -259,6 +260,9 @@ class Session:
 
     def page(self, page_id: str) -> Page:
         return _LOOP.run(self.asynchronous.page(page_id))
+
+    def claims(self) -> builtins.list[ClaimInfo]:
+        return _LOOP.run(self.asynchronous.claims())
 
     def pin(self, page_id: str) -> None:
         _LOOP.run(self.asynchronous.pin(page_id))

@@ -111,6 +111,7 @@ class Content:
     supersedes: PageId = PageId("")  # of a claim: the one that it takes the place of
     claim_type: str = ""  # decision, preference, fact, …
     subject: str = ""  # of a claim: what it is about; a later claim on the same supersedes it
+    value: str = ""  # of a claim: what it says of its subject, as it was written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -62,6 +62,7 @@ class Derived:
     supersedes: PageId = PageId("")
     claim_type: str = ""
     subject: str = ""
+    value: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,6 +42,7 @@ def open(
         window=config.window_tokens if window is None else a_window(window),
         mode=config.mode,
         policy=config.eviction_policy,
+        claims=config.claims.extract,
         limits=limits or Limits(**asdict(config.limits)),
         secrets={"engine.api_key": config.engine.api_key} | dict(secrets or {}),
         read_only=read_only,

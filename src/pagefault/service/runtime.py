@@ -87,6 +87,7 @@ class Runtime:
     clock: Clock
     meter: Callable[[str, float], None]  # told what took how many seconds
     mint_session_id: Callable[[], str]
+    extracts_claims: bool = True  # by rules, from what users say
     under_way: set[asyncio.Future[Any]] = field(default_factory=set)  # records nobody waits for
     # Few, as each search takes some megabytes for a moment, and a thread keeps what it once had.
     searching: Executor = field(
@@ -101,10 +102,16 @@ class Runtime:
         self.meter(what, self.clock.monotonic_s() - began)
 
     async def search(
-        self, scope: Scope, query: str, *, limit: int, modality: Modality | None
+        self,
+        scope: Scope,
+        query: str,
+        *,
+        limit: int,
+        modality: Modality | None = None,
+        kinds: Collection[Kind] = (),
     ) -> SearchResult:
         """As `Searcher.search`, in a thread of its own."""
-        wanted = SearchFilter(modalities=(modality,) if modality else ())
+        wanted = SearchFilter(kinds=kinds, modalities=(modality,) if modality else ())
         search = partial(self.searcher.search, scope, query, limit=limit, wanted=wanted)
         try:
             found = asyncio.get_running_loop().run_in_executor(self.searching, search)

@@ -30,6 +30,7 @@ from pagefault.model.errors import (
 )
 from pagefault.model.events import (
     Content,
+    Draft,
     Event,
     Pinned,
     SessionConfigured,
@@ -40,9 +41,11 @@ from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import (
     LOCAL_FILE,
     MODEL_GENERATED,
+    DERIVED_TYPES,
     USER_TYPED,
     Actor,
     EventType,
+    Kind,
     Modality,
     Mode,
     Origin,
@@ -55,6 +58,7 @@ from pagefault.pack.render import LABEL_TOKENS
 from pagefault.pack.tools import PAGE_FAULT
 from pagefault.recall.search import SearchResult
 from pagefault.service.artifacts import describe
+from pagefault.service.claiming import CLAIM, ClaimInfo, Claims
 from pagefault.service.drive import Answer, drive
 from pagefault.service.ownership import Owned
 from pagefault.service.plan import plan_backlog, plan_request
@@ -67,6 +71,8 @@ from pagefault.service.writing import Said, write_down
 
 _NAME: Final = re.compile(r"[^\x00-\x1f\x7f/\ud800-\udfff]{1,80}")
 RECALL_CANDIDATES = 50  # pages that a turn-start recall looks at
+CLAIMS_RECALLED: Final = 5  # claims that it brings at most: each is a line
+CLAIM_RELEVANCE_MIN: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +113,7 @@ class Session:
         self.name = name
         self._runtime = runtime
         self._open_new = open_new
+        self._claims = Claims(runtime, owned.session)
 
     def __repr__(self) -> str:
         return f"<Session {self.name or self.session_id}: {self._state.order_next} pages>"
@@ -215,6 +222,7 @@ class Session:
             counter=self._runtime.counter,
             clean=self._runtime.journal.clean,
         )
+        drafts += await self._claim(drafts)
         events = await self.owned.commit(drafts)
         if self._state.is_backlogged:
             backlog = plan_backlog(self._state)
@@ -223,6 +231,8 @@ class Session:
         texts: list[list[PageId]] = []
         for event in events:
             assert isinstance(event.body, Content)
+            if event.body.event_type in DERIVED_TYPES:
+                continue
             if event.body.part == 0:
                 texts.append([])
             texts[-1].append(event.body.page_id)
@@ -234,6 +244,12 @@ class Session:
             by_key |= {item.key: pages} if item.key else {}
             made += pages
         return made
+
+    async def _claim(self, drafts: Sequence[Draft]) -> list[Draft]:
+        """Drafts of the claims that these make. Another thread waits for the store, if need be."""
+        if self._claims.is_current(self._state):
+            return self._claims.drafts(drafts, self._state)
+        return await asyncio.to_thread(self._claims.drafts, drafts, self._state)
 
     # --- what the model sees ------------------------------------------------------------------
 
@@ -329,6 +345,12 @@ class Session:
         if row is None:
             raise self.no_such_page(page_id)
         return await asyncio.to_thread(self._runtime.pages.read, row)
+
+    async def claims(self) -> list[ClaimInfo]:
+        """What was decided, preferred and told here, oldest first, with what became of it."""
+        self.owned.check_there()
+        await self.owned.refresh()
+        return await asyncio.to_thread(self._claims.told, self._state)
 
     async def pin(self, page_id: str) -> None:
         """Keep a page in the window whatever policy says. Raises `PinsFull`, naming the pins."""
@@ -510,8 +532,9 @@ class Session:
             return []
         room = state.limits.recall_room(state.window_tokens)
         query = "".join(page.text for page in state.newest_user)
+        chosen = await self._claims_for_turn(query, room)
+        room -= sum(row.tokens + LABEL_TOKENS for row in chosen)
         result = await self._find_earlier(query, RECALL_CANDIDATES, None)
-        chosen: list[PageRow] = []
         for hit in result.hits:
             cost = hit.page.tokens + LABEL_TOKENS
             if hit.page.page_id not in state.working_set and cost <= room:
@@ -520,15 +543,37 @@ class Session:
                 room -= cost
         return await asyncio.to_thread(self._read_all, chosen)
 
+    async def _claims_for_turn(self, query: str, room: int) -> list[PageRow]:
+        """The claims that bear on the newest message, best first: those that hold now."""
+        state = self._state
+        if CLAIM not in state.numbers:
+            return []
+        scope = self._before_newest().derived
+        find = self._runtime.search
+        found = await find(scope, query, limit=CLAIMS_RECALLED, kinds=(Kind.CLAIM,))
+        rows = [hit.page for hit in found.hits if hit.relevance >= CLAIM_RELEVANCE_MIN]
+        chosen: list[PageRow] = []
+        for row in await asyncio.to_thread(self._claims.current, rows, state):
+            cost = row.tokens + LABEL_TOKENS
+            if row.page_id not in state.working_set and cost <= room:
+                chosen.append(row)
+                state.table.tlb.insert(row)
+                room -= cost
+        return chosen
+
+    def _before_newest(self) -> Scope:
+        """What was said before the newest user message: no question answers itself."""
+        scope, newest = self.owned.scope, self._state.newest_user
+        if not newest:
+            return scope
+        before = Seq(newest[0].row.seq - 1)
+        return Scope(tuple((part, min(upto, before)) for part, upto in scope.parts))
+
     async def _find_earlier(
         self, query: str, limit: int, modality: Modality | None
     ) -> SearchResult:
-        """Search what was said before the newest user message: no question answers itself."""
-        scope, newest = self.owned.scope, self._state.newest_user
-        if newest:
-            before = Seq(newest[0].row.seq - 1)
-            scope = Scope(tuple((part, min(upto, before)) for part, upto in scope.parts))
-        return await self._find(scope, query, limit, modality)
+        """Search what was said before the newest user message."""
+        return await self._find(self._before_newest(), query, limit, modality)
 
     def _read_all(self, rows: Sequence[PageRow]) -> list[Page]:
         pages = []

@@ -94,6 +94,7 @@ def page_of(event: Event, body: Content) -> Page:
             supersedes=body.supersedes,
             claim_type=body.claim_type,
             subject=body.subject,
+            value=body.value,
         )
     return Page(
         row=row,

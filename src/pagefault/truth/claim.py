@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -67,3 +68,25 @@ class Claim:
     def pages(self) -> tuple[PageId, ...]:
         """The pages that it rests on, each once, the newest first."""
         return tuple(dict.fromkeys(span.page_id for span in self.evidence))
+
+
+def wording(kind: ClaimType, subject: str, value: str, old: str = "") -> str:
+    """A claim in one line."""
+    about = f" for {_the(subject)}" if subject else ""
+    was = f" (instead of {old})" if old else ""
+    match kind:
+        case ClaimType.DECISION:
+            return f"Decision: use {value}{about}{was}"
+        case ClaimType.PREFERENCE:
+            return f"Preference: {value}{about}{was}"
+        case ClaimType.FACT:
+            return f"Fact: {subject}: {value}" if subject else f"Fact: {value}"
+        case ClaimType.RETRACTION:
+            return f"No longer: {value or subject or 'what was said before'}"
+
+
+def _the(subject: str) -> str:
+    """With its article, where a common noun has lost it."""
+    if re.match(r"(?:[A-Z][\w'-]* |my |our |[a-z]+ing\b)", subject) or "_" in subject:
+        return subject
+    return f"the {subject}"

@@ -18,7 +18,7 @@ from typing import Final
 
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import MODEL_GENERATED, USER_TYPED, Origin, Role
-from pagefault.truth.claim import Authority, Claim, ClaimType, Span, Turn
+from pagefault.truth.claim import Authority, Claim, ClaimType, Span, Turn, wording
 from pagefault.truth.english import ENGLISH
 from pagefault.truth.language import Language, Needs, Rule
 from pagefault.truth.passages import Passage, Sentence, words_of
@@ -592,28 +592,6 @@ def _authority(turn: Turn, context: _Context, *, approved: bool) -> tuple[Author
     if shown is not None and shown.origin == MODEL_GENERATED:
         return Authority.USER, USER_APPROVED
     return Authority.PROPOSED, shown.origin if shown is not None else turn.origin
-
-
-def wording(kind: ClaimType, subject: str, value: str, old: str = "") -> str:
-    """A claim in one line."""
-    about = f" for {_the(subject)}" if subject else ""
-    was = f" (instead of {old})" if old else ""
-    match kind:
-        case ClaimType.DECISION:
-            return f"Decision: use {value}{about}{was}"
-        case ClaimType.PREFERENCE:
-            return f"Preference: {value}{about}{was}"
-        case ClaimType.FACT:
-            return f"Fact: {subject}: {value}" if subject else f"Fact: {value}"
-        case ClaimType.RETRACTION:
-            return f"No longer: {value or subject or 'what was said before'}"
-
-
-def _the(subject: str) -> str:
-    """With its article, where a common noun has lost it."""
-    if re.match(r"(?:[A-Z][\w'-]* |my |our |[a-z]+ing\b)", subject) or "_" in subject:
-        return subject
-    return f"the {subject}"
 
 
 def _once(claims: list[Claim]) -> list[Claim]:
