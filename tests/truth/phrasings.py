@@ -79,6 +79,16 @@ DECIDE: Final = (
     "Done: {v} for the {s}.",
     "As far as the {s} goes, {v} it is.",
     "Write it down: {v} for the {s}.",
+    "The {s} is settled: it's {v}.",
+    "So that settles the {s}: we take {v}.",
+    "The {s} question is closed, we're using {v}.",
+    "OK, the {s} will be {v}, no more discussion.",
+    "We had a vote and we chose {v} for the {s}.",
+    "We discussed it and went with {v} for the {s}.",
+    "My choice for the {s} is {v}, final.",
+    "Enter {v} as our {s}.",
+    "Mark {v} as our {s}.",
+    "Having slept on it, I've picked {v} as our {s}.",
 )
 
 AGREE: Final = (

@@ -20,6 +20,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "sessions": "List the sessions of a memory.",
         "search": "Find pages in every session.",
         "pages": "List, show, search and pin pages.",
+        "claims": "Decisions, preferences and facts, and where they were said.",
         "faults": "Every page fault of a session: what was asked for, and what came of it.",
         "config": "Show the configuration and where each value came from.",
         "schema": "Print the JSON Schema of a log record.",
@@ -34,7 +35,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "forget": "Erase a page, or a whole session, for good.",
         "archive": "Compress old segments, and read them as before.",
         "gc": "Find what belongs to nothing, and delete it if told to.",
-        "bench": "Time what a memory does.",
+        "bench": "Time what a memory does, and see what it remembers.",
     },
 }
 

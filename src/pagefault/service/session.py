@@ -72,7 +72,6 @@ from pagefault.service.writing import Said, write_down
 _NAME: Final = re.compile(r"[^\x00-\x1f\x7f/\ud800-\udfff]{1,80}")
 RECALL_CANDIDATES = 50  # pages that a turn-start recall looks at
 CLAIMS_RECALLED: Final = 5  # claims that it brings at most: each is a line
-CLAIM_RELEVANCE_MIN: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -551,11 +550,14 @@ class Session:
         scope = self._before_newest().derived
         find = self._runtime.search
         found = await find(scope, query, limit=CLAIMS_RECALLED, kinds=(Kind.CLAIM,))
-        rows = [hit.page for hit in found.hits if hit.relevance >= CLAIM_RELEVANCE_MIN]
+        # By their own words: what stands beside a claim is another claim.
+        rows = [hit.page for hit in found.hits if hit.parts["own"] > 0]
+        newest = state.newest_user[0].row.seq
         chosen: list[PageRow] = []
         for row in await asyncio.to_thread(self._claims.current, rows, state):
             cost = row.tokens + LABEL_TOKENS
-            if row.page_id not in state.working_set and cost <= room:
+            is_earlier = row.seq < newest  # what this message itself claims stands in it
+            if is_earlier and row.page_id not in state.working_set and cost <= room:
                 chosen.append(row)
                 state.table.tlb.insert(row)
                 room -= cost

@@ -600,7 +600,7 @@ _TOPICS: Final = tuple(
 # --- agreeing -------------------------------------------------------------------------------------
 
 _FIRM = _any(
-    "agreed", "i agree(?: with (?:that|you|this|your \w+))?", "(?:we(?:'re| are) )?in agreement",
+    "agreed", r"i agree(?: with (?:that|you|this|your \w+))?", "(?:we(?:'re| are) )?in agreement",
     r"let'?s (?:do|go with|use|take|run with|go for|pick|choose|adopt|roll with|stick with|proceed with|move forward with|lock in) (?:it|that|this|that one|this one|your (?:\w+ )?(?:suggestion|recommendation|proposal|idea|pick|choice|plan|advice)|the (?:first|recommended) (?:one|option)|what you (?:suggest(?:ed)?|recommend(?:ed)?|propose[d]?|said))",
     r"(?:we|i)(?:'ll| will) (?:do|go with|use|take|run with|go for) (?:it|that|this|that one|your (?:suggestion|recommendation|proposal|idea|pick|choice|plan|advice))",
     "go (?:with|for) (?:that|it|your (?:suggestion|recommendation|proposal|idea|pick|choice))", "go for it", "do (?:it|that)", "make it so", "lock it in", "lock that in",
@@ -609,19 +609,19 @@ _FIRM = _any(
     "that's what we(?:'ll| will) (?:use|go with)", "that's the (?:one|plan|way to go|decision)", "count me in", "you have a deal", "i(?:'ll| will) take your (?:advice|suggestion|recommendation)",
     "that (?:gets|has) my vote", "seconded", "i second that", "no objections?(?: here| from (?:me|us))?", "green light", "signed off", "let's lock (?:it|that) in", "we have a winner",
     "that settles it", "that one,? (?:please|it is)?", "let's make it (?:official|so|happen)", "as you (?:suggest|suggested|say|recommend|recommended|propose|proposed)",
-    "hereby approved", "i'm good with (?:that|your \w+)", "then that's what we'll (?:use|do|go with)", "that it is", "that'll be it", "thumbs up", r"\+1", "👍(?:[🏻-🏿])?", "lgtm",
+    "hereby approved", r"i'm good with (?:that|your \w+)", "then that's what we'll (?:use|do|go with)", "that it is", "that'll be it", "thumbs up", r"\+1", "👍(?:[🏻-🏿])?", "lgtm",
 )  # fmt: skip
 _MILD = _any(
     "yes", "yeah", "yep", "yup", "ye[ps]", "sure(?: thing)?", "absolutely", "definitely", "exactly", "of course", "certainly", "indeed", "affirmative", "by all means", "totally",
     "sounds (?:good|great|fine|right|perfect|reasonable|sensible|like a plan|about right|excellent|solid|lovely|ideal)(?: to (?:me|us))?", "sounds good", "that works(?: for (?:me|us))?", "works for (?:me|us)",
-    "(?:that's |it's )?(?:fine|good|ok|okay|great) (?:by|with|for) (?:me|us)", "i'm (?:fine|happy|ok|okay|good|comfortable|cool) with (?:that|it|this|your \w+)", "we're (?:fine|happy|ok|okay|good|cool) with (?:that|it|this)",
-    "i like (?:it|that|that one|your \w+|the sound of that)", "love it", "i love it", "please do", "go ahead", "good (?:call|choice|idea|pick|plan|thinking)", "great (?:call|choice|idea|pick|plan)", "excellent (?:choice|idea|pick)",
+    "(?:that's |it's )?(?:fine|good|ok|okay|great) (?:by|with|for) (?:me|us)", r"i'm (?:fine|happy|ok|okay|good|comfortable|cool) with (?:that|it|this|your \w+)", "we're (?:fine|happy|ok|okay|good|cool) with (?:that|it|this)",
+    r"i like (?:it|that|that one|your \w+|the sound of that)", "love it", "i love it", "please do", "go ahead", "good (?:call|choice|idea|pick|plan|thinking)", "great (?:call|choice|idea|pick|plan)", "excellent (?:choice|idea|pick)",
     "perfect(?: choice)?", "correct", "confirmed", "that's right", "you're right", "amen", "happy with that", "(?:that )?makes (?:perfect |total )?sense(?:[,.]? (?:let's do (?:it|that)|agreed))?", "fair enough", "all right then", "no complaints",
     "can't argue with that", "right,? (?:let's do (?:it|that))", "i'm for it", "i'd go with that(?: too)?", "that's a yes(?: from (?:me|us))?", "why not", "done",
 )  # fmt: skip
 _WEAK = _any(
     "ok", "okay", "alright", "all right", "great", "good", "nice", "cool", "fine", "thanks(?: a lot| so much)?", "thank you", "awesome", "wonderful", "right", "well", "then", "please", "so", "hmm", "oh", "ah",
-    "i see", "noted", "for (?:the )?[\w ]{2,40}", "on (?:the )?[\w ]{2,40}", "everyone", "all", "team", "too", "me too", "as well", "that's great", "go on", "and", "folks", "now", "we", "from (?:me|us)", "here",
+    "i see", "noted", r"for (?:the )?[\w ]{2,40}", r"on (?:the )?[\w ]{2,40}", "everyone", "all", "team", "too", "me too", "as well", "that's great", "go on", "and", "folks", "now", "we", "from (?:me|us)", "here",
     "appreciate it", "excellent", "brilliant", "super", "lovely", "cheers", "with (?:that|you)(?: on that)?", "wholeheartedly", "fully", "completely", "100%", "on this(?: one)?", "on that(?: one)?",
 )  # fmt: skip
 _AGREE = rf"(?:{_FIRM}|{_MILD}|{_WEAK})"
@@ -725,7 +725,7 @@ ENGLISH: Final = Language(
     trim_back=_re(r"(?:[\s,.;:!\"'“”`*_~–—-]|(?<!\()\))+$"),
     empty=_re(
         r"^(?:(?:it|this|that|them|these|those|you|him|her|me|us|myself|yourself|ourselves|itself)\b.*|one|ones|him|her|you|me|us|we|i|he|she|they|something|anything|everything|nothing|whatever|all|both|neither|either|any|some|none|many|more|most|much|less|few|better|best|there|here|now|then|so|such|same|the same|"
-        r"(?:the |that |this |your |my |our |a |an |his |her |their )?(?:\w+ )?(?:one|ones|option|options|suggestion|suggestions|recommendation|recommendations|proposal|idea|ideas|plan|way|approach|thing|things|stuff|choice|pick|advice|decision|time|moment|chance|opportunity|break|look|step|steps|flow|next|rest|it|question|topic|point|detail|details|caution|care|fun|lunch|dinner|coffee|ahead|on|forward|back|home|bed|sleep|work|walk|sense|sure|done|first|second|third|former|latter|day|call it a day|it a day)(?: (?:above|below|first|later|now|again|today|you (?:\w+))| \d+)?"
+        r"(?:the |that |this |your |my |our |a |an |his |her |their )?(?:(?:other|first|second|third|last|next|best|better|good|great|right|same|new|whole|recommended|suggested|latter|former|easy|simple|quick|deep|short|long|different|extra|more|few|\w+'s) )?(?:one|ones|option|options|suggestion|suggestions|recommendation|recommendations|proposal|idea|ideas|plan|way|approach|thing|things|stuff|choice|pick|advice|decision|time|moment|chance|opportunity|break|look|step|steps|flow|next|rest|it|question|topic|point|detail|details|caution|care|fun|lunch|dinner|coffee|ahead|on|forward|back|home|bed|sleep|work|walk|sense|sure|done|first|second|third|former|latter|day|call it a day|it a day)(?: (?:above|below|first|later|now|again|today|you (?:\w+))| \d+)?"
         r"|(?:to|not|how|what|why|when|if|is|are|was|be|been|being|do|don't|doing|see|know|go|going|get|make|sure to|up|down|out|off|over|in|at|by|of|from|about|into|onto|with|without|each other|ourselves|myself|yourself)\b.*|(?:the|a|an|our|my|your))$"
     ),
     no_subject=_re(

@@ -55,7 +55,10 @@ def choices(tail: Piece, language: Language) -> Iterator[Choice]:
 def value_of(piece: Piece, language: Language) -> Piece | None:
     """A value less what surrounds it; None where nothing is named, or it is not settled."""
     piece = _trimmed(_until(piece, language.ends), language)
-    if not piece.text or language.empty.match(piece.text) or language.or_else.search(piece.text):
+    is_proper = piece.at > 0 and piece.text[:1].isupper() and len(piece.text) > 1  # Go, Make, Next
+    if not piece.text or language.or_else.search(piece.text):
+        return None
+    if not is_proper and language.empty.match(piece.text):
         return None
     return piece if len(piece.text.split()) <= VALUE_WORDS_MAX else None
 
