@@ -53,7 +53,9 @@ def test_a_change_finds_its_subject_by_the_value_it_replaces() -> None:
 
 
 def test_what_is_said_again_is_not_written_again() -> None:
-    assert len(_book("Let's use Redis for the cache.", "We decided to use Redis for the cache.")) == 1
+    assert (
+        len(_book("Let's use Redis for the cache.", "We decided to use Redis for the cache.")) == 1
+    )
 
 
 def test_a_decision_taken_back_stands_no_more_and_is_kept() -> None:
@@ -63,7 +65,9 @@ def test_a_decision_taken_back_stands_no_more_and_is_kept() -> None:
 
 
 def test_scratch_that_takes_back_what_was_said_right_before() -> None:
-    book = _book("Let's use MIT for the license.", "Let's use Redis for the cache.", "Scratch that.")
+    book = _book(
+        "Let's use MIT for the license.", "Let's use Redis for the cache.", "Scratch that."
+    )
     assert _standing(book) == [("license", "MIT")]
 
 
@@ -83,7 +87,9 @@ def test_what_was_only_proposed_never_supersedes_what_a_user_said() -> None:
     standing = {held.authority: held.value for held in book.standing()}
     assert standing[Authority.USER] == "Redis"
     _say(book, "Let's use Valkey for the cache.", 4)
-    assert {held.value for held in book.standing() if held.authority is Authority.USER} == {"Valkey"}
+    assert {held.value for held in book.standing() if held.authority is Authority.USER} == {
+        "Valkey"
+    }
 
 
 @given(

@@ -231,7 +231,11 @@ def test_the_rules_hold_no_sentence_of_those_that_judge_them() -> None:
 
     folder = Path(pagefault.truth.__file__).parent
     rules = "".join(path.read_text() for path in sorted(folder.glob("*.py"))).casefold()
-    judges = (*northstar_templates.DECIDE, *northstar_templates.CHANGE, *northstar_templates.NOTHING)
+    judges = (
+        *northstar_templates.DECIDE,
+        *northstar_templates.CHANGE,
+        *northstar_templates.NOTHING,
+    )
     ours = (*phrasings.DECIDE, *phrasings.CHANGE, *phrasings.NOTHING)
     for sentence in judges:
         assert sentence.casefold() not in rules

@@ -196,7 +196,10 @@ def _only_asks(text: str) -> bool:
 def _still_true(passages: list[Passage]) -> list[Passage]:
     """Without claims that a later one names as closed; if the best is a claim, claims alone."""
     closed = {
-        name for passage in passages if passage.letter == _CLAIM for name in _ID.findall(passage.text)
+        name
+        for passage in passages
+        if passage.letter == _CLAIM
+        for name in _ID.findall(passage.text)
     }
     left = [passage for passage in passages if passage.page_id not in closed]
     if left and left[0].letter == _CLAIM:

@@ -173,7 +173,9 @@ class _Script:
                 await self._chat()
         while self.run.turns < TURNS_MIN:
             await self._chat()
-        claimed = {source for one in await self._session.claims() for source in _pages(one.evidence)}
+        claimed = {
+            source for one in await self._session.claims() for source in _pages(one.evidence)
+        }
         self.run.decisions_claimed = sum(bool(topic.sources & claimed) for topic in topics)
         self.run.thrash_index = await thrash_index(self._session, self.run.turns)
 
@@ -204,7 +206,9 @@ class _Script:
         self._numbers += 1
         question, answer = self._chance.choice(templates.CHATTER)
         await self._user(question.format(n=self._numbers))
-        await self._assistant(" ".join([answer.format(n=self._numbers)] * self._chance.randint(1, 6)))
+        await self._assistant(
+            " ".join([answer.format(n=self._numbers)] * self._chance.randint(1, 6))
+        )
 
     async def _recall(self, topic: Topic) -> None:
         question = _fill(self._chance.choice(templates.RECALL), topic)

@@ -12,7 +12,14 @@ from typing import Final
 TOPICS: Final[dict[str, tuple[str, ...]]] = {
     "database": ("PostgreSQL 16", "MySQL 8.4", "CockroachDB", "MongoDB", "SQLite", "MariaDB"),
     "API framework": ("FastAPI", "Django REST", "Flask", "Express.js", "Spring Boot 3", "ASP.NET"),
-    "frontend stack": ("React with TypeScript", "Vue 3", "Next.js", "SvelteKit", "Angular", "Solid"),
+    "frontend stack": (
+        "React with TypeScript",
+        "Vue 3",
+        "Next.js",
+        "SvelteKit",
+        "Angular",
+        "Solid",
+    ),
     "deployment strategy": ("Kubernetes on GCP", "Docker Swarm", "Fly.io", "AWS ECS", "Nomad"),
     "testing approach": ("Pytest with 80% coverage", "Playwright", "Vitest", "Cypress 13", "Jest"),
     "message queue": ("RabbitMQ", "Apache Kafka", "NATS", "Redis Streams", "Amazon SQS"),

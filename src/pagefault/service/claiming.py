@@ -6,6 +6,7 @@ made anew where claims were written or forgotten elsewhere.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from pagefault.pack.layout import Note, Shown
 from pagefault.service.deriving import Made, write_derived
 from pagefault.service.runtime import Runtime
 from pagefault.service.state import SessionState
+from pagefault.store.analyzer import query_terms
 from pagefault.store.api import PageFilter
 from pagefault.truth.claim import Authority, ClaimType, Turn
 from pagefault.truth.claims import ClaimBook, Entry, Held, Status, held_of
@@ -32,6 +34,13 @@ IMPORTANCE: Final = {
     ClaimType.PREFERENCE: 0.85,
     ClaimType.FACT: 0.8,
 }
+_WORD: Final = re.compile(r"\w+")
+_FUNCTION_WORDS: Final = (
+    "a about all always am an and any are as at be been but by can could did do does for from had has "
+    "have he her him his how i if in into is it its just me my never no not of on one or our out over "
+    "she so some than that the their them then there these they this those to too up us was we were "
+    "what when where which while who why will with would you your use using"
+)
 _ALL: Final = 2**31
 
 
@@ -67,6 +76,9 @@ class Claims:
         self._session = session
         self._book = ClaimBook()
         self._as_of = (0, 0)  # claims made, and things forgotten, when the fold was made
+
+        self._words: frozenset[str] = frozenset()  # that subjects and values are made of
+        self._words_as_of = (0, 0)
 
     def drafts(self, said: Sequence[Draft], state: SessionState) -> list[Draft]:
         """Drafts of the claims that are made by what is about to be said."""
@@ -113,6 +125,19 @@ class Claims:
                 self._book.fold(_held(page))
             self._as_of = as_of
         return self._book
+
+    def telling(self, query: str, state: SessionState) -> str:
+        """The words of a query that some claim's subject or value has: the others tell nothing.
+
+        Among a few claims most words of a question are rare, and would outweigh those that count.
+        """
+        if self._words_as_of != self._state_of(state):
+            book = self.book(state)
+            said = " ".join(f"{held.subject} {held.value}" for held in book).replace("_", " ")
+            self._words = frozenset(query_terms(said)) - frozenset(query_terms(_FUNCTION_WORDS))
+            self._words_as_of = self._as_of
+        words = _WORD.findall(query.replace("_", " "))
+        return " ".join(word for word in words if not self._words.isdisjoint(query_terms(word)))
 
     def pages(self) -> list[Page]:
         """Every claim that can be read, oldest first."""
@@ -260,4 +285,3 @@ def _shown_before(state: SessionState) -> list[Turn]:
         if len(before) == TURNS_BEFORE:
             break
     return before[::-1]
-

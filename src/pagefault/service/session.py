@@ -547,6 +547,7 @@ class Session:
         state = self._state
         if CLAIM not in state.numbers:
             return []
+        query = await asyncio.to_thread(self._claims.telling, query, state)
         scope = self._before_newest().derived
         find = self._runtime.search
         found = await find(scope, query, limit=CLAIMS_RECALLED, kinds=(Kind.CLAIM,))

@@ -95,8 +95,10 @@ _CUES: Final = {
     ),
     "for-it-is": "it's it it'll / for on as",
     "is-our-now": "is / our my / now then going",
+    "subject-settled": "settled decided closed done sorted resolved fixed made / is are / the our my",
+    "then-is": "good great ok okay alright right fine perfect so agreed done settled decided / is / our the my",
     "vote-goes": "vote say opt plump",
-    "put-down": "put mark note write jot pencil log record lock count register",
+    "put-down": "enter file list save put mark note write jot pencil log record lock count register",
     "take": (
         "let's let lets lemme we we'll we're i i'll i'm i'd plan decision verdict consensus call "
         "conclusion resolution agreement outcome we've i've everyone everybody team group all outcome / use go pick choose select adopt stick "
@@ -105,7 +107,7 @@ _CUES: Final = {
         "continue end decide approve agree start take"
     ),
     "taking": (
-        "we're we i'm i we'll i'll / using going picking choosing selecting adopting sticking settling running rolling opting "
+        "we're we i'm i we'll i'll / committed using going picking choosing selecting adopting sticking settling running rolling opting "
         "standardising standardizing committing locking proceeding moving betting set sold settled "
         "decided agreed backing voting happy all in staying fine good"
     ),
@@ -223,7 +225,7 @@ _TAKING = _any(
     "opting for", r"standardi[sz]ing on", "committing to", "locking in", "proceeding with",
     "moving (?:forward|ahead) with", "betting on", "set on", "sold on", "settled on", "decided on",
     "agreed on", "backing", "voting for", "happy with", "all in on", "in favou?r of", "staying with",
-    "fine with", "good with", "in agreement on",
+    "fine with", "good with", "in agreement on", "committed to",
 )  # fmt: skip
 _TOOK = _any(
     r"decided (?:on|for|upon|in favou?r of|to go with)", r"settled (?:on|for|upon|with)",
@@ -348,7 +350,7 @@ _DECISIONS: Final = (
         rf" (?:final )?(?:(?:pick|choice|option|decision|tool|selection|go-to|answer|winner)(?: for)? )?{_SUBJECT}"
         rf"(?: (?:of choice|from now on|going forward|then|now|tool))?{_END}",
         0.75,
-        Needs.NAME,
+        Needs.WORD,
     ),
     _rule(
         "it-is",
@@ -425,6 +427,21 @@ _DECISIONS: Final = (
         Needs.NAME,
     ),
     _rule(
+        "subject-settled",
+        _DECISION,
+        rf"(?:^|[,:–—-]\s*|\b(?:so|ok|okay|then|and|well),? )(?P<subject>{_OUR} [^,;:.!?()\n]{{2,50}}?)(?: question| decision| topic| matter)? (?:is|are) (?:now |finally |also )?(?:settled|decided|closed|done|sorted|resolved|fixed|made)[,:;–—. -]+"
+        rf"(?:it's|it is|it'll be|it will be|we(?:'ll| will) be (?:using|going with)|we(?:'re| are) (?:using|going with|taking)|we(?:'ll| will)? (?:use|take|go with)|let's (?:use|go with)|that's|namely)? ?{_TAIL}",
+        0.9,
+        Needs.WORD,
+    ),
+    _rule(
+        "then-is",
+        _DECISION,
+        rf"^(?:good|great|ok|okay|alright|right|fine|perfect|so|agreed|done|settled|decided)[,!.]? (?:so |then ){{0,2}}(?P<value>(?!it\b|this\b|that\b|there\b|what\b|the\b|here\b)[^,;:?!]{{1,50}}?) is (?:our|the|my) {_SUBJECT}{_END}",
+        0.75,
+        Needs.NAME,
+    ),
+    _rule(
         "choice-is",
         _DECISION,
         rf"\b{_OUR} (?:final |official |ultimate |team )?(?:decision|choice|pick|selection|verdict|vote|call|final answer|answer|preferred option|winner|winning option)"
@@ -441,7 +458,7 @@ _DECISIONS: Final = (
     _rule(
         "put-down",
         _DECISION,
-        rf"(?:^|\b(?:please|ok|okay|then|and|let's|so),? )(?:put|mark|note|write|jot|pencil|log|record|lock|count|register)(?: (?:me|us))? (?:down |in )?"
+        rf"(?:^|\b(?:please|ok|okay|then|and|let's|so),? )(?:put|mark|note|write|jot|pencil|log|record|lock|count|register|enter|file|list|save)(?: (?:me|us))? (?:down |in )?"
         rf"(?!that\b|this\b|it\b)(?P<value>[^,;:?]{{1,60}}?)(?: (?:down|in))? (?:as|for) (?:our |the |my )?(?:final |official )?(?:(?:choice|decision|pick) (?:for|of|on) )?{_SUBJECT}{_END}",
         0.85,
         Needs.WORD,
@@ -453,7 +470,7 @@ _DECISIONS: Final = (
         rf"\b(?:we(?:'re| are)|i(?:'m| am)|we will be|we'll be|i'll be) {_ADVERBS}{_TAKING} {_TAIL}",
         0.9,
     ),
-    _rule("took", _DECISION, rf"\b{_WE}(?:'ve| have| has)? {_ADVERBS}{_TOOK} {_TAIL}", 0.9),
+    _rule("took", _DECISION, rf"\b{_WE}(?:'ve| have| has)? (?:[a-z]+ed (?:it |this |that )?(?:\w+ ){{0,3}}(?:and|then) (?:then |finally )?(?:have )?)?{_ADVERBS}{_TOOK} {_TAIL}", 0.9),
     _rule("passively", _DECISION,
           rf"\b(?:it (?:was|is|has been)|it's(?: been)?) {_ADVERBS}(?:decided|agreed|settled|official)[,:]?(?: (?:that we(?:'ll| will)?|to|on|we(?:'ll| will)))? (?:(?:{_TAKE}) )?{_TAIL}",
           0.85),  # fmt: skip

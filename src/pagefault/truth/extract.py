@@ -161,17 +161,31 @@ def _is_own_voice(clause: Piece, match: re.Match[str], rule: Rule, language: Lan
     ahead = clause.text[: match.start()]
     if language.doubted.search(_UNNAY.sub("", ahead)) or language.reported.search(ahead):
         old = language.lead_old.search(ahead)
-        if not old or language.reported.search(ahead) or language.doubted.search(ahead[: old.start()]):
+        if (
+            not old
+            or language.reported.search(ahead)
+            or language.doubted.search(ahead[: old.start()])
+        ):
             return False
     if language.told.search(clause.text, match.start()):
         return False
     speaker = _SPEAKER.match(clause.text)
-    return not (speaker and rule.type is not ClaimType.FACT and _SPEAKS.match(clause.text[speaker.end() :]))
+    return not (
+        speaker and rule.type is not ClaimType.FACT and _SPEAKS.match(clause.text[speaker.end() :])
+    )
 
 
-_UNNAY: Final = re.compile(r"^(?:no|nope|nah)[,.!]\s+|\bwhy not\b[,!.]?|\bno (?:doubt|question|objections?)\b", re.IGNORECASE)
-_SPEAKER: Final = re.compile(r"^\s*[@\[(<]?(?!Update|Decision|Correction|Note|Edit|Final|Done|Actually|Ok|OK|Okay|Yes|Agreed|Right|So|Regarding|Re)[A-Z][\w.-]*(?: [A-Z][\w.-]*)?[\])>]?\s*(?:\(?\d\d?:\d\d(?: ?[AP]M)?\)?)?:\s+")
-_SPEAKS: Final = re.compile(r"(?:let's|let us|i|i'm|i'll|we|we're|we'll|we've|ok|okay|yes|no|sure|agreed|please)\b", re.IGNORECASE)
+_UNNAY: Final = re.compile(
+    r"^(?:no|nope|nah)[,.!]\s+|\bwhy not\b[,!.]?|\bno (?:doubt|question|objections?)\b",
+    re.IGNORECASE,
+)
+_SPEAKER: Final = re.compile(
+    r"^\s*[@\[(<]?(?!The|Our|My|Update|Decision|Correction|Note|Edit|Final|Done|Actually|Ok|OK|Okay|Yes|Agreed|Right|So|Regarding|Re)[A-Z][\w.-]*(?: [A-Z][\w.-]*)?[\])>]?\s*(?:\(?\d\d?:\d\d(?: ?[AP]M)?\)?)?:\s+"
+)
+_SPEAKS: Final = re.compile(
+    r"(?:let's|let us|i|i'm|i'll|we|we're|we'll|we've|ok|okay|yes|no|sure|agreed|please)\b",
+    re.IGNORECASE,
+)
 
 
 def _matched(
@@ -200,7 +214,13 @@ def _matched(
         picked = list(choices(tail, language))
     else:
         value = _group(clause, match, "value")
-        whole = value if rule.needs in (Needs.PLAIN, Needs.NAMES) else value_of(value, language) if value else None
+        whole = (
+            value
+            if rule.needs in (Needs.PLAIN, Needs.NAMES)
+            else value_of(value, language)
+            if value
+            else None
+        )
         if whole is not None:
             picked = [Choice(whole)]
         elif rule.type is ClaimType.RETRACTION and rule.needs is Needs.PLAIN:
@@ -289,7 +309,8 @@ def _trail(clause: Piece, since: int, language: Language) -> Piece | None:
 
 
 _TRAILS: Final = re.compile(
-    r"\s*,\s*(?:then,?\s+)?(?:for|as|on)\s+(?P<subject>(?:the|our|my) [^,;:.!?]{2,50})", re.IGNORECASE
+    r"\s*,\s*(?:then,?\s+)?(?:for|as|on)\s+(?P<subject>(?:the|our|my) [^,;:.!?]{2,50})",
+    re.IGNORECASE,
 )
 _LABEL: Final = re.compile(
     r"^\s*(?P<subject>[a-z][\w /-]{1,40}|[A-Z][\w-]*(?: [\w/-]+){0,4})\s*[:–—-]\s*(?:(?:yes|ok|okay|so|then|agreed|yeah|and|well),?\s+)*$"
@@ -503,7 +524,9 @@ def _picked(
         return []
     if not ("?" in shown.text or context.proposed):
         return []
-    made = _found(turn, passage, first, match, rule, pair, pair.subject, None, 0, Piece(first.text, 0))
+    made = _found(
+        turn, passage, first, match, rule, pair, pair.subject, None, 0, Piece(first.text, 0)
+    )
     claim = _claim(turn, made, context)
     return [claim] if claim.subject else []
 
@@ -536,8 +559,13 @@ def _options(shown: Turn, language: Language) -> list[tuple[str, Span]]:
     return found
 
 
-_ITEM: Final = re.compile(r"^\s*(?:[-*•]|\(?[1-9a-d][.)]|option [1-9a-d]:)\s+(?P<item>[^\n:–—,(]{1,60})", re.MULTILINE | re.IGNORECASE)
-_SIDES: Final = re.compile(r"\b(?:either |between |choose |use |are |with |: )?(?P<first>[A-Z][\w.+#-]*(?: \d[\w.]*| [A-Z][\w.+#-]*)*)(?:,)? (?:or|and) (?:with )?(?P<second>[A-Z][\w.+#-]*(?: \d[\w.]*| [A-Z][\w.+#-]*)*)")
+_ITEM: Final = re.compile(
+    r"^\s*(?:[-*•]|\(?[1-9a-d][.)]|option [1-9a-d]:)\s+(?P<item>[^\n:–—,(]{1,60})",
+    re.MULTILINE | re.IGNORECASE,
+)
+_SIDES: Final = re.compile(
+    r"\b(?:either |between |choose |use |are |with |: )?(?P<first>[A-Z][\w.+#-]*(?: \d[\w.]*| [A-Z][\w.+#-]*)*)(?:,)? (?:or|and) (?:with )?(?P<second>[A-Z][\w.+#-]*(?: \d[\w.]*| [A-Z][\w.+#-]*)*)"
+)
 
 
 # --- claims ---------------------------------------------------------------------------------------

@@ -53,10 +53,19 @@ class Passage:
         self.text = text
         kept = text.replace("’", "'").replace("‘", "'").replace("\u00a0", " ")
         kept = _only_ends(kept)
-        if "`" in kept or ">" in kept or "~" in kept or "|" in kept or "    " in kept or "\t" in kept:
+        if (
+            "`" in kept
+            or ">" in kept
+            or "~" in kept
+            or "|" in kept
+            or "    " in kept
+            or "\t" in kept
+        ):
             kept = _FOREIGN.sub(_blank, kept)
         if any(mark in kept for mark in "\"“«`'"):
-            kept = _QUOTED.sub(lambda found: _blank(found) if quotable.search(found[0]) else found[0], kept)
+            kept = _QUOTED.sub(
+                lambda found: _blank(found) if quotable.search(found[0]) else found[0], kept
+            )
         self._starts: list[int] = []
         self._shifts: list[int] = []
         self.words = words_of(kept)

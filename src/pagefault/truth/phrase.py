@@ -11,9 +11,12 @@ from pagefault.truth.language import Language, Words
 
 VALUE_WORDS_MAX: Final = 9
 SUBJECT_WORDS_MAX: Final = 7
-_NAME: Final = re.compile(r"^[\"“'`(]?(?:[A-Z]|\d|[$€£¥#@~<>≥≤.-]?\d)|^[\w.-]*[a-z][A-Z]|^\w+[.+#/\d]+\w*|^\w*\d")
+_NAME: Final = re.compile(
+    r"^[\"“'`(]?(?:[A-Z]|\d|[$€£¥#@~<>≥≤.-]?\d)|^[\w.-]*[a-z][A-Z]|^\w+[.+#/\d]+\w*|^\w*\d"
+)
 _PREPOSED: Final = re.compile(
-    r"^(?:the|a|an|our|my|on|in|at|by|every|around|about|from|plain|version|port)\s+(?=\S)", re.IGNORECASE
+    r"^(?:the|a|an|our|my|on|in|at|by|every|around|about|from|plain|version|port)\s+(?=\S)",
+    re.IGNORECASE,
 )
 _PAIRS: Final = {"(": ")", "[": "]", "{": "}"}
 
