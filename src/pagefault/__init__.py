@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         WindowTooSmall,
     )
     from pagefault.model.request import Reply, Request, ToolCall
+    from pagefault.service.claiming import ClaimInfo
     from pagefault.service.drive import Answer
     from pagefault.service.limits import Limits
     from pagefault.service.memory import Forgetting, Memory
@@ -60,6 +61,7 @@ __all__ = [
     "ArchiveMissing",
     "BadInput",
     "CallerError",
+    "ClaimInfo",
     "Engine",
     "EngineError",
     "EngineGarbled",
@@ -130,6 +132,7 @@ _HOMES = {
     "Session": "service.session",
     "SessionBusy": "model.errors",
     "SessionNotFound": "model.errors",
+    "ClaimInfo": "service.claiming",
     "Status": "service.session",
     "StoreBusy": "model.errors",
     "StoreCorrupt": "model.errors",

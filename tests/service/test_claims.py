@@ -1,4 +1,4 @@
-"""Claims of a session: written with the turn they come from, found first, gone with their source."""
+"""Claims of a session: made with the turn they come from, found first, gone with their source."""
 
 from __future__ import annotations
 

@@ -201,9 +201,9 @@ _PIECES = st.one_of(
     st.text(max_size=20),
     st.sampled_from(
         [
-            "Let's use ", "we'll go with ", " for the ", "PostgreSQL 16", "C++", "Agreed. ", "it is",
-            "instead of ", "scratch that", "I prefer ", " over ", "my name is ", "’", "é", "😀", "\n",
-            "wiht", "recomend ", "`", '"', "> ", "```", "?", ". ", ", ", "not ", "our budget is $5 ",
+            "Let's use ", "we'll go with ", " for the ", "PostgreSQL 16", "C++", "it is",
+            "instead of ", "scratch that", "I prefer ", " over ", "my name is ", "’", "é", "😀",
+            "\n", "wiht", "Agreed. ", "`", '"', "> ", "```", "?", ". ", ", ", "our budget $5 ",
         ]
     ),
 )  # fmt: skip

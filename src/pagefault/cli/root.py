@@ -20,7 +20,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "sessions": "List the sessions of a memory.",
         "search": "Find pages in every session.",
         "pages": "List, show, search and pin pages.",
-        "claims": "Decisions, preferences and facts, and where they were said.",
+        "claims": "List and show claims: decisions, preferences and facts.",
         "faults": "Every page fault of a session: what was asked for, and what came of it.",
         "config": "Show the configuration and where each value came from.",
         "schema": "Print the JSON Schema of a log record.",

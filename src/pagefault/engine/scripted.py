@@ -31,9 +31,12 @@ _LIMIT: Final = re.compile(r"at most (\d+) pages of together at most (\d+) token
 _CITATION: Final = re.compile(r"\s*\[ref:[^\]]*\]")
 _CONTRACTED: Final = re.compile(r"(?<=\w)['’](?:s|re|ll|ve|d|m|t)\b", re.IGNORECASE)
 _RECALLING: Final = re.compile(
-    r"\b(?:as )?(?:we|i|you)(?:['’]ve| have| had)? (?:all )?(?:decided|agreed|settled|discussed|said|chose|picked|"
-    r"established|concluded|talked)(?: (?:on|about|upon|the|it|this|that))?(?= (?:earlier|before|already|previously|then|"
-    r"back)\b)|\b(?:earlier|again|previously|already|exactly|remind me|remember|as before|please)\b",
+    r"\b(?:as )?(?:we|i|you)(?:['’]ve| have| had)? (?:all )?(?:decided|agreed|settled|discussed|"
+    r"said|chose|picked|"
+    r"established|concluded|talked)(?: (?:on|about|upon|the|it|this|that))?(?= (?:earlier|"
+    r"before|already|previously|then|"
+    r"back)\b)|\b(?:earlier|again|previously|already|exactly|remind me|remember|as before|"
+    r"please)\b",
     re.IGNORECASE,
 )
 """How somebody asks for what was said before: it tells that something is recalled, not what."""

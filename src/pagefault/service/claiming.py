@@ -36,9 +36,12 @@ IMPORTANCE: Final = {
 }
 _WORD: Final = re.compile(r"\w+")
 _FUNCTION_WORDS: Final = (
-    "a about all always am an and any are as at be been but by can could did do does for from had has "
-    "have he her him his how i if in into is it its just me my never no not of on one or our out over "
-    "she so some than that the their them then there these they this those to too up us was we were "
+    "a about all always am an and any are as at be been but by can could did do does for from "
+    "had has "
+    "have he her him his how i if in into is it its just me my never no not of on one or our "
+    "out over "
+    "she so some than that the their them then there these they this those to too up us was we "
+    "were "
     "what when where which while who why will with would you your use using"
 )
 _ALL: Final = 2**31

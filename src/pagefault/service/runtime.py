@@ -15,7 +15,7 @@ from pagefault.model.clock import Clock
 from pagefault.model.errors import RecordDamaged, RecordGone, StoreCorrupt, StoreError
 from pagefault.model.events import Content, Event, SessionOpened
 from pagefault.model.ids import PageId, Seq, SessionNo
-from pagefault.model.kinds import Modality
+from pagefault.model.kinds import Kind, Modality
 from pagefault.model.page import Page, PageRow, Scope
 from pagefault.pack.count import TokenCounter
 from pagefault.paging.questions import EvictionPolicy

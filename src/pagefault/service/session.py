@@ -39,9 +39,9 @@ from pagefault.model.events import (
 )
 from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import (
+    DERIVED_TYPES,
     LOCAL_FILE,
     MODEL_GENERATED,
-    DERIVED_TYPES,
     USER_TYPED,
     Actor,
     EventType,

@@ -112,6 +112,9 @@ class ClaimBook:
         if not claim.subject and before and before[-1].claim.type is ClaimType.RETRACTION:
             claim = _about(claim, before[-1].claim.subject)  # "scratch that, let's use Y"
         old = self._rival(claim)
+        if old is not None and not claim.subject:
+            claim = _about(claim, old.subject)  # what it replaces tells what it is about
+            old = self._rival(claim)
         if old is None:
             return [] if self._stands(claim) else [Entry(claim)]
         if value_key(old.value) == value_key(claim.value) and (
@@ -120,7 +123,6 @@ class ClaimBook:
             return []
         if old.authority is Authority.USER and claim.authority is Authority.PROPOSED:
             return [Entry(claim)]
-        claim = _about(claim, claim.subject or old.subject)
         was = f" (instead of {old.value}, {old.claim_id})"
         text = wording(claim.type, claim.subject, claim.value) + was
         return [Entry(replace(claim, text=text, instead_of=old.value), old.claim_id)]

@@ -470,10 +470,18 @@ _DECISIONS: Final = (
         rf"\b(?:we(?:'re| are)|i(?:'m| am)|we will be|we'll be|i'll be) {_ADVERBS}{_TAKING} {_TAIL}",
         0.9,
     ),
-    _rule("took", _DECISION, rf"\b{_WE}(?:'ve| have| has)? (?:[a-z]+ed (?:it |this |that )?(?:\w+ ){{0,3}}(?:and|then) (?:then |finally )?(?:have )?)?{_ADVERBS}{_TOOK} {_TAIL}", 0.9),
-    _rule("passively", _DECISION,
-          rf"\b(?:it (?:was|is|has been)|it's(?: been)?) {_ADVERBS}(?:decided|agreed|settled|official)[,:]?(?: (?:that we(?:'ll| will)?|to|on|we(?:'ll| will)))? (?:(?:{_TAKE}) )?{_TAIL}",
-          0.85),  # fmt: skip
+    _rule(
+        "took",
+        _DECISION,
+        rf"\b{_WE}(?:'ve| have| has)? (?:[a-z]+ed (?:it |this |that )?(?:\w+ ){{0,3}}(?:and|then) (?:then |finally )?(?:have )?)?{_ADVERBS}{_TOOK} {_TAIL}",
+        0.9,
+    ),
+    _rule(
+        "passively",
+        _DECISION,
+        rf"\b(?:it (?:was|is|has been)|it's(?: been)?) {_ADVERBS}(?:decided|agreed|settled|official)[,:]?(?: (?:that we(?:'ll| will)?|to|on|we(?:'ll| will)))? (?:(?:{_TAKE}) )?{_TAIL}",
+        0.85,
+    ),
     _rule(
         "take-now",
         _DECISION,
@@ -510,7 +518,7 @@ _DECISIONS: Final = (
         0.8,
         Needs.WORD,
     ),
-)  # fmt: skip
+)
 
 # --- preferring -----------------------------------------------------------------------------------
 
@@ -599,7 +607,7 @@ _TOPICS: Final = tuple(
     _re(pattern)
     for pattern in (
         rf"^(?:(?:so|ok|okay|and|now|next|then|also|alright|right|good|great|hi|hey|hello|well|cool|thanks|thank you|first|finally|lastly)[,!.]?\s+)*(?:for|on|as for|regarding|about|concerning|when it comes to|in terms of|with regard to|with respect to|as far as|speaking of|back to|re)\s*:?\s+{_SUBJECT}(?: goes| is concerned)?\s*[,:–—-]",
-        rf"\b(?:which|what)(?: kind of| sort of| type of)? (?P<subject>(?!(?:should|do|would|shall|is|are|can|could|about|if|will|did|was|were|has|have|else|to|we|you|i)\b)[\w/ '&+-]{{2,50}}?) (?:should|shall|do|would|will|could|can|might|are|is|were)\s+(?:we|you|i|be)\b",
+        r"\b(?:which|what)(?: kind of| sort of| type of)? (?P<subject>(?!(?:should|do|would|shall|is|are|can|could|about|if|will|did|was|were|has|have|else|to|we|you|i)\b)[\w/ '&+-]{2,50}?) (?:should|shall|do|would|will|could|can|might|are|is|were)\s+(?:we|you|i|be)\b",
         rf"\bwhat(?: exactly| then)? (?:should|shall|do|would|will|could|can|are|might) (?:we|you|i)(?: all| want to| need to| going to| think we should| think we could| recommend we| suggest we| recommend| suggest)? ?(?:{_NEEDED}|using|going with|going to use)?(?: as| for| on| about| with) {_SUBJECT}{_END}",
         rf"\b(?:what|how) about (?P<subject>(?:the|our|a|an) [^,;:.?!]{{2,50}}?){_END}",
         rf"\b(?:any|your|some)? ?(?:thoughts|ideas?|opinions?|recommendations?|suggestions?|advice|preferences?|take|view|input|feelings?) (?:on|about|for|regarding|when it comes to|as to) {_SUBJECT}{_END}",
@@ -719,9 +727,9 @@ ENGLISH: Final = Language(
         r"|,?\s+(?:right|ok|okay|no|yes|correct|agreed|deal|yeah|huh|eh)\s*\?$|\bwas (?:his|her|their|tom's) (?:idea|suggestion|words)|\bi (?:asked|wondered|thought|almost|nearly)\b|\bjust kidding\b|\bor (?:not|should|do|maybe|perhaps|what)\b"
     ),
     lead=_re(
-        rf"(?:^|[,.:;–—-]\s*|\b(?:and|so|ok|okay|then|now|also|alright|finally|yes|agreed|great|good|right|well|perfect|fine|sure|next|lastly|first),?\s+)"
-        rf"(?:for|on|as for|as to|as far as|regarding|re:?|about|concerning|when it comes to|with respect to|with regard to|in terms of|as regards|speaking of|touching|in)\s+(?P<subject>[^,:;–—]{{2,60}}?)"
-        rf"(?: goes| is concerned| part| front| side)?(?:\s*[,:–—-]+\s*|\s+)(?:(?:then|yes|agreed|ok|okay|so|i think|i say|i'd say|and|now|well|we all agree|we both agree|i guess|i agree|actually|after some thought|after all|today|all right|alright|sure|definitely),?\s+)*$"
+        r"(?:^|[,.:;–—-]\s*|\b(?:and|so|ok|okay|then|now|also|alright|finally|yes|agreed|great|good|right|well|perfect|fine|sure|next|lastly|first),?\s+)"
+        r"(?:for|on|as for|as to|as far as|regarding|re:?|about|concerning|when it comes to|with respect to|with regard to|in terms of|as regards|speaking of|touching|in)\s+(?P<subject>[^,:;–—]{2,60}?)"
+        r"(?: goes| is concerned| part| front| side)?(?:\s*[,:–—-]+\s*|\s+)(?:(?:then|yes|agreed|ok|okay|so|i think|i say|i'd say|and|now|well|we all agree|we both agree|i guess|i agree|actually|after some thought|after all|today|all right|alright|sure|definitely),?\s+)*$"
     ),
     lead_old=_re(
         r"\b(?:instead of|rather than|in place of|not|forget|forget about|scrap|no more|scratch|as a replacement for|replacing|to replace)\s+(?:using |going with )?(?P<old>[^,:;–—]{1,50}?)\s*[,:;–—-]+\s*(?:(?:and|but|then|so|actually|now|please|ok|okay)\s*,?\s*)*$"

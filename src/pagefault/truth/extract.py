@@ -129,7 +129,9 @@ def _clauses(sentence: Sentence, language: Language) -> list[Piece]:
 
 
 _TURNS: Final = re.compile(
-    r",?\s+(?:but|however|though|although)\b,?\s*|;\s*|,\s+(?=(?:what|how|should|shall|can|could|do|does|is|are|which|who|why|when)\s)|,?\s+and\s+(?=(?:let's|we'll|we will|i'll|for)\s)",
+    r",?\s+(?:but|however|though|although)\b,?\s*|;\s*|,\s+(?=(?:what|how|should|shall|can|"
+    r"could|do|does|is|are|which|who|why|when)\s)|,?\s+and\s+(?=(?:let's|we'll|we will|i'll|"
+    r"for)\s)",
     re.IGNORECASE,
 )
 
@@ -180,7 +182,9 @@ _UNNAY: Final = re.compile(
     re.IGNORECASE,
 )
 _SPEAKER: Final = re.compile(
-    r"^\s*[@\[(<]?(?!The|Our|My|Update|Decision|Correction|Note|Edit|Final|Done|Actually|Ok|OK|Okay|Yes|Agreed|Right|So|Regarding|Re)[A-Z][\w.-]*(?: [A-Z][\w.-]*)?[\])>]?\s*(?:\(?\d\d?:\d\d(?: ?[AP]M)?\)?)?:\s+"
+    r"^\s*[@\[(<]?(?!The|Our|My|Update|Decision|Correction|Note|Edit|Final|Done|Actually|Ok|OK|"
+    r"Okay|Yes|Agreed|Right|So|Regarding|"
+    r"Re)[A-Z][\w.-]*(?: [A-Z][\w.-]*)?[\])>]?\s*(?:\(?\d\d?:\d\d(?: ?[AP]M)?\)?)?:\s+"
 )
 _SPEAKS: Final = re.compile(
     r"(?:let's|let us|i|i'm|i'll|we|we're|we'll|we've|ok|okay|yes|no|sure|agreed|please)\b",
@@ -198,7 +202,7 @@ def _matched(
     language: Language,
 ) -> Iterator[_Found]:
     groups = match.re.groupindex
-    lead = _lead(clause, _SEPARATOR.match(clause.text, match.start()).end(), language)
+    lead = _lead(clause, _past_separator(clause.text, match.start()), language)
     own = _group(clause, match, "subject")
     named = subject_of(own, language) if own else None
     if own is not None and (named is None or language.ends.search(own.text)):
@@ -236,6 +240,11 @@ def _matched(
         if named and choice.subject and rule.type is ClaimType.DECISION:
             subject = named
         yield _found(turn, passage, sentence, match, rule, choice, subject, old, place, clause)
+
+
+def _past_separator(text: str, at: int) -> int:
+    found = _SEPARATOR.match(text, at)
+    return found.end() if found else at
 
 
 _SEPARATOR: Final = re.compile(r"\s*[,.:–—-]*\s*")
@@ -313,7 +322,8 @@ _TRAILS: Final = re.compile(
     re.IGNORECASE,
 )
 _LABEL: Final = re.compile(
-    r"^\s*(?P<subject>[a-z][\w /-]{1,40}|[A-Z][\w-]*(?: [\w/-]+){0,4})\s*[:–—-]\s*(?:(?:yes|ok|okay|so|then|agreed|yeah|and|well),?\s+)*$"
+    r"^\s*(?P<subject>[a-z][\w /-]{1,40}|[A-Z][\w-]*(?: [\w/-]+){0,4})\s*[:–—-]\s*(?:(?:yes|ok|"
+    r"okay|so|then|agreed|yeah|and|well),?\s+)*$"
 )
 
 
@@ -463,7 +473,7 @@ def _agreed(
 
 
 def _yes(sentences: list[Sentence], language: Language) -> tuple[Sentence | None, bool, int]:
-    """The sentence that agrees, whether to nothing but what was proposed, and how many were read."""
+    """The sentence that agrees, whether firmly, and how many sentences were read."""
     for number, sentence in enumerate(sentences[:3], 1):
         if sentence.asks or not language.agrees.match(sentence.text):
             return None, False, number
@@ -486,7 +496,10 @@ def _asks_otherwise(context: _Context, language: Language) -> bool:
 
 
 _OFFERS: Final = re.compile(
-    r"\b(?:shall we|sound (?:good|right|ok|okay|fair)|agree|agreed|ok|okay|works? for you|what do you (?:think|say)|good for you|deal|go (?:ahead )?with (?:that|it)|lock (?:it|that) in|happy with|fine with|right|correct|confirm|settle on (?:that|it)|are you (?:ok|okay|on board)|proceed|approve|objections?|thoughts)\b",
+    r"\b(?:shall we|sound (?:good|right|ok|okay|fair)|agree|agreed|ok|okay|works? for you|"
+    r"what do you (?:think|say)|good for you|deal|go (?:ahead )?with (?:that|it)|lock (?:it|"
+    r"that) in|happy with|fine with|right|correct|confirm|settle on (?:that|it)|are you (?:ok|"
+    r"okay|on board)|proceed|approve|objections?|thoughts)\b",
     re.IGNORECASE,
 )
 
@@ -564,7 +577,9 @@ _ITEM: Final = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _SIDES: Final = re.compile(
-    r"\b(?:either |between |choose |use |are |with |: )?(?P<first>[A-Z][\w.+#-]*(?: \d[\w.]*| [A-Z][\w.+#-]*)*)(?:,)? (?:or|and) (?:with )?(?P<second>[A-Z][\w.+#-]*(?: \d[\w.]*| [A-Z][\w.+#-]*)*)"
+    r"\b(?:either |between |choose |use |are |with |: )?(?P<first>[A-Z][\w.+#-]*(?: \d[\w.]*|"
+    r" [A-Z][\w.+#-]*)*)(?:,)? (?:or|and) (?:with )?(?P<second>[A-Z][\w.+#-]*(?: \d[\w.]*|"
+    r" [A-Z][\w.+#-]*)*)"
 )
 
 

@@ -15,7 +15,6 @@ from typing import Final
 
 from pagefault.truth.claim import ClaimType
 
-
 _CUE_SETS: Final = 3
 
 

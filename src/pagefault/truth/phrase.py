@@ -1,4 +1,4 @@
-"""The words after "let's use": a value, what it is for, what it replaces. Pure text, with places."""
+"""The words after "let's use": a value, what it is for, what it replaces."""
 
 from __future__ import annotations
 
