@@ -212,7 +212,10 @@ def _still_true(passages: list[Passage]) -> list[Passage]:
 
 def _weights(question: Passage, passages: Iterable[Passage]) -> dict[str, float]:
     """How much each word of the question tells: rare among what is shown, much."""
-    terms = _terms(_RECALLING.sub(" ", question.text)) or _terms(question.text)
+    asked = question.text
+    if _RECALLING.search(asked):
+        asked = _CONTRACTED.sub("", _RECALLING.sub(" ", asked))
+    terms = _terms(asked) or _terms(question.text)
     seen: Counter[str] = Counter()
     total = 1
     for passage in passages:
@@ -243,7 +246,6 @@ def _sentence(text: str, weights: dict[str, float]) -> str:
 
 
 def _telling_words(text: str) -> list[str]:
-    text = _CONTRACTED.sub("", text)
     return [word for word in _WORD.findall(text) if word.casefold() not in _COMMON]
 
 

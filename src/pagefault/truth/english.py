@@ -363,7 +363,7 @@ _DECISIONS: Final = (
     _rule(
         "wins",
         _DECISION,
-        rf"(?:^|[,:–—-]\s*|\b(?:so|ok|okay|then|yes|agreed|and),? )(?P<value>(?!it\b|this\b|that\b|there\b|what\b|who\b|which\b)[^,;:?]{{1,60}}?) "
+        rf"(?:^|[,:–—-]\s*|\b(?:so|ok|okay|then|yes|agreed|and),? )(?P<value>(?!so\b|the\b|our\b|it\b|this\b|that\b|there\b|what\b|who\b|which\b)[^,;:?]{{1,60}}?) "
         rf"(?:wins(?: out)?|won(?: out)?|takes it|gets (?:my|our) vote|has (?:my|our) vote|gets the nod|got the nod|gets the job|gets picked|got picked"
         rf"|was chosen|was picked|was selected|has been chosen|has been selected|has been picked|gets the green light|is the one"
         rf"|is the (?:clear )?(?:winner|way to go|pick|choice|decision|one we want)|is (?:my|our) (?:final )?(?:pick|choice|decision|selection|answer)"
