@@ -23,6 +23,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "claims": "List and show claims: decisions, preferences and facts.",
         "faults": "Every page fault of a session: what was asked for, and what came of it.",
         "config": "Show the configuration and where each value came from.",
+        "models": "Windows and cache prices of models, as far as they are known offline.",
         "schema": "Print the JSON Schema of a log record.",
     },
     "Care": {
@@ -35,7 +36,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "forget": "Erase a page, or a whole session, for good.",
         "archive": "Compress old segments, and read them as before.",
         "gc": "Find what belongs to nothing, and delete it if told to.",
-        "bench": "Time what a memory does, and see what it remembers.",
+        "bench": "Measure what a memory does, and what it costs.",
     },
 }
 

@@ -130,7 +130,7 @@ def passages_of(message: Message) -> list[Passage]:
     return [
         Passage(
             match["id"],
-            match["rest"].strip(" ·").split(" · ")[0],
+            "" if match["letter"] == _CLAIM else match["rest"].strip(" ·").split(" · ")[0],
             _uncited(message.content[match.end() : end].replace("</VM:CONTEXT>", "")).strip(),
             match["letter"] or "",
         )

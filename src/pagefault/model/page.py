@@ -63,6 +63,7 @@ class Derived:
     claim_type: str = ""
     subject: str = ""
     value: str = ""
+    source_tokens: int = 0  # of what a summary sums up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -711,7 +711,7 @@ ENGLISH: Final = Language(
         r"depending on|until we|for example|for instance|e\.g|would have|could have|should have|i wish|just kidding|jk|lol no)\b"
     ),
     doubted=_re(
-        r"\b(?:not|never|neither|nor|hardly|maybe|perhaps|possibly|probably|might|may|could|would|wonder|wondering|unsure|doubt|guess|considering|thinking (?:of|about|we)|leaning|tempted|torn|almost|nearly|"
+        r"\b(?:not|never|must|shall|neither|nor|hardly|maybe|perhaps|possibly|probably|might|may|could|would|wonder|wondering|unsure|doubt|guess|considering|thinking (?:of|about|we)|leaning|tempted|torn|almost|nearly|"
         r"want to know|tell me|explain|ask|asking|whether|used to|hope|hoping|wish|was going to|were going to|"
         r"at my (?:old|last|previous|former)|back (?:then|in)|last (?:year|time|job|month)|years? ago|in my (?:last|previous|old)|previously|example|sample|joke|joking|kidding|fictional|novel|story|movie|song|headline|"
         r"try to|trying to|refus\w+|reject\w*|regret)\b|n't\b"

@@ -252,8 +252,10 @@ _SEPARATOR: Final = re.compile(r"\s*[,.:–—-]*\s*")
 
 def _is_enough(rule: Rule, choice: Choice, subject: Piece | None, language: Language) -> bool:
     value = choice.value.text
-    if rule.type is ClaimType.FACT and subject and language.no_subject.search(subject.text):
-        return False
+    if rule.type is ClaimType.FACT and subject:
+        text = subject.text
+        if language.no_subject.search(text) or language.doubted.search(text):
+            return False
     if rule.needs is Needs.SUBJECT:
         return subject is not None
     if rule.needs is Needs.WORD:
