@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         SessionBusy,
         SessionNotFound,
         StoreBusy,
+        StoreClosed,
         StoreCorrupt,
         StoreError,
         StoreIncompatible,
@@ -46,6 +47,10 @@ if TYPE_CHECKING:
         WindowTooSmall,
     )
     from pagefault.model.request import Reply, Request, ToolCall
+    from pagefault.pack.abi import MemoryABI, PageManifestEntry
+    from pagefault.pack.developer import build_vm_developer_message
+    from pagefault.pack.vm_prompts import VM_STRICT_PROMPT
+    from pagefault.pack.vm_wire import VM_TOOLS
     from pagefault.service.claiming import ClaimInfo
     from pagefault.service.drive import Answer
     from pagefault.service.limits import Limits
@@ -57,6 +62,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "VM_STRICT_PROMPT",
+    "VM_TOOLS",
     "Answer",
     "ArchiveMissing",
     "BadInput",
@@ -71,9 +78,11 @@ __all__ = [
     "Forgetting",
     "Limits",
     "Memory",
+    "MemoryABI",
     "MessageTooLarge",
     "ModelError",
     "NoSuchPage",
+    "PageManifestEntry",
     "PagefaultError",
     "PinsFull",
     "RecordDamaged",
@@ -89,6 +98,7 @@ __all__ = [
     "SessionNotFound",
     "Status",
     "StoreBusy",
+    "StoreClosed",
     "StoreCorrupt",
     "StoreError",
     "StoreIncompatible",
@@ -97,6 +107,7 @@ __all__ = [
     "StoreReadOnly",
     "ToolCall",
     "WindowTooSmall",
+    "build_vm_developer_message",
     "open",
     "sync",
 ]
@@ -116,9 +127,11 @@ _HOMES = {
     "Forgetting": "service.memory",
     "Limits": "service.limits",
     "Memory": "service.memory",
+    "MemoryABI": "pack.abi",
     "MessageTooLarge": "model.errors",
     "ModelError": "model.errors",
     "NoSuchPage": "model.errors",
+    "PageManifestEntry": "pack.abi",
     "PagefaultError": "model.errors",
     "PinsFull": "model.errors",
     "RecordDamaged": "model.errors",
@@ -135,6 +148,7 @@ _HOMES = {
     "ClaimInfo": "service.claiming",
     "Status": "service.session",
     "StoreBusy": "model.errors",
+    "StoreClosed": "model.errors",
     "StoreCorrupt": "model.errors",
     "StoreError": "model.errors",
     "StoreIncompatible": "model.errors",
@@ -142,7 +156,10 @@ _HOMES = {
     "StoreMissing": "model.errors",
     "StoreReadOnly": "model.errors",
     "ToolCall": "model.request",
+    "VM_STRICT_PROMPT": "pack.vm_prompts",
+    "VM_TOOLS": "pack.vm_wire",
     "WindowTooSmall": "model.errors",
+    "build_vm_developer_message": "pack.developer",
     "open": "service.open",
 }
 
