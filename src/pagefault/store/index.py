@@ -17,7 +17,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import apsw
 
@@ -42,9 +42,6 @@ from pagefault.store.fold import RECEIPTS, SessionTally
 from pagefault.store.place import ALL, ORDER_MAX, Span, session_span
 from pagefault.store.sql import Queries
 from pagefault.store.tokens import COUNT_MAX
-
-if TYPE_CHECKING:
-    from pagefault.store.postings import ListCache
 
 MERGE_PAGES: Final = 16
 """Of the full-text index, written at a time when its parts are merged: some milliseconds."""
@@ -73,7 +70,6 @@ class SqliteIndex:
         self._known: Known | None = None  # of the writer; nothing after a failure
         self._version = -1  # of the file, as the writer left it
         self._is_untidy = True  # something was applied since `tidy` last found nothing to do
-        self._cache: ListCache | None = None
         self._sizes: dict[tuple[SessionNo, Seq, int], _Part] = {}
         self._codes: dict[str, int] = {}
         self._words: dict[int, str] = {}
@@ -333,7 +329,7 @@ class SqliteIndex:
 
         with self._connections.read() as db:
             spans, pages, length = self._extent(db, scope)
-            postings = SqlitePostings(db, spans, terms, self._lists())
+            postings = SqlitePostings(db, spans, terms)
             lists = [postings.places(term, 1) for term in terms]
             places = likeliest(lists, pages=pages, limit=limit)
             counts = np.zeros((len(places), len(terms)), dtype=np.int64)
@@ -359,13 +355,6 @@ class SqliteIndex:
                 ):
                     lengths.update(zip(json.loads(at), json.loads(values), strict=True))
         return lengths
-
-    def _lists(self) -> ListCache:
-        if self._cache is None:
-            from pagefault.store.postings import ListCache
-
-            self._cache = ListCache()
-        return self._cache
 
     def speakers(self, scope: Scope, terms: Sequence[str]) -> frozenset[str]:
         sessions = json.dumps([session for session, _ in scope.parts])
