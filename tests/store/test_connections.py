@@ -47,7 +47,7 @@ def test_after_a_reading_that_failed_the_same_thread_sees_the_present(tmp_path: 
 def test_control_a_reader_that_is_kept_sees_the_past(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Connections, "_discard", lambda self, connection: None)
+    monkeypatch.setattr(Connections, "_discard", lambda self, kept: self._idle.append(kept))
     assert _count_after_a_failed_reading(tmp_path / "index.db") == 2
 
 

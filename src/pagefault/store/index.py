@@ -249,8 +249,8 @@ class SqliteIndex:
 
     def find_page(self, scope: Scope, page_id: PageId) -> PageRow | None:
         with self._connections.read() as db:
-            for session, part in self._parts(db, scope):
-                row = _SQL.first(db, "page_by_id", session, page_id, part.span.last)
+            for session, upto in scope.parts:
+                row = _SQL.first(db, "page_by_id", session, page_id, upto)
                 if row is not None:
                     return self._page_row(db, row)
         return None

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from itertools import pairwise
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from pagefault.store.place import ORDER_BITS
 
 STRETCH_BITS: Final = 2
 """A stretch is 4 places: two neighbouring ones hold most of what ranking looks at."""
@@ -21,12 +24,14 @@ STRETCH_BITS: Final = 2
 TERMS_MAX: Final = 16
 """Of more, the rarest so many decide which stretches are read."""
 
-_NEAR_MAX: Final = 2 << STRETCH_BITS  # pages of two stretches
-_SCALE: Final = 1 << 20  # what is worth 1
+_BLOCK: Final = 32_768  # stretches valued at a time
+_SCALE: Final = 1 << 20
 _SOON: Final = 1.2  # how soon repeating a term stops to count, as in ranking
 
 Numbers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+
+_NONE: Final = np.empty(0, dtype=np.int64)
 
 
 def rarity(pages: int, frequency: int) -> float:
@@ -42,96 +47,81 @@ def likeliest(lists: Sequence[Numbers], *, pages: int, limit: int) -> Numbers:
     """
     telling = sorted((one for one in lists if len(one)), key=len)
     if not telling or limit <= 0:
-        return _NO_NUMBERS
+        return _NONE
     gains = [rarity(pages, len(one)) for one in telling[:TERMS_MAX]]
     gains += [0.0] * (len(telling) - len(gains))
-    most = [int(_worth(gain, np.array([_NEAR_MAX]))[0]) for gain in gains]
-    left = [sum(most[len(most) - n :]) for n in range(len(most) + 1)]  # in the last lists, at most
-    found, least = _NOTHING, 0
-    rest = list(zip(telling, gains, strict=True))
-    while rest and left[len(rest)] >= least:
-        # From the rarest on, each time about as much as so far: it stays a few ascending runs.
-        parts = [found]
-        while rest and sum(len(part.stretches) for part in parts) <= 2 * len(found.stretches):
-            parts.append(_added(*rest.pop(0)))
-        found = _together(parts)
-        least = found.least(limit)
-    # Where none of those lists adds anything, the rest cannot add enough.
-    while rest:
-        found = found.only(found.worth + left[len(rest)] >= least)
-        found = found.with_list(*rest.pop(0))
-        least = found.least(limit)
-    found = found.only(found.has_term)
-    best = found.stretches[_best(found.worth, limit)]
-    kept = distinct(best[:, None] + np.arange(-1, 2)) << STRETCH_BITS
-    return distinct(np.concatenate([_from(one, kept) for one in telling]))
+    kept = distinct(_best_stretches(telling, gains, limit)[:, None] + np.arange(-1, 2))
+    return distinct(np.concatenate([_from(one, kept << STRETCH_BITS) for one in telling]))
 
 
-class _Found(NamedTuple):
-    """Stretches; what each is worth with the one after it; whether it has a term itself."""
+def _best_stretches(lists: Sequence[Numbers], gains: Sequence[float], limit: int) -> Numbers:
+    """The `limit` stretches that are worth most; of equals the last.
 
-    stretches: Numbers
-    worth: Numbers
-    has_term: Flags
-
-    def only(self, these: Flags) -> _Found:
-        return _Found(self.stretches[these], self.worth[these], self.has_term[these])
-
-    def least(self, limit: int) -> int:
-        """What the best `limit` stretches are certainly worth, whatever else is added."""
-        worth = self.worth[self.has_term]
-        return int(np.partition(worth, -limit)[-limit]) if len(worth) >= limit else 0
-
-    def with_list(self, places: Numbers, gain: float) -> _Found:
-        """What a list adds to these stretches, and to no other."""
-        begins, ends, ends_next = (
-            np.searchsorted(places, self.stretches + n << STRETCH_BITS) for n in range(3)
-        )
-        worth = self.worth + _worth(gain, ends_next - begins)
-        return _Found(self.stretches, worth, self.has_term | (ends > begins))
-
-
-_NO_NUMBERS: Final = np.empty(0, dtype=np.int64)
-_NOTHING: Final = _Found(_NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS > 0)
-
-
-def _added(places: Numbers, gain: float) -> _Found:
-    """What a list adds to the stretches where it stands, and then to those just before them."""
-    at = places >> STRETCH_BITS
-    begins = np.flatnonzero(np.append(True, at[1:] != at[:-1]))
-    counts = np.diff(begins, append=len(at))
-    at = at[begins]
-    is_next = at[1:] == at[:-1] + 1
-    near = counts.copy()
-    near[:-1] += counts[1:] * is_next
-    alone = np.append(True, ~is_next)  # the list does not stand just before
-    values = _worth(gain, np.arange(_NEAR_MAX + 1))
-    return _Found(
-        np.concatenate([at, at[alone] - 1]),
-        np.concatenate([values[near], values[counts[alone]]]),
-        np.arange(len(at) + int(alone.sum())) < len(at),
-    )
-
-
-def _together(parts: Sequence[_Found]) -> _Found:
-    """The sum of these, each stretch once, ascending."""
-    stretches, worth, has_term = map(np.concatenate, zip(*parts, strict=True))
-    order = np.argsort(stretches, kind="stable")  # quick where they are a few ascending runs
-    stretches = stretches[order]
-    ends = np.flatnonzero(np.append(stretches[1:] != stretches[:-1], True))
-    return _Found(
-        stretches[ends],
-        np.diff(np.cumsum(worth[order])[ends], prepend=0),
-        np.diff(np.cumsum(has_term[order])[ends], prepend=0) > 0,
-    )
-
-
-def _worth(gain: float, near: Numbers) -> Numbers:
-    """What a term adds that stands in so many of two stretches' pages: whole numbers, so that sums
-    are exact, and the same in any order.
+    They are valued a block at a time, so that what it takes besides the lists does not grow with
+    the store. Worth is counted in whole numbers, so that equals are equal.
     """
-    worth: Numbers = np.rint(_SCALE * gain * near / (near + _SOON)).astype(np.int64)
-    return worth
+    shift, ends, size = _laid_out(lists)
+    values = [_values(gain) for gain in gains]
+    best, best_worth, least = _NONE, _NONE, 0
+    at = [_laid(one, shift, ends) for one in lists]
+    edges = np.append(np.arange(0, size, _BLOCK), size)
+    cuts = [np.searchsorted(one, edges) for one in at]
+    for block, (first, after) in enumerate(pairwise(edges.tolist())):
+        worth = np.zeros(after - first, dtype=np.int32)
+        has_term = np.zeros(after - first, dtype=np.bool_)
+        for one, cut, value in zip(at, cuts, values, strict=True):
+            # With the first stretch after the block: it counts for the last in it.
+            stop = np.searchsorted(one[cut[block + 1] :], after, side="right") + cut[block + 1]
+            counts = np.bincount(one[cut[block] : stop] - first, minlength=after - first + 1)
+            worth += value[counts[:-1] + counts[1:]]
+            has_term |= counts[:-1] > 0
+        found = np.flatnonzero(has_term & (worth >= least))
+        best = np.append(best, found + first)
+        best_worth = np.append(best_worth, worth[found])
+        if len(best) > limit:
+            chosen = _best(best_worth, limit)
+            best, best_worth = best[chosen], best_worth[chosen]
+            least = int(best_worth.min())
+    return best + shift[np.searchsorted(ends, best, side="right")]
+
+
+def _laid_out(lists: Sequence[Numbers]) -> tuple[Numbers, Numbers, int]:
+    """The stretches of all sessions side by side, an empty one between two: for each session by
+    how much its stretches move, and where it ends; and how many there are.
+    """
+    begins = [_begins(one) for one in lists]
+    first = np.concatenate([one[at] for one, at in zip(lists, begins, strict=True)])
+    last = np.concatenate(
+        [one[np.append(at[1:], len(one)) - 1] for one, at in zip(lists, begins, strict=True)]
+    )
+    order = np.argsort(first, kind="stable")
+    groups = _begins(first[order])
+    first = first[order][groups] >> STRETCH_BITS
+    last = np.maximum.reduceat(last[order], groups) >> STRETCH_BITS
+    sizes = last - first + 2
+    ends = np.cumsum(sizes)
+    return first - (ends - sizes), ends, int(ends[-1])
+
+
+def _laid(places: Numbers, shift: Numbers, ends: Numbers) -> NDArray[np.int32]:
+    """Where the stretches of these places are laid."""
+    begins = _begins(places)
+    sessions = np.searchsorted(ends + shift, places[begins] >> STRETCH_BITS, side="right")
+    moved = np.repeat(shift[sessions], np.diff(begins, append=len(places)))
+    return ((places >> STRETCH_BITS) - moved).astype(np.int32)
+
+
+def _begins(places: Numbers) -> Numbers:
+    """Where another session begins among these places."""
+    session = places >> ORDER_BITS
+    return np.flatnonzero(np.append(True, session[1:] != session[:-1]))
+
+
+def _values(gain: float) -> NDArray[np.int32]:
+    """What a term adds that stands in so many (0, 1, …) of two stretches' pages."""
+    near = np.arange((2 << STRETCH_BITS) + 1)
+    values: NDArray[np.int32] = np.rint(_SCALE * gain * near / (near + _SOON)).astype(np.int32)
+    return values
 
 
 def _from(places: Numbers, stretches: Numbers) -> Numbers:
@@ -139,7 +129,8 @@ def _from(places: Numbers, stretches: Numbers) -> Numbers:
     first = np.searchsorted(places, stretches)
     counts = np.searchsorted(places, stretches | (1 << STRETCH_BITS) - 1, side="right") - first
     ends = np.cumsum(counts)
-    return places[np.repeat(first - ends + counts, counts) + np.arange(counts.sum())]
+    chosen: Numbers = places[np.repeat(first - ends + counts, counts) + np.arange(counts.sum())]
+    return chosen
 
 
 def _best(worth: Numbers, limit: int) -> Flags:

@@ -202,9 +202,9 @@ SELECT session FROM session WHERE name = ? ORDER BY last_used_ms DESC, session D
 SELECT place, ordinal, turn FROM page_row
 WHERE place BETWEEN ? AND ? AND seq <= ? ORDER BY place DESC LIMIT 1;
 
--- page_by_id: The page of this id in a session, up to a place.
+-- page_by_id: The page of this id in a session, up to a seq.
 SELECT * FROM page_row WHERE place IN (
-    SELECT place FROM page WHERE place >> 28 = ? AND page_id = ? AND place <= ?
+    SELECT place FROM page WHERE place >> 28 = ? AND page_id = ? AND seq <= ?
 );
 
 -- page_at: The page that one record made.
