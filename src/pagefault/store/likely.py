@@ -10,13 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-
-from pagefault.store.place import ORDER_BITS
 
 STRETCH_BITS: Final = 2
 """A stretch is 4 places: two neighbouring ones hold most of what ranking looks at."""
@@ -25,6 +22,7 @@ TERMS_MAX: Final = 16
 """Of more, the rarest so many decide which stretches are read."""
 
 _BLOCK: Final = 32_768  # stretches valued at a time
+_REGION_BITS: Final = 14  # of places: what lies between regions that have a term costs nothing
 _SCALE: Final = 1 << 20
 _SOON: Final = 1.2  # how soon repeating a term stops to count, as in ranking
 
@@ -60,13 +58,14 @@ def _best_stretches(lists: Sequence[Numbers], gains: Sequence[float], limit: int
     They are valued a block at a time, so that what it takes besides the lists does not grow with
     the store. Worth is counted in whole numbers, so that equals are equal.
     """
-    shift, ends, size = _laid_out(lists)
+    first_of, laid, size = _laid_out(lists)
     values = [_values(gain) for gain in gains]
     best, best_worth, least = _NONE, _NONE, 0
-    at = [_laid(one, shift, ends) for one in lists]
+    at = [_lay(one, first_of, laid) for one in lists]
     edges = np.append(np.arange(0, size, _BLOCK), size)
-    cuts = [np.searchsorted(one, edges) for one in at]
-    for block, (first, after) in enumerate(pairwise(edges.tolist())):
+    cuts = np.array([np.searchsorted(one, edges) for one in at])
+    for block in np.flatnonzero(np.diff(cuts).any(axis=0)).tolist():
+        first, after = edges[block : block + 2].tolist()
         worth = np.zeros(after - first, dtype=np.int32)
         has_term = np.zeros(after - first, dtype=np.bool_)
         for one, cut, value in zip(at, cuts, values, strict=True):
@@ -82,12 +81,15 @@ def _best_stretches(lists: Sequence[Numbers], gains: Sequence[float], limit: int
             chosen = _best(best_worth, limit)
             best, best_worth = best[chosen], best_worth[chosen]
             least = int(best_worth.min())
-    return best + shift[np.searchsorted(ends, best, side="right")]
+    return best + (first_of - laid)[np.searchsorted(laid, best, side="right") - 1]
 
 
 def _laid_out(lists: Sequence[Numbers]) -> tuple[Numbers, Numbers, int]:
-    """The stretches of all sessions side by side, an empty one between two: for each session by
-    how much its stretches move, and where it ends; and how many there are.
+    """All stretches that matter, side by side: the first of each region, where that one is laid,
+    and how many there are.
+
+    From one region to the next an empty stretch is left, but where they touch, so that neighbours
+    stay neighbours and nothing else becomes one.
     """
     begins = [_begins(one) for one in lists]
     first = np.concatenate([one[at] for one, at in zip(lists, begins, strict=True)])
@@ -98,23 +100,23 @@ def _laid_out(lists: Sequence[Numbers]) -> tuple[Numbers, Numbers, int]:
     groups = _begins(first[order])
     first = first[order][groups] >> STRETCH_BITS
     last = np.maximum.reduceat(last[order], groups) >> STRETCH_BITS
-    sizes = last - first + 2
-    ends = np.cumsum(sizes)
-    return first - (ends - sizes), ends, int(ends[-1])
+    steps = last[:-1] - first[:-1] + np.minimum(first[1:] - last[:-1], 2)
+    laid = np.cumsum(np.append(0, steps))
+    return first, laid, int(laid[-1] + last[-1] - first[-1]) + 1
 
 
-def _laid(places: Numbers, shift: Numbers, ends: Numbers) -> NDArray[np.int32]:
+def _lay(places: Numbers, first: Numbers, laid: Numbers) -> NDArray[np.int32]:
     """Where the stretches of these places are laid."""
     begins = _begins(places)
-    sessions = np.searchsorted(ends + shift, places[begins] >> STRETCH_BITS, side="right")
-    moved = np.repeat(shift[sessions], np.diff(begins, append=len(places)))
+    region = np.searchsorted(first, places[begins] >> STRETCH_BITS, side="right") - 1
+    moved = np.repeat((first - laid)[region], np.diff(begins, append=len(places)))
     return ((places >> STRETCH_BITS) - moved).astype(np.int32)
 
 
 def _begins(places: Numbers) -> Numbers:
-    """Where another session begins among these places."""
-    session = places >> ORDER_BITS
-    return np.flatnonzero(np.append(True, session[1:] != session[:-1]))
+    """Where another region begins among these places."""
+    region = places >> _REGION_BITS
+    return np.flatnonzero(np.append(True, region[1:] != region[:-1]))
 
 
 def _values(gain: float) -> NDArray[np.int32]:
