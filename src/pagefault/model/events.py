@@ -22,6 +22,7 @@ from pagefault.model.kinds import (
     Origin,
     Role,
 )
+from pagefault.model.page import Evidence
 
 VERSION: Final = (1, 0)
 """Major and minor version of the record format."""
@@ -76,8 +77,9 @@ class Content:
 
     The fields from `topic_tags` on are the common envelope of requirement 004. `tokens` counts
     `text` alone (o200k) and never changes. `order` numbers the pages of a session from 0 without
-    gaps, across forks. A long text is split: its parts follow one another, every part but the
-    first names the first in `part_of`, and the texts joined are the original, byte for byte.
+    gaps, across forks; derived pages, those of `DERIVED_TYPES`, from `DERIVED_ORDER` in their turn.
+    A long text is split: its parts follow one another, every part but the first names the first in
+    `part_of`, and the texts joined are the original, byte for byte.
     """
 
     event_type: EventType
@@ -104,6 +106,11 @@ class Content:
     importance: float = 0.5
     confidence: float = 1.0
     blob: str = ""  # of an artifact: the name of its bytes in the blob store
+    level: int = 0  # of a representation: how much of what it represents it shows
+    evidence: tuple[Evidence, ...] = ()  # of a claim: where it is said
+    supersedes: PageId = PageId("")  # of a claim: the one that it takes the place of
+    claim_type: str = ""  # decision, preference, fact, …
+    subject: str = ""  # of a claim: what it is about; a later claim on the same supersedes it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

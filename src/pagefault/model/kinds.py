@@ -93,7 +93,9 @@ class Sync(StrEnum):
 
 
 class EventType(StrEnum):
-    """What happened: requirement 004's taxonomy, then documents, results of tools, and bytes."""
+    """What happened: requirement 004's taxonomy, then documents, results of tools, and bytes;
+    then what is made of other pages.
+    """
 
     CHAT_TURN = "chat_turn"
     VOICE_TRANSCRIPT = "voice_transcript"
@@ -107,6 +109,22 @@ class EventType(StrEnum):
     DOCUMENT = "document"
     TOOL_RESULT = "tool_result"
     ARTIFACT = "artifact"
+    CLAIM = "claim"
+    PROCEDURE = "procedure"
+    INDEX = "index"
+    REPRESENTATION = "representation"
+
+
+DERIVED_TYPES: Final = frozenset(
+    {
+        EventType.SUMMARY,
+        EventType.CLAIM,
+        EventType.PROCEDURE,
+        EventType.INDEX,
+        EventType.REPRESENTATION,
+    }
+)
+"""Records whose page was made of other pages, and could be made again."""
 
 
 PAGE_PREFIX: Final[dict[str, str]] = {
@@ -119,6 +137,11 @@ PAGE_PREFIX: Final[dict[str, str]] = {
     "index": "idx",
 }
 """What the ids of pages begin with. A prefix is lower-case letters; a number follows `_`."""
+
+DERIVED_STEMS: Final = frozenset(
+    PAGE_PREFIX[kind] for kind in ("summary", "claim", "procedure", "index")
+)
+"""The prefixes of derived pages."""
 
 
 class Origin(str):

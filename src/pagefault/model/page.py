@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import Kind, Modality, Origin, Role, Tier
+from pagefault.model.kinds import DERIVED_STEMS, Kind, Modality, Origin, Role, Tier
+
+DERIVED_ORDER: Final = 1 << 27
+"""Derived pages are numbered from here on, so that the neighbours of a turn are turns."""
+
+
+def is_derived(page_id: PageId) -> bool:
+    """Whether the page of this id was made of other pages."""
+    return page_id.rpartition("_")[0] in DERIVED_STEMS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +39,32 @@ class PageRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """A span of a page's stored text, in bytes of its UTF-8: where it is said."""
+
+    page_id: PageId
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Derived:
+    """What a page that was made of others says about that.
+
+    A representation stands for one page, at `level`; a summary for the pages of `provenance`,
+    which are a run of turns. A claim is about a `subject`, and `supersedes` what was held before.
+    """
+
+    provenance: tuple[PageId, ...] = ()
+    represents: PageId = PageId("")
+    level: int = 0
+    evidence: tuple[Evidence, ...] = ()
+    supersedes: PageId = PageId("")
+    claim_type: str = ""
+    subject: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     """A page and its text at level 0."""
 
@@ -42,6 +76,7 @@ class Page:
     call_id: str = ""
     part_of: PageId = PageId("")
     blob: str = ""  # of an artifact: where its bytes are
+    derived: Derived | None = None  # what it was made of, if it was
 
     @property
     def page_id(self) -> PageId:
@@ -70,11 +105,18 @@ class SessionRow:
 class Scope:
     """The part of the store that a reader may see: sessions, each up to some seq.
 
-    A fork's scope is itself and its ancestors up to where each was forked, nearest first.
+    A fork's scope is itself and its ancestors up to where each was forked, nearest first. A scope
+    holds what was said and handed in, or, with `of_derived`, the pages that were made of those.
     """
 
     parts: tuple[tuple[SessionNo, Seq], ...]
-    is_everything: bool = False
+    is_everything: bool = False  # derived pages too
+    of_derived: bool = False
+
+    @property
+    def derived(self) -> Scope:
+        """The derived pages of these sessions."""
+        return replace(self, of_derived=True)
 
 
 EVERYTHING: Final = Scope((), is_everything=True)

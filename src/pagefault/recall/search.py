@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from pagefault.model.kinds import Kind, Modality
-from pagefault.model.page import PageRow, Scope
+from pagefault.model.page import DERIVED_ORDER, PageRow, Scope
 from pagefault.store.analyzer import query_terms
 from pagefault.store.api import PageFilter, PageIndex
 from pagefault.store.place import place_of
@@ -106,7 +106,9 @@ class Searcher:
         best = admitted[0][0].score
         admitted = admitted[:shortlist]
         spoken = self._index.spoken([page.seq for _, page in admitted], names) if names else ()
-        newest = self._index.applied_seq() if scope.is_everything else found.pages - 1
+        newest = (
+            self._index.applied_seq() if scope.is_everything else _first(scope) + found.pages - 1
+        )
         hits = [
             _hit(
                 place,
@@ -132,10 +134,16 @@ class Searcher:
         """Those places where there is a page: without gaps, all between the first and the last."""
         if not scope.is_everything:
             last = self._index.pages(scope, PageFilter(), limit=1, newest_first=True)
-            if last and last[0].order == pages - 1:
-                return [one for one in places if 0 <= one.place < pages]
+            first = _first(scope)
+            if last and last[0].order == first + pages - 1:
+                return [one for one in places if first <= one.place < first + pages]
         standing = self._index.standing(scope, [one.place for one in places])
         return [one for one in places if one.place in standing]
+
+
+def _first(scope: Scope) -> int:
+    """The order of the first page in a scope, if none was forgotten."""
+    return DERIVED_ORDER if scope.of_derived else 0
 
 
 def _hit(place: Ranked, row: PageRow, *, best: float, age: int, asked: bool) -> SearchHit:

@@ -25,6 +25,7 @@ from pagefault.model.kinds import RUNTIME, Actor, Modality, Mode
 from pagefault.model.page import EVERYTHING, Page, PageRow, SessionRow
 from pagefault.pack.citations import cited_pages
 from pagefault.recall.search import SearchResult
+from pagefault.service.derivatives import derivatives
 from pagefault.service.limits import Limits
 from pagefault.service.ownership import Owned
 from pagefault.service.restore import restore
@@ -314,7 +315,8 @@ class Memory:
             seqs = index.events(target.session)
             rows = [
                 row
-                for row in index.pages(scope, PageFilter(), limit=_MANY)
+                for part in (scope, scope.derived)
+                for row in index.pages(part, PageFilter(), limit=_MANY)
                 if row.session == target.session
             ]
             sessions = [target.session]
@@ -325,6 +327,11 @@ class Memory:
             if other.session != target.session
             and any(part in owners for part, _ in self._runtime.scope(other.session).parts)
         ]
+        if page_id:  # what rests on it goes with it, in forks too
+            family = owners | {fork.session for fork in forks}
+            rows += derivatives(self._runtime, family, {row.page_id for row in rows})
+            seqs = [row.seq for row in rows]
+            owners = {row.session for row in rows}
         # Also of forks: what they inherited cannot be counted again once the records are gone.
         taken = [
             Taken(

@@ -38,8 +38,8 @@ from pagefault.model.events import (
     Unpinned,
 )
 from pagefault.model.ids import NOTHING, PageId, TurnNo
-from pagefault.model.kinds import EventType, Kind, Level, Mode, Role
-from pagefault.model.page import Page, PageRow
+from pagefault.model.kinds import DERIVED_STEMS, DERIVED_TYPES, EventType, Kind, Level, Mode, Role
+from pagefault.model.page import DERIVED_ORDER, Derived, Page, PageRow
 from pagefault.model.request import Message, Request, ToolCall
 from pagefault.model.residency import Residency
 from pagefault.pack import envelope, prompts, render
@@ -84,6 +84,17 @@ def page_of(event: Event, body: Content) -> Page:
         part=body.part,
         parts=body.parts,
     )
+    derived = None
+    if body.event_type in DERIVED_TYPES:
+        derived = Derived(
+            provenance=body.provenance,
+            represents=body.represents,
+            level=body.level,
+            evidence=body.evidence,
+            supersedes=body.supersedes,
+            claim_type=body.claim_type,
+            subject=body.subject,
+        )
     return Page(
         row=row,
         text=body.text,
@@ -93,6 +104,7 @@ def page_of(event: Event, body: Content) -> Page:
         call_id=body.call_id,
         part_of=body.part_of,
         blob=body.blob,
+        derived=derived,
     )
 
 
@@ -168,14 +180,23 @@ class SessionState:
                 pass  # lost, of a newer version, or about the store and not the session
 
     def _fold_content(self, page: Page, body: Content) -> None:
+        stem, _, number = page.page_id.rpartition("_")
+        self.numbers[stem] = max(self.numbers.get(stem, 0), int(number))
+        if page.derived is None:
+            self._fold_said(page, body)
+
+    @property
+    def derived_order_next(self) -> int:
+        """The order of the derived page that is made next. Numbers of derived ids have no gaps."""
+        return DERIVED_ORDER + sum(self.numbers.get(stem, 0) for stem in DERIVED_STEMS)
+
+    def _fold_said(self, page: Page, body: Content) -> None:
         if page.row.turn > self.turn:
             self.turn = page.row.turn
             self.paged_in_tokens = 0
             self._renew()
             self.searches_left = self.limits.searches_per_turn_max
         self.order_next = page.row.order + 1
-        stem, _, number = page.page_id.rpartition("_")
-        self.numbers[stem] = max(self.numbers.get(stem, 0), int(number))
         if is_user_message(page.row):
             if page.row.part == 0:
                 self.newest_user = []

@@ -26,6 +26,7 @@ from typing import Final
 import Stemmer
 
 from pagefault.model.events import Content
+from pagefault.model.kinds import EventType
 
 ANALYZER: Final = 2
 """Changes whenever any text could yield other terms than before."""
@@ -82,8 +83,16 @@ def query_terms(text: str) -> list[str]:
     return list(dict.fromkeys(term for word in telling or words for term in _terms(word)))
 
 
+_SAYS_AGAIN: Final = frozenset({EventType.SUMMARY, EventType.REPRESENTATION})
+
+
 def page_terms(body: Content) -> Counter[str]:
-    """What a page can be found by, and how often: its text, its title and when it happened."""
+    """What a page can be found by, and how often: its text, its title and when it happened.
+
+    What only says again what other pages say, shorter, is found by these.
+    """
+    if body.event_type in _SAYS_AGAIN:
+        return Counter()
     terms = Counter(_analyzed(body.text))
     if body.title:
         terms.update(_analyzed(body.title))

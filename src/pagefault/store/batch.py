@@ -12,9 +12,10 @@ import apsw
 
 from pagefault.model.events import Content, Erased, Event, ForgetBegun, SessionOpened
 from pagefault.model.ids import Seq, SessionNo
+from pagefault.model.page import DERIVED_ORDER
 from pagefault.store.analyzer import analyze, page_terms
 from pagefault.store.fold import SessionTally, is_orphan
-from pagefault.store.place import Span, place_of, session_span
+from pagefault.store.place import Span, place_of, said_span
 from pagefault.store.sql import Queries
 from pagefault.store.tokens import tokens
 
@@ -30,7 +31,7 @@ class Tally:
     """A session as the index counts it."""
 
     row: SessionTally
-    own_pages: int = 0  # what it holds itself, and now
+    own_pages: int = 0  # what was said that it holds itself, and now
     own_length: int = 0
     numbers: dict[str, int] = field(default_factory=dict)  # the largest of each prefix of its ids
 
@@ -209,8 +210,9 @@ class Batch:
         )
         self._terms.append((place, tokens(terms)))
         if tally is not None:
-            tally.own_pages += 1
-            tally.own_length += length
+            if body.order < DERIVED_ORDER:
+                tally.own_pages += 1
+                tally.own_length += length
             prefix, _, number = body.page_id.rpartition("_")
             if number.isdecimal() and int(number) > tally.numbers.get(prefix, 0):
                 tally.numbers[prefix] = int(number)
@@ -229,7 +231,7 @@ class Batch:
         if upto >= tally.row.last_seq:
             return tally.row.turns, tally.row.pages
         self.write()  # so that what this batch brought can be asked for, too
-        last = last_page(self._db, session_span(parent), upto)
+        last = last_page(self._db, said_span(parent), upto)
         if last is not None:
             _, order, turn = last
             return turn + 1, order + 1

@@ -15,13 +15,13 @@ from pagefault.model.events import (
     Taken,
 )
 from pagefault.model.ids import NOTHING, Seq, SessionNo
-from pagefault.model.kinds import EventType
-from pagefault.model.page import SessionRow
+from pagefault.model.kinds import DERIVED_TYPES, EventType
+from pagefault.model.page import DERIVED_ORDER, SessionRow
 
 RECEIPTS: Final = ("forget_begun", "forget_done")
 """Records that outlive the session they speak of: they prove what was done to it."""
 
-_CONTENT_TYPES: Final = frozenset(map(str, EventType))
+_SAID_TYPES: Final = frozenset(map(str, EventType)) - frozenset(map(str, DERIVED_TYPES))
 
 
 def is_orphan(event: Event) -> bool:
@@ -99,10 +99,10 @@ class SessionTally:
         self.last_seq = event.seq
         self.last_used_ms = event.at_ms
         match event.body:
-            case Content(order=order):
+            case Content(order=order) if order < DERIVED_ORDER:
                 self.turns = max(self.turns, event.turn + 1)
                 self.pages = max(self.pages, order + 1)
-            case Erased(type=name) if name in _CONTENT_TYPES:
+            case Erased(type=name) if name in _SAID_TYPES:
                 self.turns = max(self.turns, event.turn + 1)
                 self.pages += 1  # orders have no gaps: this record once took the next one
             case EpochBegun():

@@ -3,7 +3,7 @@
 Invariants, true between any two public calls:
  (1) `applied_seq` changes in the transaction that applies the records up to it.
  (2) Every row of `page` has its row in `event`, and its terms in `event_fts` or in `fresh`.
- (3) A session's `own_pages` and `own_length` are those of its rows in `page`.
+ (3) A session's `own_pages` and `own_length` are those of its rows in `page`, derived ones apart.
  (4) No text stands in the file, only terms; a forgotten page leaves none behind.
  (5) What was applied was synced to the log, but for what follows the record `unsynced_after`.
 
@@ -24,7 +24,7 @@ import apsw
 from pagefault.model.errors import StoreBusy, StoreError
 from pagefault.model.events import Event
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
-from pagefault.model.kinds import Kind, Modality, Origin, Role
+from pagefault.model.kinds import DERIVED_STEMS, Kind, Modality, Origin, Role
 from pagefault.model.page import PageRow, Scope, SessionRow
 from pagefault.store.analyzer import ANALYZER
 from pagefault.store.api import Candidates, PageFilter
@@ -39,7 +39,14 @@ from pagefault.store.batch import (
 )
 from pagefault.store.connections import MEMORY, Connections, IndexUnusable
 from pagefault.store.fold import RECEIPTS, SessionTally
-from pagefault.store.place import ALL, ORDER_MAX, Span, session_span
+from pagefault.store.place import (
+    ALL,
+    ORDER_MAX,
+    Span,
+    derived_span,
+    said_span,
+    session_span,
+)
 from pagefault.store.sql import Queries
 from pagefault.store.tokens import COUNT_MAX
 
@@ -310,8 +317,14 @@ class SqliteIndex:
                 numbers = {} if row is None else tally_of(row).numbers
                 ids = [f"{prefix}_{number}" for prefix, number in numbers.items()]
                 if row is not None and upto < row[9]:
-                    first, last, _ = self._part(db, session, upto).span
-                    found = [_SQL.first(db, "number", first, last, f"{p}_[0-9]*") for p in numbers]
+                    said, derived = (
+                        self._part(db, session, upto, of_derived=one).span for one in (False, True)
+                    )
+                    found = [
+                        _SQL.first(db, "number", span.first, span.last, f"{prefix}_[0-9]*")
+                        for prefix in numbers
+                        for span in (derived if prefix in DERIVED_STEMS else said,)
+                    ]
                     ids = [one[0] for one in found if one is not None]
                 ids += [taken for (taken,) in _SQL.rows(db, "taken", session, upto)]
                 for match in filter(None, map(_NUMBERED.fullmatch, ids)):
@@ -377,16 +390,28 @@ class SqliteIndex:
         return [part.span for _, part in self._parts(db, scope)]
 
     def _parts(self, db: apsw.Connection, scope: Scope) -> list[tuple[SessionNo, _Part]]:
-        return [(session, self._part(db, session, upto)) for session, upto in scope.parts]
+        return [
+            (session, self._part(db, session, upto, of_derived=scope.of_derived))
+            for session, upto in scope.parts
+        ]
 
-    def _part(self, db: apsw.Connection, session: SessionNo, upto: Seq) -> _Part:
-        """What one part of a scope holds. A session that is seen whole keeps count itself.
+    def _part(
+        self, db: apsw.Connection, session: SessionNo, upto: Seq, *, of_derived: bool
+    ) -> _Part:
+        """What one part of a scope holds. Of what was said, a session that is seen whole keeps
+        count itself; of what was derived from it, there is little, and it is counted.
 
         Of what is seen in part the numbers are remembered, for as long as nothing of the session is
         forgotten: then what it holds falls behind what it ever held, here and in any process.
         """
+        if of_derived:
+            whole = derived_span(session)
+            found = last_page(db, whole, upto)
+            span = whole._replace(last=whole.first - 1 if found is None else found[0])
+            pages, length = _SQL.first(db, "size", span.first, span.last) or (0, 0)
+            return _Part(span, pages, length)
         row = _SQL.first(db, "session", session)
-        whole = session_span(session)
+        whole = said_span(session)
         if row is None:
             return _Part(whole, 0, 0)
         ever, pages, length = row[6], *row[12:14]

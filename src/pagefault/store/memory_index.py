@@ -12,7 +12,7 @@ import numpy as np
 from pagefault.model.errors import StoreError
 from pagefault.model.events import Content, Erased, Event, ForgetBegun, SessionOpened
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
-from pagefault.model.page import PageRow, Scope, SessionRow
+from pagefault.model.page import DERIVED_ORDER, PageRow, Scope, SessionRow, is_derived
 from pagefault.store.analyzer import analyze, page_terms
 from pagefault.store.api import Candidates, PageFilter
 from pagefault.store.fold import RECEIPTS, SessionTally, is_orphan
@@ -95,7 +95,7 @@ class MemoryIndex:
             return 0, 0
         if upto >= tally.last_seq:
             return tally.turns, tally.pages
-        own = list(self._in_scope(Scope(((parent, upto),))))
+        own = list(self._in_scope(Scope(((parent, upto),))))  # what was said
         if own:
             last = max(own, key=lambda entry: entry.row.order).row
             return last.turn + 1, last.order + 1
@@ -126,11 +126,13 @@ class MemoryIndex:
             yield from self._pages.values()
         for session, upto in scope.parts:
             for seq, entry in self._pages.items():
-                if entry.row.session == session and seq <= upto:
+                is_among = (entry.row.order >= DERIVED_ORDER) == scope.of_derived
+                if is_among and entry.row.session == session and seq <= upto:
                     yield entry
 
     def find_page(self, scope: Scope, page_id: PageId) -> PageRow | None:
-        rows = (entry.row for entry in self._in_scope(scope))
+        where = scope.derived if is_derived(page_id) else scope
+        rows = (entry.row for entry in self._in_scope(where))
         return next((row for row in rows if row.page_id == page_id), None)
 
     def page_at(self, seq: Seq) -> PageRow | None:
@@ -159,7 +161,7 @@ class MemoryIndex:
         return frozenset(taken).intersection(places)
 
     def prefix_counts(self, scope: Scope) -> dict[str, int]:
-        ids = [entry.row.page_id for entry in self._in_scope(scope)]
+        ids = [e.row.page_id for part in (scope, scope.derived) for e in self._in_scope(part)]
         for session, upto in scope.parts:
             ids += [n for (s, n), seq in self._taken.items() if s == session and seq <= upto]
         counts: dict[str, int] = {}
@@ -169,16 +171,19 @@ class MemoryIndex:
 
     def candidates(self, scope: Scope, terms: Sequence[str], *, limit: int) -> Candidates:
         entries = {_place(scope, entry.row): entry for entry in self._in_scope(scope)}
+        counted = [
+            e for e in entries.values() if (e.row.order >= DERIVED_ORDER) == scope.of_derived
+        ]
         lists = [
             np.array(sorted(p for p, e in entries.items() if e.terms[term]), dtype=np.int64)
             for term in terms
         ]
-        places = likeliest(lists, pages=len(entries), limit=limit)
+        places = likeliest(lists, pages=len(counted), limit=limit)
         counts = [[min(entries[p].terms[t], COUNT_MAX) for t in terms] for p in places.tolist()]
-        length = sum(entry.terms.total() for entry in entries.values())
+        length = sum(entry.terms.total() for entry in counted)
         return Candidates(
-            pages=len(entries),
-            length_mean=length / len(entries) if entries else 0.0,
+            pages=len(counted),
+            length_mean=length / len(counted) if counted else 0.0,
             frequencies=tuple(map(len, lists)),
             places=places,
             counts=np.array(counts, dtype=np.int64).reshape(len(places), len(terms)),

@@ -9,9 +9,12 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from pagefault.model.ids import SessionNo
+from pagefault.model.page import DERIVED_ORDER
 
 ORDER_BITS: Final = 28
-"""Room for 268 million pages in a session, and for 34 billion records before the last session."""
+"""Room for 134 million pages in a session and as many derived ones, and for 34 billion records
+before the last session.
+"""
 
 ORDER_MAX: Final = (1 << ORDER_BITS) - 1
 
@@ -37,3 +40,15 @@ def session_span(session: SessionNo) -> Span:
     """All places of a session, told as orders."""
     first = session << ORDER_BITS
     return Span(first, first | ORDER_MAX, first)
+
+
+def said_span(session: SessionNo) -> Span:
+    """Where what was said and handed in stands."""
+    first = session << ORDER_BITS
+    return Span(first, first | DERIVED_ORDER - 1, first)
+
+
+def derived_span(session: SessionNo) -> Span:
+    """Where what was made of it stands."""
+    first = session << ORDER_BITS
+    return Span(first | DERIVED_ORDER, first | ORDER_MAX, first)

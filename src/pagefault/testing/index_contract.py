@@ -233,6 +233,37 @@ class PageIndexContract:
         assert len(index.candidates(scope, terms, limit=99).places) == 60
         assert len(index.candidates(scope, terms, limit=0).places) == 0
 
+    def test_what_was_derived_stands_apart_from_what_was_said(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        records.say(1, "We drink tea.")
+        records.derive(1, "Preference: tea", number=1)
+        records.say(1, "We buy tea.")
+        records.derive(1, "Preference: green tea", number=2)
+        index.apply(records.events)
+        said, derived = whole(1), whole(1).derived
+        row = index.session(SessionNo(1))
+        assert row is not None
+        assert row.pages == 2
+        assert [page.page_id for page in index.pages(said, PageFilter(), limit=9)] == [
+            "msg_1",
+            "msg_2",
+        ]
+        assert [page.page_id for page in index.pages(derived, PageFilter(), limit=9)] == [
+            "clm_1",
+            "clm_2",
+        ]
+        assert len(index.candidates(said, ["tea"], limit=5).places) == 2
+        assert len(index.candidates(derived, ["green"], limit=5).places) == 1
+        claim = index.find_page(said, PageId("clm_2"))
+        assert claim is not None
+        assert claim.kind is Kind.CLAIM
+        assert index.prefix_counts(said) == {"msg": 2, "clm": 2}
+        index.forget([claim.seq], [])
+        assert index.find_page(said, PageId("clm_2")) is None
+        assert index.prefix_counts(said) == {"msg": 2, "clm": 2}
+        assert index.check() == []
+
     def test_another_session_is_never_found(self, index: PageIndex) -> None:
         records = Records()
         records.open("planning")

@@ -68,6 +68,14 @@ class IndexMachine(RuleBasedStateMachine):
             self.records.say(session, text, order=order, turn=order // 2, kind=kind, key=key)
         )
 
+    @precondition(lambda self: self.scopes)
+    @rule(chance=CHANCE, text=TEXTS)
+    def derive(self, chance: int, text: str) -> None:
+        self._apply()
+        session = self._one(chance)
+        number = self.model.prefix_counts(self.scopes[session]).get("clm", 0) + 1
+        self.pending.append(self.records.derive(session, text, number=number))
+
     @rule()
     def apply(self) -> None:
         self._apply()
@@ -119,6 +127,14 @@ class IndexMachine(RuleBasedStateMachine):
                 ) == self.model.pages(
                     scope, PageFilter(kinds=(Kind.TRANSCRIPT,)), limit=7, newest_first=newest_first
                 )
+            assert told(self.real.candidates(scope.derived, QUERY, limit=5)) == told(
+                self.model.candidates(scope.derived, QUERY, limit=5)
+            )
+            claims = self.model.pages(scope.derived, PageFilter(), limit=9)
+            assert self.real.pages(scope.derived, PageFilter(), limit=9) == claims
+            for row in claims:
+                found = self.model.find_page(scope, row.page_id)
+                assert self.real.find_page(scope, row.page_id) == found
             assert self.real.prefix_counts(scope) == self.model.prefix_counts(scope)
             number = SessionNo(session)
             assert self.real.events(number) == self.model.events(number)

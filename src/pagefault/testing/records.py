@@ -8,6 +8,7 @@ from typing import Any
 from pagefault.model.events import Body, Content, Event, SessionOpened
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, USER_TYPED, Actor, EventType, Kind, Mode, Role
+from pagefault.model.page import DERIVED_ORDER
 
 
 class Records:
@@ -57,6 +58,20 @@ class Records:
             **fields,
         )
         return self.add(session, body, turn=order if turn is None else turn, key=key)
+
+    def derive(self, session: int, text: str, *, number: int, **fields: Any) -> Event:
+        """A claim of this number, in the place that derived pages have."""
+        body = Content(
+            event_type=EventType.CLAIM,
+            page_id=PageId(f"clm_{number}"),
+            order=DERIVED_ORDER + number - 1,
+            role=Role.SYSTEM,
+            kind=Kind.CLAIM,
+            text=text,
+            tokens=len(text.split()),
+            **fields,
+        )
+        return self.add(session, body)
 
     def add(self, session: int, body: Body, *, turn: int = 0, key: str = "") -> Event:
         """Any record. A session that opens gets its own seq as its number."""

@@ -4,7 +4,8 @@ CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 -- Types, roles, kinds, modalities and origins, each written once.
 CREATE TABLE word (code INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE);
 
--- own_pages and own_length count what this session itself holds now; turns and pages never fall.
+-- own_pages and own_length count what this session itself holds now, derived pages apart; turns and
+-- pages never fall.
 CREATE TABLE session (
     session INTEGER PRIMARY KEY,
     session_id TEXT NOT NULL,
@@ -35,7 +36,8 @@ CREATE TABLE event (
 );
 CREATE INDEX event_by_type ON event (session, type);
 
--- place = session * 2^28 + order: the pages of a session are a range, and stand there in their order.
+-- place = session * 2^28 + order: the pages of a session are a range, and stand there in their order;
+-- in its second half those that were derived.
 CREATE TABLE page (
     place INTEGER PRIMARY KEY,
     seq INTEGER NOT NULL,
@@ -284,7 +286,7 @@ PRAGMA secure_delete = ON;
 UPDATE session SET
     own_pages = own_pages - 1,
     own_length = own_length - (SELECT length FROM page JOIN event USING (place) WHERE event.seq = ?1)
-WHERE session = (SELECT place >> 28 FROM event WHERE seq = ?1);
+WHERE session = (SELECT place >> 28 FROM event WHERE seq = ?1 AND place & (1 << 27) = 0);
 
 -- forget_take: The id of a page that goes stays taken.
 INSERT OR IGNORE INTO taken (session, page_id, seq)
@@ -333,7 +335,7 @@ WHERE id NOT IN (SELECT place FROM page);
 SELECT session FROM session
 WHERE (own_pages, own_length) != (
     SELECT count(*), coalesce(sum(length), 0) FROM page
-    WHERE place BETWEEN session << 28 AND (session << 28) + 268435455
+    WHERE place BETWEEN session << 28 AND (session << 28) + 134217727  -- derived pages stand after
 );
 
 -- check_speakers: Pages spoken by somebody who is not known.
