@@ -30,6 +30,7 @@ _COPYING_S: Final = 0.005  # between two looks whether another process still cop
 _CACHE_KIB: Final = 16 * 1024  # the writer's
 _READER_CACHE_KIB: Final = 2 * 1024  # of each reader; beyond it the system's cache is as good
 
+_CLOSED_HINT: Final = "open it again"
 _FULL_HINT: Final = "free some space, then open this memory again; what was acknowledged is there"
 _FAILED_HINT: Final = (
     "if the disk is full, make room; reading works meanwhile: with read_only=True, and with "
@@ -60,6 +61,7 @@ class Connections:
         self._lock = threading.RLock()  # the writer's; with one connection also every reader's
         self._opened: list[apsw.Connection] = []
         self._idle: list[apsw.Connection] = []  # readers, the last used last: its cache is warm
+        self._is_closed = False
         self._opened_lock = threading.Lock()
         self._wal_pages = 0
         self._checkpointing: threading.Thread | None = None
@@ -157,12 +159,15 @@ class Connections:
         if checkpointing is not None:
             checkpointing.join()
         with self._opened_lock, _translated(self._path):
+            self._is_closed = True
             self._idle.clear()
             while self._opened:
                 self._opened.pop().close()
 
     def _reader(self) -> apsw.Connection:
         """A connection that no other thread has. Whoever is done with it puts it back."""
+        if self._is_closed:
+            raise StoreError("this memory is closed", hint=_CLOSED_HINT)
         try:
             connection = self._idle.pop()
         except IndexError:
@@ -241,7 +246,7 @@ def _translated(path: str, *, opened_to_read: bool = False) -> Iterator[None]:
     except (apsw.CorruptError, apsw.NotADBError, apsw.CantOpenError) as error:
         raise IndexUnusable(f"{path} cannot be read: {error}") from error
     except apsw.ConnectionClosedError as error:
-        raise StoreError("this memory is closed", hint="open it again") from error
+        raise StoreError("this memory is closed", hint=_CLOSED_HINT) from error
     except apsw.ReadOnlyError as error:
         raise StoreReadOnly(f"{path} cannot be written: {error}") from error
     except apsw.FullError as error:
