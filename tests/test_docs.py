@@ -246,7 +246,9 @@ def test_every_figure_of_a_replay_and_of_the_bench_is_defined(away: Path) -> Non
     (away / "talk.jsonl").write_text('{"role": "user", "content": "Hello there."}\n')
     replayed = run("replay", "talk.jsonl", "--ephemeral")
     measured = run("bench", "kernel", "--pages", "10")
-    missing = {name for name in [*replayed, *measured] if f"`{name}`" not in text}
+    shortened = run("bench", "ladder", "--sessions", "1")
+    told = [*replayed, *measured, *shortened]
+    missing = {name for name in told if f"`{name}`" not in text}
     assert not missing
 
 

@@ -284,4 +284,4 @@ class Session:
         return self.asynchronous.resident()
 
     def observe(self, usage: Usage) -> None:
-        self.asynchronous.observe(usage)
+        _LOOP.run(self.asynchronous.observe(usage))

@@ -13,7 +13,7 @@ from pagefault.model.kinds import Kind, Role
 from pagefault.model.page import Page
 from pagefault.model.request import Message, ToolCall
 from pagefault.pack.count import REQUEST_TOKENS, O200k, message_tokens, tools_tokens
-from pagefault.pack.layout import Exchange, Layout, Note, Shown, pages_of
+from pagefault.pack.layout import Exchange, Front, Layout, Note, Shown, pages_of
 from pagefault.pack.tools import vm_tools
 from pagefault.paging.fault import FaultLimits
 from tests.pack.pages import page
@@ -105,12 +105,15 @@ class LayoutMachine(RuleBasedStateMachine):
     def rewrite(self, data: st.DataObject) -> None:
         verbatim_from = Seq(data.draw(st.integers(1, len(self.made) + 1)))
         survive = {
-            p.page_id for entry in self.layout.survivors([], verbatim_from) for p in pages_of(entry)
+            p.page_id
+            for entry in self.layout.survivors(Front(seq=verbatim_from), verbatim_from)
+            for p in pages_of(entry)
         }
         out = [p for p in self.made if p.page_id not in survive]
         kept = data.draw(st.lists(st.sampled_from(out), unique_by=id)) if out else []
-        tokens = self.layout.tokens_if_rewritten(kept, verbatim_from, [])
-        self.layout.rewrite(kept, verbatim_from)
+        front = Front(seq=verbatim_from, kept=tuple(kept))
+        tokens = self.layout.tokens_if_rewritten(front, verbatim_from, [])
+        self.layout.rewrite(front, verbatim_from)
         assert self._shown() == survive | {p.page_id for p in kept}
         assert self.layout.tokens() == tokens, "an epoch costs what it was said to cost"
         self.sent = (self.layout.head,)
@@ -190,11 +193,11 @@ def test_parts_with_a_gap_between_them_are_not_joined() -> None:
 
 
 def test_lines_recalled_out_of_place_survive_an_epoch_only_if_they_are_kept() -> None:
-    for kept in ([], [page("msg_9", "old", order=0)]):
+    for kept in ((), (page("msg_9", "old", order=0),)):
         shown = layout()
         shown.add(Shown(page("msg_1", "question", order=1)))
         shown.freeze([page("msg_9", "old", order=0)])
-        shown.rewrite(kept, Seq(1))
+        shown.rewrite(Front(seq=Seq(1), kept=kept), Seq(1))
         shown.freeze()
         assert ("old" in contents(shown)[0][1]) == bool(kept)
 
@@ -204,7 +207,7 @@ def test_an_epoch_joins_what_the_frozen_prefix_had_kept_apart() -> None:
     for number in (1, 2):
         shown.add(Shown(page(f"msg_{number}", "hello", order=number)))
         shown.freeze()
-    shown.rewrite([], Seq(1))
+    shown.rewrite(Front(seq=Seq(1)), Seq(1))
     shown.freeze()
     assert contents(shown) == [("user", "(msg_1) hello\n\n(msg_2) hello")]
 

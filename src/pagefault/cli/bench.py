@@ -1,4 +1,4 @@
-"""`pagefault bench`: measurements. Later benches join the group."""
+"""`pagefault bench`: measurements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pagefault.cli.term import plural
 
 @click.group(cls=Group)
 def bench() -> None:
-    """Time what a memory does."""
+    """Measure what a memory does, and what it costs."""
 
 
 @bench.command("kernel", cls=Command)
@@ -39,6 +39,151 @@ def kernel(app: App, pages: int, at: Path | None, as_json: bool) -> None:
         return
     app.term.line(app.term.style(f"kernel, {plural(pages, 'page')}", "bold"))
     app.term.table(["measure", "value"], [[name, number(value)] for name, value in figures.items()])
+
+
+@bench.command("ladder", cls=Command)
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Conversations with sessions and questions; without it, made-up ones of engineers.",
+)
+@click.option(
+    "--format",
+    type=click.Choice(["jsonl", "locomo", "openai"]),
+    default="locomo",
+    show_default=True,
+    help="How the file is written.",
+)
+@click.option(
+    "--sessions",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="How many to make up.",
+)
+@json_option
+@pass_app
+def ladder(app: App, data: Path | None, format: str, sessions: int, as_json: bool) -> None:
+    """How short each level of a session is and what it keeps, beside plainer ways of shortening.
+
+    JSON: one object of figures; shares are of 1.
+    """
+    from pagefault.lab.engineering import conversation
+    from pagefault.lab.ladder import bench_ladder
+    from pagefault.lab.transcripts import read_conversations
+    from pagefault.pack.count import O200k
+
+    talks = read_conversations(data, format) if data else [conversation(n) for n in range(sessions)]
+    with app.term.progress() as progress:
+        figures = bench_ladder(talks, count=O200k().count, progress=progress)
+    if as_json:
+        app.term.data(figures)
+        return
+    title = f"ladder, {data.name if data else 'made-up conversations'}"
+    app.term.line(app.term.style(title, "bold"))
+    app.term.table(["measure", "value"], [[name, number(value)] for name, value in figures.items()])
+
+
+@bench.command("layout", cls=Command)
+@click.option(
+    "--data",
+    "file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    required=True,
+    help="Recorded conversations.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["jsonl", "locomo", "openai"]),
+    help="How the file is written. Without it, guessed as `replay` does.",
+)
+@click.option(
+    "--window",
+    type=click.IntRange(min=1),
+    metavar="TOKENS",
+    default=8_000,
+    show_default=True,
+    help="Of every request, but those of the full history.",
+)
+@click.option(
+    "--recall",
+    type=click.IntRange(min=0),
+    metavar="TOKENS",
+    help="What a turn may page in at its start, in every layout; the default is a session's.",
+)
+@click.option("--conversations", type=click.IntRange(min=1), metavar="N", help="The first N only.")
+@json_option
+@pass_app
+def layout(
+    app: App,
+    file: Path,
+    form: str | None,
+    window: int,
+    recall: int | None,
+    conversations: int | None,
+    as_json: bool,
+) -> None:
+    """What ways to lay out a request cost, replayed over recorded conversations.
+
+    The stable layout (by a real session, in memory), the full history, a sliding window, flush when
+    full, and a developer message rebuilt each turn: under five price lists, in effective input
+    tokens. Then the rules for epochs, in tokens alone, beside the optimum in hindsight.
+
+    JSON: {window_tokens, recall_tokens_max, recalled_tokens_per_call, new_tokens_per_call,
+    conversations, calls, prices: {LIST: {read, write, ttl_s, layouts: {NAME:
+    {effective_input_cost, cost_vs_rebuild, cost_vs_flush, prefix_survival, prefix_reuse, epochs,
+    epochs_share, …}}, rules: {NAME: {effective_input_cost, regret, regret_max, …}}}}}
+    """
+    from pagefault.cli.replay import guess
+    from pagefault.lab.compare import compare
+    from pagefault.lab.transcripts import read_conversations
+    from pagefault.service.limits import Limits
+
+    found = read_conversations(file, form or guess(file))[:conversations]
+    limits = Limits() if recall is None else Limits(recall_tokens_max=recall)
+    with app.term.progress() as progress:
+        report = app.run(compare(found, window=window, limits=limits, progress=progress))
+    if as_json:
+        app.term.data(report)
+        return
+    for name, told in report["prices"].items():
+        for what, columns in (("layouts", _LAYOUT_COLUMNS), ("rules", _RULE_COLUMNS)):
+            app.term.line(app.term.style(f"{what}, read/write {name}", "bold"))
+            app.term.table(
+                ["name", *columns.values()],
+                [
+                    [row_name, *(number(row[column]) for column in columns)]
+                    for row_name, row in told[what].items()
+                ],
+                right=" ".join(columns.values()),
+            )
+            app.term.line("")
+    app.term.note(
+        f"{plural(report['conversations'], 'conversation')}, {plural(report['calls'], 'call')},"
+        f" window {window:,}; a call adds {number(report['new_tokens_per_call'])} tokens said and"
+        f" {number(report['recalled_tokens_per_call'])} recalled"
+    )
+
+
+_LAYOUT_COLUMNS = {
+    "effective_input_cost": "cost",
+    "cost_vs_rebuild": "vs-rebuild",
+    "cost_vs_flush": "vs-flush",
+    "prefix_survival": "survival",
+    "prefix_reuse": "reuse",
+    "epochs_share": "epochs",
+    "prompt_tokens_mean": "prompt",
+}
+_RULE_COLUMNS = {
+    "effective_input_cost": "cost",
+    "cost_vs_rebuild": "vs-rebuild",
+    "cost_vs_flush": "vs-flush",
+    "prefix_survival": "survival",
+    "regret": "regret",
+    "epochs_share": "epochs",
+    "prompt_tokens_mean": "prompt",
+}
 
 
 def number(value: Any) -> str:

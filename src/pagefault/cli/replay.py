@@ -80,7 +80,7 @@ def replay(
     """
     from pagefault.lab.transcripts import read_conversations
 
-    conversations = read_conversations(file, form or _guess(file))
+    conversations = read_conversations(file, form or guess(file))
     wanted = questions or questions_max is not None
     if wanted and not any(one.questions for one in conversations):
         app.term.note("note: this file has no questions")
@@ -138,7 +138,7 @@ def _tells(report: dict[str, Any], name: str) -> bool:
     return report.get(name) is not None
 
 
-def _guess(file: Path) -> str:
+def guess(file: Path) -> str:
     """From the name and, for .json, from whether the samples have conversations in them."""
     if file.suffix != ".json":
         return "jsonl"

@@ -22,6 +22,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "pages": "List, show, search and pin pages.",
         "faults": "Every page fault of a session: what was asked for, and what came of it.",
         "config": "Show the configuration and where each value came from.",
+        "models": "Windows and cache prices of models, as far as they are known offline.",
         "schema": "Print the JSON Schema of a log record.",
     },
     "Care": {

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from pagefault.engine.usage import usage_from
 from pagefault.model.errors import EngineGarbled
 from pagefault.model.kinds import Role
 from pagefault.model.request import Message, Reply, Request, ToolCall, Usage
@@ -253,7 +254,7 @@ class Fold:
 
     def feed(self, document: Mapping[str, Any]) -> str:
         """Fold one chunk; the text it adds, "" if none. Raises `EngineGarbled`."""
-        self._usage = _usage(document.get("usage")) or self._usage
+        self._usage = usage_from(document.get("usage")) or self._usage
         choices = document.get("choices")
         if not isinstance(choices, list):
             if choices is None and "usage" in document:
@@ -357,22 +358,6 @@ def _whole(text: str) -> str:
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-def _usage(usage: object) -> Usage | None:
-    if not isinstance(usage, dict):
-        return None
-    details = usage.get("prompt_tokens_details")
-    cached = details.get("cached_tokens") if isinstance(details, dict) else None
-    return Usage(
-        input_tokens=_count(usage.get("prompt_tokens")),
-        output_tokens=_count(usage.get("completion_tokens")),
-        cached_tokens=_count(cached or usage.get("prompt_cache_hit_tokens")),  # DeepSeek's name
-    )
-
-
-def _count(value: object) -> int:
-    return max(0, value) if isinstance(value, int) else 0
 
 
 def call_ids(request: Request) -> frozenset[str]:

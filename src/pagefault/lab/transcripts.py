@@ -54,6 +54,7 @@ class Question:
     evidence: tuple[str, ...]
     category: str
     answerable: bool
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,6 +274,7 @@ def _question(qa: Mapping[str, Any], refs: set[str]) -> Question:
         evidence=tuple(ref for ref in dict.fromkeys(named) if ref in refs),
         category=str(qa["category"]),
         answerable=int(qa["category"]) != 5,
+        answer=str(qa.get("answer", "")),
     )
 
 

@@ -37,7 +37,8 @@ RECALL_TOKENS: Final = 1_000
 RECALL_WINDOW_SHARE: Final = 0.125
 IMPORTANCE: Final = 0.5
 EVICTION_POLICY: Final = "importance_weighted_lru"
-EPOCH_TARGET_SHARE: Final = 0.6
+EPOCH_TARGET_SHARE: Final = 0.3
+DEAD_SHARE_MAX: Final = 0.7
 LAST_TURNS_KEPT: Final = 3
 CORE_WINDOW_SHARE: Final = 0.10
 PAGE_TOKENS: Final = 1_024
@@ -45,6 +46,10 @@ SEGMENT_BYTES: Final = 10_000_000
 LOCK_WAIT_S: Final = 5.0
 LEASE_S: Final = 30.0
 ROOM_TOKENS_MIN: Final = 256
+TAIL_TOKENS: Final = 50
+SUMMARY_WINDOW_SHARE: Final = 0.15
+SUMMARISED_TOKENS: Final = 2_000
+DEAD_WINDOW_SHARE: Final = 0.05
 ARTIFACT_BYTES: Final = 50_000_000
 
 TABLE: Final[tuple[Default, ...]] = (
@@ -115,9 +120,42 @@ TABLE: Final[tuple[Default, ...]] = (
         EPOCH_TARGET_SHARE,
         0.8,
         "000 Configuration, eviction_threshold",
-        "instead of evicting at 80 % each turn, wait for a full window and rewrite to 60 %, "
-        "so that the prefix stays byte-stable for many turns",
+        "instead of evicting at 80 % each turn, rewrite to 30 % when that pays, or the window is "
+        "full, so that the prefix stays byte-stable for many turns",
     ),
+    Default(
+        "dead_share_max",
+        "share of the request",
+        DEAD_SHARE_MAX,
+        None,
+        "",
+        "dead tokens cost attention too: beyond this share an epoch removes them at any price",
+    ),
+    Default(
+        "dead_window_share",
+        "share of the window",
+        DEAD_WINDOW_SHARE,
+        None,
+        "",
+        "less is not worth an epoch, even a free one",
+    ),
+    Default(
+        "summary_window_share",
+        "share of the window",
+        SUMMARY_WINDOW_SHARE,
+        None,
+        "",
+        "what summaries may take together; older ones are shown as headers",
+    ),
+    Default(
+        "summarised_tokens",
+        "tokens",
+        SUMMARISED_TOKENS,
+        None,
+        "",
+        "of turns that one summary is made of, about",
+    ),
+    Default("tail_tokens", "tokens", TAIL_TOKENS, None, "", "the standing rules, recited"),
     Default("last_turns_kept", "turns", LAST_TURNS_KEPT, 3, "000 §2.3, last 3 turns pinned"),
     Default(
         "core_window_share",

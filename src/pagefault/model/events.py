@@ -111,6 +111,7 @@ class Content:
     supersedes: PageId = PageId("")  # of a claim: the one that it takes the place of
     claim_type: str = ""  # decision, preference, fact, …
     subject: str = ""  # of a claim: what it is about; a later claim on the same supersedes it
+    source_tokens: int = 0  # of a summary: what it sums up takes so many at level 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +127,9 @@ class Packed:
     """One request was packed. Durable before the request is sent.
 
     Only what cannot be told from the other records is here: what the window holds is a fold of
-    them all. `recalled` are pages that the runtime brought in by itself with this turn.
+    them all. `recalled` are pages that the runtime brought in by itself with this turn. The fields
+    from `tokens_without_epoch` on are what the choice of epochs rests on, and what a provider's bill is compared
+    with.
     """
 
     request: int  # counts from 0 within one session
@@ -134,19 +137,41 @@ class Packed:
     tokens: int  # of the whole request, framing included, counted by us
     factor: float = 1.0  # the model's own count is at most this times ours
     recalled: tuple[PagedIn, ...] = ()
+    tokens_without_epoch: int = 0  # what it would have had; 0 where no epoch began
+    shared: int = 0  # tokens at its beginning that are those of the request before
+    tail: int = 0  # tokens of its volatile end, which no cache can hold
+    dead: int = 0  # tokens that an epoch could have removed
+    accrued: float = 0.0  # rent paid on such since the last epoch, in uncached input tokens
+    is_cold: bool = False  # the provider's cache had lapsed, as far as anybody can tell
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reported:
+    """What a provider said that a request cost, in its own tokens."""
+
+    request: int
+    input_tokens: int
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpochBegun:
     """The window's prefix was rewritten in one batch; written together with the `Packed` it serves.
 
-    The window then holds the pages `kept` (coldest first) and, word for word, every message from
-    `verbatim_from` on; calls of earlier turns and their results are gone from it. How recently
+    The window then holds the claims of `core`, the `summaries` (each at its level; of `older` ones
+    nothing but their number), the pages `kept` (coldest first) and, word for word, every message
+    from `verbatim_from` on; calls of earlier turns and their results are gone from it. How recently
     and how often pages were used is counted afresh from here, so that a restart sees the same.
     """
 
     epoch: int  # counts from 1 within one session
     reason: str
+    core: tuple[PageId, ...] = ()
+    claims_left_out: int = 0  # that stand, and had no room in the core
+    summaries: tuple[PagedIn, ...] = ()
+    older: int = 0
     kept: tuple[PagedIn, ...] = ()
     verbatim_from: Seq = NOTHING
     evicted: tuple[PageId, ...] = ()
@@ -284,6 +309,7 @@ Body = (
     | SessionLeased
     | Content
     | Packed
+    | Reported
     | EpochBegun
     | Searched
     | Faulted
@@ -302,6 +328,7 @@ _TYPES: Final[dict[type, str]] = {
     SessionConfigured: "session_configured",
     SessionLeased: "session_leased",
     Packed: "packed",
+    Reported: "reported",
     EpochBegun: "epoch_begun",
     Searched: "searched",
     Faulted: "faulted",

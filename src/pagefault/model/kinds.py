@@ -127,6 +127,12 @@ DERIVED_TYPES: Final = frozenset(
 """Records whose page was made of other pages, and could be made again."""
 
 
+RULE: Final = "rule"
+"""The type of a claim that is a standing rule of the user's: it is recited with every request."""
+
+RETRACTION: Final = "retraction"
+"""The type of a claim that only says that another no longer stands."""
+
 PAGE_PREFIX: Final[dict[str, str]] = {
     "message": "msg",
     "tool": "tool",
@@ -170,6 +176,7 @@ ORIGINS: Final = (
 )
 
 USER_TYPED: Final = Origin("user_typed")
+USER_APPROVED: Final = Origin("user_approved")
 LOCAL_FILE: Final = Origin("local_file")
 IMPORT: Final = Origin("import")
 MODEL_GENERATED: Final = Origin("model_generated")

@@ -62,6 +62,7 @@ class Derived:
     supersedes: PageId = PageId("")
     claim_type: str = ""
     subject: str = ""
+    source_tokens: int = 0  # of what a summary sums up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

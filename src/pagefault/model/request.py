@@ -39,8 +39,10 @@ class Message:
 class Request:
     """What the model sees.
 
-    `tokens` is our count of the whole, framing and tools included; times `factor` it is at most
-    `window_tokens`.
+    `tokens` is our count of the whole, framing, tools and tail included; times `factor` it is at
+    most `window_tokens`. `tail` changes from request to request: it goes last, as a block of its
+    own in the newest user message, and is no part of what the next request begins with. There is
+    one only where the last message is the user's.
     """
 
     messages: tuple[Message, ...]
@@ -48,15 +50,17 @@ class Request:
     tokens: int
     factor: float
     window_tokens: int
+    tail: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What a provider says a request cost, in its own tokens."""
+    """What a provider says a request cost, in its own tokens; the input is the whole prompt."""
 
     input_tokens: int
     output_tokens: int
-    cached_tokens: int = 0
+    cached_tokens: int = 0  # of the input: read from a cache
+    cache_write_tokens: int = 0  # of the input: written to one, where that is billed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,6 +49,11 @@ def message_tokens(counter: TokenCounter, message: Message) -> int:
     return framing + sum(counter.count_all(texts))  # at once: a count costs less than its call
 
 
+def tail_tokens(counter: TokenCounter, tail: str) -> int:
+    """What the volatile tail adds to a request, as a block of its own."""
+    return MESSAGE_TOKENS + counter.count(tail) if tail else 0
+
+
 def tools_tokens(counter: TokenCounter, tools: Sequence[ToolSpec]) -> int:
     """What the tools add to a request: their JSON, never less than what a provider renders."""
     return sum(

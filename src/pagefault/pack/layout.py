@@ -19,7 +19,7 @@ from itertools import pairwise
 from typing import Final
 
 from pagefault.model.ids import PageId, Seq
-from pagefault.model.kinds import Kind, Role
+from pagefault.model.kinds import Kind, Level, Role
 from pagefault.model.page import Page
 from pagefault.model.request import Message, ToolCall, ToolSpec
 from pagefault.pack import render
@@ -55,6 +55,21 @@ class Recalled:
     seq: Seq
 
 
+@dataclass(frozen=True, slots=True)
+class Front:
+    """What an epoch put before the turns: what stands, what was summed up, and what it kept."""
+
+    seq: Seq
+    core: tuple[Page, ...] = ()
+    claims_left_out: int = 0
+    summaries: tuple[tuple[Page, Level], ...] = ()
+    older: int = 0
+    kept: tuple[Page, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.core or self.summaries or self.older or self.kept)
+
+
 @dataclass(slots=True)
 class Exchange:
     """The calls of one reply and their results, which are never split."""
@@ -65,7 +80,7 @@ class Exchange:
     calls: list[tuple[ToolCall, str, Page | None]] = field(default_factory=list)
 
 
-Entry = Shown | Note | Recalled | Exchange
+Entry = Shown | Note | Recalled | Front | Exchange
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +115,7 @@ class Layout:
         )
         self.segments: list[Segment] = []
         self.pending: list[Entry] = []
+        self._frozen_tokens = self.head_tokens
 
     def add(self, entry: Entry) -> None:
         """Append something that has not been sent yet."""
@@ -107,28 +123,28 @@ class Layout:
 
     def freeze(self, recalled: Sequence[Page] = ()) -> None:
         """Turn what is pending into messages, with `recalled` before the newest user message."""
-        self.segments += self._appended(recalled)
+        appended = self._appended(recalled)
+        self.segments += appended
+        self._frozen_tokens += sum(segment.tokens for segment in appended)
         self.pending = []
 
-    def rewrite(self, kept: Sequence[Page], verbatim_from: Seq) -> None:
-        """Begin anew with `kept` as recalled lines, then everything from `verbatim_from` on.
+    def rewrite(self, front: Front, verbatim_from: Seq) -> None:
+        """Begin anew with `front`, then everything from `verbatim_from` on.
 
         What stays is pending again: it is composed with the request that this epoch is for.
         """
-        self.pending = self.survivors(kept, verbatim_from)
+        self.pending = self.survivors(front, verbatim_from)
         self.segments = []
+        self._frozen_tokens = self.head_tokens
 
-    def survivors(self, kept: Sequence[Page], verbatim_from: Seq) -> list[Entry]:
-        """The entries that `rewrite` would leave. Lines out of their place survive only as kept."""
+    def survivors(self, front: Front, verbatim_from: Seq) -> list[Entry]:
+        """The entries that `rewrite` would leave. Lines out of their place stay only in front."""
         stay: list[Entry] = [
             entry
             for entry in self.entries()
-            if entry.seq >= verbatim_from and not isinstance(entry, Recalled)
+            if entry.seq >= verbatim_from and not isinstance(entry, Recalled | Front)
         ]
-        if kept:
-            in_order = sorted(kept, key=lambda page: page.row.order)
-            stay.insert(0, Recalled(tuple(in_order), verbatim_from))
-        return stay
+        return [front, *stay] if front else stay
 
     def entries(self) -> list[Entry]:
         return [entry for segment in self.segments for entry in segment.entries] + self.pending
@@ -144,14 +160,14 @@ class Layout:
         return self.frozen_tokens() + sum(segment.tokens for segment in self._appended(recalled))
 
     def tokens_if_rewritten(
-        self, kept: Sequence[Page], verbatim_from: Seq, recalled: Sequence[Page]
+        self, front: Front, verbatim_from: Seq, recalled: Sequence[Page]
     ) -> int:
         """Of the whole request if `rewrite` came first."""
-        stay = self.survivors(kept, verbatim_from)
+        stay = self.survivors(front, verbatim_from)
         return self.head_tokens + self.tokens_of(_with_recalled(stay, recalled))
 
     def frozen_tokens(self) -> int:
-        return self.head_tokens + sum(segment.tokens for segment in self.segments)
+        return self._frozen_tokens
 
     def tokens_of(self, entries: Sequence[Entry]) -> int:
         """What these entries would add, composed together."""
@@ -197,11 +213,22 @@ class Layout:
         last = self.segments[-1].messages[-1] if self.segments else self.head
         return self.compose(_with_recalled(self.pending, recalled), after=last.role)
 
+    def last_role(self, recalled: Sequence[Page] = ()) -> Role:
+        """Of the last message, if the request were packed now, with `recalled`."""
+        if self.pending:
+            last = self.pending[-1]
+            return Role.TOOL if isinstance(last, Exchange) else _role(last)
+        if recalled or not self.segments:
+            return Role.USER if recalled else self.head.role
+        return self.segments[-1].messages[-1].role
+
     def check(self) -> None:
         """The invariants that can be seen from here, slowly."""
         for segment in self.segments:
             recount = sum(message_tokens(self._counter, message) for message in segment.messages)
             assert segment.tokens == recount, "(2)"
+        frozen = self.head_tokens + sum(segment.tokens for segment in self.segments)
+        assert self._frozen_tokens == frozen, "(2)"
         roles = [message.role for message in self.messages()]
         assert all(a != b or a is Role.TOOL for a, b in pairwise(roles)), "(4)"
         shown = [page.page_id for entry in self.entries() for page in pages_of(entry)]
@@ -239,6 +266,9 @@ def pages_of(entry: Entry) -> list[Page]:
             return [page]
         case Recalled(pages=pages):
             return list(pages)
+        case Front(core=core, summaries=summaries, kept=kept):
+            told = [page for page, level in summaries if level is not Level.REFERENCE]
+            return [*core, *told, *kept]
         case Exchange(calls=calls):
             return [page for _, _, page in calls if page is not None]
         case Note():
@@ -286,11 +316,24 @@ def _texts(group: Iterable[Entry]) -> list[str]:
                 texts.append(text)
             case Recalled(pages=pages):
                 texts.append(render.block([render.line(parts) for parts in _runs(pages)]))
+            case Front():
+                texts.append(render.block(_front_lines(entry)))
             case Exchange():
                 raise AssertionError("an exchange is a segment of its own")
     if run:
         texts.append(render.message(run))
     return texts
+
+
+def _front_lines(front: Front) -> list[str]:
+    lines = [render.line([page]) for page in front.core]
+    if front.claims_left_out:
+        lines.append(render.claims_left_out(front.claims_left_out))
+    if front.older:
+        lines.append(render.older(front.older))
+    lines += [render.summary(page, level) for page, level in front.summaries]
+    kept = sorted(front.kept, key=lambda page: page.row.order)
+    return [*lines, *(render.line(parts) for parts in _runs(kept))]
 
 
 def _runs(pages: Iterable[Page]) -> list[list[Page]]:

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from pagefault.guard.neutralise import neutralise
-from pagefault.model.kinds import Kind, Role
+from pagefault.model.kinds import Kind, Level, Role
 from pagefault.model.page import Page, PageRow
 
-RENDERER: Final = 1
+RENDERER: Final = 2
 
 LABEL_TOKENS: Final = 12  # what a label adds to its text, about: for weighing pages, not for limits
 BLOCK_TOKENS: Final = 32  # what VM:CONTEXT adds around its lines, about and never less
@@ -51,6 +51,8 @@ def label(parts: Sequence[Page]) -> str:
     first = parts[0]
     names = [first.page_id if len(parts) == 1 else f"{first.page_id}…{parts[-1].page_id}"]
     names += [_field(text) for text in (first.speaker, first.title) if text]
+    if first.derived is not None and first.derived.supersedes:
+        names.append(f"supersedes {first.derived.supersedes}")
     if first.occurred_at:
         names.append(_field(first.occurred_at[:16].replace("T", " ")))
     return f"({' · '.join(names)})"
@@ -68,6 +70,37 @@ def message(parts: Sequence[Page]) -> str:
 def line(parts: Sequence[Page]) -> str:
     """A page recalled out of its place, as a line of VM:CONTEXT."""
     return f"{prefix(parts[0].row)} {label(parts)}: {_text(parts)}"
+
+
+def standing_rule(page: Page) -> str:
+    """A rule of the user's, as it is recited at the end of each request."""
+    return f"C ({page.page_id} · standing rule): {_text([page])}"
+
+
+def summary(page: Page, level: Level) -> str:
+    """A run of turns, summed up: its header says what there is, its text, at level 2, what of it.
+
+    Level 3 is the header alone.
+    """
+    assert page.derived is not None
+    pages, tokens = page.derived.provenance, page.derived.source_tokens
+    names = [page.page_id, f"L{int(level)}"]
+    if pages:
+        names.append(pages[0] if len(pages) == 1 else f"{pages[0]}…{pages[-1]}")
+    if page.title:
+        names.append(_field(page.title))
+    head = f"S ({' · '.join([*names, f'{tokens:,} tokens'])})"
+    return head if level is Level.REFERENCE else f"{head}: {_text([page])}"
+
+
+def older(summaries: int) -> str:
+    """What stands for summaries that are not even listed."""
+    return f"({summaries:,} earlier summaries are not shown; search_pages finds what they sum up)"
+
+
+def claims_left_out(claims: int) -> str:
+    """What stands for claims that the core has no room for."""
+    return f"({claims:,} more claims stand; search_pages finds them)"
 
 
 def without_label(text: str) -> str:

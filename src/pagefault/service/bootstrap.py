@@ -12,12 +12,14 @@ from typing import Final
 
 from pagefault.guard.screen import Screen, known_secrets
 from pagefault.model import defaults
+from pagefault.model.catalogue import UNKNOWN
 from pagefault.model.clock import Clock, SystemClock
 from pagefault.model.errors import BadInput
 from pagefault.model.ids import IdMinter
 from pagefault.model.kinds import Sync
 from pagefault.pack.count import O200k, TokenCounter
 from pagefault.paging.questions import EvictionPolicy
+from pagefault.policy.epochs import BreakEven
 from pagefault.policy.importance_lru import ImportanceLRU
 from pagefault.policy.lru import LRU
 from pagefault.recall.search import Searcher
@@ -109,6 +111,7 @@ async def open_memory(
         counter=counter or O200k(),
         limits=limits or Limits(),
         policy=POLICIES[policy],
+        epochs=BreakEven(prices=UNKNOWN.prices, dead_share_max=defaults.DEAD_SHARE_MAX),
         hash_key=store.hash_key,
         clock=real_clock,
         meter=meter,

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pagefault.model.events import Content, Draft
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import PAGE_PREFIX, Actor, EventType, Kind, Origin, Role
 from pagefault.model.page import Derived
 from pagefault.pack.count import TokenCounter
-from pagefault.service.state import SessionState
+
+if TYPE_CHECKING:
+    from pagefault.service.state import SessionState
 
 _KINDS: Final = {
     EventType.SUMMARY: Kind.SUMMARY,
@@ -78,6 +80,7 @@ def write_derived(
             supersedes=derived.supersedes,
             claim_type=derived.claim_type,
             subject=derived.subject and clean(derived.subject),
+            source_tokens=derived.source_tokens,
             importance=item.importance,
             confidence=item.confidence,
             topic_tags=item.topic_tags,

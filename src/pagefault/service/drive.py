@@ -52,7 +52,7 @@ async def drive(
         requests += 1
         reply = await _ask(engine, request, on_text)
         if reply.usage is not None:
-            session.observe(reply.usage)
+            await session.observe(reply.usage)
         calls_max = min(CALLS_PER_REPLY_MAX, session.calls_that_fit()) if request.tools else 0
         reply_calls = unique_call_ids(
             [as_kept(call) for call in reply.tool_calls[:calls_max]],

@@ -25,6 +25,9 @@ class Limits:
     core_window_share: float = defaults.CORE_WINDOW_SHARE
     page_tokens_max: int = defaults.PAGE_TOKENS
     room_tokens_min: int = defaults.ROOM_TOKENS_MIN
+    summary_window_share: float = defaults.SUMMARY_WINDOW_SHARE
+    summarised_tokens_max: int = defaults.SUMMARISED_TOKENS
+    dead_window_share: float = defaults.DEAD_WINDOW_SHARE
     artifact_bytes_max: int = defaults.ARTIFACT_BYTES
 
     def fault_limits(self, window_tokens: int) -> FaultLimits:

@@ -23,14 +23,15 @@ from pagefault.model.events import (
     Draft,
     Event,
     Faulted,
+    Reported,
     Searched,
     expected,
 )
-from pagefault.model.ids import Seq, SessionNo, TurnNo
-from pagefault.model.kinds import MODEL_GENERATED, RUNTIME, Actor
+from pagefault.model.ids import Seq, SessionNo
+from pagefault.model.kinds import MODEL_GENERATED, RUNTIME, Actor, Origin
 from pagefault.service.restore import restore
 from pagefault.service.runtime import Runtime
-from pagefault.service.state import SessionState
+from pagefault.service.state import SessionState, turn_now
 
 T = TypeVar("T")
 
@@ -170,11 +171,18 @@ class Owned:
 
     def note_call(self, body: CallRefused | Faulted | Searched) -> str:
         """Fold a call at once and queue its record: whatever is appended next comes after it."""
+        return self.state.fold_call(self._note(body, Actor.MODEL, MODEL_GENERATED))
+
+    def note(self, body: Reported) -> None:
+        """The same for what a provider reported."""
+        self.state.fold(self._note(body, Actor.SYSTEM, RUNTIME))
+
+    def _note(self, body: Body, actor: Actor, origin: Origin) -> Event:
         draft = Draft(
             session=self.session,
-            turn=self._turn(),
-            actor=Actor.MODEL,
-            origin=MODEL_GENERATED,
+            turn=turn_now(self.state),
+            actor=actor,
+            origin=origin,
             body=body,
             cause=self.state.packed_seq,
         )
@@ -182,13 +190,13 @@ class Owned:
         self._queued.append(record)
         self._runtime.under_way.add(record)
         record.add_done_callback(self._runtime.under_way.discard)
-        return self.state.fold_call(expected(draft))
+        return expected(draft)
 
     async def record(
         self, *bodies: Body, actor: Actor = Actor.SYSTEM, planned: int | None = None
     ) -> None:
         """Commit these as records of the present turn."""
-        turn = self._turn()
+        turn = turn_now(self.state)
         drafts = [
             Draft(session=self.session, turn=turn, actor=actor, origin=RUNTIME, body=body)
             for body in bodies
@@ -226,9 +234,6 @@ class Owned:
                 self._is_leased, self._is_outdated = False, True
                 raise outcome
             self.folded = max([self.folded, *(event.seq for event in outcome)])
-
-    def _turn(self) -> TurnNo:
-        return TurnNo(max(self.state.turn, 0))
 
 
 def _retrieve(task: asyncio.Task[Any]) -> None:

@@ -8,99 +8,178 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pagefault.model.errors import WindowTooSmall
-from pagefault.model.events import Body, EpochBegun, Packed, PagedIn
-from pagefault.model.ids import NOTHING, PageId, Seq
+from pagefault.model.events import Draft, EpochBegun, Packed, PagedIn
+from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
+from pagefault.model.kinds import RUNTIME, Actor
 from pagefault.model.page import Page
 from pagefault.pack import render
-from pagefault.pack.layout import Exchange, Shown, pages_of
-from pagefault.service.state import SessionState
+from pagefault.pack.layout import Exchange, Front, Shown, pages_of
+from pagefault.policy.epochs import CallFacts
+from pagefault.service.state import SessionState, turn_now
+from pagefault.service.summaries import plan_summaries
 
 
-def plan_request(state: SessionState, recalled: Sequence[Page]) -> list[Body]:
-    """The records of the next request: a `Packed`, after an `EpochBegun` where one is due.
+@dataclass(frozen=True, slots=True)
+class _Round:
+    """How much an epoch spares. The first of the rounds whose result fits is taken."""
+
+    last_turns: int
+    down_to: float  # tokens
+    bring: list[Page]
+    unsent: Sequence[Exchange]
+    in_place: bool = True  # whether messages stay in their places; else as recalled lines
+
+
+def plan_request(
+    state: SessionState,
+    session: SessionNo,
+    recalled: Sequence[Page],
+    *,
+    is_cold: bool = False,
+) -> list[Draft]:
+    """The records of the next request: a `Packed`; before it, where one is due, an `EpochBegun` and
+    the summaries that the epoch needs.
 
     `recalled` are pages that the runtime would bring in, best first; they give way before the
-    conversation does.
+    conversation does. `is_cold` says that the provider's cache has lapsed.
     """
-    fresh = {page.page_id: page for page in (*_unseen_pins(state), *recalled)}
+    wanted = (*_unseen_pins(state), *_unseen_claims(state), *recalled)
+    fresh = {page.page_id: page for page in wanted}
     pages = [page for page in fresh.values() if page.page_id not in state.working_set]
-    epoch: EpochBegun | None = None
-    if state.epoch_due or state.layout.tokens(pages) > state.window_room:
-        epoch, pages = _plan_epoch(state, state.epoch_due or "window_full", pages)
-        tokens = _tokens_after(state, epoch, pages)
-    else:
-        tokens = state.layout.tokens(pages)
+    tokens = state.layout.tokens(pages) + state.tail_tokens(pages)
+    facts = _facts(state, tokens, is_cold)
+    decision = state.epochs.decide(facts)
+    drafts: list[Draft] = []
+    shared = state.layout.frozen_tokens() if state.request_next else 0
+    is_again = bool(state.request_next) and not state.layout.pending and not pages
+    reason = state.epoch_due or ("" if is_again else decision.reason)  # a retry is the same bytes
+    if reason:
+        plan = _plan_epoch(state, session, reason, pages)
+        pages = plan.bring
+        tokens, shared = plan.tokens, state.layout.head_tokens
+        drafts = [*plan.summaries, _draft(state, session, plan.epoch)]
     packed = Packed(
         request=state.request_next,
         renderer=render.RENDERER,
         tokens=tokens,
         factor=state.factor,
         recalled=tuple(PagedIn(page_id=page.page_id) for page in pages),
+        tokens_without_epoch=facts.prompt_tokens if reason else 0,
+        shared=shared,
+        tail=state.tail_tokens(pages),
+        dead=0 if reason else facts.dead_tokens,
+        accrued=0.0 if reason else decision.accrued,
+        is_cold=is_cold,
     )
-    return [packed] if epoch is None else [epoch, packed]
+    return [*drafts, _draft(state, session, packed)]
 
 
-def plan_backlog(state: SessionState) -> EpochBegun:
+def plan_backlog(state: SessionState, session: SessionNo) -> list[Draft]:
     """The epoch that drops what no request will show, so that a restart need not read it."""
     target = state.window_room * state.limits.epoch_target_share
     turns = state.limits.last_turns_kept
-    return _candidate_epoch(state, "backlog", turns, target, [], state.unsent(), True)
+    plan = _candidate(state, session, "backlog", _Round(turns, target, [], state.unsent(), True))
+    return [*plan.summaries, _draft(state, session, plan.epoch)]
+
+
+def _draft(state: SessionState, session: SessionNo, body: EpochBegun | Packed) -> Draft:
+    return Draft(
+        session=session, turn=turn_now(state), actor=Actor.SYSTEM, origin=RUNTIME, body=body
+    )
+
+
+def _facts(state: SessionState, tokens: int, is_cold: bool) -> CallFacts:
+    """What the rule for epochs is told.
+
+    An epoch now would leave about what it aims at, and what is new in any case; what leaves is
+    summed up in a tenth.
+    """
+    aim = max(state.window_room * state.limits.epoch_target_share, state.floor_tokens())
+    dead = math.floor(0.9 * (state.layout.frozen_tokens() - aim))
+    if dead < state.window_room * state.limits.dead_window_share:
+        dead = 0  # not worth a rewrite, whatever it costs
+    return CallFacts(
+        prompt_tokens=tokens,
+        room_tokens=state.window_room,
+        dead_tokens=dead,
+        surviving_tokens=max(0, math.ceil(aim) - state.layout.head_tokens),
+        is_cold=is_cold,
+        calls_since=state.requests_since,
+        accrued=state.accrued,
+    )
 
 
 def _unseen_pins(state: SessionState) -> list[Page]:
     return [page for page in state.pinned_pages() if page.page_id not in state.working_set]
 
 
-def _plan_epoch(
-    state: SessionState, reason: str, pages: list[Page]
-) -> tuple[EpochBegun, list[Page]]:
+def _unseen_claims(state: SessionState) -> list[Page]:
+    """Claims that came to stand since the last epoch, and not in this very turn: a change of the
+    core is a line of its own until the next epoch.
+    """
+    return [
+        page
+        for page in state.core.values()
+        if page.row.seq > state.epoch_seq
+        and page.row.turn < state.turn
+        and page.page_id not in state.working_set
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    epoch: EpochBegun
+    summaries: list[Draft]  # to be written before it
+    bring: list[Page]
+    tokens: int  # of the request after it
+
+
+def _plan_epoch(state: SessionState, session: SessionNo, reason: str, pages: list[Page]) -> _Plan:
     """Choose what leaves: first by policy down to the target, then whatever it takes to fit."""
     state.relearn_factor()
     pinned = [page for page in pages if state.table.is_pinned(page.page_id)]
     target = state.window_room * state.limits.epoch_target_share
     unsent = state.unsent()
-    for protect_turns, down_to, bring, results, in_place in (
-        (state.limits.last_turns_kept, target, pages, unsent, True),
-        (0, target, pages, unsent, True),
-        (0, 0.0, pages, unsent, True),
-        (0, 0.0, pinned, unsent, True),
-        (0, 0.0, pinned, unsent, False),
-        (0, 0.0, pinned, [], False),
+    for spared in (
+        _Round(state.limits.last_turns_kept, target, pages, unsent),
+        _Round(0, target, pages, unsent),
+        _Round(0, 0.0, pages, unsent),
+        _Round(0, 0.0, pinned, unsent),
+        _Round(0, 0.0, pinned, unsent, in_place=False),
+        _Round(0, 0.0, pinned, [], in_place=False),
     ):
-        epoch = _candidate_epoch(state, reason, protect_turns, down_to, bring, results, in_place)
-        if _tokens_after(state, epoch, bring) <= state.window_room:
-            return epoch, bring
+        plan = _candidate(state, session, reason, spared)
+        if plan.tokens <= state.window_room:
+            return plan
     raise WindowTooSmall(
         f"what must be in the request exceeds the window of {state.window_tokens:,} tokens",
         hint="unpin pages, shorten the system prompt, or open the session with a larger window",
     )
 
 
-def _candidate_epoch(
-    state: SessionState,
-    reason: str,
-    protect_turns: int,
-    down_to: float,
-    bring: Sequence[Page],
-    unsent: Sequence[Exchange],
-    in_place: bool,
-) -> EpochBegun:
-    """What an epoch would be that keeps so much. Unless `in_place`, no message stays in its
-    place: those that stay are recalled lines, and notes between them go.
-    """
+def _candidate(state: SessionState, session: SessionNo, reason: str, spared: _Round) -> _Plan:
+    """What an epoch would be that spares so much."""
     must_stay = [page.page_id for page in state.newest_user] + state.table.pins()
-    must_stay += [page.page_id for entry in unsent for page in pages_of(entry)]
+    must_stay += [page.page_id for entry in spared.unsent for page in pages_of(entry)]
     entries = state.layout.entries()
     shown = [entry for entry in entries if isinstance(entry, Shown)]
-    last_turns = _last_turns(state, shown, protect_turns)
-    weight = state.working_set.tokens_used + sum(page.row.tokens for page in bring)
-    needed = math.ceil(state.layout.head_tokens + weight - down_to)
+    core, claims_left_out = _core(state) if spared.down_to else ([], len(state.core))
+    in_front = {page.page_id for page in core} | {page.page_id for page, _ in state.summaries}
+    last_turns = _last_turns(state, shown, spared.last_turns)
+    weight = state.working_set.tokens_used + sum(page.row.tokens for page in spared.bring)
+    needed = math.ceil(state.layout.head_tokens + weight - spared.down_to)
     with state.working_set.hold(*must_stay):
-        evictable = [p for p in state.working_set if p not in last_turns]
+        evictable = [p for p in state.working_set if p not in last_turns and p not in in_front]
         victims = set(state.working_set.victims(evictable, needed))
-    verbatim_from = _verbatim_from(state, shown if in_place else [], victims, unsent)
+    verbatim_from = _verbatim_from(state, shown if spared.in_place else [], victims, spared.unsent)
+    summaries = plan_summaries(
+        state, session, [entry.page for entry in shown if entry.seq < verbatim_from]
+    )
+    if not spared.down_to:
+        summaries = summaries.untold()
     stay_exchange = {
         page.page_id
         for entry in entries
@@ -108,16 +187,50 @@ def _candidate_epoch(
         for page in pages_of(entry)
     }
     verbatim = {entry.page.page_id for entry in shown if entry.seq >= verbatim_from}
-    in_place_still = verbatim | stay_exchange
-    gone = victims - in_place_still
+    in_place_still = verbatim | stay_exchange | in_front
     kept = [p for p in state.working_set if p not in victims and p not in in_place_still]
-    return EpochBegun(
+    in_front_still = {page.page_id for page in core} | summaries.told
+    stays = {*kept, *verbatim, *stay_exchange, *in_front_still}
+    epoch = EpochBegun(
         epoch=state.epoch + 1,
         reason=reason,
+        core=tuple(page.page_id for page in core),
+        claims_left_out=claims_left_out,
+        summaries=summaries.paged_in,
+        older=summaries.older,
         kept=tuple(PagedIn(page_id=page_id) for page_id in kept),
         verbatim_from=verbatim_from,
-        evicted=tuple(p for p in state.working_set if p in gone),
+        evicted=tuple(p for p in state.working_set if p not in stays),
     )
+    front = Front(
+        seq=verbatim_from,
+        core=tuple(core),
+        claims_left_out=claims_left_out,
+        summaries=tuple(summaries.shown),
+        older=summaries.older,
+        kept=tuple(state.load_all(epoch.kept)),
+    )
+    tokens = state.layout.tokens_if_rewritten(front, verbatim_from, spared.bring)
+    tokens += state.tail_tokens(spared.bring)
+    return _Plan(epoch, summaries.drafts, spared.bring, tokens)
+
+
+def _core(state: SessionState) -> tuple[list[Page], int]:
+    """The claims that go in front, and how many have no room there: the latest come first.
+
+    Pins and claims share the core's room.
+    """
+    room = state.limits.core_tokens_max(state.window_tokens)
+    room -= state.pin_tokens(state.pinned_pages())
+    chosen: list[Page] = []
+    for page in reversed(state.core.values()):
+        room -= state.pin_tokens([page])
+        if room < 0:
+            break
+        if not state.table.is_pinned(page.page_id):
+            chosen.append(page)
+    left_out = sum(page.page_id not in state.table.pins() for page in state.core.values())
+    return chosen[::-1], left_out - len(chosen)
 
 
 def _last_turns(state: SessionState, shown: Sequence[Shown], turns: int) -> set[PageId]:
@@ -147,7 +260,3 @@ def _verbatim_from(
         if entry.page.row.part == 0:
             start = min(start, entry.seq)
     return start
-
-
-def _tokens_after(state: SessionState, epoch: EpochBegun, bring: Sequence[Page]) -> int:
-    return state.layout.tokens_if_rewritten(state.load_all(epoch.kept), epoch.verbatim_from, bring)

@@ -39,7 +39,7 @@ def restore(runtime: Runtime, row: SessionRow) -> tuple[SessionState, Seq]:
     start = _start(reader, scope)
     settings = _settings(reader, scope, start, row)
     state = SessionState(settings, runtime.limits, runtime.sources(scope))
-    for event in _lineage(reader, scope, types=("pinned", "unpinned"), before=start):
+    for event in _lineage(reader, scope, types=("pinned", "unpinned", "claim"), before=start):
         state.fold(event)
     last = Seq(row.session)
     for event in _lineage(reader, scope, after=Seq(max(start - 1, 0))):

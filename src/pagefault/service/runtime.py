@@ -19,7 +19,9 @@ from pagefault.model.kinds import Modality
 from pagefault.model.page import Page, PageRow, Scope
 from pagefault.pack.count import TokenCounter
 from pagefault.paging.questions import EvictionPolicy
+from pagefault.policy.epochs import EpochRule
 from pagefault.recall.search import Searcher, SearchFilter, SearchResult
+from pagefault.service.forming import summariser
 from pagefault.service.journal import Journal
 from pagefault.service.limits import Limits
 from pagefault.service.lineage import Lineage
@@ -81,6 +83,7 @@ class Runtime:
     pages: PageReader
     searcher: Searcher
     counter: TokenCounter
+    epochs: EpochRule
     limits: Limits
     policy: Callable[[], EvictionPolicy]
     hash_key: Callable[[SessionNo, str], str]
@@ -131,7 +134,14 @@ class Runtime:
         def find_row(page_id: PageId) -> PageRow | None:
             return self.index.find_page(scope, page_id)
 
-        return Sources(find_row, self.pages.read, self.counter, self.policy)
+        return self._sources(find_row, self.pages.read)
+
+    def _sources(
+        self, find_row: Callable[[PageId], PageRow | None], read: Callable[[PageRow], Page]
+    ) -> Sources:
+        return Sources(
+            find_row, read, self.counter, self.policy, self.epochs, summariser(self.counter)
+        )
 
     def events_of(self, session: SessionNo, types: Collection[str]) -> list[Event]:
         """A session's own records of some types, oldest first."""
@@ -160,7 +170,7 @@ class Runtime:
         self, opened: SessionOpened, must_show: Sequence[Page] = (), *, factor: float = 1.0
     ) -> None:
         """Raise `WindowTooSmall` unless a session that must show these pages could run so."""
-        empty = Sources(lambda _: None, _no_page, self.counter, self.policy)
+        empty = self._sources(lambda _: None, _no_page)
         state = SessionState(opened, self.limits, empty)
         state.factor = factor
         check_window(state, must_show)

@@ -32,6 +32,7 @@ from pagefault.model.events import (
     Content,
     Event,
     Pinned,
+    Reported,
     SessionConfigured,
     SessionOpened,
     Unpinned,
@@ -53,6 +54,7 @@ from pagefault.model.request import Request, ToolCall, Usage
 from pagefault.pack.envelope import refusal
 from pagefault.pack.render import LABEL_TOKENS
 from pagefault.pack.tools import PAGE_FAULT
+from pagefault.recall.gate import gate
 from pagefault.recall.search import SearchResult
 from pagefault.service.artifacts import describe
 from pagefault.service.drive import Answer, drive
@@ -107,6 +109,7 @@ class Session:
         self.name = name
         self._runtime = runtime
         self._open_new = open_new
+        self._asked_s: float | None = None  # when a request was packed last, by a steady clock
 
     def __repr__(self) -> str:
         return f"<Session {self.name or self.session_id}: {self._state.order_next} pages>"
@@ -217,9 +220,9 @@ class Session:
         )
         events = await self.owned.commit(drafts)
         if self._state.is_backlogged:
-            backlog = plan_backlog(self._state)
+            backlog = plan_backlog(self._state, self.session)
             with suppress(PlanOutdated):  # the next text, or request, plans it again
-                await self.owned.record(backlog, planned=planned)
+                await self.owned.commit(backlog, planned=planned)
         texts: list[list[PageId]] = []
         for event in events:
             assert isinstance(event.body, Content)
@@ -254,8 +257,11 @@ class Session:
             with self._runtime.timed("request"):
                 planned = self._runtime.journal.forgets
                 recalled = await self._recall_for_turn()
-                bodies = plan_request(self._state, recalled)
-                await self.owned.record(*bodies, planned=planned)
+                drafts = plan_request(
+                    self._state, self.session, recalled, is_cold=self._cache_is_cold()
+                )
+                await self.owned.commit(drafts, planned=planned)
+                self._asked_s = self._runtime.clock.monotonic_s()
                 return self._state.request()
 
         request = await self.owned.whole(verb)
@@ -463,9 +469,24 @@ class Session:
         """What recall and faults have brought into the window in this turn."""
         return self._state.paged_in_tokens
 
-    def observe(self, usage: Usage) -> None:
-        """Tell the session what a provider counted for the last request."""
-        self._state.observe(usage.input_tokens)
+    async def observe(self, usage: Usage) -> None:
+        """Tell the session what a provider counted for the last request: it is written down, and
+        the window is kept to the provider's own count from here on.
+        """
+
+        async def verb() -> None:
+            await self.owned.lease()
+            self.owned.note(
+                Reported(
+                    request=self._state.request_next - 1,
+                    input_tokens=usage.input_tokens,
+                    output_tokens=usage.output_tokens,
+                    cached_tokens=usage.cached_tokens,
+                    cache_write_tokens=usage.cache_write_tokens,
+                )
+            )
+
+        await self.owned.whole(verb)
 
     def check(self) -> None:
         """Every invariant of this session's state, slowly: for tests."""
@@ -481,6 +502,15 @@ class Session:
     def _state(self) -> SessionState:
         """As it stands now: it may be another after every wait."""
         return self.owned.state
+
+    def _cache_is_cold(self) -> bool:
+        """Whether the provider has forgotten this session's prefix, as far as we can tell: after a
+        restart nobody knows when it was asked last.
+        """
+        if self._asked_s is None:
+            return True
+        idle_s = self._runtime.clock.monotonic_s() - self._asked_s
+        return self._runtime.epochs.prices.is_cold(idle_s)
 
     def calls_that_fit(self) -> int:
         """How many more calls the window can take in this turn, were each of them refused."""
@@ -508,11 +538,12 @@ class Session:
         state = self._state
         if not state.awaits_request:
             return []
-        room = state.limits.recall_room(state.window_tokens)
         query = "".join(page.text for page in state.newest_user)
+        calls_for = gate(query)
+        room = int(calls_for.room_share * state.limits.recall_room(state.window_tokens))
         result = await self._find_earlier(query, RECALL_CANDIDATES, None)
         chosen: list[PageRow] = []
-        for hit in result.hits:
+        for hit in calls_for.admitted(result.hits):
             cost = hit.page.tokens + LABEL_TOKENS
             if hit.page.page_id not in state.working_set and cost <= room:
                 chosen.append(hit.page)

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pagefault.guard.neutralise import neutralise
+from pagefault.model.defaults import TAIL_TOKENS
 from pagefault.model.errors import RecordGone
 from pagefault.model.events import (
     CallRefused,
@@ -32,27 +33,42 @@ from pagefault.model.events import (
     Packed,
     PagedIn,
     Pinned,
+    Reported,
     Searched,
     SessionConfigured,
     SessionOpened,
     Unpinned,
 )
-from pagefault.model.ids import NOTHING, PageId, TurnNo
-from pagefault.model.kinds import DERIVED_STEMS, DERIVED_TYPES, EventType, Kind, Level, Mode, Role
+from pagefault.model.ids import NOTHING, PageId, Seq, TurnNo
+from pagefault.model.kinds import (
+    DERIVED_STEMS,
+    DERIVED_TYPES,
+    RETRACTION,
+    RULE,
+    USER_APPROVED,
+    USER_TYPED,
+    EventType,
+    Kind,
+    Level,
+    Mode,
+    Role,
+)
 from pagefault.model.page import DERIVED_ORDER, Derived, Page, PageRow
 from pagefault.model.request import Message, Request, ToolCall
 from pagefault.model.residency import Residency
 from pagefault.pack import envelope, prompts, render
 from pagefault.pack.citations import cited_pages
-from pagefault.pack.count import TokenCounter
-from pagefault.pack.layout import Entry, Exchange, Layout, Note, Recalled, Shown, pages_of
+from pagefault.pack.count import TokenCounter, tail_tokens
+from pagefault.pack.layout import Entry, Exchange, Front, Layout, Note, Recalled, Shown, pages_of
 from pagefault.pack.tools import PAGE_FAULT, SEARCH_PAGES, vm_tools
 from pagefault.paging.fault import FaultBudget
 from pagefault.paging.questions import EvictionPolicy, Resident
 from pagefault.paging.table import PageTable
 from pagefault.paging.tlb import TLB
 from pagefault.paging.working_set import WorkingSet
+from pagefault.policy.epochs import EpochRule
 from pagefault.recall.hint import hint
+from pagefault.service.deriving import Made
 from pagefault.service.limits import Limits
 
 
@@ -64,6 +80,8 @@ class Sources:
     read_page: Callable[[PageRow], Page]  # raises RecordGone
     counter: TokenCounter
     policy: Callable[[], EvictionPolicy]
+    epochs: EpochRule
+    summarise: Callable[[Sequence[Page]], Made | None]  # what a run of turns comes to
 
 
 def page_of(event: Event, body: Content) -> Page:
@@ -94,6 +112,7 @@ def page_of(event: Event, body: Content) -> Page:
             supersedes=body.supersedes,
             claim_type=body.claim_type,
             subject=body.subject,
+            source_tokens=body.source_tokens,
         )
     return Page(
         row=row,
@@ -106,6 +125,15 @@ def page_of(event: Event, body: Content) -> Page:
         blob=body.blob,
         derived=derived,
     )
+
+
+CORE_ORIGINS: Final = frozenset({USER_TYPED, USER_APPROVED})
+"""Whose claims may stand in the core: what the user typed, or agreed to."""
+
+
+def turn_now(state: SessionState) -> TurnNo:
+    """The turn that a record made now belongs to."""
+    return TurnNo(max(state.turn, 0))
 
 
 _RATIOS: Final = 16  # reports that a lower factor rests on
@@ -139,6 +167,13 @@ class SessionState:
         self._floor: int | None = None  # what it took off, until more than a call is folded
         self._spent: list[int] = []  # tokens of each fault served in this turn
         self.epoch_due = ""  # why the next request must begin an epoch, if it must
+        self.accrued = 0.0  # rent paid on dead tokens since the last epoch
+        self.requests_since = 0  # the last epoch
+        self.summaries: list[tuple[Page, Level]] = []  # in the front, oldest first
+        self.summaries_older = 0
+        self.core: dict[PageId, Page] = {}  # claims that stand on the user's word, oldest first
+        self.epoch_seq = NOTHING
+        self._formed: dict[tuple[PageId, PageId], Made | None] = {}
         self._configure(opened.window_tokens, opened.mode, opened.system, entries=[])
 
     def _configure(
@@ -152,6 +187,23 @@ class SessionState:
         self.layout = Layout(self._sources.counter, head, tools)
         self.layout.pending = entries
         self.epoch_due = "configured" if entries or self.request_next else ""
+
+    @property
+    def counter(self) -> TokenCounter:
+        return self._sources.counter
+
+    @property
+    def epochs(self) -> EpochRule:
+        return self._sources.epochs
+
+    def summarise(self, run: Sequence[Page]) -> Made | None:
+        """What a run of turns comes to; asked again for the same run, the same."""
+        key = run[0].page_id, run[-1].page_id
+        if key not in self._formed:
+            self._formed = {
+                key: self._sources.summarise(run)
+            }  # planned again, seldom more than once
+        return self._formed[key]
 
     # --- the fold -----------------------------------------------------------------------------
 
@@ -167,6 +219,8 @@ class SessionState:
                 self._fold_epoch(event, body)
             case Searched() | Faulted() | CallRefused():
                 self.fold_call(event)
+            case Reported(input_tokens=tokens):
+                self._observe(tokens)
             case Pinned(page_id=page_id):
                 self.table.pin(page_id)
             case Unpinned(page_id=page_id):
@@ -184,6 +238,13 @@ class SessionState:
         self.numbers[stem] = max(self.numbers.get(stem, 0), int(number))
         if page.derived is None:
             self._fold_said(page, body)
+        elif page.row.kind is Kind.CLAIM:
+            self._fold_claim(page, page.derived)
+
+    def _fold_claim(self, page: Page, derived: Derived) -> None:
+        self.core.pop(derived.supersedes, None)
+        if page.row.origin in CORE_ORIGINS and derived.claim_type != RETRACTION:
+            self.core[page.page_id] = page
 
     @property
     def derived_order_next(self) -> int:
@@ -259,17 +320,21 @@ class SessionState:
         for page in pages:
             self._admit(page)
         self.request_next = body.request + 1
+        self.requests_since += 1
         self.factor = body.factor
+        self.accrued = body.accrued
         self.packed_seq = event.seq
 
     def _fold_epoch(self, event: Event, body: EpochBegun) -> None:
         self.epoch_due = ""
-        kept = self.load_all(body.kept)
-        self.layout.rewrite(kept, body.verbatim_from)
+        front = self._front_of(event.seq, body)
+        self.layout.rewrite(front, body.verbatim_from)
+        self.summaries, self.summaries_older = list(front.summaries), body.older
+        self.epoch_seq, self.requests_since = event.seq, 0
         for page_id in list(self.working_set):
             self.table.evicted(page_id)
         self.working_set.clear()
-        for page in kept:
+        for page in pages_of(front):
             self._admit(page)
         shown = [page for entry in self.layout.entries() for page in pages_of(entry)]
         for page in shown:
@@ -280,6 +345,21 @@ class SessionState:
         first = max((n for n, page in enumerate(messages) if page.row.part == 0), default=0)
         self.newest_user = messages[first:]
         self.epoch = body.epoch
+
+    def _front_of(self, seq: Seq, body: EpochBegun) -> Front:
+        summaries = []
+        for item in body.summaries:
+            page = self._find(item.page_id)
+            if page is not None:
+                summaries.append((page, Level(item.level)))
+        return Front(
+            seq=seq,
+            core=tuple(self.load_all([PagedIn(page_id=page_id) for page_id in body.core])),
+            claims_left_out=body.claims_left_out,
+            summaries=tuple(summaries),
+            older=body.older,
+            kept=tuple(self.load_all(body.kept)),
+        )
 
     def fold_call(self, event: Event) -> str:
         """Fold a call of the model and return its result as the model reads it."""
@@ -388,6 +468,25 @@ class SessionState:
         pages = (self._find(item.page_id) for item in paged_in)
         return [page for page in pages if page is not None]
 
+    # --- the volatile tail --------------------------------------------------------------------
+
+    def tail(self) -> str:
+        """The standing rules of the user, recited where a model attends most: at the very end."""
+        lines: list[str] = []
+        for page in reversed(self.core.values()):
+            if page.derived is not None and page.derived.claim_type == RULE:
+                told = [render.standing_rule(page), *lines]
+                if self._sources.counter.count("\n".join(told)) > TAIL_TOKENS:
+                    break
+                lines = told
+        return "\n".join(lines)
+
+    def tail_tokens(self, recalled: Sequence[Page] = ()) -> int:
+        """What the tail adds to a request that is packed now: nothing while calls are served."""
+        if self.layout.last_role(recalled) is not Role.USER:
+            return 0
+        return tail_tokens(self._sources.counter, self.tail())
+
     # --- the window ---------------------------------------------------------------------------
 
     @property
@@ -454,14 +553,15 @@ class SessionState:
                 break
         return found[::-1]
 
-    def observe(self, reported_tokens: int) -> None:
+    def _observe(self, reported_tokens: int) -> None:
         """Learn from a provider how many tokens it counted for the last request.
 
         The factor grows at once, as it gates what is admitted: a model whose tokenizer is less
         frugal than o200k is never sent more than its window. It falls at an epoch, to the most
         that was reported lately.
         """
-        ratio = math.ceil(1000 * reported_tokens / self.layout.frozen_tokens()) / 1000
+        counted = self.layout.frozen_tokens()
+        ratio = math.ceil(1000 * reported_tokens / counted) / 1000
         self._ratios.append(ratio)
         self._set_factor(max(self.factor, ratio))
 
@@ -479,12 +579,14 @@ class SessionState:
     def request(self) -> Request:
         """The request as it was packed last."""
         messages: tuple[Message, ...] = self.layout.messages()
+        tail = self.tail() if messages[-1].role is Role.USER else ""
         return Request(
             messages=messages,
             tools=self.layout.tools,
-            tokens=self.layout.frozen_tokens(),
+            tokens=self.layout.frozen_tokens() + tail_tokens(self._sources.counter, tail),
             factor=self.factor,
             window_tokens=self.window_tokens,
+            tail=tail,
         )
 
     def check(self) -> None:

@@ -1,0 +1,52 @@
+"""What a provider reports of a call's tokens, in any of the formats in use, as one `Usage`.
+
+Chat Completions and Responses count cached tokens within the input; Anthropic counts them beside
+it; DeepSeek has names of its own. `Usage.input_tokens` is always the whole prompt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pagefault.model.request import Usage
+
+
+def usage_from(report: object) -> Usage | None:
+    """As far as it can be read; None if it is no object at all. Never raises."""
+    if not isinstance(report, Mapping):
+        return None
+    if "cache_read_input_tokens" in report or "cache_creation_input_tokens" in report:
+        return _beside(report)
+    if "promptTokenCount" in report:
+        return Usage(
+            input_tokens=_count(report["promptTokenCount"]),
+            output_tokens=_count(report.get("candidatesTokenCount"))
+            + _count(report.get("thoughtsTokenCount")),
+            cached_tokens=_count(report.get("cachedContentTokenCount")),
+        )
+    details: Mapping[str, Any] = {}
+    for name in ("prompt_tokens_details", "input_tokens_details"):
+        if isinstance(report.get(name), Mapping):
+            details = report[name]
+    return Usage(
+        input_tokens=_count(report.get("prompt_tokens", report.get("input_tokens"))),
+        output_tokens=_count(report.get("completion_tokens", report.get("output_tokens"))),
+        cached_tokens=_count(details.get("cached_tokens") or report.get("prompt_cache_hit_tokens")),
+        cache_write_tokens=_count(details.get("cache_write_tokens")),
+    )
+
+
+def _beside(report: Mapping[str, Any]) -> Usage:
+    cached = _count(report.get("cache_read_input_tokens"))
+    written = _count(report.get("cache_creation_input_tokens"))
+    return Usage(
+        input_tokens=_count(report.get("input_tokens")) + cached + written,
+        output_tokens=_count(report.get("output_tokens")),
+        cached_tokens=cached,
+        cache_write_tokens=written,
+    )
+
+
+def _count(value: object) -> int:
+    return max(0, value) if isinstance(value, int) else 0

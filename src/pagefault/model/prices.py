@@ -1,0 +1,114 @@
+"""Price lists: what a prompt token costs when it is read from a cache, written to one, or neither.
+
+Every figure is per token and in units of one uncached input token, so that lists of different
+providers, and of an engine that is paid in seconds, can be compared. Ratios change with every
+generation of models: nothing else in this code knows one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import fsum
+from typing import Final
+
+from pagefault.model.errors import BadInput
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceList:
+    """One provider's rules for prompt caching, as of a month.
+
+    Raises `BadInput` for a list by which a cached token costs more than one written: no rule about
+    epochs means anything then.
+    """
+
+    name: str
+    as_of: str  # a month, "2026-11"
+    read: float  # a token read from the cache
+    write: float  # a token written to it: 1.0 where writing is free of a surcharge
+    output: float  # a generated token
+    ttl_s: float | None  # unused for longer, the cache is cold; None: only by eviction
+    min_tokens: int = 0  # a shorter prefix is not cached
+    quantum: int = 1  # a cached prefix is a multiple of so many tokens
+    breakpoints: int = 0  # marks a request may carry; 0: the provider finds the prefix by itself
+    lookback_blocks: int = 0  # how far before a mark an older entry is found; 0: any distance
+    cliff_tokens: int | None = None  # a longer request is priced `cliff_factor` times over
+    cliff_factor: float = 1.0
+    whole_units: bool = False  # a prefix matches only where an earlier request ended
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.read <= self.write or self.write <= 0 or self.output < 0:
+            raise BadInput(
+                f"the price list {self.name!r} cannot be: read {self.read}, write {self.write}",
+                hint="prices are per token, in uncached input tokens, with 0 <= read <= write",
+            )
+
+    @property
+    def ratio(self) -> float:
+        """How many times as much as one call's reading a rewrite costs: (w - r) / r."""
+        return (self.write - self.read) / self.read if self.read else float("inf")
+
+    def is_cold(self, idle_s: float) -> bool:
+        """Whether a cache last used so many seconds ago is gone."""
+        return self.ttl_s is not None and idle_s > self.ttl_s
+
+    def cacheable(self, prefix_tokens: int) -> int:
+        """How much of a prefix of so many tokens a cache of this provider can hold."""
+        if prefix_tokens < self.min_tokens:
+            return 0
+        return prefix_tokens - prefix_tokens % self.quantum
+
+    def room(self, tokens: int) -> int:
+        """A budget of `tokens`, but never over the cliff."""
+        return tokens if self.cliff_tokens is None else min(tokens, self.cliff_tokens)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """One call of a local engine, timed: prefill and decode apart, in seconds."""
+
+    prefilled_tokens: int  # evaluated, not taken from the engine's cache
+    prefill_s: float
+    prompt_tokens: int  # the whole context that decoding attended to
+    decoded_tokens: int
+    decode_s: float
+
+
+_CALLS_MIN: Final = 3  # through two points a line always fits
+
+
+def calibrate(calls: Iterable[Measured], *, name: str = "local", as_of: str) -> PriceList:
+    """The price list of an engine that is paid in seconds.
+
+    The unit is the time to prefill one token. Keeping a token costs what it adds to the decoding of
+    every generated one: the slope of seconds per generated token over the context's length, times
+    the tokens generated in a call (the rent of a dead token is real without any bill). Writing
+    costs the prefill, 1.0, and a cache that lives in the engine's memory never lapses by time.
+
+    Raises `BadInput` unless at least three calls, of different lengths of context, did both.
+    """
+    seen = [c for c in calls if c.prefilled_tokens > 0 and c.decoded_tokens > 0]
+    lengths = {call.prompt_tokens for call in seen}
+    prefill_s = fsum(call.prefill_s for call in seen)
+    if len(seen) < _CALLS_MIN or len(lengths) < 2 or prefill_s <= 0:
+        raise BadInput(
+            f"{len(seen)} timed calls over {len(lengths)} lengths of context tell no price",
+            hint="time at least three calls that prefill and decode, short and long contexts",
+        )
+    prefill_token_s = prefill_s / sum(call.prefilled_tokens for call in seen)
+    base_s, slope_s = _line([(c.prompt_tokens, c.decode_s / c.decoded_tokens) for c in seen])
+    decoded = sum(call.decoded_tokens for call in seen) / len(seen)
+    mean_tokens = sum(call.prompt_tokens for call in seen) / len(seen)
+    read = min(max(slope_s, 0.0) * decoded / prefill_token_s, 1.0)
+    output = max(base_s + slope_s * mean_tokens, 0.0) / prefill_token_s
+    return PriceList(name=name, as_of=as_of, read=read, write=1.0, output=output, ttl_s=None)
+
+
+def _line(points: list[tuple[int, float]]) -> tuple[float, float]:
+    """The base and the slope of the line of least squares."""
+    mean_x = fsum(x for x, _ in points) / len(points)
+    mean_y = fsum(y for _, y in points) / len(points)
+    spread = fsum((x - mean_x) ** 2 for x, _ in points)
+    slope = fsum((x - mean_x) * (y - mean_y) for x, y in points) / spread
+    return mean_y - slope * mean_x, slope

@@ -1,0 +1,114 @@
+"""What a request costs: effective input tokens, and what of it the provider's cache should hold.
+
+Of a request of N tokens, C are read from the cache, V are its volatile tail, which is never written
+to it, and the rest is written:
+
+    EIC = r * C + w * (N - C - V) + V        in uncached input tokens
+
+and `cliff_factor` times that where the request is over the price list's cliff.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pagefault.model.prices import PriceList
+from pagefault.pack.prefix import Prefix
+
+
+def effective_input_cost(
+    prices: PriceList, prompt_tokens: int, cached_tokens: int, *, volatile_tokens: int = 0
+) -> float:
+    """EIC above. Of what is not cached, a prefix too short to be cached is not written either."""
+    fresh = prompt_tokens - cached_tokens - volatile_tokens
+    assert fresh >= 0, "more cached than there is"
+    write = prices.write if prices.cacheable(prompt_tokens - volatile_tokens) else 1.0
+    cost = prices.read * cached_tokens + write * fresh + volatile_tokens
+    over = prices.cliff_tokens is not None and prompt_tokens > prices.cliff_tokens
+    return cost * prices.cliff_factor if over else cost
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request that was sent, as far as a cache may remember it."""
+
+    prefix: Prefix
+    marks: tuple[int, ...] = ()  # blocks, as `CacheHints` counts them
+
+
+def predicted_cached(
+    prices: PriceList, before: Sent | None, now: Prefix, *, is_cold: bool = False
+) -> int:
+    """How many tokens of a request the cache should hold, given the one sent `before` it.
+
+    Providers that are told marks match at the marks of the request before; those that keep whole
+    units, at its end, or else behind the head that all requests share; the others anywhere.
+    """
+    if before is None or is_cold:
+        return 0
+    shared = now.shared_blocks(before.prefix)
+    if prices.breakpoints:
+        shared = max((mark for mark in before.marks if mark <= shared), default=0)
+    elif prices.whole_units and shared < before.prefix.blocks:
+        shared = min(shared, 2)
+    return prices.cacheable(now.end(shared))
+
+
+@dataclass(slots=True)
+class Account:
+    """The sums over a run of calls under one price list."""
+
+    prices: PriceList
+    calls: int = 0
+    cost: float = 0.0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    prompt_tokens_max: int = 0
+    written_tokens: int = 0
+    survivals: list[float] = field(default_factory=list)
+
+    def add(
+        self,
+        prompt_tokens: int,
+        cached_tokens: int,
+        *,
+        volatile_tokens: int = 0,
+        survival: float | None = None,
+    ) -> None:
+        """One call; `survival` is None for the first, which has none before it."""
+        self.calls += 1
+        self.cost += effective_input_cost(
+            self.prices, prompt_tokens, cached_tokens, volatile_tokens=volatile_tokens
+        )
+        self.prompt_tokens += prompt_tokens
+        self.cached_tokens += cached_tokens
+        self.prompt_tokens_max = max(self.prompt_tokens_max, prompt_tokens)
+        self.written_tokens += prompt_tokens - cached_tokens - volatile_tokens
+        if survival is not None:
+            self.survivals.append(survival)
+
+    @property
+    def prefill_tokens(self) -> int:
+        """What was not read from the cache: the work of the engine, and a proxy for its latency."""
+        return self.prompt_tokens - self.cached_tokens
+
+    @property
+    def prefix_reuse(self) -> float:
+        """The share of all prompt tokens that was read from the cache."""
+        return self.cached_tokens / self.prompt_tokens if self.prompt_tokens else 0.0
+
+    @property
+    def prefix_survival(self) -> float:
+        """The mean share of a request that the next one begins with; blind to lifetimes."""
+        return sum(self.survivals) / len(self.survivals) if self.survivals else 1.0
+
+    @property
+    def rewrite_factor(self) -> float:
+        """How many times over the largest prompt was written."""
+        return self.written_tokens / self.prompt_tokens_max if self.prompt_tokens_max else 0.0
+
+
+def ratio(ours: Sequence[Account], theirs: Sequence[Account]) -> float:
+    """Our cost over theirs, on the same conversations: below 1 is cheaper."""
+    return sum(one.cost for one in ours) / sum(one.cost for one in theirs)

@@ -1,0 +1,60 @@
+"""How much a message calls for: what the runtime pages in by itself at the start of a turn.
+
+A page that is brought in stays until the next epoch, and is paid for with every request. Most
+messages of a conversation ask for nothing that was said before; they find pages all the same, as
+words repeat. So a message that asks gets what is likely to answer it, and any other only what is
+about the very same thing.
+
+The figures were chosen on two of five LoCoMo conversations (`benchmarks/recall_gate.py` prints the
+choice for each): a question keeps all but a few points of the evidence that the best 1,000 tokens
+hold, with two thirds of them; a turn that asks nothing costs a fifteenth.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pagefault.recall.search import SearchHit
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Which hits a message calls for."""
+
+    relevance_min: float  # of a hit
+    share_min: float  # of the best hit's score
+    room_share: float  # of what may be paged in at all
+
+    def admitted(self, hits: Sequence[SearchHit]) -> list[SearchHit]:
+        """Those of these hits, best first, that pass."""
+        if not hits:
+            return []
+        least = self.share_min * hits[0].score
+        return [h for h in hits if h.relevance >= self.relevance_min and h.score >= least]
+
+
+ASKING: Final = Gate(relevance_min=0.25, share_min=0.45, room_share=1.0)
+TELLING: Final = Gate(relevance_min=0.5, share_min=0.5, room_share=0.25)
+
+_QUESTION_MARK: Final = re.compile("[?？؟՞፧꘏⁇⁈⁉]")
+_ASKING: Final = re.compile(
+    r"^\W*(?:who|whom|whose|what|which|when|where|why|how|is|are|was|were|do|does|did|can|could"
+    r"|should|would|will|has|have|had|tell|show|list|find|give|recall|remind|explain|describe"
+    r"|summari[sz]e)\b"
+    r"|\b(?:remember|earlier|previously|before|last time|again|back then|as (?:we|you|i) "
+    r"(?:said|decided|agreed|discussed|mentioned|told)|we (?:decided|agreed|discussed|talked))\b",
+    re.IGNORECASE,
+)
+
+
+def gate(message: str) -> Gate:
+    """What a message calls for. Cheap, and by its form alone."""
+    return ASKING if asks(message) else TELLING
+
+
+def asks(message: str) -> bool:
+    """Whether a message asks for something, or points back to something said before."""
+    return bool(_QUESTION_MARK.search(message) or _ASKING.search(message))

@@ -1,0 +1,265 @@
+"""The ladder of a text without a model: what is kept are stretches of the text itself.
+
+`compress_page` and `compress_range` are plain functions of what they are given: the same pages
+give the same bytes. `Extractive` is the same behind the protocol.
+
+An abstract quotes: every sentence in it stands in a page, and its span says where. It is never
+cut inside a sentence that denies something, and a decision that its own range takes back later
+does not stand in it without the sentence that takes it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from pagefault.model.kinds import Level, Modality
+from pagefault.model.page import Evidence
+from pagefault.represent.api import (
+    CountTokens,
+    Representation,
+    Source,
+    check_asked,
+    full_text,
+    size_of,
+    speaker_of,
+)
+from pagefault.represent.reduce import Kept, reduce
+from pagefault.represent.reference import reference
+from pagefault.represent.reversal import Reversals
+from pagefault.represent.salience import candidate, choose
+from pagefault.represent.sentences import units
+
+RATIO: Final = 10
+"""An abstract has at most one token for so many of what it stands for …"""
+ABSTRACT_MIN: Final = 24
+"""… but is allowed so many, about a sentence: less would say nothing."""
+TRIES: Final = 3
+BREAKS: Final = ("\n", "\r", "\u2028", "\u2029", "\x0b", "\x0c", "\x85")
+
+
+def compress_page(
+    source: Source, level: Level, *, count: CountTokens, tokens_max: int | None = None
+) -> Representation:
+    """One page at `level`. As `compress_range` of that page alone, without saying who spoke."""
+    return compress_range([source], level, count=count, tokens_max=tokens_max)
+
+
+def compress_range(
+    sources: Sequence[Source],
+    level: Level,
+    *,
+    count: CountTokens,
+    tokens_max: int | None = None,
+) -> Representation:
+    """A run of pages, in their order, as one text at `level` (1, 2 or 3).
+
+    Of several pages it says who speaks. An abstract has at most `tokens_max` tokens, or a tenth
+    of what the pages' texts have; of less than 240 tokens it is 24 of them, or one sentence. It is
+    empty where no whole sentence fits. Raises `BadInput` as `check_asked`.
+    """
+    check_asked(sources, level, tokens_max)
+    if level is Level.REFERENCE:
+        return _reference(sources, count, tokens_max)
+    full = _full(sources, count)
+    lines = _lines(sources)
+    draft = _reduced(sources, lines, full, count)
+    if level is Level.ABSTRACT:
+        room = abstract_tokens(sources, count) if tokens_max is None else tokens_max
+        if draft.tokens > room:
+            one = tokens_max is None and room == ABSTRACT_MIN
+            abstract = _abstract(sources, lines, room, count, one_at_least=one)
+            if abstract.tokens <= draft.tokens and size_of(abstract.text) <= size_of(draft.text):
+                draft = abstract
+    return draft.representation(sources, level)
+
+
+def abstract_tokens(sources: Sequence[Source], count: CountTokens) -> int:
+    """How long an abstract of these pages may be where no other size is asked for."""
+    return max(ABSTRACT_MIN, sum(count(source.text) for source in sources) // RATIO)
+
+
+def _reference(
+    sources: Sequence[Source], count: CountTokens, tokens_max: int | None
+) -> Representation:
+    above = compress_range(sources, Level.ABSTRACT, count=count, tokens_max=tokens_max)
+    text = reference(
+        sources,
+        _full(sources, count).tokens,
+        count=count,
+        tokens_max=above.tokens,
+        bytes_max=size_of(above.text),
+    )
+    return Representation(text=text, level=Level.REFERENCE, tokens=count(text), pages=above.pages)
+
+
+def _full(sources: Sequence[Source], count: CountTokens) -> _Draft:
+    """Level 0."""
+    text = full_text(sources)
+    whole = [(place, 0, len(source.text)) for place, source in enumerate(sources) if source.text]
+    return _Draft(text, count(text), tuple(whole))
+
+
+@dataclass(frozen=True, slots=True)
+class Extractive:
+    """The extractive ladder, as a `Compressor` of text."""
+
+    count: CountTokens
+    modality: Modality = Modality.TEXT
+
+    async def compress(
+        self, sources: Sequence[Source], level: Level, *, tokens_max: int | None = None
+    ) -> Representation:
+        """As `compress_range`; it never waits."""
+        return compress_range(sources, level, count=self.count, tokens_max=tokens_max)
+
+
+# --- drafts -------------------------------------------------------------------------------------
+
+
+class _Line(NamedTuple):
+    """What is kept of a unit of the page at `place`."""
+
+    place: int
+    kept: Kept
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A text and what it was taken from: characters of the pages, by their places."""
+
+    text: str
+    tokens: int
+    stretches: tuple[tuple[int, int, int], ...]
+
+    @classmethod
+    def of(cls, sources: Sequence[Source], lines: Sequence[_Line], count: CountTokens) -> _Draft:
+        text = _rendered(sources, lines)
+        stretches = ((line.place, *stretch) for line in lines for stretch in line.kept.stretches)
+        return cls(text, count(text), tuple(stretches))
+
+    def representation(self, sources: Sequence[Source], level: Level) -> Representation:
+        return Representation(
+            text=self.text,
+            level=level,
+            tokens=self.tokens,
+            pages=tuple(source.page_id for source in sources),
+            spans=tuple(_spans(sources, self.stretches)),
+        )
+
+
+def _lines(sources: Sequence[Source]) -> list[_Line]:
+    """What the pages say without what says nothing. A page alone is never left with nothing."""
+    texts = [source.text for source in sources]
+    found = [units(text) for text in texts]
+    lines = [_Line(place, kept) for place, page in enumerate(reduce(texts, found)) for kept in page]
+    if not lines and len(sources) == 1:
+        return [_Line(0, Kept(unit, ((unit.start, unit.end),))) for unit in found[0]]
+    return lines
+
+
+def _reduced(
+    sources: Sequence[Source], lines: Sequence[_Line], full: _Draft, count: CountTokens
+) -> _Draft:
+    """Level 1. Never longer than `full`."""
+    draft = _Draft.of(sources, lines, count)
+    if draft.tokens <= full.tokens and size_of(draft.text) <= size_of(full.text):
+        return draft
+    return full  # fewer characters of more tokens are rare, and then nothing is gained
+
+
+def _abstract(
+    sources: Sequence[Source],
+    lines: Sequence[_Line],
+    room: int,
+    count: CountTokens,
+    *,
+    one_at_least: bool,
+) -> _Draft:
+    """The sentences among `lines` that say most, within `room` tokens."""
+    speakers = frozenset(word.casefold() for source in sources for word in source.speaker.split())
+    labels = dict.fromkeys(map(speaker_of, sources), 0)
+    if len(sources) > 1:
+        labels = {who: count(f"{who}: ") for who in labels}
+    said = [line.kept.text(sources[line.place].text) for line in lines]
+    candidates = [
+        candidate(
+            sentence,
+            count(sentence) + 1 + labels[speaker_of(sources[line.place])],
+            manner=line.kept.unit.manner,
+            speakers=speakers,
+        )
+        for line, sentence in zip(lines, said, strict=True)
+    ]
+    if one_at_least and candidates:
+        nothing: set[str] = set()
+        room = max(room, max(candidates, key=lambda one: one.gain(nothing)).tokens)
+    reversals = Reversals(said, [one.about for one in candidates])
+    best = _Draft("", 0, ())
+    allowed = room
+    for _ in range(TRIES):
+        chosen = reversals.settled(choose(candidates, allowed))
+        draft, took_all = _fitting(sources, lines, chosen, room, count, reversals)
+        if draft.tokens > best.tokens:
+            best = draft
+        if not took_all or draft.tokens == room:
+            break
+        allowed += room - draft.tokens  # labels that were not needed, seams that cost nothing
+    return best
+
+
+def _fitting(
+    sources: Sequence[Source],
+    lines: Sequence[_Line],
+    chosen: list[int],
+    room: int,
+    count: CountTokens,
+    reversals: Reversals,
+) -> tuple[_Draft, bool]:
+    """The best of the `chosen` that fit, in the order of the range; and whether all did."""
+    taken = list(chosen)
+    while True:
+        for place in reversals.alone(taken):
+            taken.remove(place)
+        draft = _Draft.of(sources, [lines[place] for place in sorted(taken)], count)
+        if draft.tokens <= room:
+            return draft, len(taken) == len(chosen)
+        taken.pop()
+
+
+def _rendered(sources: Sequence[Source], lines: Sequence[_Line]) -> str:
+    """Units of one line stay on a line, those of several on several; a page begins a line.
+
+    Labels name who speaks where somebody else begins to.
+    """
+    parts: list[str] = []
+    before: _Line | None = None
+    speaker = ""
+    for line in lines:
+        source = sources[line.place]
+        if before is not None:
+            between = source.text[before.kept.unit.end : line.kept.unit.start]
+            together = before.place == line.place and len(between.splitlines()) <= 1
+            parts.append(" " if together and not between.endswith(BREAKS) else "\n")
+        if len(sources) > 1 and speaker_of(source) != speaker:
+            speaker = speaker_of(source)
+            parts.append(f"{speaker}: ")
+        parts.append(line.kept.text(source.text))
+        before = line
+    return "".join(parts)
+
+
+def _spans(
+    sources: Sequence[Source], stretches: Sequence[tuple[int, int, int]]
+) -> Iterator[Evidence]:
+    """Characters as bytes. Stretches come in order, so each text is encoded once."""
+    page, done, size = -1, 0, 0
+    for place, start, end in stretches:
+        if place != page:
+            page, done, size = place, 0, 0
+        text = sources[place].text
+        first = size + size_of(text[done:start])
+        size = first + size_of(text[start:end])
+        done = end
+        yield Evidence(page_id=sources[place].page_id, start=first, end=size)

@@ -1,0 +1,68 @@
+"""What is taken back later must not stand alone in an abstract.
+
+"We go with Redis" is true of a conversation only until somebody says "scratch that, no Redis". An
+abstract that has the first sentence and not the second would say the opposite of its range.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from pagefault.represent.cues import is_citable, is_question
+from pagefault.represent.protected import denies
+
+SHARED_MIN: Final = 0.5
+"""The part of a statement's terms that a later sentence must share to be about the same thing."""
+
+_TURNING: Final = re.compile(
+    r"\b(?:actually|instead|correction|scratch that|chang(?:e|ed|ing) (?:my|our|his|her"
+    r"|their) minds?"
+    r"|second thoughts?|on reflection|revert(?:ed|ing)?|undo|undone|roll(?:ed|ing)? back"
+    r"|drop(?:ped)?"
+    r"|cancel(?:led|ed)?|called off|replac(?:e|ed|ing)|switch(?:ed|ing)?|abandon(?:ed)?|superseded?"
+    r"|obsolete|wrong|mistake)\b|改为|改為|取消|やめ",
+    re.IGNORECASE,
+)
+
+
+class Reversals:
+    """Which sentences of a range take back which. `terms` are what each is about."""
+
+    def __init__(self, sentences: Sequence[str], terms: Sequence[frozenset[str]]) -> None:
+        self._sentences = sentences
+        self._terms = terms
+        self._turning = [
+            place
+            for place, sentence in enumerate(sentences)
+            if (denies(sentence) or _TURNING.search(sentence)) and not is_question(sentence)
+        ]
+
+    def of(self, place: int) -> int | None:
+        """The last sentence that takes back the statement at `place`, if one does."""
+        about = self._terms[place]
+        if not about or not is_citable(self._sentences[place]):
+            return None
+        for later in reversed(self._turning):
+            if later <= place:
+                return None
+            if len(about & self._terms[later]) >= SHARED_MIN * len(about):
+                return later
+        return None
+
+    def settled(self, chosen: Sequence[int]) -> list[int]:
+        """The choice, where what is taken back gives its place to what takes it back."""
+        settled: dict[int, None] = {}
+        for place in chosen:
+            later = self.of(place)
+            settled[place if later is None or later in chosen else later] = None
+        return list(settled)
+
+    def alone(self, chosen: Sequence[int]) -> list[int]:
+        """Those chosen that are taken back by a sentence that is not chosen."""
+        return [
+            place
+            for place in chosen
+            if (later := self.of(place)) is not None and later not in chosen
+        ]

@@ -1,0 +1,129 @@
+"""Which sentences say most for their length: the choice of an abstract.
+
+The choice is a budgeted maximum coverage (Lin and Bilmes, "Multi-document Summarization via
+Budgeted Maximization of Submodular Functions", NAACL 2010): again and again the sentence is taken
+whose *new* terms are worth most for each token. What was covered counts no more, which keeps
+repetition out without a second rule. Ranking by likeness to the whole (LexRank, TextRank, the
+centroid) finds what all sentences share; in conversations that is courtesy, and what is asked for
+later is said once: side by side in docs/decisions/018-abstracts-by-coverage.md.
+
+A term is worth 1. To a sentence is added what makes it specific: names, numbers, identifiers and
+times. The sum is raised for sentences in the first person, lowered for questions, and raised much
+for a statement that a claim may cite and that has something in it which must not be lost. No
+weight knows a data set.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from pagefault.represent.cues import is_citable, is_decision, is_question
+from pagefault.represent.protected import Guarded, guarded
+from pagefault.represent.sentences import Manner
+from pagefault.represent.words import telling_terms
+
+SPECIFIC: Final = 1.0  # for each name, number, identifier and time, as many terms
+SPECIFIC_MAX: Final = 3  # of each sort that count
+TIMES_MAX: Final = 2
+SPEAKER: Final = 1.4
+QUESTION: Final = 0.4
+DECISION: Final = 1.5
+CITABLE: Final = 3.0
+CODE: Final = 0.3
+DENIED: Final = "not "
+DATA_TERMS_MAX: Final = 24  # of a line of code, a table or a dump: it is not told word by word
+
+_TIME: Final = re.compile(
+    r"\b(?:yesterday|today|tomorrow|tonight|last|next|ago|weekend|weeks?|months?|years?"
+    r"|monday|tuesday"
+    r"|wednesday|thursday|friday|saturday|sunday|january|february|march|april|june|july|august"
+    r"|september|october|november|december|summer|winter|spring|autumn|recently|since|until"
+    r"|first)\b",
+    re.IGNORECASE,
+)
+_SPEAKER: Final = re.compile(r"\b(?:I|my|we|our|me|us|mine|My|We|Our|I['’]\w+)\b")
+_NAME: Final = re.compile(r"(?<=[a-z,;:'\"] )(?!I\b)[A-Z][\w'’-]+")
+
+
+class Candidate(NamedTuple):
+    """A sentence that may be chosen: what it covers, what it is worth besides, what it costs."""
+
+    terms: frozenset[str]
+    specific: float
+    factor: float
+    tokens: int
+
+    @property
+    def about(self) -> frozenset[str]:
+        """Its terms, whether they are said or denied."""
+        return frozenset(term.removeprefix(DENIED) for term in self.terms)
+
+    def gain(self, covered: set[str]) -> float:
+        """What taking it adds, for each token. Never more than it was with less covered."""
+        worth = len(self.terms - covered) + self.specific
+        return worth * self.factor / max(1, self.tokens)
+
+
+def candidate(
+    sentence: str, tokens: int, *, manner: Manner = Manner.PROSE, speakers: frozenset[str]
+) -> Candidate:
+    """What a sentence is worth. Names of `speakers` are no news."""
+    terms = telling_terms(sentence)
+    if manner is Manner.CODE:
+        return Candidate(frozenset(terms[:DATA_TERMS_MAX]), 0.0, CODE, tokens)
+    all_found = guarded(sentence)
+    found = [token for token in all_found if token.what is not Guarded.NEGATION]
+    names = [name for name in _NAME.findall(sentence) if _bare(name) not in speakers]
+    specific = SPECIFIC * (
+        min(len(found), SPECIFIC_MAX)
+        + min(len(names), SPECIFIC_MAX)
+        + min(len(_TIME.findall(sentence)), TIMES_MAX)
+    )
+    factor = 1.0
+    denied = len(found) < len(all_found)
+    if is_question(sentence):
+        factor *= QUESTION
+    elif is_citable(sentence) and (found or denied):
+        factor *= CITABLE
+    elif is_decision(sentence):
+        factor *= DECISION
+    if _SPEAKER.search(sentence):
+        factor *= SPEAKER
+    # Denied, a term is another: what takes something back is news.
+    covered = frozenset(DENIED + term for term in terms) if denied else frozenset(terms)
+    return Candidate(covered, specific if terms else 0.0, factor, tokens)
+
+
+def choose(candidates: Sequence[Candidate], tokens_max: int) -> list[int]:
+    """Places of the candidates to take, the best first, of together at most `tokens_max` tokens.
+
+    Greedy and lazy: gains only shrink, so one that is still on top after it was worked out anew
+    is the best (Minoux, 1978). Ties go to the earlier place. What is worth nothing is not taken.
+    """
+    covered: set[str] = set()
+    chosen: list[int] = []
+    heap = [(-one.gain(covered), place) for place, one in enumerate(candidates)]
+    heapq.heapify(heap)
+    left = tokens_max
+    while heap and left > 0:
+        _, place = heapq.heappop(heap)
+        one = candidates[place]
+        if one.tokens > left:
+            continue
+        gain = one.gain(covered)
+        if gain <= 0.0:
+            continue
+        if heap and (-gain, place) > heap[0]:
+            heapq.heappush(heap, (-gain, place))
+            continue
+        chosen.append(place)
+        covered |= one.terms
+        left -= one.tokens
+    return chosen
+
+
+def _bare(name: str) -> str:
+    return re.split("['’]", name)[0].casefold()

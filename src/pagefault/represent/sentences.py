@@ -1,0 +1,120 @@
+"""Text as units: sentences of prose, and lines of what is not prose.
+
+A unit is a stretch of the text; units neither overlap nor leave out anything but white space. A
+sentence ends at a stop that is followed by a blank, or at a full-width stop. Lines of code, tables,
+lists and quoted output are units by themselves, as they mean something only whole. What has no end
+(a dump on one line) is cut at a blank, or at worst between two characters that do not belong to
+one another.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from enum import Enum, auto
+from typing import Final, NamedTuple
+
+UNIT_CHARS_MAX: Final = 600
+
+_LINE: Final = re.compile(r"[^\r\n\u2028\u2029\x0b\x0c\x85]+")
+_FENCE: Final = re.compile(r"\s{0,3}(?:```|~~~)")
+_MADE: Final = re.compile(
+    r"\s*(?:\|.*\||[-=+|:\s]{4,}$"  # rows and rules of tables
+    r"|(?:\$|>>>|#!|@@|\+\+\+|---)\s*\S"  # shells, diffs
+    r"|[}\])]+[;,]?$|.*[{;]$"  # brackets and statements
+    r"|(?:def|class|import|from|return|const|let|var|func|fn|if|for|while|elif|else|try|except|with"
+    r"|SELECT|INSERT|UPDATE|CREATE)\b.*(?:[:;{()=]$|=\s|\bimport\b)"
+    r"|(?:Traceback|File \")|\{|\[\d{2,})"
+)
+_END: Final = re.compile(r"(?:[.!?…]+[\"'”’)\]*_]*(?=\s)|[。！？｡]+[」』”’）]*)(?P<after>\s*)")
+_ABBREVIATION: Final = re.compile(
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|etc|cf|No|Fig|approx|e\.g|i\.e|a\.m|p\.m|U\.S|U\.K|al"
+    r"|Inc|Ltd|Co|Corp)|\b[A-Z]|^\s*\d{1,3})\.$"
+)
+_JOINERS: Final = frozenset("\u200c\u200d\ufe0e\ufe0f\u20e3")
+
+
+class Manner(Enum):
+    PROSE = auto()
+    CODE = auto()  # also tables, logs, output: kept by whole lines
+
+
+class Unit(NamedTuple):
+    """Characters `start` to `end` (without) of a text."""
+
+    start: int
+    end: int
+    manner: Manner
+
+
+def units(text: str) -> list[Unit]:
+    """The units of a text, in order. None for a text of white space."""
+    return list(_units(text))
+
+
+def _units(text: str) -> Iterator[Unit]:
+    fenced = False
+    for line in _LINE.finditer(text):
+        start, end = _trim(text, line.start(), line.end())
+        if start == end:
+            continue
+        if _FENCE.match(text, line.start(), line.end()):
+            fenced = not fenced
+            yield from _cut(text, start, end, Manner.CODE)
+        elif fenced or _MADE.match(text, line.start(), line.end()):
+            # The indentation is part of a line of code.
+            yield from _cut(text, line.start(), end, Manner.CODE)
+        else:
+            yield from _sentences(text, start, end)
+
+
+def _sentences(text: str, start: int, end: int) -> Iterator[Unit]:
+    begun = start
+    for stop in _END.finditer(text, start, end):
+        upto = stop.start("after")
+        if text[stop.start()] == "." and _ABBREVIATION.search(text, max(begun, upto - 12), upto):
+            continue
+        yield from _cut(text, begun, upto, Manner.PROSE)
+        begun = stop.end()
+    if begun < end:
+        yield from _cut(text, begun, end, Manner.PROSE)
+
+
+def _cut(text: str, start: int, end: int, manner: Manner) -> Iterator[Unit]:
+    """A unit, in pieces if it is too long for one."""
+    while end - start > UNIT_CHARS_MAX:
+        upto = start + UNIT_CHARS_MAX
+        blank = max(text.rfind(" ", start + 1, upto), text.rfind("\t", start + 1, upto))
+        at = blank if blank > start else _apart(text, start, upto)
+        first, last = _trim(text, start, at)
+        if first < last:
+            yield Unit(first, last, manner)
+        start = at
+    first, last = _trim(text, start, end)
+    if first < last:
+        yield Unit(first if manner is Manner.PROSE else start, last, manner)
+
+
+def _apart(text: str, start: int, upto: int) -> int:
+    """A place near `upto` where no character is torn from what shapes it."""
+    for at in range(upto, max(start, upto - 32), -1):
+        after, before = text[at], text[at - 1]
+        if (
+            after not in _JOINERS
+            and before not in _JOINERS
+            and not unicodedata.combining(after)
+            and not "\U0001f3fb" <= after <= "\U0001f3ff"  # shades of an emoji
+            and not "\U0001f1e6" <= after <= "\U0001f1ff"  # flags
+            and not (after.isdigit() and before.isdigit())
+        ):
+            return at
+    return upto
+
+
+def _trim(text: str, start: int, end: int) -> tuple[int, int]:
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end

@@ -1,0 +1,150 @@
+"""What a text is about, found by its form alone: topics, entities, tasks.
+
+One pass of one expression each, as these run for every page that is written. They are for finding
+and grouping pages; nothing is held to be true because of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from pagefault.represent.protected import IDENTIFIER, suspects
+from pagefault.represent.words import CHATTER, FUNCTION
+
+TAGS_MAX: Final = 5
+ENTITIES_MAX: Final = 16
+TASKS_MAX: Final = 16
+READ_MAX: Final = 20_000
+"""Characters that are read: what a text is about is told in its beginning."""
+
+_TASK: Final = re.compile(
+    r"\b(?!(?:UTF|ISO|SHA|RFC|CVE|GPT|AES|RSA|MD|HTTP|TLS|US|COVID)-)[A-Z][A-Z0-9]{1,9}-\d{1,7}\b"
+    r"|(?<![\w#&/])#\d{1,7}\b"
+    r"|(?i:\b(?:issue|ticket|task|bug|PR|pull request)[ ]#?(?P<number>\d{1,7})\b)"
+)
+_IDENTIFIER: Final = re.compile(IDENTIFIER)
+_MONTH: Final = (
+    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?"
+    r"|Sep(?:t(?:ember)?)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
+)
+_DATE: Final = re.compile(
+    r"\b\d{4}-\d\d-\d\d\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b"
+    rf"|\b(?:\d{{1,2}}(?:st|nd|rd|th)? )?{_MONTH}(?: \d{{1,2}}(?:st|nd|rd|th)?)?(?:,? \d{{4}})\b"
+    rf"|\b\d{{1,2}}(?:st|nd|rd|th)? {_MONTH}\b|\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?\b"
+    r"|\d{4}年(?:\d{1,2}月(?:\d{1,2}日)?)?|\d{1,2}月\d{1,2}日"
+)
+_NAME: Final = re.compile(
+    r"(?P<start>(?:\A|[.!?…:]|\n|[\"“‘(*-])\s*)?"
+    r"\b(?P<name>[A-Z][a-zà-öø-ÿ]+(?:[-'’][A-Z][a-z]+)*(?: (?:of |de |van "
+    r"|von )?[A-Z][a-zà-öø-ÿ]+)*)\b"
+)
+_WORD: Final = re.compile(
+    # Han without the commonest words of grammar, katakana, hangul: runs of two or more.
+    r"[\u3400-\u9fff々](?:(?<![的了是我你他她它们在不没和与就也都把被给对将会要这那用])"
+    r"[\u3400-\u9fff々](?<![的了是我你他她它们在不没和与就也都把被给对将会要这那用]))+"
+    r"|[\u30a0-\u30ff]{2,}|[\uac00-\ud7af]{2,}"
+    r"|[^\W\d_\u3040-\u9fff\uac00-\ud7af][^\W\u3040-\u9fff\uac00-\ud7af]*"
+    r"(?:[-'’][^\W_\u3040-\u9fff\uac00-\ud7af]+)*"
+)
+_UNTOLD: Final = FUNCTION | CHATTER
+_CALENDAR: Final = frozenset(
+    "monday tuesday wednesday thursday friday saturday sunday january february march april may june"
+    " july august september october november december today tomorrow yesterday week weeks month"
+    " months year years day days hour hours minute minutes tonight weekend".split()
+)
+
+
+def task_refs(text: str) -> tuple[str, ...]:
+    """Tasks that a text names, each once, in its order: `ABC-123`, `#42`; *issue 42* is `#42`."""
+    found = (
+        f"#{match['number']}" if match["number"] else match[0]
+        for match in _TASK.finditer(text, 0, READ_MAX)
+    )
+    return _first(found, TASKS_MAX)
+
+
+def entities(text: str) -> tuple[str, ...]:
+    """Names, identifiers, paths and dates in a text, each once, in its order, as they are written.
+
+    A name is written with a capital; at the beginning of a sentence, where every word is, it
+    counts if it stands elsewhere in the text, too, or has several words.
+    """
+    text = text[:READ_MAX]
+    found = [
+        (match.start(), match[0])
+        for start, end in suspects(text)
+        for match in _IDENTIFIER.finditer(text, start, end)
+    ]
+    if any(char.isdigit() for char in text):
+        found += [(match.start(), match[0]) for match in _DATE.finditer(text)]
+    taken = [(at, at + len(name)) for at, name in found]
+    sure: set[str] = set()
+    begins: list[tuple[int, str]] = []
+    for match in _NAME.finditer(text):
+        name, at = match["name"], match.start("name")
+        if match["start"] is not None:
+            begins.append((at, name))
+        elif name.casefold() not in _UNTOLD and name.casefold() not in _CALENDAR:
+            sure.add(name)
+            found.append((at, name))
+    for at, name in begins:
+        first, _, rest = name.partition(" ")
+        if name in sure:
+            found.append((at, name))
+        elif rest and first.casefold() in _UNTOLD | _CALENDAR:
+            if rest.casefold() not in _UNTOLD | _CALENDAR:
+                found.append((at + len(first) + 1, rest))
+        elif rest:
+            found.append((at, name))
+    apart = [
+        (at, name)
+        for at, name in found
+        if not any(s <= at and at + len(name) <= e and e - s > len(name) for s, e in taken)
+    ]
+    return _first((name for _, name in sorted(apart)), ENTITIES_MAX)
+
+
+def topic_tags(text: str) -> tuple[str, ...]:
+    """A few words that tell what a text is about, most telling first; lower case, no markup.
+
+    A word tells more the oftener it stands there, the longer it is, and if it is a name. Words
+    that every conversation has tell nothing; a text of nothing else has no tags.
+    """
+    weights: dict[str, float] = {}
+    for place, match in enumerate(_WORD.finditer(text, 0, READ_MAX)):
+        word = match[0]
+        folded = word.casefold()
+        if folded in weights:
+            weights[folded] += 1.0
+            continue
+        if len(folded) < 3 and folded.isascii() and not word.isupper():
+            continue
+        stem = folded.replace("’", "'").partition("'")[0]
+        if stem in _UNTOLD or stem in _CALENDAR or folded in _UNTOLD:
+            continue
+        named = 0.5 if place and word[0].isupper() else 0.0
+        weights[folded[:40]] = 1.0 + min(len(folded), 12) / 24 + named - min(place, 200) / 1000
+    ranked = sorted(weights, key=lambda word: (-weights[word], word))
+    return tuple(_distinct(ranked))
+
+
+def _distinct(ranked: Iterable[str]) -> list[str]:
+    """The first few, of a word and its plural the first."""
+    chosen: list[str] = []
+    for word in ranked:
+        if not any(word.rstrip("s") == other.rstrip("s") for other in chosen):
+            chosen.append(word)
+            if len(chosen) == TAGS_MAX:
+                break
+    return chosen
+
+
+def _first(found: Iterable[str], count: int) -> tuple[str, ...]:
+    kept: dict[str, None] = {}
+    for one in found:
+        kept[one] = None
+        if len(kept) == count:
+            break
+    return tuple(kept)

@@ -1,0 +1,102 @@
+"""The summaries in front of the turns: which are made at an epoch, and how each is shown.
+
+A run of turns is summed up when it leaves its place, once. A summary is shown with its text (level
+2) as long as all of them together take no more than their share of the window; then the oldest are
+shown as their headers alone (level 3), and the oldest of those as a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from pagefault.model.events import Content, Draft, PagedIn, expected
+from pagefault.model.ids import PageId, SessionNo
+from pagefault.model.kinds import Kind, Level, Role
+from pagefault.model.page import Page
+from pagefault.pack import render
+from pagefault.service.deriving import write_derived
+from pagefault.service.state import SessionState, page_of
+
+Shown = tuple[Page, Level]
+
+
+@dataclass(frozen=True, slots=True)
+class Summaries:
+    """What the front will show of summaries, oldest first; and those that are to be written."""
+
+    shown: list[Shown]
+    older: int
+    drafts: list[Draft]
+
+    @property
+    def paged_in(self) -> tuple[PagedIn, ...]:
+        return tuple(PagedIn(page_id=page.page_id, level=int(level)) for page, level in self.shown)
+
+    @property
+    def told(self) -> set[PageId]:
+        """Those whose text is shown."""
+        return {page.page_id for page, level in self.shown if level is not Level.REFERENCE}
+
+    def untold(self) -> Summaries:
+        """The same with none of them shown: for a window that is short."""
+        return replace(self, shown=[], older=0)
+
+
+def plan_summaries(state: SessionState, session: SessionNo, leaving: Sequence[Page]) -> Summaries:
+    """The summaries after an epoch at which these pages leave their places."""
+    made = [state.summarise(run) for run in _runs(leaving, state.limits.summarised_tokens_max)]
+    drafts = write_derived(
+        [one for one in made if one is not None],
+        session=session,
+        state=state,
+        counter=state.counter,
+        clean=str,  # it quotes what was cleaned
+    )
+    pages = [
+        page_of(event, event.body)
+        for event in map(expected, drafts)
+        if isinstance(event.body, Content)
+    ]
+    shown = [*state.summaries, *map(_as_told, pages)]
+    most = int(state.window_tokens * state.limits.summary_window_share)
+    if _tokens(state, shown) > most:  # to half of it, so that this is seldom needed
+        shown = _demoted(state, shown, most // 2)
+    older = 0
+    while shown and _tokens(state, shown) > most:
+        shown, older = shown[1:], older + 1
+    return Summaries(shown, state.summaries_older + older, drafts)
+
+
+def _as_told(page: Page) -> Shown:
+    return page, Level.ABSTRACT if page.text else Level.REFERENCE
+
+
+def _demoted(state: SessionState, shown: Sequence[Shown], most: int) -> list[Shown]:
+    """The oldest as headers, until what is told takes at most so much."""
+    room, told = most, True
+    kept: list[Shown] = []
+    for page, level in reversed(shown):
+        room -= state.counter.count(render.summary(page, level))
+        told = told and room >= 0
+        kept.append((page, level if told else Level.REFERENCE))
+    return kept[::-1]
+
+
+def _tokens(state: SessionState, shown: Sequence[Shown]) -> int:
+    return sum(state.counter.count_all([render.summary(page, level) for page, level in shown]))
+
+
+def _runs(pages: Sequence[Page], tokens_max: int) -> Iterator[list[Page]]:
+    """What leaves, in runs of about so many tokens, parted where a turn begins."""
+    run: list[Page] = []
+    tokens = 0
+    for page in pages:
+        begins = page.row.role is Role.USER and page.row.kind is Kind.TRANSCRIPT
+        if run and tokens + page.row.tokens > tokens_max and (begins or tokens > 2 * tokens_max):
+            yield run
+            run, tokens = [], 0
+        run.append(page)
+        tokens += page.row.tokens
+    if run:
+        yield run
