@@ -122,15 +122,12 @@ def _list_of(leaf: bytes, size: int, key: bytes) -> tuple[int, int] | None:
     steps = _varints(leaf[size:])
     for number, step in enumerate(steps):
         offset += step
-        at = offset
-        kept = 0
-        if number:
-            kept, at = _varint(leaf, at)
-        new, at = _varint(leaf, at)
-        if kept < common:
-            return None  # the terms are past it
+        kept, at = _varint(leaf, offset) if number else (0, offset)
         if kept > common:
             continue  # still before it
+        if kept < common:
+            return None  # the terms are past it
+        new, at = _varint(leaf, at)
         rest, own = key[common:], leaf[at : at + new]
         if own == rest:
             is_last = number + 1 == len(steps)
@@ -157,6 +154,8 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _varints(data: bytes) -> list[int]:
+    if data.isascii():  # no number takes two bytes: so it is in most leaves
+        return list(data)
     numbers, value = [], 0
     for byte in data:
         value = value << 7 | byte & 127

@@ -517,6 +517,8 @@ _PARTS_MAX: Final = 4_096
 
 def _array_within(span: Span, places: Collection[int]) -> str:
     """Those of these places, told from the span's origin, that are in it; as a JSON array."""
+    if span == ALL:
+        return json.dumps(sorted(places))
     first, last, origin = span
     return json.dumps(sorted(p + origin for p in places if first <= p + origin <= last))
 
