@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pagefault.model.errors import StoreCorrupt
@@ -66,7 +68,7 @@ def test_a_page_is_the_same_from_its_event_and_from_its_record(event_type: Event
         {"text": "茶と tea", "tokens": 4},
     ],
 )
-def test_whatever_a_page_says_it_is_the_same(fields: dict[str, object]) -> None:
+def test_whatever_a_page_says_it_is_the_same(fields: dict[str, Any]) -> None:
     event = page(**fields)
     assert isinstance(event.body, Content)
     assert to_fold(record_of(event)) == leaf_of(event, event.body)

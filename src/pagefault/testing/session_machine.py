@@ -20,6 +20,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 
 from pagefault.engine.scripted import ScriptedEngine, passages_of
 from pagefault.guard.neutralise import neutralise
+from pagefault.model.defaults import TAIL_TOKENS
 from pagefault.model.errors import (
     MessageTooLarge,
     NoSuchPage,
@@ -28,8 +29,9 @@ from pagefault.model.errors import (
     WindowTooSmall,
 )
 from pagefault.model.kinds import Role
+from pagefault.model.page import is_derived
 from pagefault.model.request import Reply, Request, ToolCall
-from pagefault.pack.count import REQUEST_TOKENS, O200k, message_tokens, tools_tokens
+from pagefault.pack.count import REQUEST_TOKENS, O200k, message_tokens, tail_tokens, tools_tokens
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.limits import Limits
 from pagefault.service.memory import Memory
@@ -85,6 +87,7 @@ class SessionMachine(RuleBasedStateMachine):
     """Windows are small, so that epochs are frequent."""
 
     window: ClassVar[int] = 1_500
+    layout: ClassVar[str] = "stable"
     sessions = Bundle("sessions")
 
     def __init__(self) -> None:
@@ -114,6 +117,7 @@ class SessionMachine(RuleBasedStateMachine):
             Path(self._folder.name),
             sync="os",
             window=self.window,
+            layout=self.layout,
             limits=Limits(page_tokens_max=120),
         )
         self._memory = self._do(self._opening.__aenter__())
@@ -272,11 +276,15 @@ class SessionMachine(RuleBasedStateMachine):
             self._newest[fork] = self._newest[name]
         return fork
 
-    @rule(name=sessions, window=st.sampled_from([1_500, 2_500]))
-    def configure(self, name: str, window: int) -> None:
+    @rule(
+        name=sessions,
+        window=st.sampled_from([1_500, 2_500]),
+        layout=st.sampled_from([None, None, "stable", "developer"]),
+    )
+    def configure(self, name: str, window: int, layout: str | None) -> None:
         name = self._one(name)
         with suppress(WindowTooSmall):
-            self._do(self._live[name].configure(window=window))
+            self._do(self._live[name].configure(window=window, layout=layout))
 
     @rule(name=sessions, channel=st.sampled_from(["assistant", "document", "tool"]), text=PLAIN)
     def secret(self, name: str, channel: str, text: str) -> None:
@@ -299,7 +307,12 @@ class SessionMachine(RuleBasedStateMachine):
             page = data.draw(st.sampled_from(sorted(self._texts[name])))
             gone = self._do(self._memory.forget(name, page)).pages
             assert page in gone
-            self._check_gone([(page_id, self._makers[name][page_id]) for page_id in gone])
+            said = [page_id for page_id in gone if not is_derived(page_id)]
+            self._check_gone([(page_id, self._makers[name][page_id]) for page_id in said])
+            for page_id in {*gone}.difference(said):
+                with suppress(NoSuchPage, RecordGone):
+                    self._do(self._live[name].page(page_id))
+                    raise AssertionError(f"{page_id} rests on {page}, and outlived it")
 
     @rule(name=sessions)
     def forget_session(self, name: str) -> None:
@@ -349,6 +362,8 @@ class SessionMachine(RuleBasedStateMachine):
         status = self._do(self._live[name].status())
         tokens = REQUEST_TOKENS + tools_tokens(self._counter, request.tools)
         tokens += sum(message_tokens(self._counter, message) for message in request.messages)
+        tokens += tail_tokens(self._counter, request.tail)
+        assert self._counter.count(request.tail) <= TAIL_TOKENS, "the tail is too long"
         assert tokens == request.tokens, "accounted tokens differ from a recount"
         assert tokens <= request.window_tokens, "the request does not fit its window"
         shown = [p.page_id for m in request.messages for p in passages_of(m)]
@@ -362,7 +377,8 @@ class SessionMachine(RuleBasedStateMachine):
             assert "<VM:RULES>" not in message.content, "a page forged the rules"
         resident = set(self._live[name].resident())
         assert self._pins[name] <= resident, "a pinned page is missing"
-        if name in self._last and self._last[name][1] == status.epoch:
+        is_stable = status.layout == "stable"
+        if is_stable and name in self._last and self._last[name][1] == status.epoch:
             before = self._last[name][0].messages
             assert request.messages[: len(before)] == before, "the prefix changed within an epoch"
         self._last[name] = (request, status.epoch)
