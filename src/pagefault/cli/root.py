@@ -37,7 +37,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "forget": "Erase a page, or a whole session, for good.",
         "archive": "Compress old segments, and read them as before.",
         "gc": "Find what belongs to nothing, and delete it if told to.",
-        "bench": "Time what a memory does.",
+        "bench": "Measure what a memory does, and what it costs.",
     },
 }
 

@@ -45,6 +45,9 @@ def plan_request(
 
     `recalled` are pages that the runtime would bring in, best first; they give way before the
     conversation does. `is_cold` says that the provider's cache has lapsed.
+
+    An epoch that need not be waits for the next turn: within a turn the model is still at work with
+    what it sees, and a request that is asked for again has the same bytes.
     """
     wanted = (*unseen_pins(state), *unseen_claims(state), *recalled)
     fresh = {page.page_id: page for page in wanted}
@@ -54,8 +57,8 @@ def plan_request(
     decision = state.epochs.decide(facts)
     drafts: list[Draft] = []
     shared = state.layout.frozen_tokens() if state.request_next else 0
-    is_again = bool(state.request_next) and not state.layout.pending and not pages
-    reason = state.epoch_due or ("" if is_again else decision.reason)  # a retry is the same bytes
+    fires = decision.fire and (state.awaits_request or tokens > state.window_room)
+    reason = state.epoch_due or (decision.reason if fires else "")
     if reason:
         plan = _plan_epoch(state, session, reason, pages)
         pages = plan.bring
@@ -79,7 +82,7 @@ def plan_request(
 
 def plan_backlog(state: SessionState, session: SessionNo) -> list[Draft]:
     """The epoch that drops what no request will show, so that a restart need not read it."""
-    target = state.window_room * state.limits.epoch_target_share
+    target = _target(state)
     turns = state.limits.last_turns_kept
     plan = candidate(state, session, "backlog", Round(turns, target, [], state.unsent(), True))
     return [*plan.summaries, draft(state, session, plan.epoch)]
@@ -98,7 +101,7 @@ def _facts(state: SessionState, tokens: int, is_cold: bool) -> CallFacts:
     An epoch now would leave about what it aims at, and what is new in any case; what leaves is
     summed up in a tenth.
     """
-    aim = max(state.window_room * state.limits.epoch_target_share, state.floor_tokens())
+    aim = max(_target(state), state.floor_tokens())
     dead = math.floor(0.9 * (state.layout.frozen_tokens() - aim))
     if dead < state.window_room * state.limits.dead_window_share:
         dead = 0  # not worth a rewrite, whatever it costs
@@ -111,6 +114,12 @@ def _facts(state: SessionState, tokens: int, is_cold: bool) -> CallFacts:
         calls_since=state.requests_since,
         accrued=state.accrued,
     )
+
+
+def _target(state: SessionState) -> float:
+    """How many tokens an epoch leaves: rules and tools, and a share of the room beside them."""
+    head = state.layout.head_tokens
+    return head + (state.window_room - head) * state.limits.epoch_target_share
 
 
 def unseen_pins(state: SessionState) -> list[Page]:
@@ -146,7 +155,7 @@ def _plan_epoch(state: SessionState, session: SessionNo, reason: str, pages: lis
     """Choose what leaves: first by policy down to the target, then whatever it takes to fit."""
     state.relearn_factor()
     pinned = [page for page in pages if state.table.is_pinned(page.page_id)]
-    target = state.window_room * state.limits.epoch_target_share
+    target = _target(state)
     unsent = state.unsent()
     for spared in (
         Round(state.limits.last_turns_kept, target, pages, unsent),
@@ -174,6 +183,8 @@ def candidate(state: SessionState, session: SessionNo, reason: str, spared: Roun
     core, claims_left_out = _core(state) if spared.down_to else ([], len(state.core))
     in_front = {page.page_id for page in core} | {page.page_id for page, _ in state.summaries}
     last_turns = _last_turns(state, shown, spared.last_turns)
+    if spared.last_turns:
+        last_turns |= state.recalled_now
     weight = state.working_set.tokens_used + sum(page.row.tokens for page in spared.bring)
     needed = math.ceil(state.layout.head_tokens + weight - spared.down_to)
     with state.working_set.hold(*must_stay):

@@ -167,6 +167,7 @@ class SessionState:
         self.faults_served = 0
         self.faults_refused = 0
         self.paged_in_tokens = 0
+        self.recalled_now: set[PageId] = set()  # with this turn's requests
         self.newest_user: list[Page] = []
         self._ratios: deque[float] = deque(maxlen=_RATIOS)  # reported by counted, lately
         self._room: int | None = None  # what `room_for_results` found, until something changes
@@ -274,6 +275,7 @@ class SessionState:
         if page.row.turn > self.turn:
             self.turn = page.row.turn
             self.paged_in_tokens = 0
+            self.recalled_now = set()
             self._renew()
             self.searches_left = self.limits.searches_per_turn_max
         self.order_next = page.row.order + 1
@@ -340,6 +342,7 @@ class SessionState:
             self.epoch_due = "renderer"  # what was sent cannot be made again by these rules
         for page in pages:
             self._admit(page)
+            self.recalled_now.add(page.page_id)
         self.request_next = body.request + 1
         self.requests_since += 1
         self.factor = body.factor
