@@ -98,6 +98,7 @@ class App:
                 prices=config.price_list,
                 epochs=config.epochs.rule,
                 beta=config.epochs.beta,
+                claims=config.claims.extract,
                 layout=config.layout,
                 limits=more.pop("limits", None) or limits_of(config),
                 secrets={"engine.api_key": config.engine.api_key},

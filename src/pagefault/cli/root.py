@@ -21,6 +21,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "sessions": "List the sessions of a memory.",
         "search": "Find pages in every session.",
         "pages": "List, show, search and pin pages.",
+        "claims": "List and show claims: decisions, preferences and facts.",
         "status": "How a session stands: its window, its figures, and the targets that they miss.",
         "at": "What the window held at some time.",
         "diff": "What changed in the window from A to B.",

@@ -16,7 +16,7 @@ from pagefault.model.catalogue import find_model
 from pagefault.model.clock import Clock, SystemClock
 from pagefault.model.errors import BadInput
 from pagefault.model.ids import IdMinter
-from pagefault.model.kinds import Sync
+from pagefault.model.kinds import ClaimRules, Sync
 from pagefault.model.prices import PriceList
 from pagefault.model.progress import Progress
 from pagefault.pack.count import O200k, TokenCounter
@@ -64,6 +64,7 @@ async def open_memory(
     prices: PriceList | None = None,
     epochs: str = "break_even",
     beta: float = BETA,
+    claims: str = "rules",
     limits: Limits | None = None,
     secrets: Mapping[str, str] | None = None,
     read_only: bool = False,
@@ -88,7 +89,8 @@ async def open_memory(
     `epochs` is when the prefix is rewritten (`break_even`, `window_full`, `cold_or_full`), by the
     `prices` of what is asked, which are else those of `model`, as far as they are known; `beta` is
     the patience of break_even. `cache_s` are the seconds by which the provider's cache lapses, if
-    other than the clock's: those of a conversation that is replayed.
+    other than the clock's: those of a conversation that is replayed. `claims` is "rules", or "off":
+    then what users say is not made into claims.
     """
     if policy not in POLICIES:
         raise BadInput(f"unknown eviction policy {policy!r}", hint=f"one of {', '.join(POLICIES)}")
@@ -96,6 +98,7 @@ async def open_memory(
         raise BadInput(f"unknown rule for epochs {epochs!r}", hint=f"one of {', '.join(EPOCHS)}")
     if not 0 <= beta < float("inf"):
         raise BadInput(f"a beta of {beta} cannot be", hint="0 or more; 1 is the cheapest")
+    extracts_claims = a_claims(claims) is ClaimRules.RULES
     chance = random.SystemRandom() if seed is None else random.Random(seed)
     entropy = os.urandom if seed is None else chance.randbytes
     real_clock = clock or SystemClock()
@@ -141,6 +144,7 @@ async def open_memory(
         limits=limits or Limits(),
         policy=POLICIES[policy],
         epochs=EPOCHS[epochs](prices or find_model(model).prices, beta),
+        extracts_claims=extracts_claims,
         hash_key=store.hash_key,
         clock=real_clock,
         meter=meter,
@@ -159,6 +163,14 @@ async def open_memory(
         yield memory
     finally:
         await memory.close()
+
+
+def a_claims(text: str) -> ClaimRules:
+    try:
+        return ClaimRules(text)
+    except ValueError:
+        names = ", ".join(ClaimRules)
+        raise BadInput(f"unknown way to make claims {text!r}", hint=f"one of {names}") from None
 
 
 def _sync(text: str) -> Sync:

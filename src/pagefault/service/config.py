@@ -28,7 +28,7 @@ from typing import Any, Final, get_type_hints
 from pagefault.model import defaults
 from pagefault.model.catalogue import find_model, find_prices
 from pagefault.model.errors import BadInput
-from pagefault.model.kinds import LayoutName, Mode, Sync
+from pagefault.model.kinds import ClaimRules, LayoutName, Mode, Sync
 from pagefault.model.prices import PriceList
 
 MEMORY: Final = ":memory:"
@@ -111,6 +111,13 @@ class EpochsConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimsConfig:
+    """How decisions, preferences and facts are taken from what users say."""
+
+    extract: ClaimRules = setting(ClaimRules.RULES)  # noqa: RUF009
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """Everything that can be configured, read and checked. Made by `load`."""
 
@@ -124,6 +131,7 @@ class Config:
     epochs: EpochsConfig = field(default_factory=EpochsConfig)
     engine: EngineConfig = field(default_factory=EngineConfig)
     limits: LimitsConfig = field(default_factory=LimitsConfig)
+    claims: ClaimsConfig = field(default_factory=ClaimsConfig)
     origins: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     @property

@@ -53,6 +53,7 @@ def open(
         prices=config.price_list if prices is None else prices,
         epochs=config.epochs.rule if epochs is None else epochs,
         beta=config.epochs.beta,
+        claims=config.claims.extract,
         limits=limits or Limits(**asdict(config.limits)),
         secrets={"engine.api_key": config.engine.api_key} | dict(secrets or {}),
         read_only=read_only,
