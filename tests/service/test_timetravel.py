@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 import pagefault
-from pagefault import BadInput, NoSuchPage, ScriptedEngine, Session
+from pagefault import BadInput, NoSuchPage, Session
 from pagefault.model.ids import PageId
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.limits import Limits
 from pagefault.service.timetravel import Moment
-from tests.service.memories import fault, words
+from tests.service.memories import fault, search, words
 
 LIMITS = Limits(recall_tokens_max=200)
 
@@ -101,7 +101,7 @@ async def test_a_difference_says_what_came_and_what_went(tmp_path: Path) -> None
 
 async def test_a_page_has_a_history(tmp_path: Path) -> None:
     limits = Limits(recall_tokens_max=0)  # so that an answer takes a fault
-    async with open_memory(tmp_path / "m", window=1_600, limits=limits) as memory:
+    async with open_memory(tmp_path / "m", window=1_600, limits=limits, claims="off") as memory:
         session = await memory.session("s")
         await session.user("Maria keeps the keys to the observatory in the blue drawer.")
         await session.request()
@@ -113,7 +113,12 @@ async def test_a_page_has_a_history(tmp_path: Path) -> None:
             await session.request()
             await session.assistant("I see.")
         await session.user("Where does Maria keep the keys to the observatory?")
-        await session.run(ScriptedEngine())
+        await session.request()
+        await session.call(search("keys observatory", call_id="a"))
+        await session.request()
+        await session.call(fault("msg_1", call_id="b"))
+        await session.request()
+        await session.assistant("In the blue drawer [ref: msg_1].")
         told = await session.history("msg_1")
         what = [one.what for one in told]
         order = ["created", "pinned", "unpinned", "evicted", "found", "faulted", "cited"]
