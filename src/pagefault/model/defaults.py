@@ -50,6 +50,7 @@ TAIL_TOKENS: Final = 50
 SUMMARY_WINDOW_SHARE: Final = 0.15
 SUMMARISED_TOKENS: Final = 2_000
 DEAD_WINDOW_SHARE: Final = 0.05
+L1_PAGES: Final = 100
 ARTIFACT_BYTES: Final = 50_000_000
 
 TABLE: Final[tuple[Default, ...]] = (
@@ -214,7 +215,14 @@ TABLE: Final[tuple[Default, ...]] = (
     Default("eviction_cooldown_turns", "turns", None, 3, "000 §2.4", "with anti-thrash"),
     Default("fault_protection_turns", "turns", None, 2, "000 §2.4", "with anti-thrash"),
     Default("placeholder_timeout", "milliseconds", None, 100, "000 §3.2", "with deferred pages"),
-    Default("l1_pages", "pages", None, 100, "000 Configuration, l1_max_pages", "with prefetch"),
+    Default(
+        "l1_pages",
+        "pages",
+        L1_PAGES,
+        100,
+        "000 Configuration, l1_max_pages",
+        "representations a session keeps at hand; dirty ones are beyond this",
+    ),
     Default(
         "l2_bytes",
         "bytes",

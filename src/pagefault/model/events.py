@@ -215,6 +215,8 @@ class Faulted:
     refusal: str = ""
     why: str = ""
     levels: tuple[int, ...] = ()  # what would have been served instead
+    level_tokens: tuple[int, ...] = ()  # what each of these takes
+    shows: PageId = PageId("")  # the representation that was served, below level 0
     faults_left: int = 0
 
 

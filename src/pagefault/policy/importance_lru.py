@@ -13,15 +13,9 @@ from typing import Final
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Kind
 from pagefault.paging.questions import Resident
+from pagefault.policy.kinds import RULES
 
-KIND_WEIGHT: Final[dict[Kind, float]] = {
-    Kind.TRANSCRIPT: 1.0,
-    Kind.ARTIFACT: 1.25,
-    Kind.SUMMARY: 2.0,
-    Kind.PROCEDURE: 2.0,
-    Kind.CLAIM: 8.0,
-    Kind.INDEX: 8.0,
-}
+KIND_WEIGHT: Final[dict[Kind, float]] = {kind: rule.weight for kind, rule in RULES.items()}
 
 _FLOOR: Final = 0.01  # a page of no importance still ages
 

@@ -29,6 +29,7 @@ class Limits:
     summarised_tokens_max: int = defaults.SUMMARISED_TOKENS
     dead_window_share: float = defaults.DEAD_WINDOW_SHARE
     artifact_bytes_max: int = defaults.ARTIFACT_BYTES
+    l1_pages_max: int = defaults.L1_PAGES
 
     def fault_limits(self, window_tokens: int) -> FaultLimits:
         """What is advertised to the model, and enforced."""

@@ -188,7 +188,8 @@ def _candidate(state: SessionState, session: SessionNo, reason: str, spared: _Ro
     }
     verbatim = {entry.page.page_id for entry in shown if entry.seq >= verbatim_from}
     in_place_still = verbatim | stay_exchange | in_front
-    kept = [p for p in state.working_set if p not in victims and p not in in_place_still]
+    staying = [p for p in state.working_set if p not in victims and p not in in_place_still]
+    kept = list(dict.fromkeys(map(state.stays_as, staying)))
     in_front_still = {page.page_id for page in core} | summaries.told
     stays = {*kept, *verbatim, *stay_exchange, *in_front_still}
     epoch = EpochBegun(

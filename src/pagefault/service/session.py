@@ -58,6 +58,7 @@ from pagefault.recall.gate import gate
 from pagefault.recall.search import SearchResult
 from pagefault.service.artifacts import describe
 from pagefault.service.drive import Answer, drive
+from pagefault.service.levels import Levels
 from pagefault.service.ownership import Owned
 from pagefault.service.plan import plan_backlog, plan_request
 from pagefault.service.room import check_window
@@ -109,6 +110,7 @@ class Session:
         self.name = name
         self._runtime = runtime
         self._open_new = open_new
+        self._levels = Levels(owned, runtime)
         self._asked_s: float | None = None  # when a request was packed last, by a steady clock
 
     def __repr__(self) -> str:
@@ -299,6 +301,7 @@ class Session:
                 state=self._state,
                 read=self._runtime.pages.read,
                 find=self._find_earlier,
+                levels=self._levels,
             )
             return self.owned.note_call(self._runtime.journal.clean_body(body))
 

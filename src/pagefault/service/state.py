@@ -47,6 +47,7 @@ from pagefault.model.kinds import (
     RULE,
     USER_APPROVED,
     USER_TYPED,
+    Actor,
     EventType,
     Kind,
     Level,
@@ -62,6 +63,7 @@ from pagefault.pack.count import TokenCounter, tail_tokens
 from pagefault.pack.layout import Entry, Exchange, Front, Layout, Note, Recalled, Shown, pages_of
 from pagefault.pack.tools import PAGE_FAULT, SEARCH_PAGES, vm_tools
 from pagefault.paging.fault import FaultBudget
+from pagefault.paging.l1 import L1
 from pagefault.paging.questions import EvictionPolicy, Resident
 from pagefault.paging.table import PageTable
 from pagefault.paging.tlb import TLB
@@ -150,6 +152,8 @@ class SessionState:
         self.limits = limits
         self.table = PageTable(sources.find_row, TLB())
         self.working_set = WorkingSet(sources.policy())
+        self.l1 = L1(limits.l1_pages_max)
+        self.compressed: dict[PageId, PageId] = {}  # what the next epoch keeps of a page instead
         self.turn = TurnNo(-1)
         self.order_next = 0
         self.numbers: dict[str, int] = {}
@@ -211,7 +215,7 @@ class SessionState:
         self._room = None
         match event.body:
             case Content() as body:
-                self._fold_content(page_of(event, body), body)
+                self._fold_content(event, page_of(event, body), body)
             case Packed() as body:
                 self._fold_packed(event, body)
             case EpochBegun() as body:
@@ -232,13 +236,24 @@ class SessionState:
             case _:
                 pass  # lost, of a newer version, or about the store and not the session
 
-    def _fold_content(self, page: Page, body: Content) -> None:
+    def _fold_content(self, event: Event, page: Page, body: Content) -> None:
         stem, _, number = page.page_id.rpartition("_")
         self.numbers[stem] = max(self.numbers.get(stem, 0), int(number))
         if page.derived is None:
             self._fold_said(page, body)
         elif page.row.kind is Kind.CLAIM:
             self._fold_claim(page, page.derived)
+        elif body.event_type is EventType.REPRESENTATION:
+            self._fold_representation(event, page, page.derived)
+
+    def _fold_representation(self, event: Event, page: Page, derived: Derived) -> None:
+        if event.actor is not Actor.MODEL and derived.level < Level.REFERENCE:
+            self.compressed[derived.represents] = page.page_id
+        if event.seq == NOTHING:
+            self.l1.derived(page)
+            return
+        self.l1.flushed(page)
+        self.table.flushed(page.row)
 
     def _fold_claim(self, page: Page, derived: Derived) -> None:
         self.core.pop(derived.supersedes, None)
@@ -344,6 +359,11 @@ class SessionState:
         first = max((n for n, page in enumerate(messages) if page.row.part == 0), default=0)
         self.newest_user = messages[first:]
         self.epoch = body.epoch
+        self.compressed = {
+            page_id: made
+            for page_id, made in self.compressed.items()
+            if page_id in self.working_set
+        }
 
     def _front_of(self, seq: Seq, body: EpochBegun) -> Front:
         summaries = []
@@ -393,16 +413,16 @@ class SessionState:
 
     def _fold_faulted(self, body: Faulted) -> tuple[str, Page | None]:
         text, page = self._fault_result(body)
-        shown = page if body.level == Level.FULL else None
         if body.refusal:
             self.faults_refused += 1
         elif not body.already_mapped:
             self._spend(body.tokens)
             self.faults_served += 1
-        if shown is not None:
-            self._admit(shown)
+        if page is not None:
+            self._admit(page)
+            self.compressed.pop(page.page_id, None)  # the model wanted it in full
         self._touch(body.page_id)
-        return text, shown
+        return text, page
 
     def _fault_result(self, body: Faulted) -> tuple[str, Page | None]:
         """What the model reads, and the page that it newly shows, if any."""
@@ -410,12 +430,23 @@ class SessionState:
         if page is None:
             code, why = body.refusal or "forgotten", body.why or "the page was forgotten"
             return (
-                envelope.refusal(code, why, faults_left=body.faults_left, levels=body.levels),
+                envelope.refusal(
+                    code,
+                    why,
+                    faults_left=body.faults_left,
+                    levels=body.levels,
+                    tokens=body.level_tokens,
+                ),
                 None,
             )
+        level = Level(body.level)
         if body.already_mapped:
-            return envelope.mapped_result(page.row, Level(body.level)), None
-        return envelope.page_result(page, Level(body.level), body.tokens), page
+            return envelope.mapped_result(page.row, level), None
+        made = self._find(body.shows) if body.shows else None
+        text = envelope.page_result(page, level, body.tokens, made)
+        if level is Level.REFERENCE:
+            return text, None  # a line about the page, not the page
+        return text, page if level is Level.FULL else made
 
     def _exchange(self, event: Event, said: str) -> Exchange:
         last = self.layout.pending[-1] if self.layout.pending else None
@@ -432,6 +463,8 @@ class SessionState:
         entry = self.table.entry(row.page_id)
         if entry is not None and entry.residency is Residency.LOADING:
             self.table.loaded(row.page_id, self.turn)
+        elif self.l1.is_dirty(row.page_id):
+            self.table.derived(row, Level.FULL, self.turn)
         else:
             self.table.admitted(row, Level.FULL, self.turn)
         self.working_set.admit(
@@ -450,10 +483,31 @@ class SessionState:
 
     def read_page(self, page_id: PageId) -> Page:
         """A page of this session. `KeyError` if there is none, `RecordGone` if it was forgotten."""
+        made = self.l1.page(page_id)
+        if made is not None:
+            return made
         row = self.table.find(page_id)
         if row is None:
             raise KeyError(page_id)
         return self._sources.read_page(row)
+
+    def mapped_level(self, page_id: PageId, asked: Level) -> Level | None:
+        """The level at which the window shows a page already, if that answers who asks for it."""
+        if page_id in self.working_set:
+            return Level.FULL
+        for level in (Level.REDUCED, Level.ABSTRACT):
+            made = self.l1.find(page_id, level) if level <= asked else None
+            if made is not None and made.page_id in self.working_set:
+                return level
+        return None
+
+    def stays_as(self, page_id: PageId) -> PageId:
+        """What an epoch keeps of a page that leaves its place: itself, or what it was compressed
+        to.
+        """
+        if self.table.is_pinned(page_id) or any(p.page_id == page_id for p in self.newest_user):
+            return page_id
+        return self.compressed.get(page_id, page_id)
 
     def _find(self, page_id: PageId) -> Page | None:
         try:
