@@ -50,7 +50,8 @@ if TYPE_CHECKING:
     from pagefault.service.limits import Limits
     from pagefault.service.memory import Forgetting, Memory
     from pagefault.service.open import open
-    from pagefault.service.session import Session, Status
+    from pagefault.service.session import Session
+    from pagefault.service.status import Status
     from pagefault.service.writing import Said
 
 __version__ = "0.1.0"
@@ -130,7 +131,7 @@ _HOMES = {
     "Session": "service.session",
     "SessionBusy": "model.errors",
     "SessionNotFound": "model.errors",
-    "Status": "service.session",
+    "Status": "service.status",
     "StoreBusy": "model.errors",
     "StoreCorrupt": "model.errors",
     "StoreError": "model.errors",

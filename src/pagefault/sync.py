@@ -24,10 +24,11 @@ from typing import Any, Literal, TypeVar, overload
 from pagefault.engine.api import Engine
 from pagefault.model.errors import CallerError
 from pagefault.model.events import Event
-from pagefault.model.ids import PageId
-from pagefault.model.kinds import Modality, Origin
+from pagefault.model.ids import PageId, Seq
+from pagefault.model.kinds import Level, Modality, Origin
 from pagefault.model.page import Page, PageRow, SessionRow
 from pagefault.model.request import Request, ToolCall, Usage
+from pagefault.paging.pressure import Callback
 from pagefault.recall.search import SearchResult
 from pagefault.service import memory as _memory
 from pagefault.service import session as _session
@@ -35,7 +36,7 @@ from pagefault.service.drive import Answer
 from pagefault.service.limits import Limits
 from pagefault.service.memory import Forgetting
 from pagefault.service.open import open as _open
-from pagefault.service.session import Status
+from pagefault.service.status import Status
 from pagefault.service.writing import Said
 from pagefault.store.backup import Copied
 from pagefault.store.store import Verification
@@ -265,6 +266,25 @@ class Session:
 
     def unpin(self, page_id: str) -> None:
         _LOOP.run(self.asynchronous.unpin(page_id))
+
+    def goal(self, text: str) -> PageId | None:
+        return _LOOP.run(self.asynchronous.goal(text))
+
+    def compress(self, page_id: str, level: int = 1) -> Page:
+        return _LOOP.run(self.asynchronous.compress(page_id, level))
+
+    def at_level(self, page_id: str, level: int) -> tuple[Level, str, int]:
+        return _LOOP.run(self.asynchronous.at_level(page_id, level))
+
+    def flush(self) -> None:
+        _LOOP.run(self.asynchronous.flush())
+
+    def checkpoint(self, name: str) -> Seq:
+        return _LOOP.run(self.asynchronous.checkpoint(name))
+
+    def on_pressure(self, callback: Callback) -> Callable[[], None]:
+        """Callbacks run in the thread that serves the verbs."""
+        return self.asynchronous.on_pressure(callback)
 
     def configure(
         self, *, window: int | None = None, mode: str | None = None, system: str | None = None

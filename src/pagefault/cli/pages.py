@@ -1,4 +1,4 @@
-"""`pagefault pages`: list, show, search, pin, unpin."""
+"""`pagefault pages`: list, show, search, pin, unpin, compress."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from pagefault.cli.app import (
     pass_app,
     session_option,
 )
+from pagefault.cli.compress import compress
 from pagefault.cli.term import iso, plural, printable, wrapped
 
 if TYPE_CHECKING:
@@ -122,25 +123,22 @@ def show(
     """
     if out is not None:
         _write_bytes(app, page_id, session_name, out)
-    from pagefault.model.kinds import Level
-    from pagefault.pack.envelope import offered_levels
-    from pagefault.pack.render import reference
-    from pagefault.paging.fault import serve_level
 
-    async def read() -> tuple[dict[str, Any], Page]:
+
+    async def read() -> tuple[dict[str, Any], Page, int, str]:
         async with app.reading() as memory:
             session = await find_session(memory, session_name)
             page = await session.page(page_id)
             pinned = (await session.status()).pinned
             listed = await _listed(session, page.row, session.resident(), pinned, page)
-            return {"session": session.name or session.session_id, **listed}, page
+            told = {"session": session.name or session.session_id, **listed}
+            served, text, _ = await session.at_level(page_id, level)
+            return told, page, int(served), text
 
-    told, page = app.run(read())
-    served = serve_level(Level(level), dict.fromkeys(offered_levels(page.row), 0))
-    text = page.text if served is Level.FULL else reference(page.row)
+    told, page, served, text = app.run(read())
     if as_json:
         del told["hint"]
-        told |= {"level_asked": level, "level": int(served), "text": text}
+        told |= {"level_asked": level, "level": served, "text": text}
         told |= {"title": page.title, "part_of": page.part_of or None}
         told["artifact"] = bool(page.blob)
         app.term.data(told)
@@ -149,7 +147,7 @@ def show(
     else:
         _print_page(app, told, page, text)
         if served != level:
-            app.term.note(f"level {level} does not exist yet; this is level {int(served)}")
+            app.term.note(f"level {level} would say the same; this is level {served}")
 
 
 def _write_bytes(app: App, page_id: str, session_name: str | None, out: Path) -> None:
@@ -271,6 +269,9 @@ def unpin(app: App, page_id: str, session_name: str | None, as_json: bool) -> No
     JSON: {session, page_id, pinned, pins}.
     """
     _set_pin(app, page_id, session_name, pinned=False, as_json=as_json)
+
+
+pages.add_command(compress)
 
 
 def _set_pin(

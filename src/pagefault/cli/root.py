@@ -25,6 +25,10 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "models": "Windows and cache prices of models, as far as they are known offline.",
         "schema": "Print the JSON Schema of a log record.",
     },
+    "Steer": {
+        "goal": "Set the goal that stays in a session's window.",
+        "checkpoint": "Name the present point of a session, with everything written.",
+    },
     "Care": {
         "doctor": "Check this installation, its configuration and its memory.",
         "verify": "Read everything in a memory and check it against itself.",
@@ -42,7 +46,9 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
 _HOMES: Final = {
     "archive": "space",
     "backup": "copies",
+    "checkpoint": "paging",
     "gc": "space",
+    "goal": "paging",
     "rebuild": "upkeep",
     "repair": "upkeep",
     "restore": "copies",

@@ -244,6 +244,16 @@ class Unpinned:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpointed:
+    """Somebody named this point: all that the session had derived was written before it."""
+
+    name: str
+    turns: int
+    pages: int
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
     """The largest number, and order, that a session had given to pages of one prefix, and how many
     turns it had.
@@ -318,6 +328,7 @@ Body = (
     | CallRefused
     | Pinned
     | Unpinned
+    | Checkpointed
     | ForgetBegun
     | ForgetDone
     | Erased
@@ -337,6 +348,7 @@ _TYPES: Final[dict[type, str]] = {
     CallRefused: "call_refused",
     Pinned: "pinned",
     Unpinned: "unpinned",
+    Checkpointed: "checkpointed",
     ForgetBegun: "forget_begun",
     ForgetDone: "forget_done",
     Lost: "lost",

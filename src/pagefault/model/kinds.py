@@ -130,6 +130,9 @@ DERIVED_TYPES: Final = frozenset(
 RULE: Final = "rule"
 """The type of a claim that is a standing rule of the user's: it is recited with every request."""
 
+GOAL: Final = "goal"
+"""The type of the claim that is the active goal of a session."""
+
 RETRACTION: Final = "retraction"
 """The type of a claim that only says that another no longer stands."""
 

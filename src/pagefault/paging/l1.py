@@ -59,6 +59,11 @@ class L1:
         self._put(page, Cause.FLUSHED if is_dirty else Cause.ADMITTED)
         self._trim()
 
+    def met(self, page: Page) -> None:
+        """A representation was read from the log, or is in use again."""
+        if self.page(page.page_id) is None:
+            self.flushed(page)
+
     def is_dirty(self, page_id: PageId) -> bool:
         held = self._held.get(page_id)
         return held is not None and held.residency is Residency.DIRTY
@@ -77,15 +82,14 @@ class L1:
     def _put(self, page: Page, cause: Cause) -> None:
         assert page.derived is not None
         held = self._held.pop(page.page_id, None)
-        if held is not None and held.residency is Residency.CLEAN and cause is Cause.ADMITTED:
-            residency = held.residency  # met in the log again
-        else:
-            residency = step(held.residency if held else Residency.GHOST, cause)
+        before = Residency.GHOST if held is None else held.residency
+        is_met_again = before is Residency.CLEAN and cause is Cause.ADMITTED
+        residency = before if is_met_again else step(before, cause)
         self._held[page.page_id] = _Held(page, residency)
         asked = (page.derived.represents, Level(page.derived.level))
-        before = self._made.get(asked)
-        if before is not None and before != page.page_id:
-            self._held.pop(before, None)  # made twice, by two processes: the later one serves
+        other = self._made.get(asked)
+        if other is not None and other != page.page_id:
+            self._held.pop(other, None)  # made twice, by two processes: the later one serves
         self._made[asked] = page.page_id
 
     def _trim(self) -> None:

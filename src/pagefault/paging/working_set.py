@@ -11,10 +11,10 @@ The window's limit is not this class's: what else the request holds is known abo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from pagefault.model.ids import PageId
+from pagefault.model.ids import PageId, TurnNo
 from pagefault.paging.questions import EvictionPolicy, Resident
 
 
@@ -53,6 +53,22 @@ class WorkingSet:
         if resident is not None:
             self._members[page_id] = resident
             self._policy.touched(page_id)
+
+    def turn_began(self, turn: TurnNo) -> None:
+        """A user message opened a turn. The policy's only clock."""
+        self._policy.turn_began(turn)
+
+    def faulted(self, page_id: PageId) -> None:
+        """The model faulted a page, which was admitted for it."""
+        self._policy.faulted(page_id)
+
+    def evicted(self, page_ids: Iterable[PageId]) -> None:
+        """An epoch began without these pages."""
+        for page_id in page_ids:
+            self._policy.evicted(page_id)
+
+    def residents(self) -> Iterator[Resident]:
+        return iter(self._members.values())
 
     def evict(self, page_id: PageId) -> bool:
         """Ask a page to leave. False, a refusal, while somebody holds it; True once it is out."""

@@ -1,5 +1,5 @@
-"""What the kinds of pages are owed, as data (requirement 000 §1.1): how soon each leaves the window,
-and how short it may be shown.
+"""What the kinds of pages are owed (requirement 000 §1.1): how soon each leaves the window, and how
+short it may be shown.
 """
 
 from __future__ import annotations

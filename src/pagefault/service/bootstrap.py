@@ -22,6 +22,7 @@ from pagefault.paging.questions import EvictionPolicy
 from pagefault.policy.epochs import BreakEven
 from pagefault.policy.importance_lru import ImportanceLRU
 from pagefault.policy.lru import LRU
+from pagefault.policy.steady import Steady
 from pagefault.recall.search import Searcher
 from pagefault.service.journal import Journal
 from pagefault.service.limits import Limits
@@ -110,7 +111,7 @@ async def open_memory(
         searcher=Searcher(store.index),
         counter=counter or O200k(),
         limits=limits or Limits(),
-        policy=POLICIES[policy],
+        policy=lambda: Steady(POLICIES[policy]()),
         epochs=BreakEven(prices=UNKNOWN.prices, dead_share_max=defaults.DEAD_SHARE_MAX),
         hash_key=store.hash_key,
         clock=real_clock,

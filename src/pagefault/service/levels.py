@@ -87,7 +87,7 @@ class Levels:
         """What stands for the page at `level`, 1 to 3; from now on it is in L1."""
         form = ladder.form(level)
         if isinstance(form, Page):
-            self._owned.state.l1.flushed(form)
+            self._owned.state.l1.met(form)
             return form
         made, _ = form
         drafts = write_derived(

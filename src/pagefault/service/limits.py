@@ -30,6 +30,8 @@ class Limits:
     dead_window_share: float = defaults.DEAD_WINDOW_SHARE
     artifact_bytes_max: int = defaults.ARTIFACT_BYTES
     l1_pages_max: int = defaults.L1_PAGES
+    compress_after_tokens: int = defaults.COMPRESS_AFTER_TOKENS
+    compress_after_s: float = defaults.COMPRESS_AFTER_S
 
     def fault_limits(self, window_tokens: int) -> FaultLimits:
         """What is advertised to the model, and enforced."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
-from pagefault.model.errors import BadInput, SessionNotFound, StoreBusy
+from pagefault.model.errors import BadInput, PagefaultError, SessionNotFound, StoreBusy
 from pagefault.model.events import (
     Descent,
     Draft,
@@ -258,6 +258,8 @@ class Memory:
             await asyncio.wait(self._tasks)
         for session in self._live():
             await session.owned.settled()
+            with suppress(PagefaultError):  # what is dirty can be made again
+                await session.flush()
         if self._runtime.under_way:
             await asyncio.wait(self._runtime.under_way)
         await asyncio.to_thread(self._runtime.searching.shutdown)

@@ -173,7 +173,9 @@ def _candidate(state: SessionState, session: SessionNo, reason: str, spared: _Ro
     needed = math.ceil(state.layout.head_tokens + weight - spared.down_to)
     with state.working_set.hold(*must_stay):
         evictable = [p for p in state.working_set if p not in last_turns and p not in in_front]
-        victims = set(state.working_set.victims(evictable, needed))
+        # Where even a policy's protégés must go, nobody is asked.
+        choose = state.working_set.victims if spared.down_to else _all
+        victims = set(choose(evictable, needed))
     verbatim_from = _verbatim_from(state, shown if spared.in_place else [], victims, spared.unsent)
     summaries = plan_summaries(
         state, session, [entry.page for entry in shown if entry.seq < verbatim_from]
@@ -214,6 +216,10 @@ def _candidate(state: SessionState, session: SessionNo, reason: str, spared: _Ro
     tokens = state.layout.tokens_if_rewritten(front, verbatim_from, spared.bring)
     tokens += state.tail_tokens(spared.bring)
     return _Plan(epoch, summaries.drafts, spared.bring, tokens)
+
+
+def _all(evictable: list[PageId], tokens_needed: int) -> list[PageId]:
+    return evictable
 
 
 def _core(state: SessionState) -> tuple[list[Page], int]:

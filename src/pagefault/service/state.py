@@ -153,6 +153,8 @@ class SessionState:
         self.table = PageTable(sources.find_row, TLB())
         self.working_set = WorkingSet(sources.policy())
         self.l1 = L1(limits.l1_pages_max)
+        self._said_tokens = 0  # since this state began
+        self._used_at: dict[PageId, int] = {}  # what that was when a page was used last
         self.compressed: dict[PageId, PageId] = {}  # what the next epoch keeps of a page instead
         self.turn = TurnNo(-1)
         self.order_next = 0
@@ -268,10 +270,12 @@ class SessionState:
     def _fold_said(self, page: Page, body: Content) -> None:
         if page.row.turn > self.turn:
             self.turn = page.row.turn
+            self.working_set.turn_began(self.turn)
             self.paged_in_tokens = 0
             self._renew()
             self.searches_left = self.limits.searches_per_turn_max
         self.order_next = page.row.order + 1
+        self._said_tokens += page.row.tokens
         if is_user_message(page.row):
             if page.row.part == 0:
                 self.newest_user = []
@@ -348,6 +352,7 @@ class SessionState:
         for page_id in list(self.working_set):
             self.table.evicted(page_id)
         self.working_set.clear()
+        self.working_set.evicted(body.evicted)
         for page in pages_of(front):
             self._admit(page)
         shown = [page for entry in self.layout.entries() for page in pages_of(entry)]
@@ -359,6 +364,7 @@ class SessionState:
         first = max((n for n, page in enumerate(messages) if page.row.part == 0), default=0)
         self.newest_user = messages[first:]
         self.epoch = body.epoch
+        self._used_at = {p: at for p, at in self._used_at.items() if p in self.working_set}
         self.compressed = {
             page_id: made
             for page_id, made in self.compressed.items()
@@ -420,6 +426,7 @@ class SessionState:
             self.faults_served += 1
         if page is not None:
             self._admit(page)
+            self.working_set.faulted(page.page_id)
             self.compressed.pop(page.page_id, None)  # the model wanted it in full
         self._touch(body.page_id)
         return text, page
@@ -460,6 +467,7 @@ class SessionState:
 
     def _admit(self, page: Page) -> None:
         row = page.row
+        self._used_at.setdefault(row.page_id, self._said_tokens)
         entry = self.table.entry(row.page_id)
         if entry is not None and entry.residency is Residency.LOADING:
             self.table.loaded(row.page_id, self.turn)
@@ -467,6 +475,8 @@ class SessionState:
             self.table.derived(row, Level.FULL, self.turn)
         else:
             self.table.admitted(row, Level.FULL, self.turn)
+        if page.derived is not None and page.derived.represents:
+            self.l1.met(page)
         self.working_set.admit(
             Resident(
                 page_id=row.page_id,
@@ -477,7 +487,31 @@ class SessionState:
             )
         )
 
+    def out_of_place(self) -> list[Page]:
+        """The pages that the window shows out of their place: an epoch may keep them so."""
+        return [
+            page
+            for entry in self.layout.entries()
+            if isinstance(entry, Recalled | Exchange)
+            for page in pages_of(entry)
+        ] + [
+            page
+            for entry in self.layout.entries()
+            if isinstance(entry, Front)
+            for page in entry.kept
+        ]
+
+    def turn_of(self, page_id: PageId) -> TurnNo:
+        """The turn in which a page of the window was said."""
+        entry = self.table.entry(page_id)
+        return entry.row.turn if entry is not None else TurnNo(-1)
+
+    def age_tokens(self, page_id: PageId) -> int:
+        """How much was said since a page of the window was used last, in tokens."""
+        return self._said_tokens - self._used_at.get(page_id, self._said_tokens)
+
     def _touch(self, page_id: PageId) -> None:
+        self._used_at[page_id] = self._said_tokens
         self.working_set.touch(page_id)
         self.table.touched(page_id, self.turn)
 
