@@ -405,6 +405,7 @@ def test_a_restored_memory_packs_every_request_to_the_same_bytes(tmp_path: Path)
             await session.user("And the wheel, what colour was it?")
             made = await memory.backup(tmp_path / "b")
             assert made.path == tmp_path / "b"
+        async with open_memory(source) as memory:  # its cache is cold, as the copy's
             return await requests(memory)
 
     async def requests(memory: object) -> list[object]:

@@ -128,8 +128,8 @@ class Packed:
 
     Only what cannot be told from the other records is here: what the window holds is a fold of
     them all. `recalled` are pages that the runtime brought in by itself with this turn. The fields
-    from `tokens_without_epoch` on are what the choice of epochs rests on, and what a provider's bill is compared
-    with.
+    from `tokens_without_epoch` on are what the choice of epochs rests on, and what a provider's
+    bill is compared with.
     """
 
     request: int  # counts from 0 within one session

@@ -5,9 +5,9 @@ messages of a conversation ask for nothing that was said before; they find pages
 words repeat. So a message that asks gets what is likely to answer it, and any other only what is
 about the very same thing.
 
-The figures were chosen on two of five LoCoMo conversations (`benchmarks/recall_gate.py` prints the
-choice for each): a question keeps all but a few points of the evidence that the best 1,000 tokens
-hold, with two thirds of them; a turn that asks nothing costs a fifteenth.
+The figures were chosen on two of five LoCoMo conversations, with the curve of
+`benchmarks/recall_gate.py`. On all five a question keeps 93 to 97 % of the evidence that the best
+1,000 tokens hold, with six tenths of the tokens; a turn that asks nothing costs a fifteenth.
 """
 
 from __future__ import annotations

@@ -13,16 +13,14 @@ import apsw
 from pagefault.model.events import Content, Erased, Event, ForgetBegun, SessionOpened
 from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.page import DERIVED_ORDER
-from pagefault.store.analyzer import analyze, page_terms
 from pagefault.store.fold import SessionTally, is_orphan
+from pagefault.store.leaf import Leaf, leaf_of
 from pagefault.store.place import Span, place_of, said_span
 from pagefault.store.sql import Queries
-from pagefault.store.tokens import tokens
 
 _SQL: Final = Queries("index.sql")
 
 FRESH_MAX: Final = 256  # pages whose terms wait: a query scans them, in about a millisecond
-USUAL_IMPORTANCE: Final = 0.5  # of a page that nobody weighed
 _SESSIONS_MAX: Final = 256  # sessions whose counts are remembered between batches
 
 
@@ -128,34 +126,74 @@ class Batch:
         self._keys: list[tuple[int, str, int]] = []
         self._taken: list[tuple[int, str]] = []
 
-    def add(self, event: Event) -> None:
+    def add(self, entry: Event | Leaf) -> None:
+        if isinstance(entry, Leaf):
+            self._add_page(entry)
+        elif isinstance(entry.body, Content):
+            self._add_page(leaf_of(entry, entry.body))
+        else:
+            self._add_event(entry)
+
+    def _add_event(self, event: Event) -> None:
         body = event.body
         seq, session = event.seq, event.session
         if isinstance(body, SessionOpened):
-            tally: Tally | None = self._open(event, body)
+            self._open(event, body)
         else:
             tally = self._tally(session)
             if tally is None and is_orphan(event):
-                tally = Tally(SessionTally.recovered(event))
-                self._touched[session] = self._known.remember(tally)
+                tally = self._recovered(event)
             if tally is not None:
                 tally.row.absorb(event)
         if event.key:
             self._keys.append((session, event.key, seq))
         if isinstance(body, Erased):
             return
-        place = place_of(session, body.order) if isinstance(body, Content) else None
         code = self._known.code(event.type)
-        self._events.append((seq, session, code, event.turn, event.at_ms, place))
-        if isinstance(body, Content):
-            assert place is not None
-            self._add_page(event, body, place, tally)
-        elif isinstance(body, ForgetBegun):
+        self._events.append((seq, session, code, event.turn, event.at_ms, None))
+        if isinstance(body, ForgetBegun):
             for taken in body.taken:
                 self._taken.append((taken.session, f"{taken.stem}_{taken.number}"))
                 other = self._tally(taken.session)
                 if other is not None:
                     other.row.recall(taken)
+
+    def _add_page(self, leaf: Leaf) -> None:
+        known, seq, session = self._known, leaf.seq, leaf.session
+        tally = self._tally(session)
+        if tally is None and session:
+            tally = self._recovered(leaf)
+        if tally is not None:
+            tally.row.paged(seq, leaf.at_ms, leaf.turn, leaf.order)
+            if leaf.order < DERIVED_ORDER:
+                tally.own_pages += 1
+                tally.own_length += leaf.length
+            prefix, _, number = leaf.page_id.rpartition("_")
+            if number.isdecimal() and int(number) > tally.numbers.get(prefix, 0):
+                tally.numbers[prefix] = int(number)
+        if leaf.key:
+            self._keys.append((session, leaf.key, seq))
+        place = place_of(session, leaf.order)
+        code = known.code
+        self._events.append((seq, session, code(leaf.type), leaf.turn, leaf.at_ms, place))
+        self._pages.append(
+            (
+                place,
+                seq,
+                leaf.page_id,
+                code(leaf.role),
+                code(leaf.kind),
+                code(leaf.modality),
+                code(leaf.origin),
+                leaf.tokens,
+                leaf.importance,
+                leaf.part,
+                leaf.parts,
+                leaf.length,
+                None if leaf.speaker is None else known.speaker(session, leaf.speaker),
+            )
+        )
+        self._terms.append((place, leaf.terms))
 
     def write(self) -> None:
         """Write what was collected, and begin anew."""
@@ -187,41 +225,15 @@ class Batch:
         self._terms.sort()  # by place: the full-text index takes them so at once
         self._db.executemany(_SQL["add_terms"], self._terms)
 
-    def _add_page(self, event: Event, body: Content, place: int, tally: Tally | None) -> None:
-        known, session = self._known, event.session
-        terms = page_terms(body)
-        length = terms.total()
-        self._pages.append(
-            (
-                place,
-                event.seq,
-                body.page_id,
-                known.code(body.role),
-                known.code(body.kind),
-                known.code(body.modality),
-                known.code(event.origin),
-                body.tokens,
-                None if body.importance == USUAL_IMPORTANCE else body.importance,
-                body.part,
-                body.parts,
-                length,
-                known.speaker(session, speaker_terms(body.speaker)) if body.speaker else None,
-            )
-        )
-        self._terms.append((place, tokens(terms)))
-        if tally is not None:
-            if body.order < DERIVED_ORDER:
-                tally.own_pages += 1
-                tally.own_length += length
-            prefix, _, number = body.page_id.rpartition("_")
-            if number.isdecimal() and int(number) > tally.numbers.get(prefix, 0):
-                tally.numbers[prefix] = int(number)
-
-    def _open(self, event: Event, body: SessionOpened) -> Tally:
+    def _open(self, event: Event, body: SessionOpened) -> None:
         turns, pages = self._inherited(body.parent, body.parent_seq)
         opened = Tally(SessionTally.open(event, body, turns=turns, pages=pages))
         self._touched[SessionNo(event.seq)] = self._known.remember(opened)
-        return opened
+
+    def _recovered(self, first: Event | Leaf) -> Tally:
+        tally = Tally(SessionTally.recovered(first.session, first.seq, first.at_ms))
+        self._touched[first.session] = self._known.remember(tally)
+        return tally
 
     def _inherited(self, parent: SessionNo, upto: Seq) -> tuple[int, int]:
         """How many turns and pages a fork of `parent` after `upto` begins with."""
@@ -242,11 +254,6 @@ class Batch:
         if tally is not None:
             self._touched[session] = tally
         return tally
-
-
-def speaker_terms(name: str) -> str:
-    """The terms of a speaker's name, each once, sorted."""
-    return " ".join(sorted(set(analyze(name))))
 
 
 def drain(db: apsw.Connection) -> None:

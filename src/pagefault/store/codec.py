@@ -31,7 +31,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from functools import lru_cache
 from math import isfinite
 from operator import attrgetter
-from typing import Any, Final, get_args, get_type_hints
+from typing import Any, Final, cast, get_args, get_type_hints
 
 import google_crc32c
 import msgspec
@@ -207,6 +207,20 @@ def to_event(record: Record) -> Event:
         raise StoreCorrupt(f"record {record.seq} does not make sense: {problem}") from problem
 
 
+def to_content(record: Record) -> Content | None:
+    """The content of a page's record as a value with the same fields, at a third of the cost; for
+    folds over many. `None` for anything else, and for what only `to_event` can judge.
+    """
+    if record.salt is None or record.v != _V or BODY_TYPES.get(record.type) is not Content:
+        return None
+    try:
+        _origin(record.origin)
+        content = cast(Content, _CONTENT.decode(_typed(record)))
+    except (msgspec.MsgspecError, UnicodeDecodeError, ValueError):
+        return None
+    return content if record.actor in _ACTORS else None
+
+
 def confirms(record: Record) -> bool:
     """Whether the payload is the one committed to. Nothing confirms an erased one."""
     if record.salt is None:
@@ -308,6 +322,26 @@ _DECODERS: Final[dict[type, msgspec.json.Decoder[Any]]] = {
 }
 
 
+def _struct_of(cls: type) -> type[msgspec.Struct]:
+    """A struct with the fields of a dataclass: what fits one fits the other."""
+    hints = get_type_hints(cls)
+    told = [(f.name, hints[f.name], f.default) for f in fields(cls)]
+    return msgspec.defstruct(
+        f"Quick{cls.__name__}",
+        [(name, hint) if value is MISSING else (name, hint, value) for name, hint, value in told],
+        frozen=True,
+        gc=False,
+    )
+
+
+_CONTENT: Final = msgspec.json.Decoder(_struct_of(Content))
+
+
+def _typed(record: Record) -> bytes:
+    """The payload of content, whose type stands in the header; the last of two names counts."""
+    return b'%b,"event_type":%b}' % (bytes(record.payload)[:-1], _known(record.type).encode())
+
+
 def _body(record: Record) -> Body:
     kind = BODY_TYPES.get(record.type)
     if record.salt is None:
@@ -315,8 +349,8 @@ def _body(record: Record) -> Body:
     payload = bytes(record.payload)
     if kind is None:
         return _opaque(record.type, payload)
-    if kind is Content:  # its type stands in the header; the last of two equal names counts
-        payload = b'%b,"event_type":%b}' % (payload[:-1], _known(record.type).encode())
+    if kind is Content:
+        payload = _typed(record)
     try:
         body: Body = _DECODERS[kind].decode(payload)
         return body

@@ -95,8 +95,9 @@ class Connections:
                     self._discard(connection)
                 raise
 
-    def checkpoint_if_due(self) -> None:
+    def checkpoint_if_due(self) -> bool:
         """Where the write-ahead log has grown, copy it into the file, in a thread of its own.
+        Whether that began just now.
 
         Nobody waits for that but whoever writes at its very end: only once all is copied does that
         log begin anew, so the last pages are copied while nothing is written here.
@@ -104,7 +105,7 @@ class Connections:
         if self._checkpointing is not None and not self._checkpointing.is_alive():
             self._checkpointing = None
         if self._checkpointing is not None or self._wal_pages < _WAL_PAGES:
-            return
+            return False
         thread = threading.Thread(target=self._copy, name="pagefault-checkpoint", daemon=True)
         try:
             thread.start()
@@ -112,6 +113,7 @@ class Connections:
             self._copy()
         else:
             self._checkpointing = thread
+        return True
 
     def _copy(self) -> None:
         with suppress(StoreError), _translated(self._path):  # what fails is tried again

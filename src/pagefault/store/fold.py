@@ -14,7 +14,7 @@ from pagefault.model.events import (
     SessionOpened,
     Taken,
 )
-from pagefault.model.ids import NOTHING, Seq, SessionNo
+from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import DERIVED_TYPES, EventType
 from pagefault.model.page import DERIVED_ORDER, SessionRow
 
@@ -70,23 +70,23 @@ class SessionTally:
         )
 
     @classmethod
-    def recovered(cls, event: Event) -> SessionTally:
+    def recovered(cls, session: SessionNo, seq: Seq, at_ms: int) -> SessionTally:
         """A session whose opening was lost, as the first record that is left of it makes it. Its
         name, and what it was forked off, nobody knows any more.
         """
-        name = f"recovered-{event.session}"
+        name = f"recovered-{session}"
         return cls(
-            session=event.session,
+            session=session,
             session_id=name,
             name=name,
             parent=SessionNo(0),
             parent_seq=NOTHING,
             turns=0,
             pages=0,
-            opened_at_ms=event.at_ms,
-            last_used_ms=event.at_ms,
-            last_seq=event.seq,
-            lease_seq=Seq(event.session),
+            opened_at_ms=at_ms,
+            last_used_ms=at_ms,
+            last_seq=seq,
+            lease_seq=Seq(session),
         )
 
     def recall(self, taken: Taken) -> None:
@@ -94,14 +94,21 @@ class SessionTally:
         self.pages = max(self.pages, taken.order + 1)
         self.turns = max(self.turns, taken.turns)
 
+    def paged(self, seq: Seq, at_ms: int, turn: TurnNo, order: int) -> None:
+        """Fold in one record of this session that is a page."""
+        self.last_seq = seq
+        self.last_used_ms = at_ms
+        if order < DERIVED_ORDER:
+            self.turns = max(self.turns, turn + 1)
+            self.pages = max(self.pages, order + 1)
+
     def absorb(self, event: Event) -> None:
         """Fold in one record of this session, in the log's order."""
         self.last_seq = event.seq
         self.last_used_ms = event.at_ms
         match event.body:
-            case Content(order=order) if order < DERIVED_ORDER:
-                self.turns = max(self.turns, event.turn + 1)
-                self.pages = max(self.pages, order + 1)
+            case Content(order=order):
+                self.paged(event.seq, event.at_ms, event.turn, order)
             case Erased(type=name) if name in _SAID_TYPES:
                 self.turns = max(self.turns, event.turn + 1)
                 self.pages += 1  # orders have no gaps: this record once took the next one

@@ -30,7 +30,6 @@ from pagefault.store.analyzer import ANALYZER
 from pagefault.store.api import Candidates, PageFilter
 from pagefault.store.batch import (
     FRESH_MAX,
-    USUAL_IMPORTANCE,
     Batch,
     Known,
     drain,
@@ -39,6 +38,7 @@ from pagefault.store.batch import (
 )
 from pagefault.store.connections import MEMORY, Connections, IndexUnusable
 from pagefault.store.fold import RECEIPTS, SessionTally
+from pagefault.store.leaf import USUAL_IMPORTANCE, Leaf
 from pagefault.store.place import (
     ALL,
     ORDER_MAX,
@@ -131,7 +131,7 @@ class SqliteIndex:
 
     # --- folding the log ----------------------------------------------------------------------
 
-    def apply(self, events: Sequence[Event], *, synced: bool = True) -> None:
+    def apply(self, events: Sequence[Event | Leaf], *, synced: bool = True) -> None:
         known = None
         try:
             with self._connections.write() as db:
@@ -209,7 +209,8 @@ class SqliteIndex:
     def tidy(self) -> bool:
         if not self._is_untidy:
             return False
-        self._connections.checkpoint_if_due()
+        if self._connections.checkpoint_if_due():
+            return True  # the next sync waits for that copy: whoever writes has waited enough
         try:
             with self._connections.write() as db:
                 known = self._knowing(db)

@@ -57,7 +57,8 @@ class MemoryIndex:
             self._sessions[opened.session] = opened
         else:
             if event.session not in self._sessions and is_orphan(event):
-                self._sessions[event.session] = SessionTally.recovered(event)
+                tally = SessionTally.recovered(event.session, event.seq, event.at_ms)
+                self._sessions[event.session] = tally
             if event.session in self._sessions:
                 self._sessions[event.session].absorb(event)
         if event.key:

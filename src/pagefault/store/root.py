@@ -49,6 +49,8 @@ from pagefault.store.repair import RepairReport
 from pagefault.store.segments import SEGMENT_BYTES, SegmentLog
 from pagefault.store.store import STORE, Progress, Store
 
+_RECEIPT: Final = b'"type":"forget_done"'  # in a header, as quotes within a text are escaped
+
 FORMAT: Final = 2
 """The newest that is read. A root is made with 1, and is 2 once it has an archive."""
 
@@ -413,10 +415,13 @@ def _missed_a_forgetting(log: SegmentLog, applied: Seq) -> bool:
     """Whether something was forgotten that an index up to `applied` still knows: catching up
     folds in what was appended, and nothing that was there tells what became of it.
     """
-    return any(
-        isinstance(event.body, ForgetDone) and event.body.begun > applied
-        for event in log.read_rest(applied)
-    )
+    if applied >= log.head():
+        return False
+    try:
+        told = list(log.holding(_RECEIPT, after=applied))
+    except StoreCorrupt:  # the damage is somewhere in these lines: look at each
+        told = list(log.read_rest(applied))
+    return any(isinstance(e.body, ForgetDone) and e.body.begun > applied for e in told)
 
 
 @contextmanager

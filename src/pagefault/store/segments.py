@@ -18,7 +18,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from threading import RLock
-from typing import Final
+from typing import Final, TypeVar
 
 from pagefault.model.clock import Clock
 from pagefault.model.errors import (
@@ -36,6 +36,7 @@ from pagefault.store.disk import Disk
 from pagefault.store.handles import Handles
 from pagefault.store.inventory import take_inventory
 from pagefault.store.latch import Latch
+from pagefault.store.leaf import Leaf, to_fold
 from pagefault.store.opening import Opener, segment_of, short, too_short
 from pagefault.store.recovery import Recovery
 from pagefault.store.repair import Repairer, RepairReport, verify
@@ -44,6 +45,8 @@ from pagefault.store.scan import Problem
 from pagefault.store.segment import Replaced, Segment
 from pagefault.store.segment_format import TEMPORARY, Header, file_name, first_link
 from pagefault.store.tail import read_tail
+
+T = TypeVar("T")
 
 SEGMENT_BYTES: Final = 10_000_000
 FILES_MAX: Final = 64
@@ -294,9 +297,12 @@ class SegmentLog:
         """The head, and the link after it: two logs that agree on them hold the same records."""
         return self._head, self._link
 
-    def holding(self, mark: bytes) -> Iterator[Event]:
-        """The records whose lines contain these bytes: far quicker than to decode them all."""
-        for index in range(len(self._segments)):
+    def holding(self, mark: bytes, after: Seq = NOTHING) -> Iterator[Event]:
+        """The records whose lines contain these bytes, from the segment on that holds the one
+        after `after`: far quicker than to decode them all.
+        """
+        first = self._index_of(Seq(after + 1)) if after else 0
+        for index in range(first, len(self._segments)):
             data = self._bytes_of(index)
             at = data.find(mark)
             while at >= 0:
@@ -305,13 +311,19 @@ class SegmentLog:
                 at = data.find(mark, end)
 
     def read(self, after: Seq = NOTHING) -> Iterator[Event]:
-        return self._read(after, self._head, damaged_too=False)
+        return self._read(after, self._head, codec.to_event, damaged_too=False)
 
     def read_rest(self, after: Seq = NOTHING) -> Iterator[Event]:
         """As `read`, but a record that cannot be read comes as `Lost` instead of an error."""
-        return self._read(after, self._head, damaged_too=True)
+        return self._read(after, self._head, codec.to_event, damaged_too=True)
 
-    def _read(self, after: Seq, head: Seq, *, damaged_too: bool) -> Iterator[Event]:
+    def read_to_fold(self, after: Seq = NOTHING) -> Iterator[Event | Leaf]:
+        """As `read_rest`, but a page comes as what an index keeps of it."""
+        return self._read(after, self._head, to_fold, damaged_too=True)
+
+    def _read(
+        self, after: Seq, head: Seq, made: Callable[[codec.Record], T], *, damaged_too: bool
+    ) -> Iterator[T | Event]:
         seq = Seq(max(after, NOTHING) + 1)
         while seq <= head:
             index = self._index_of(seq)
@@ -324,7 +336,7 @@ class SegmentLog:
                 try:
                     if isinstance(record, StoreCorrupt):
                         raise record
-                    yield codec.to_event(record)
+                    yield made(record)
                 except StoreCorrupt as problem:
                     if not damaged_too:
                         raise

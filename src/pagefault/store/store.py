@@ -40,7 +40,9 @@ from pagefault.store.advice import BLOBS, REBUILD, advice_on
 from pagefault.store.api import BlobStore, EventLog, PageIndex
 from pagefault.store.disk import Disk
 from pagefault.store.fold import RECEIPTS
+from pagefault.store.index import SqliteIndex
 from pagefault.store.latch import Latch, told
+from pagefault.store.leaf import Leaf
 from pagefault.store.leases import Leased, Leases
 from pagefault.store.lock import RootLock
 from pagefault.store.references import going, ranges, references, targets
@@ -49,8 +51,8 @@ from pagefault.store.segments import SegmentLog
 STORE: Final = SessionNo(0)
 """The session of records that are about the store itself."""
 
-_BATCH: Final = 2_000  # events folded in one transaction
-_SLICES: Final = 3  # of upkeep, after each
+_BATCH: Final = 5_000  # records folded in one transaction: larger ones leave less to merge
+_SLICES: Final = 8  # of upkeep, after each
 _NO_TURN: Final = TurnNo(0)
 
 Progress = Callable[[int, int], None]
@@ -400,18 +402,30 @@ class Store:
         a record that is found later may not have synced it.
         """
         after, head = self.index.applied_seq(), self.log.head()
-        batch: list[Event] = []
-        for event in _rest(self.log, after):
-            batch.append(event)
-            self.unread += not event.event_id  # a stand-in
-            if len(batch) == _BATCH or event.seq == head:
-                self.index.apply(batch, synced=synced)
+        rest, apply = self._rest(after)
+        batch: list[Event | Leaf] = []
+        for entry in rest:
+            batch.append(entry)
+            self.unread += isinstance(entry, Event) and not entry.event_id  # a stand-in
+            if len(batch) == _BATCH or entry.seq == head:
+                apply(batch, synced=synced)
                 for _ in range(_SLICES if len(batch) == _BATCH else 0):
                     self.index.tidy()  # as much as so many records call for
                 batch = []
                 if progress is not None:
-                    progress(event.seq - after, head - after)
+                    progress(entry.seq - after, head - after)
         return max(0, head - after)
+
+    def _rest(self, after: Seq) -> tuple[Iterator[Event | Leaf], Callable[..., None]]:
+        """Records after `after`, and what folds them; of a damaged log what can be read, and
+        stand-ins for what cannot.
+        """
+        log, index = self.log, self.index
+        if not isinstance(log, SegmentLog):
+            return log.read(after), index.apply
+        if not isinstance(index, SqliteIndex):
+            return log.read_rest(after), index.apply
+        return log.read_to_fold(after), index.apply
 
     def verify(self, progress: Progress | None = None) -> Verification:
         """Read everything and say what is wrong, one sentence each."""
@@ -504,8 +518,3 @@ class Store:
                 f"still to be forgotten ({self.unfinished}): the next opening tries again"
             )
         return notices
-
-
-def _rest(log: EventLog, after: Seq) -> Iterator[Event]:
-    """Records after `after`; from a damaged log, what can be read and stand-ins for what cannot."""
-    return log.read_rest(after) if isinstance(log, SegmentLog) else log.read(after)

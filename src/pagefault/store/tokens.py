@@ -14,10 +14,13 @@ def token(term: str, count: int) -> str:
     return term if count == 1 else f"{term}#{count}"
 
 
+_MARKS: Final = tuple(token("", count) for count in range(2, COUNT_MAX + 1))
+
+
 def tokens(counts: Mapping[str, int]) -> str:
     """All that a page has. The order is the text's: sort it where it could be read back."""
-    repeated = [term for term, count in counts.items() if count > 1]
     words = [*counts]
-    for count in range(2, COUNT_MAX + 1):
-        words += [token(term, count) for term in repeated if counts[term] >= count]
+    for term, count in counts.items():
+        if count > 1:  # seldom: what is done for each term once is what a page pays
+            words += [term + mark for mark in _MARKS[: count - 1]]
     return " ".join(words)

@@ -20,6 +20,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 
 from pagefault.engine.scripted import ScriptedEngine, passages_of
 from pagefault.guard.neutralise import neutralise
+from pagefault.model.defaults import TAIL_TOKENS
 from pagefault.model.errors import (
     MessageTooLarge,
     NoSuchPage,
@@ -28,8 +29,9 @@ from pagefault.model.errors import (
     WindowTooSmall,
 )
 from pagefault.model.kinds import Role
+from pagefault.model.page import is_derived
 from pagefault.model.request import Reply, Request, ToolCall
-from pagefault.pack.count import REQUEST_TOKENS, O200k, message_tokens, tools_tokens
+from pagefault.pack.count import REQUEST_TOKENS, O200k, message_tokens, tail_tokens, tools_tokens
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.limits import Limits
 from pagefault.service.memory import Memory
@@ -299,7 +301,12 @@ class SessionMachine(RuleBasedStateMachine):
             page = data.draw(st.sampled_from(sorted(self._texts[name])))
             gone = self._do(self._memory.forget(name, page)).pages
             assert page in gone
-            self._check_gone([(page_id, self._makers[name][page_id]) for page_id in gone])
+            said = [page_id for page_id in gone if not is_derived(page_id)]
+            self._check_gone([(page_id, self._makers[name][page_id]) for page_id in said])
+            for page_id in {*gone}.difference(said):
+                with suppress(NoSuchPage, RecordGone):
+                    self._do(self._live[name].page(page_id))
+                    raise AssertionError(f"{page_id} rests on {page}, and outlived it")
 
     @rule(name=sessions)
     def forget_session(self, name: str) -> None:
@@ -349,6 +356,8 @@ class SessionMachine(RuleBasedStateMachine):
         status = self._do(self._live[name].status())
         tokens = REQUEST_TOKENS + tools_tokens(self._counter, request.tools)
         tokens += sum(message_tokens(self._counter, message) for message in request.messages)
+        tokens += tail_tokens(self._counter, request.tail)
+        assert self._counter.count(request.tail) <= TAIL_TOKENS, "the tail is too long"
         assert tokens == request.tokens, "accounted tokens differ from a recount"
         assert tokens <= request.window_tokens, "the request does not fit its window"
         shown = [p.page_id for m in request.messages for p in passages_of(m)]

@@ -1,0 +1,97 @@
+"""A page as the index takes it in: what of its record becomes rows, and its terms.
+
+It is made from an event, or straight from a record of the log: an event has a dozen parts that the
+index would throw away, and to make and free them was a quarter of folding a log.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from pagefault.model.events import Content, Event
+from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
+from pagefault.store import codec
+from pagefault.store.analyzer import analyze, page_terms
+from pagefault.store.tokens import tokens
+
+USUAL_IMPORTANCE: Final = 0.5  # of a page that nobody weighed
+
+
+class Leaf(msgspec.Struct, frozen=True, gc=False):
+    """One page. Words (`type`, `role` …) as they are written, not yet as their codes."""
+
+    seq: Seq
+    session: SessionNo
+    turn: TurnNo
+    at_ms: int
+    type: str
+    origin: str
+    key: str
+    page_id: PageId
+    order: int
+    role: str
+    kind: str
+    modality: str
+    tokens: int
+    importance: float | None  # nothing for the usual one
+    part: int
+    parts: int
+    speaker: str | None  # the terms of a name, nothing for nobody
+    length: int  # terms, repeated as they repeat
+    terms: str  # what stands in the full-text index
+
+
+def leaf_of(event: Event, body: Content) -> Leaf:
+    return _leaf(
+        event.seq, event.session, event.turn, event.at_ms, event.type, event.origin, event.key, body
+    )
+
+
+def to_fold(record: codec.Record) -> Leaf | Event:
+    """What a fold of the log takes of a record. `StoreCorrupt` if its body makes no sense."""
+    body = codec.to_content(record)
+    if body is None:
+        return codec.to_event(record)
+    seq, session, turn = Seq(record.seq), SessionNo(record.ses), TurnNo(record.turn)
+    return _leaf(seq, session, turn, record.at, record.type, record.origin, record.key, body)
+
+
+def speaker_terms(name: str) -> str:
+    """The terms of a speaker's name, each once, sorted."""
+    return " ".join(sorted(set(analyze(name))))
+
+
+def _leaf(
+    seq: Seq,
+    session: SessionNo,
+    turn: TurnNo,
+    at_ms: int,
+    type_: str,
+    origin: str,
+    key: str,
+    body: Content,
+) -> Leaf:
+    terms = page_terms(body)
+    return Leaf(
+        seq,
+        session,
+        turn,
+        at_ms,
+        type_,
+        origin,
+        key,
+        body.page_id,
+        body.order,
+        body.role,
+        body.kind,
+        body.modality,
+        body.tokens,
+        None if body.importance == USUAL_IMPORTANCE else body.importance,
+        body.part,
+        body.parts,
+        speaker_terms(body.speaker) if body.speaker else None,
+        terms.total(),
+        tokens(terms),
+    )

@@ -1,0 +1,114 @@
+"""A page taken straight from its record is the page that its event would have made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pagefault.model.errors import StoreCorrupt
+from pagefault.model.events import Content, Event
+from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
+from pagefault.model.kinds import USER_TYPED, Actor, EventType, Kind, Role
+from pagefault.store import codec
+from pagefault.store.leaf import Leaf, leaf_of, to_fold
+
+SALT, LINK = b"s" * codec.SALT_BYTES, b"l" * codec.CUT_BYTES
+
+
+def page(event_type: EventType = EventType.CHAT_TURN, **fields: object) -> Event:
+    body = {
+        "event_type": event_type,
+        "page_id": PageId("msg_7"),
+        "order": 6,
+        "role": Role.USER,
+        "kind": Kind.TRANSCRIPT,
+        "text": "We chose tea, green tea and the src/tea_pot.py; tea!",
+        "tokens": 12,
+    }
+    return Event(
+        seq=Seq(9),
+        event_id="01kjyjqwq0ega909y4t71rdey4",
+        session=SessionNo(1),
+        turn=TurnNo(3),
+        at_ms=1_772_700_300_000,
+        actor=Actor.USER,
+        origin=USER_TYPED,
+        body=Content(**(body | fields)),  # type: ignore[arg-type]
+        key="k" * 22,
+    )
+
+
+def record_of(event: Event) -> codec.Record:
+    line, _ = codec.encode(event, more=0, salt=SALT, previous=LINK)
+    return codec.parse(line)
+
+
+def rewritten(event: Event, old: bytes, new: bytes) -> codec.Record:
+    """The record of an event, as a writer that knows other words would have sealed it."""
+    line, _ = codec.encode(event, more=0, salt=SALT, previous=LINK)
+    assert old in line
+    return codec.parse(codec.seal(line[: line.rindex(b',"crc":')].replace(old, new)))
+
+
+@pytest.mark.parametrize("event_type", list(EventType))
+def test_a_page_is_the_same_from_its_event_and_from_its_record(event_type: EventType) -> None:
+    event = page(event_type)
+    assert isinstance(event.body, Content)
+    assert to_fold(record_of(event)) == leaf_of(event, event.body)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"speaker": "Ann Lee"},
+        {"speaker": "!!!"},
+        {"title": "Brewing", "occurred_at": "2023-05-07T10:00:00+02:00"},
+        {"importance": 0.9, "part": 1, "parts": 3, "part_of": PageId("msg_6")},
+        {"text": "茶と tea", "tokens": 4},
+    ],
+)
+def test_whatever_a_page_says_it_is_the_same(fields: dict[str, Any]) -> None:
+    event = page(**fields)
+    assert isinstance(event.body, Content)
+    assert to_fold(record_of(event)) == leaf_of(event, event.body)
+
+
+def test_what_was_forgotten_is_no_page() -> None:
+    line, _ = codec.encode(page(), more=0, salt=SALT, previous=LINK)
+    record = codec.parse(codec.erase(line))
+    assert to_fold(record) == codec.to_event(record)
+
+
+def test_a_page_of_a_newer_version_with_a_value_unknown_here_is_opaque() -> None:
+    newer = b'{"v":"1.9"'
+    line, _ = codec.encode(page(), more=0, salt=SALT, previous=LINK)
+    old = line[: line.index(b",")]
+    body = line[: line.rindex(b',"crc":')].replace(old, newer)
+    record = codec.parse(codec.seal(body.replace(b'"role":"user"', b'"role":"oracle"')))
+    assert to_fold(record) == codec.to_event(record)
+    assert not isinstance(to_fold(record), Leaf)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"role":"user"', b'"role":"oracle"'),
+        (b'"actor":"user"', b'"actor":"oracle"'),
+        (b'"origin":"user_typed"', b'"origin":"elsewhere"'),
+        (b'"order":6', b'"order":"6"'),
+    ],
+)
+def test_a_page_that_makes_no_sense_is_refused_either_way(old: bytes, new: bytes) -> None:
+    record = rewritten(page(), old, new)
+    with pytest.raises(StoreCorrupt):
+        codec.to_event(record)
+    with pytest.raises(StoreCorrupt):
+        to_fold(record)
+
+
+def test_a_leaf_tells_its_terms_as_often_as_they_stand() -> None:
+    leaf = to_fold(record_of(page(text="tea tea tea tea pot pot", tokens=6)))
+    assert isinstance(leaf, Leaf)
+    assert sorted(leaf.terms.split()) == ["pot", "pot#2", "tea", "tea#2", "tea#3"]
+    assert leaf.length == 6
