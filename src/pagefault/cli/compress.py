@@ -21,9 +21,7 @@ from pagefault.cli.app import App, Command, find_session, json_option, pass_app,
 )
 @json_option
 @pass_app
-def compress(
-    app: App, page_id: str, session_name: str | None, level: int, as_json: bool
-) -> None:
+def compress(app: App, page_id: str, session_name: str | None, level: int, as_json: bool) -> None:
     """Let the next epoch keep a shorter form of a page. Its text stays as it was said.
 
     JSON: {session, page_id, made (the page that will stand for it; itself, where nothing can be

@@ -124,7 +124,6 @@ def show(
     if out is not None:
         _write_bytes(app, page_id, session_name, out)
 
-
     async def read() -> tuple[dict[str, Any], Page, int, str]:
         async with app.reading() as memory:
             session = await find_session(memory, session_name)

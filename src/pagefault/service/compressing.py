@@ -26,15 +26,18 @@ AT_ONCE_MAX: Final = 8
 """Pages that one request compresses by itself: each takes a millisecond or two."""
 
 
-def compress(levels: Levels, page: Page, level: Level) -> Page:
+def compress(state: SessionState, levels: Levels, page: Page, level: Level) -> Page:
     """What stands for a page at `level` from the next epoch on; the page itself, where that says
-    the same.
+    the same. Where the shorter form was there already, a restart forgets that it was asked for.
     """
     ladder = levels.ladder(page)
     served = ladder.fullest(nearest(ladder, level))
     if served is Level.FULL:
         return page
-    return levels.keep(ladder, served, Actor.USER)
+    made = levels.keep(ladder, served, Actor.USER)
+    state.compressed[page.page_id] = made.page_id
+    state.shorter.add(page.page_id)
+    return made
 
 
 def nearest(ladder: Ladder, level: Level) -> Level:

@@ -97,7 +97,8 @@ def _facts(state: SessionState, tokens: int, is_cold: bool) -> CallFacts:
     An epoch now would leave about what it aims at, and what is new in any case; what leaves is
     summed up in a tenth.
     """
-    aim = max(state.window_room * state.limits.epoch_target_share, state.floor_tokens())
+    floor = state.floor_tokens() + state.working_set.spared_tokens()
+    aim = max(state.window_room * state.limits.epoch_target_share, floor)
     dead = math.floor(0.9 * (state.layout.frozen_tokens() - aim))
     if dead < state.window_room * state.limits.dead_window_share:
         dead = 0  # not worth a rewrite, whatever it costs
@@ -173,9 +174,10 @@ def _candidate(state: SessionState, session: SessionNo, reason: str, spared: _Ro
     needed = math.ceil(state.layout.head_tokens + weight - spared.down_to)
     with state.working_set.hold(*must_stay):
         evictable = [p for p in state.working_set if p not in last_turns and p not in in_front]
-        # Where even a policy's protégés must go, nobody is asked.
-        choose = state.working_set.victims if spared.down_to else _all
-        victims = set(choose(evictable, needed))
+        if spared.down_to:
+            victims = set(state.working_set.victims(evictable, needed))
+        else:  # where all must go that may, no policy is asked whom it would protect
+            victims = {p for p in evictable if not state.working_set.is_held(p)}
     verbatim_from = _verbatim_from(state, shown if spared.in_place else [], victims, spared.unsent)
     summaries = plan_summaries(
         state, session, [entry.page for entry in shown if entry.seq < verbatim_from]
@@ -190,7 +192,8 @@ def _candidate(state: SessionState, session: SessionNo, reason: str, spared: _Ro
     }
     verbatim = {entry.page.page_id for entry in shown if entry.seq >= verbatim_from}
     in_place_still = verbatim | stay_exchange | in_front
-    staying = [p for p in state.working_set if p not in victims and p not in in_place_still]
+    leaving = victims - state.shorter if spared.down_to else victims
+    staying = [p for p in state.working_set if p not in leaving and p not in in_place_still]
     kept = list(dict.fromkeys(map(state.stays_as, staying)))
     in_front_still = {page.page_id for page in core} | summaries.told
     stays = {*kept, *verbatim, *stay_exchange, *in_front_still}
@@ -216,10 +219,6 @@ def _candidate(state: SessionState, session: SessionNo, reason: str, spared: _Ro
     tokens = state.layout.tokens_if_rewritten(front, verbatim_from, spared.bring)
     tokens += state.tail_tokens(spared.bring)
     return _Plan(epoch, summaries.drafts, spared.bring, tokens)
-
-
-def _all(evictable: list[PageId], tokens_needed: int) -> list[PageId]:
-    return evictable
 
 
 def _core(state: SessionState) -> tuple[list[Page], int]:

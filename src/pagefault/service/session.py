@@ -396,7 +396,7 @@ class Session:
         async def verb() -> Page:
             await self.owned.lease()
             page = await self.page(page_id)
-            return compress(self._levels, page, wanted)
+            return compress(self._state, self._levels, page, wanted)
 
         return await self.owned.whole(verb)
 

@@ -155,6 +155,7 @@ class SessionState:
         self.l1 = L1(limits.l1_pages_max)
         self._said_tokens = 0  # since this state began
         self._used_at: dict[PageId, int] = {}  # what that was when a page was used last
+        self.shorter: set[PageId] = set()  # pages that somebody asked to be kept so
         self.compressed: dict[PageId, PageId] = {}  # what the next epoch keeps of a page instead
         self.turn = TurnNo(-1)
         self.order_next = 0
@@ -251,6 +252,8 @@ class SessionState:
     def _fold_representation(self, event: Event, page: Page, derived: Derived) -> None:
         if event.actor is not Actor.MODEL and derived.level < Level.REFERENCE:
             self.compressed[derived.represents] = page.page_id
+            if event.actor is Actor.USER:
+                self.shorter.add(derived.represents)
         if event.seq == NOTHING:
             self.l1.derived(page)
             return
@@ -364,6 +367,7 @@ class SessionState:
         first = max((n for n, page in enumerate(messages) if page.row.part == 0), default=0)
         self.newest_user = messages[first:]
         self.epoch = body.epoch
+        self.shorter &= set(self.working_set)
         self._used_at = {p: at for p, at in self._used_at.items() if p in self.working_set}
         self.compressed = {
             page_id: made
@@ -427,6 +431,7 @@ class SessionState:
         if page is not None:
             self._admit(page)
             self.working_set.faulted(page.page_id)
+            self.shorter.discard(page.page_id)
             self.compressed.pop(page.page_id, None)  # the model wanted it in full
         self._touch(body.page_id)
         return text, page
