@@ -15,6 +15,7 @@ import random
 import re
 import sys
 import tempfile
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ from pagefault.model.ids import IdMinter, Seq
 from pagefault.model.request import Request, ToolCall
 from pagefault.model.residency import mermaid
 from pagefault.pack.layout import SILENCE
+from pagefault.pack.vm_prompts import VM_STRICT_PROMPT
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.config import schema
 from pagefault.service.limits import Limits
@@ -165,6 +167,10 @@ class Example:
     mapped: str = ""
     reference: str = ""
     refusals: str = ""
+    developer: str = ""
+    manifest: str = ""
+    strict: str = ""
+    abi: str = ""
 
 
 async def _example() -> Example:
@@ -186,7 +192,36 @@ async def _example() -> Example:
         await fork.user("What do you have?")
         told.reference = await _called(fork, "page_fault", page_id="msg_7", target_level=3)
     told.refusals = await _refusals()
+    await _developer(told)
     return told
+
+
+async def _developer(told: Example) -> None:
+    """The same conversation, as developer messages."""
+    async with open_memory(
+        ":memory:", window=1_900, seed=1, clock=FixedClock(), layout="developer"
+    ) as memory:
+        session = await _talked(memory)
+        await session.user("Who hurt us in March?")
+        request = await session.request()
+        text = request.messages[0].content
+        _, _, rest = text.partition("<VM:MANIFEST_JSON>\n")
+        manifest = json.loads(rest.partition("\n</VM:MANIFEST_JSON>")[0])
+        told.developer = _fenced("text", _script(request))
+        for name in ("working_set", "available_pages"):
+            manifest[name] = manifest[name][:2]
+        told.manifest = _fenced("json", _readable(manifest))
+        told.strict = _fenced("text", "\n".join(_wrapped(VM_STRICT_PROMPT)) + "\n")
+        abi = json.loads(json.dumps(session.abi().as_dict()))
+        abi["pages"] = abi["pages"][:1]
+        told.abi = _fenced("json", _readable(abi))
+
+
+def _wrapped(text: str) -> Iterator[str]:
+    for line in text.split("\n"):
+        yield from textwrap.wrap(line, 98, subsequent_indent="  " if line[:1] == "-" else "") or [
+            ""
+        ]
 
 
 async def _talked(memory: Memory) -> Session:
@@ -270,7 +305,8 @@ def _script(request: Request) -> str:
     for message in request.messages:
         text = message.content
         if message is request.messages[0]:
-            text = text.partition("<VM:RULES>")[0] + "<VM:RULES> … </VM:RULES>"
+            before, _, rest = text.partition("<VM:RULES>\n")
+            text = f"{before}<VM:RULES> … </VM:RULES>{rest.partition('</VM:RULES>')[2]}"
         text = "\n".join(line if len(line) < 90 else line[:80] + " …" for line in text.split("\n"))
         told.append(f"── {message.role}\n{text}")
     return "\n".join(told) + "\n"

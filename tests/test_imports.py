@@ -11,7 +11,17 @@ import pytest
 
 import pagefault
 
-HEAVY = {"apsw", "click", "httpx2", "msgspec", "platformdirs", "rich", "Stemmer", "toktok"}
+HEAVY = {
+    "apsw",
+    "click",
+    "httpx2",
+    "msgspec",
+    "platformdirs",
+    "rich",
+    "Stemmer",
+    "toktok",
+    "uvicorn",
+}
 
 
 def _loaded(statement: str) -> set[str]:

@@ -129,3 +129,15 @@ def test_after_a_fork_it_says_what_to_do(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "forked" in done.stdout
     assert "in the child process only" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["Memory", "Session"])
+def test_every_verb_says_what_its_asynchronous_twin_says(name: str) -> None:
+    twin, verbs = getattr(pagefault, name), vars(getattr(pagefault.sync, name))
+    public = {verb: made for verb, made in verbs.items() if not verb.startswith("_")}
+    assert len(public) > 8
+    for verb, made in public.items():
+        assert made.__doc__, f"{name}.{verb} says nothing"
+        told = getattr(getattr(twin, verb, None), "__doc__", None)
+        if told is not None:
+            assert made.__doc__ == told, f"{name}.{verb} says something else"

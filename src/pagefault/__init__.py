@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         SessionBusy,
         SessionNotFound,
         StoreBusy,
+        StoreClosed,
         StoreCorrupt,
         StoreError,
         StoreIncompatible,
@@ -46,6 +47,10 @@ if TYPE_CHECKING:
         WindowTooSmall,
     )
     from pagefault.model.request import Reply, Request, ToolCall
+    from pagefault.pack.abi import MemoryABI, PageManifestEntry
+    from pagefault.pack.developer import build_vm_developer_message
+    from pagefault.pack.vm_prompts import VM_STRICT_PROMPT
+    from pagefault.pack.vm_wire import VM_TOOLS
     from pagefault.service.drive import Answer
     from pagefault.service.limits import Limits
     from pagefault.service.memory import Forgetting, Memory
@@ -57,6 +62,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "VM_STRICT_PROMPT",
+    "VM_TOOLS",
     "Answer",
     "ArchiveMissing",
     "BadInput",
@@ -70,9 +77,11 @@ __all__ = [
     "Forgetting",
     "Limits",
     "Memory",
+    "MemoryABI",
     "MessageTooLarge",
     "ModelError",
     "NoSuchPage",
+    "PageManifestEntry",
     "PagefaultError",
     "PinsFull",
     "RecordDamaged",
@@ -88,6 +97,7 @@ __all__ = [
     "SessionNotFound",
     "Status",
     "StoreBusy",
+    "StoreClosed",
     "StoreCorrupt",
     "StoreError",
     "StoreIncompatible",
@@ -96,6 +106,7 @@ __all__ = [
     "StoreReadOnly",
     "ToolCall",
     "WindowTooSmall",
+    "build_vm_developer_message",
     "open",
     "sync",
 ]
@@ -115,9 +126,11 @@ _HOMES = {
     "Forgetting": "service.memory",
     "Limits": "service.limits",
     "Memory": "service.memory",
+    "MemoryABI": "pack.abi",
     "MessageTooLarge": "model.errors",
     "ModelError": "model.errors",
     "NoSuchPage": "model.errors",
+    "PageManifestEntry": "pack.abi",
     "PagefaultError": "model.errors",
     "PinsFull": "model.errors",
     "RecordDamaged": "model.errors",
@@ -133,6 +146,7 @@ _HOMES = {
     "SessionNotFound": "model.errors",
     "Status": "service.status",
     "StoreBusy": "model.errors",
+    "StoreClosed": "model.errors",
     "StoreCorrupt": "model.errors",
     "StoreError": "model.errors",
     "StoreIncompatible": "model.errors",
@@ -140,7 +154,10 @@ _HOMES = {
     "StoreMissing": "model.errors",
     "StoreReadOnly": "model.errors",
     "ToolCall": "model.request",
+    "VM_STRICT_PROMPT": "pack.vm_prompts",
+    "VM_TOOLS": "pack.vm_wire",
     "WindowTooSmall": "model.errors",
+    "build_vm_developer_message": "pack.developer",
     "open": "service.open",
 }
 

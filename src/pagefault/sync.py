@@ -19,15 +19,18 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 from pagefault.engine.api import Engine
+from pagefault.engine.formats import Format
 from pagefault.model.errors import CallerError
 from pagefault.model.events import Event
 from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import Level, Modality, Origin
 from pagefault.model.page import Page, PageRow, SessionRow
+from pagefault.model.progress import Progress
 from pagefault.model.request import Request, ToolCall, Usage
+from pagefault.pack.abi import MemoryABI
 from pagefault.paging.pressure import Callback
 from pagefault.recall.search import SearchResult
 from pagefault.service import memory as _memory
@@ -99,6 +102,7 @@ def open(
     *,
     window: int | None = None,
     mode: str | None = None,
+    layout: str | None = None,
     sync: str | None = None,
     limits: Limits | None = None,
     secrets: Mapping[str, str] | None = None,
@@ -109,6 +113,7 @@ def open(
         root,
         window=window,
         mode=mode,
+        layout=layout,
         sync=sync,
         limits=limits,
         secrets=secrets,
@@ -138,10 +143,12 @@ class Memory:
 
     @property
     def notices(self) -> builtins.list[str]:
+        """What opening had to mend, one sentence each; empty after a clean close."""
         return self._memory.notices
 
     @property
     def limits(self) -> Limits:
+        """What this memory refuses to go beyond."""
         return self._memory.limits
 
     def session(
@@ -151,28 +158,46 @@ class Memory:
         window: int | None = None,
         mode: str | None = None,
         system: str | None = None,
+        layout: str | None = None,
         create: bool = True,
     ) -> Session:
+        """The session of that name or id, opened anew if there is none and `create` allows it.
+
+        `window` (tokens of a request), `mode`, `system` and `layout` (stable, developer) are those
+        of a new session; given for one that exists, they change it from its next request on. Any
+        number of processes may have a session; writing to it while another does is `SessionBusy`.
+        Raises `SessionNotFound`, `WindowTooSmall`, `BadInput`.
+        """
         return Session(
             _LOOP.run(
-                self._memory.session(name, window=window, mode=mode, system=system, create=create)
+                self._memory.session(
+                    name, window=window, mode=mode, system=system, layout=layout, create=create
+                )
             )
         )
 
     def sessions(self) -> builtins.list[SessionRow]:
+        """Every session, the most recently used first."""
         return _LOOP.run(self._memory.sessions())
 
     def recall(
         self, query: str, *, limit: int = 5, modality: Modality | None = None
     ) -> SearchResult:
+        """Pages of any session that bear on `query`, best first: for a person who may see all.
+
+        A model's own search never leaves its session. Page ids are unique in a session only:
+        `hit.page.session` tells which.
+        """
         return _LOOP.run(self._memory.recall(query, limit=limit, modality=modality))
 
     def read(self, row: PageRow) -> Page:
+        """The page of a row, such as a hit's, at level 0. `RecordGone` if it was forgotten."""
         return _LOOP.run(self._memory.read(row))
 
     def pages(
         self, session: Session, *, limit: int = 50, after: int = -1, newest_first: bool = False
     ) -> builtins.list[PageRow]:
+        """Pages that a session can see, by their order."""
         return _LOOP.run(
             self._memory.pages(
                 session.asynchronous, limit=limit, after=after, newest_first=newest_first
@@ -180,14 +205,32 @@ class Memory:
         )
 
     def forget(self, session: str, page_id: str = "", *, dry_run: bool = False) -> Forgetting:
+        """Erase a page (all parts of its text), or a whole session, from everything under the root.
+
+        Afterwards no byte of it is in log or index, and sessions that showed it begin a new
+        epoch. Irreversible. `dry_run` only says what would go. Forks keep what was said in them.
+
+        Raises `SessionBusy` if another process writes to the session that it is from, and
+        `StoreBusy` if somebody keeps it from being finished: nobody can find the page any more
+        then, and the next opening finishes it.
+        """
         return _LOOP.run(self._memory.forget(session, page_id, dry_run=dry_run))
 
-    def verify(self, progress: Callable[[int, int], None] | None = None) -> Verification:
+    def verify(self, progress: Progress | None = None) -> Verification:
+        """Read everything and check it against itself, while others write, here and elsewhere.
+
+        `progress` is told bytes, read and in all, in another thread. Closing this memory waits for
+        its end.
+        """
         return _LOOP.run(self._memory.verify(progress))
 
-    def backup(
-        self, target: str | Path, progress: Callable[[int, int], None] | None = None
-    ) -> Copied:
+    def backup(self, target: str | Path, progress: Progress | None = None) -> Copied:
+        """Copy this memory to a directory that does not exist yet, while it is in use.
+
+        The copy is read back and verified before it gets that name. It holds everything that was
+        acknowledged before this call; a later forget does not reach into it. `restore` (or
+        `pagefault restore`) makes a memory of it again. Raises `BadInput`, `StoreError`.
+        """
         return _LOOP.run(self._memory.backup(target, progress))
 
 
@@ -199,13 +242,19 @@ class Session:
 
     @property
     def session_id(self) -> str:
+        """Its id, which never changes."""
         return self.asynchronous.session_id
 
     @property
     def name(self) -> str:
+        """Its name; empty if it has none."""
         return self.asynchronous.name
 
     def user(self, text: str, *, speaker: str = "", occurred_at: str = "", key: str = "") -> PageId:
+        """Log what the user typed and open the next turn. Returns the id of its (first) page.
+
+        Raises `MessageTooLarge`, with nothing written, if it could not be shown whole.
+        """
         return _LOOP.run(
             self.asynchronous.user(text, speaker=speaker, occurred_at=occurred_at, key=key)
         )
@@ -213,6 +262,7 @@ class Session:
     def assistant(
         self, text: str, *, speaker: str = "", occurred_at: str = "", key: str = ""
     ) -> PageId:
+        """Log what the model answered, where you call the model yourself."""
         return _LOOP.run(
             self.asynchronous.assistant(text, speaker=speaker, occurred_at=occurred_at, key=key)
         )
@@ -220,51 +270,86 @@ class Session:
     def document(
         self, text: str, *, title: str = "", origin: str = "local_file", key: str = ""
     ) -> builtins.list[PageId]:
+        """Hand in a text of any length. It is split into linked pages, to be searched and faulted.
+
+        The window gets one line that says it is there.
+        """
         return _LOOP.run(self.asynchronous.document(text, title=title, origin=origin, key=key))
 
     def tool_result(
         self, text: str, *, name: str, call_id: str = "", key: str = ""
     ) -> builtins.list[PageId]:
+        """Log what a tool of yours returned. A long result is split; its head enters the window."""
         return _LOOP.run(self.asynchronous.tool_result(text, name=name, call_id=call_id, key=key))
 
     def artifact(
         self, data: bytes, *, name: str, media_type: str = "", text: str = "", key: str = ""
     ) -> PageId:
+        """Keep bytes: an image, a recording, a file. Returns the id of the page that stands for it.
+
+        The page's text is one line of name, type and size, and `text`, a caption say: by these it
+        is shown and found. `media_type` is guessed from the name if it is not given. The bytes are
+        kept as they are, not searched for secrets; `artifact_bytes` gives them back.
+        """
         return _LOOP.run(
             self.asynchronous.artifact(data, name=name, media_type=media_type, text=text, key=key)
         )
 
     def artifact_bytes(self, page_id: str) -> bytes:
+        """The bytes of an artifact. Raises `BadInput` for a page that has none, and as `page`."""
         return _LOOP.run(self.asynchronous.artifact_bytes(page_id))
 
     def say(self, items: Sequence[Said], *, origin: Origin) -> builtins.list[PageId]:
+        """Log several things in one batch: all or none. Returns the id of every page made."""
         return _LOOP.run(self.asynchronous.say(items, origin=origin))
 
     @overload
     def request(self) -> Request: ...
     @overload
-    def request(self, format: Literal["openai"]) -> dict[str, Any]: ...
+    def request(self, format: Format) -> dict[str, Any]: ...
     def request(self, format: Any = None) -> Any:
+        """The next request: messages and tools that fit the window, durable in the log.
+
+        At a turn's first request the runtime pages in by itself what the message calls for. With a
+        `format` it is the body of a call, less the model's name: "openai" (Chat Completions),
+        "openai-responses", "anthropic" (Messages; it wants `max_tokens` besides) or "gemini"
+        (generateContent).
+        """
         return _LOOP.run(self.asynchronous.request(format))
 
     def call(self, call: ToolCall, *, said: str = "") -> str:
+        """Serve one tool call of the model and return the result's text.
+
+        Never raises for what the model got wrong: a refusal is a result too, and is logged; only
+        where the window has no room left for it is a call refused and not kept. The
+        record of the call is durable before the next request is, not before this returns.
+        """
         return _LOOP.run(self.asynchronous.call(call, said=said))
 
     def run(self, engine: Engine, *, on_text: Callable[[str], None] | None = None) -> Answer:
+        """Let `engine` answer the turn: requests, tool calls, faults, until the final answer.
+
+        The answer is logged and its citations checked against what the model could see.
+        `on_text` is given pieces of text as they arrive.
+        """
         return _LOOP.run(self.asynchronous.run(engine, on_text=on_text))
 
     def recall(
         self, query: str, *, limit: int = 5, modality: Modality | None = None
     ) -> SearchResult:
+        """Pages that bear on `query`, best first, each with the parts of its score."""
         return _LOOP.run(self.asynchronous.recall(query, limit=limit, modality=modality))
 
     def page(self, page_id: str) -> Page:
+        """A page at level 0. Raises `NoSuchPage`; `RecordGone` if it was forgotten."""
         return _LOOP.run(self.asynchronous.page(page_id))
 
     def pin(self, page_id: str) -> None:
+        """Keep a page in the window whatever policy says. Raises `PinsFull`, naming the pins."""
         _LOOP.run(self.asynchronous.pin(page_id))
 
     def unpin(self, page_id: str) -> None:
+        """Let policy decide about a page again. Harmless if it is not pinned."""
         _LOOP.run(self.asynchronous.unpin(page_id))
 
     def goal(self, text: str) -> PageId | None:
@@ -287,21 +372,40 @@ class Session:
         return self.asynchronous.on_pressure(callback)
 
     def configure(
-        self, *, window: int | None = None, mode: str | None = None, system: str | None = None
+        self,
+        *,
+        window: int | None = None,
+        mode: str | None = None,
+        system: str | None = None,
+        layout: str | None = None,
     ) -> None:
-        _LOOP.run(self.asynchronous.configure(window=window, mode=mode, system=system))
+        """Change window, mode, system prompt or layout from the next request on."""
+        _LOOP.run(
+            self.asynchronous.configure(window=window, mode=mode, system=system, layout=layout)
+        )
 
     def fork(self, name: str = "") -> Session:
+        """A new session that sees everything said here so far. Pages are shared, not copied."""
         return Session(_LOOP.run(self.asynchronous.fork(name)))
 
     def status(self) -> Status:
+        """What the session holds and what is left of its window and budgets, as of now."""
         return _LOOP.run(self.asynchronous.status())
 
+    def abi(self) -> MemoryABI:
+        """What the window holds and could still take, for programs that weigh what memory costs."""
+        return self.asynchronous.abi()
+
     def faults(self) -> builtins.list[Event]:
+        """Every fault of this session, oldest first, served or refused."""
         return _LOOP.run(self.asynchronous.faults())
 
     def resident(self) -> builtins.list[PageId]:
+        """The pages that the model can see in full, coldest first."""
         return self.asynchronous.resident()
 
     def observe(self, usage: Usage) -> None:
+        """Tell the session what a provider counted for the last request: it is written down, and
+        the window is kept to the provider's own count from here on.
+        """
         _LOOP.run(self.asynchronous.observe(usage))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shlex
 from pathlib import Path
 
 import pytest
 
+from pagefault.model.errors import ArchiveMissing
+from pagefault.service.bootstrap import open_memory
 from tests.cli.conftest import Cli
+from tests.store.roots import make_segments_tiny
 
 
 def _damage(root: Path, words: bytes) -> None:
@@ -97,3 +101,77 @@ def test_who_interrupts_a_command_is_told_what_that_means(
     told = cli(*argv)
     assert told.code == 130
     assert told.err.strip() == said
+
+
+# --- an archive that is not there ---------------------------------------------------------------
+
+
+@pytest.fixture
+def unmounted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> Path:
+    """A memory of two sessions whose older records are on a disk that is not mounted."""
+    make_segments_tiny(monkeypatch)
+    root = tmp_path / "m"
+
+    async def talk() -> None:
+        async with open_memory(root) as memory:
+            old = await memory.session("old")
+            await old.user("The red wheel has thirty-six spokes.")
+            for number in range(30):
+                await old.user(f"Filler number {number}, about the weather in the valley.")
+            new = await memory.session("new")
+            await new.user("A red wheel was found in the barn.")
+
+    asyncio.run(talk())
+    assert cli("--root", root, "archive", "--to", tmp_path / "cold", "--keep", "1").code == 0
+    (tmp_path / "cold").rename(tmp_path / "away")
+    return root
+
+
+def test_a_search_gives_what_is_there_and_says_what_is_not(
+    unmounted: Path, tmp_path: Path, cli: Cli
+) -> None:
+    cold = str(tmp_path / "cold")
+    told = cli("--root", unmounted, "search", "red", "wheel", "--json")
+    assert told.code == 0
+    assert len(told.data["hits"]) > 2
+    hits = {(hit["session"], hit["page_id"]): hit for hit in told.data["hits"]}
+    assert hits["new", "msg_1"]["hint"].startswith("A red wheel was found")
+    assert hits["new", "msg_1"]["archive"] == ""
+    assert hits["old", "msg_1"]["hint"] == "(archived)"
+    assert hits["old", "msg_1"]["archive"] == cold
+    shown = cli("--root", unmounted, "search", "red", "wheel")
+    assert shown.code == 0
+    assert "A red wheel was found" in shown.out
+    assert "(archived)" in shown.out
+    assert re.search(
+        rf"the text of \d hits is in the archive at {cold}, which is not there", shown.err
+    )
+    read = cli(
+        "--root",
+        unmounted,
+        "pages",
+        "show",
+        "msg_1",
+        "--session",
+        hits["old", "msg_1"]["session_id"],
+    )
+    assert read.code != 0
+    assert "mount it" in read.err
+    (tmp_path / "away").rename(cold)
+    back = cli("--root", unmounted, "search", "red", "wheel", "--json").data["hits"]
+    assert len(back) == len(told.data["hits"])
+    assert all(hit["archive"] == "" and hit["hint"] != "(archived)" for hit in back)
+
+
+async def test_a_program_is_told_which_hits_are_out_of_reach(
+    unmounted: Path, tmp_path: Path
+) -> None:
+    async with open_memory(unmounted, read_only=True) as memory:
+        found = await memory.recall("red wheel")
+        away = next(hit for hit in found.out_of_reach if hit.page.page_id == "msg_1")
+        assert away.archive == str(tmp_path / "cold")
+        with pytest.raises(ArchiveMissing, match="cold") as refused:
+            await memory.read(away.page)
+        assert "mount it" in refused.value.hint
+        there = [hit.page for hit in found.hits if not hit.archive]
+        assert "barn" in " ".join([(await memory.read(page)).text for page in there])

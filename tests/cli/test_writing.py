@@ -39,7 +39,7 @@ def test_what_was_forgotten_is_gone_and_the_receipt_says_what_is_not(
 ) -> None:
     told = cli("--root", memory_root, "forget", "msg_3", "--yes", "--json").data
     assert told["done"]
-    assert told["pages"] == ["msg_3"]
+    assert told["pages"] == ["msg_3", "sum_1"]
     assert told["seen_from"] == ["aside"]
     assert any("backups" in place for place in told["beyond_reach"])
     assert cli("--root", memory_root, "pages", "show", "msg_3").code == 3

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.faults.conftest import Rooms, Tally, look
+from tests.faults.conftest import Rooms, Tally
 from tests.faults.nursery import Nursery
-from tests.faults.script import Step, Violation, check, fold, text
+from tests.faults.rounds import live_on
+from tests.faults.script import Step, Violation, fold, text
 
 ROUNDS_IN_ONE_ROOT = 40
 
@@ -24,32 +25,16 @@ def _rounds(
     delay_s: float = 0.15,
     **options: Any,
 ) -> None:
-    history: list[Step] = []
-    number = 0
-    root = rooms.folder
-    for turn in range(rounds):
-        if turn % ROUNDS_IN_ONE_ROOT == 0:
-            root = rooms.copy(rooms.folder / "nothing", f"memory{turn}")
-            history, number = [], 0
-        ended = tally.born(
-            nursery.bear(
-                "live_on",
-                root=root,
-                seed=chance.randrange(10**6),
-                first=number,
-                kill_after_s=chance.uniform(0, delay_s),
-                **options,
-            )
-        )
-        assert ended.how == "killed", ended.error
-        begun = [note["begun"] for note in ended.notes if "begun" in note]
-        history += begun[: ended.acknowledged]
-        rest = begun[ended.acknowledged :]
-        found = look(nursery, root, write=False)
-        check(found | {"wrote": True}, history, rest, 0)
-        if fold(history) != found["texts"]:
-            history += rest
-        number += sum(len(step[2]) if step[0] == "batch" else 1 for step in begun)
+    live_on(
+        nursery,
+        tally,
+        chance,
+        rounds,
+        new_root=lambda turn: rooms.copy(rooms.folder / "nothing", f"memory{turn}"),
+        rounds_in_one=ROUNDS_IN_ONE_ROOT,
+        delay_s=delay_s,
+        **options,
+    )
 
 
 def test_a_memory_that_is_killed_again_and_again_loses_nothing(

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.conftest import Tally, look
+from tests.faults.conftest import Tally
 from tests.faults.media import Ext4, ext4
 from tests.faults.nursery import Nursery
-from tests.faults.script import Step, Violation, check, fold
+from tests.faults.rounds import live_on
+from tests.faults.script import Violation
 
 
 def _cuts(
@@ -25,34 +26,19 @@ def _cuts(
     rounds: int,
     weakness: str = "",
 ) -> None:
-    history: list[Step] = []
-    number = 0
-    root = disk.folder
-    for turn in range(rounds):
-        if turn % 20 == 0:
-            root = disk.folder / f"memory{turn}"
-            history, number = [], 0
-        ended = tally.born(
-            nursery.bear(
-                "live_on",
-                root=root,
-                seed=chance.randrange(10**6),
-                first=number,
-                kill_after_s=chance.uniform(0, 0.4),
-                cut=disk.folder,
-                weakness=weakness,
-            )
-        )
-        assert ended.how in {"killed", "failed"}, ended.error
-        disk.again()
-        begun = [note["begun"] for note in ended.notes if "begun" in note]
-        history += begun[: ended.acknowledged]
-        rest = begun[ended.acknowledged :]
-        found = look(nursery, root, write=False)
-        check(found | {"wrote": True}, history, rest, 0)
-        if fold(history) != found["texts"]:
-            history += rest
-        number += sum(len(step[2]) if step[0] == "batch" else 1 for step in begun)
+    live_on(
+        nursery,
+        tally,
+        chance,
+        rounds,
+        new_root=lambda turn: disk.folder / f"memory{turn}",
+        rounds_in_one=20,
+        delay_s=0.4,
+        ends=frozenset({"killed", "failed"}),
+        then=disk.again,
+        cut=disk.folder,
+        weakness=weakness,
+    )
 
 
 def test_a_power_cut_loses_nothing_acknowledged(

@@ -131,14 +131,14 @@ def cuts_at_the_first_bad_record() -> None:
 
     judge = recovery.judge_tail
 
-    def naively(data: bytes, result: Scan, place: Any, acknowledged: Any) -> recovery.Verdict:
+    def naively(data: bytes, result: Scan, around: Any, acknowledged: Any) -> recovery.Verdict:
         if not result.stretches or result.header is None:
-            return judge(data, result, place, acknowledged)
+            return judge(data, result, around, acknowledged)
         first = result.stretches[0].offset
         result.found = [one for one in result.found if one.end <= first]
         return recovery.Verdict(
             torn=recovery.Recovery(
-                path=place.path,
+                path=around.path,
                 tear=recovery.Tear.LINE,
                 kept=first,
                 bytes_cut=len(data) - first,

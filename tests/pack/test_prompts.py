@@ -15,7 +15,7 @@ from pagefault.model.errors import FaultRefused
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import FaultReason, Level, Modality, Mode, Role
 from pagefault.model.request import Message, ToolCall
-from pagefault.pack.citations import cite, cited_pages
+from pagefault.pack.citations import check, cite, cited_pages
 from pagefault.pack.count import O200k, message_tokens, tools_tokens
 from pagefault.pack.prompts import head
 from pagefault.pack.tools import vm_tools
@@ -70,6 +70,13 @@ def test_a_mode_without_tools_speaks_of_none_and_only_the_strict_one_forbids_gap
     said = {mode: head("", mode, limits) for mode in Mode}
     assert [mode for mode in Mode if "page_fault" in said[mode]] == [Mode.ACTIVE, Mode.STRICT]
     assert [mode for mode in Mode if "Answer only from evidence" in said[mode]] == [Mode.STRICT]
+
+
+def test_the_strict_prompt_says_what_is_evidence_and_what_a_hint() -> None:
+    limits = FaultLimits(faults_max=2, tokens_max=100, threshold="referenced")
+    said = head("", Mode.STRICT, limits)
+    assert "the turns, recalled pages, claims and tool results in this request" in said
+    assert "The header line of a summary, S (sum_3 · …), is a hint" in said
 
 
 @settings(deadline=None)
@@ -154,6 +161,23 @@ def test_a_search_that_the_schema_admits_is_read(
 )
 def test_a_citation_names_the_pages_between_its_brackets(text: str, pages: list[str]) -> None:
     assert cited_pages(text) == pages
+
+
+@pytest.mark.parametrize(
+    ("text", "invalid"),
+    [
+        ("[ref: msg_1] and [ref: tool:page_fault(msg_1)]", []),
+        ("[ref: msg_1, msg_9]", ["msg_9"]),
+        ("[ref: tool:search_pages(msg_1)]", ["msg_1"]),
+        ("[ref: tool:page_fault( 'msg_1' )]", []),
+        ("[ref: msg_1, tool:page_fault(msg_9)]", ["msg_9"]),
+        ("[ref: tool:page_fault(img_045)]", ["img_045"]),
+    ],
+)
+def test_a_citation_holds_if_the_page_was_there_and_a_call_returns_pages(
+    text: str, invalid: list[str]
+) -> None:
+    assert list(check(text, {PageId("msg_1")}).invalid) == invalid
 
 
 @given(st.lists(st.sampled_from(["msg_1", "art_22", "clm_7", "tool_3"])))

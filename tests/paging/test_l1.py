@@ -54,7 +54,8 @@ class L1Machine(RuleBasedStateMachine):
         assert (found is not None) == (number in self.dirty or number in self.clean)
         if number in self.clean:
             self.clean[number] = self.clean.pop(number)
-            assert found is not None and found.row.seq == number
+            assert found is not None
+            assert found.row.seq == number
 
     @invariant()
     def agrees(self) -> None:

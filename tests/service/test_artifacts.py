@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,12 @@ from pagefault import Limits
 from pagefault.model.errors import BadInput, NoSuchPage, RecordGone, StoreCorrupt
 from pagefault.model.kinds import Kind, Modality
 from pagefault.service.bootstrap import open_memory
+from pagefault.service.memory import Memory
 from pagefault.store.blobs import DirectoryBlobs
+from pagefault.store.references import References
+from pagefault.store.segment import Segment
+from tests.store.roots import make_segments_tiny
+from tests.workers import Worker
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 40
 
@@ -200,3 +206,116 @@ async def test_control_an_append_that_does_not_look_for_them_lacks_them(
     monkeypatch.setattr(DirectoryBlobs, "holds", lambda self, name: True)
     with pytest.raises(StoreCorrupt, match="missing"):
         await _lose_it_before_it_is_named(tmp_path, monkeypatch)
+
+
+# --- what is read under the lock ----------------------------------------------------------------
+
+
+async def check_little_is_read_under_the_lock(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_segments_tiny(monkeypatch)
+    under_the_lock: list[str] = []
+    content = Segment.content
+    async with open_memory(root) as memory:
+        session = await memory.session("s")
+        for number in range(60):
+            await session.user(f"message {number} of a long talk about nothing much")
+        page_id = await session.artifact(PNG, name="a.png")
+        for number in range(60):
+            await session.user(f"message {number} of a long talk about nothing much")
+
+        def read(self: Segment, end: int | None = None) -> bytes:
+            if memory._store._depth:
+                under_the_lock.append(self.path.name)
+            return content(self, end)
+
+        monkeypatch.setattr(Segment, "content", read)
+        await memory.forget("s", page_id)
+        assert _blobs(root) == []
+    assert len(set(under_the_lock)) <= 1, "others waited while the whole log was read"
+
+
+async def test_forgetting_an_artifact_reads_its_own_segment_alone_while_others_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await check_little_is_read_under_the_lock(tmp_path / "m", monkeypatch)
+
+
+async def test_control_looking_for_what_names_a_blob_under_the_lock_is_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Memory, "_references_for", lambda *args: None)
+    with pytest.raises(AssertionError, match="others waited"):
+        await check_little_is_read_under_the_lock(tmp_path / "m", monkeypatch)
+
+
+NAME_IT = """
+import pagefault
+async def name_it(memory):
+    return await (await memory.session("theirs")).artifact(DATA, name="theirs.png")
+do_as_ever = do
+async def do(memory, verb, args):
+    return await name_it(memory) if verb == "name" else await do_as_ever(memory, verb, args)
+"""
+
+
+async def _forget_while(
+    root: Path, monkeypatch: pytest.MonkeyPatch, verb: Callable[..., None]
+) -> None:
+    """Forget an artifact, and let another process do something after the log was read."""
+    with Worker(root) as other:
+        other.ask("exec", f"DATA = {PNG!r}\n{NAME_IT}")
+        async with open_memory(root) as memory:
+            session = await memory.session("ours")
+            page_id = await session.artifact(PNG, name="ours.png")
+            verb(other, before=True)
+            look = Memory._references_for
+
+            def then(self: Memory, *args: object) -> References | None:
+                known = look(self, *args)  # type: ignore[arg-type]
+                verb(other, before=False)
+                return known
+
+            monkeypatch.setattr(Memory, "_references_for", then)
+            await memory.forget("ours", page_id)
+
+
+def _named_meanwhile(other: Worker, *, before: bool) -> None:
+    if not before:
+        assert other.ask("name") == "art_1"
+
+
+def _forgotten_meanwhile(other: Worker, *, before: bool) -> None:
+    if before:
+        assert other.ask("name") == "art_1"
+    else:
+        assert other.ask("forget", "theirs", "art_1") == ["art_1"]
+
+
+async def test_bytes_that_another_process_names_meanwhile_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await _forget_while(tmp_path / "m", monkeypatch, _named_meanwhile)
+    assert [path.read_bytes() for path in _blobs(tmp_path / "m")] == [PNG]
+
+
+async def test_control_without_reading_on_they_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(References, "read_on", lambda *args: None)
+    await _forget_while(tmp_path / "m", monkeypatch, _named_meanwhile)
+    assert _blobs(tmp_path / "m") == []
+
+
+async def test_bytes_whose_other_page_is_forgotten_meanwhile_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await _forget_while(tmp_path / "m", monkeypatch, _forgotten_meanwhile)
+    assert _blobs(tmp_path / "m") == []
+
+
+async def test_control_without_another_look_at_the_others_they_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pagefault.store.references._names", lambda *args: True)
+    await _forget_while(tmp_path / "m", monkeypatch, _forgotten_meanwhile)
+    assert _blobs(tmp_path / "m")

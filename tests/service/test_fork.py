@@ -150,3 +150,18 @@ async def test_forks_live_on_when_their_parent_is_forgotten(tmp_path: Path) -> N
         assert (await fork.request()).messages == before.messages
         assert await fork.user("and on again") == "msg_4"
         assert (await memory.verify()).problems == ()
+
+
+async def test_a_search_of_all_shows_a_page_that_forks_share_once(tmp_path: Path) -> None:
+    async with pagefault.open(tmp_path / "m", sync="os") as memory:
+        session = await memory.session("s")
+        await session.user("The red wheel has thirty-six spokes.")
+        fork = await session.fork("f")
+        await fork.user("And the blue wheel?")
+        await (await fork.fork("g")).user("No wheel at all.")
+        found = await memory.recall("wheel spokes", limit=20)
+        seqs = [hit.page.seq for hit in found.hits]
+        assert len(seqs) == len(set(seqs)) == found.total == 3
+        for name in ("s", "f", "g"):
+            hits = (await (await memory.session(name)).recall("spokes")).hits
+            assert [str(hit.page.page_id) for hit in hits].count("msg_1") == 1

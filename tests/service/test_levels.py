@@ -148,7 +148,8 @@ async def test_level_0_is_byte_identical_across_compress_evict_and_restart(tmp_p
         session = await memory.session("s")
         page_id = await session.user(text)
         made = await session.compress(page_id, 2)
-        assert (made.derived is not None) and made.derived.represents == page_id
+        assert made.derived is not None
+        assert made.derived.represents == page_id
         assert len(made.text) < len(text)
         assert (await session.status()).dirty_pages == (made.page_id,)
         await session.request()
@@ -197,7 +198,8 @@ async def test_a_refusal_offers_the_levels_there_are_and_what_each_takes(tmp_pat
         assert (error["code"], error["levels"]) == ("token_limit", [2, 3])
         tokens = error["level_tokens"]
         level, text, spent = served(await faulted(session, fault(page_id, level=2)))
-        assert (level, spent) == (2, tokens["2"]) and spent == COUNT(text) <= 100
+        assert (level, spent) == (2, tokens["2"])
+        assert spent == COUNT(text) <= 100
 
 
 async def test_explicit_compression_takes_effect_at_the_next_epoch_and_not_before(
@@ -216,7 +218,6 @@ async def test_explicit_compression_takes_effect_at_the_next_epoch_and_not_befor
         for _ in range(40):
             await session.assistant(f"As said [ref: {page_id}] " + words(60, "w"))
             await session.user(words(60, "v"))
-            before = session.resident()
             shown = text_of(await session.request())
             if page_id not in session.resident():
                 break

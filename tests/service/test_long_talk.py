@@ -49,7 +49,7 @@ class Talk:
 
     def __init__(self, seed: int) -> None:
         self.machine = SessionMachine()
-        self.name = self.machine.begin()
+        self.name = str(self.machine.begin())
         self.chance = random.Random(seed)
 
     def _words(self) -> str:

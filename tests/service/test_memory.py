@@ -236,3 +236,12 @@ async def test_a_search_after_the_end_is_told_so(tmp_path: Path) -> None:
     for verb in (session.recall, memory.recall):
         with pytest.raises(StoreError, match="closed"):
             await verb("tea")
+
+
+@pytest.mark.parametrize("name", [None, 3, b"s", ["s"]])
+async def test_a_name_that_is_no_text_is_refused_with_what_to_give(name: object) -> None:
+    async with open_memory(":memory:") as memory:
+        with pytest.raises(BadInput, match=type(name).__name__) as refused:
+            await memory.session(name)  # type: ignore[arg-type]
+        assert "session()" in refused.value.hint
+        assert await memory.sessions() == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from pagefault.model.errors import (
 from pagefault.model.events import Draft, Event, SessionOpened
 from pagefault.model.kinds import Mode
 from pagefault.service.bootstrap import open_memory
+from pagefault.service.journal import Journal
 from pagefault.service.session import Session
 from pagefault.store.leases import Leases
 from pagefault.store.lock import RootLock
@@ -347,6 +349,51 @@ async def test_a_reader_sees_what_is_written_and_waits_for_nobody(tmp_path: Path
                     assert another.ask("pages", "s") == 41
             writer.ask("user", "new", "A session that was not there.")
             assert reader.ask("page", "new", "msg_1") == "A session that was not there."
+
+
+async def check_files_are_read_on_threads(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What another process wrote is taken in while the loop goes on."""
+    on_the_loop: list[str] = []
+    read = SegmentLog.refresh
+
+    def refresh(self: SegmentLog, *args: Any) -> None:
+        if threading.current_thread() is threading.main_thread():
+            on_the_loop.append("here")
+        read(self, *args)
+
+    with Worker(root) as other:
+        other.ask("user", "s", "the tea is green")
+        async with open_memory(root, read_only=True) as memory:
+            session = await memory.session("s", create=False)
+            monkeypatch.setattr(SegmentLog, "refresh", refresh)
+            for verb in (
+                memory.sessions,
+                lambda: memory.session("s"),
+                lambda: session.recall("tea"),
+                lambda: session.page("msg_1"),
+                session.status,
+            ):
+                other.ask("user", "s", "more tea")
+                await verb()
+            assert len((await session.recall("tea")).hits) > 1
+    assert on_the_loop == [], "the loop read files"
+
+
+async def test_what_others_wrote_is_read_on_a_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await check_files_are_read_on_threads(tmp_path / "m", monkeypatch)
+
+
+async def test_control_a_look_on_the_loop_is_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def look(self: Journal) -> None:
+        self._store.look()
+
+    monkeypatch.setattr(Journal, "look", look)
+    with pytest.raises(AssertionError, match="the loop read files"):
+        await check_files_are_read_on_threads(tmp_path / "m", monkeypatch)
 
 
 async def test_control_a_reader_that_never_looks_is_caught(

@@ -31,6 +31,24 @@ def test_a_session_is_what_its_model_says() -> None:
     run_state_machine_as_test(SessionMachine, settings=SHORT)
 
 
+class DeveloperMachine(SessionMachine):
+    """The same, packed as developer messages, which take more of a window."""
+
+    window = 2_200
+    layout = "developer"
+
+
+def test_a_session_of_developer_messages_is_what_its_model_says() -> None:
+    run_state_machine_as_test(DeveloperMachine, settings=SHORT)
+
+
+@pytest.mark.slow
+@pytest.mark.torture
+@pytest.mark.timeout(3_600)
+def test_a_session_of_developer_messages_is_what_its_model_says_for_long() -> None:
+    run_state_machine_as_test(DeveloperMachine, settings=LONG)
+
+
 @pytest.mark.slow
 @pytest.mark.torture
 @pytest.mark.timeout(3_600)

@@ -27,7 +27,8 @@ async def test_repeated_access_hits_the_tlb(tmp_path: Path) -> None:
             for number in range(1, 20):
                 await session.page(f"msg_{number}")
         rate = (await session.status()).tlb_hit_rate
-        assert rate is not None and rate > 0.8
+        assert rate is not None
+        assert rate > 0.8
 
 
 async def test_control_a_tlb_that_keeps_nothing_is_seen(
@@ -53,7 +54,8 @@ async def test_the_budget_of_a_window_adds_up_at_every_turn(tmp_path: Path) -> N
             assert min(budget.text, budget.image, budget.reserved_head, budget.reserved_tools) >= 0
             await session.assistant(words(40))
         early = budget
-        assert early.reserved_tools > 0 and early.reserved_head > 0
+        assert early.reserved_tools > 0
+        assert early.reserved_head > 0
 
 
 async def test_an_image_in_the_window_is_counted_as_one(tmp_path: Path) -> None:
@@ -63,7 +65,8 @@ async def test_an_image_in_the_window_is_counted_as_one(tmp_path: Path) -> None:
         await session.user("Look.")
         await session.request()
         budget = (await session.status()).budget
-        assert budget.image > 0 and budget.audio == budget.video == 0
+        assert budget.image > 0
+        assert budget.audio == budget.video == 0
 
 
 async def test_the_goal_stays_in_the_window_until_the_next_takes_its_place(tmp_path: Path) -> None:
@@ -80,18 +83,22 @@ async def test_the_goal_stays_in_the_window_until_the_next_takes_its_place(tmp_p
             await session.assistant(words(40))
         status = await session.status()
         assert status.epoch > 1
-        assert status.auto_pins.goal == first and first in status.pinned
+        assert status.auto_pins.goal == first
+        assert first in status.pinned
         second = await session.goal("Ship it by Monday.")
-        assert second is not None and f"supersedes {first}" in text_of(await session.request())
+        assert second is not None
+        assert f"supersedes {first}" in text_of(await session.request())
         status = await session.status()
         assert status.auto_pins.goal == second
-        assert second in status.pinned and first not in status.pinned
+        assert second in status.pinned
+        assert first not in status.pinned
     async with pagefault.open(tmp_path / "m", window=3_000) as memory:
         session = await memory.session("s")
         assert (await session.status()).auto_pins.goal == second
         assert await session.goal("") is None
         status = await session.status()
-        assert status.auto_pins.goal == "" and second not in status.pinned
+        assert status.auto_pins.goal == ""
+        assert second not in status.pinned
 
 
 async def test_a_goal_larger_than_the_pins_allow_is_refused_and_the_old_one_stands(
@@ -115,7 +122,8 @@ async def test_the_status_says_what_is_spared_by_itself(tmp_path: Path) -> None:
             await session.request()
             answer = await session.assistant(words(30))
             pins = (await session.status()).auto_pins
-            assert pins.head_tokens > 0 and pins.tools_tokens > 0
+            assert pins.head_tokens > 0
+            assert pins.tools_tokens > 0
             assert {page, answer} <= set(pins.last_turns) <= set(session.resident())
 
 
@@ -131,7 +139,8 @@ async def test_pressure_is_told_and_grows_with_use(tmp_path: Path) -> None:
         await session.request()
         assert (await session.status()).pressure.level in ("high", "critical")
         end()
-        assert heard[0][0] is Pressure.LOW and heard[-1][1] >= Pressure.HIGH
+        assert heard[0][0] is Pressure.LOW
+        assert heard[-1][1] >= Pressure.HIGH
 
 
 TOPICS = ("otters", "granite")
@@ -175,7 +184,8 @@ async def test_two_topics_in_turn_do_not_thrash(tmp_path: Path) -> None:
         session = await memory.session("s")
         brought, thrashed = await toggled(session, 60)
         assert (await session.status()).epoch > 2
-        assert brought > 0 and thrashed / 60 < 0.5
+        assert brought > 0
+        assert thrashed / 60 < 0.5
 
 
 async def test_a_page_faulted_in_this_turn_is_still_there_in_the_next(tmp_path: Path) -> None:

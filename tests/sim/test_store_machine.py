@@ -10,12 +10,13 @@ from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from pagefault.model.ids import Seq
+from pagefault.model.progress import Progress
 from pagefault.store import codec, opening
 from pagefault.store.index import SqliteIndex
 from pagefault.store.recovery import Recovery, Tear, Verdict
-from pagefault.store.scan import Place, Scan
+from pagefault.store.scan import Scan, Surroundings
 from pagefault.store.segments import SegmentLog
-from pagefault.store.store import Progress, Store
+from pagefault.store.store import Store
 from pagefault.testing.sim_disk import Death, SimulatedDisk
 from pagefault.testing.store_machine import Fate, Saying, StoreMachine
 
@@ -78,13 +79,13 @@ def test_control_acknowledging_before_the_sync_is_caught(monkeypatch: pytest.Mon
 def test_control_cutting_at_the_first_bad_record_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def judge(data: bytes, result: Scan, place: Place, acknowledged: Seq) -> Verdict:
+    def judge(data: bytes, result: Scan, around: Surroundings, acknowledged: Seq) -> Verdict:
         if result.footer or not result.stretches:
             return Verdict()
         kept = result.stretches[0].offset
         cut = len([one for one in result.found if one.offset > kept])
         torn = Recovery(
-            path=place.path,
+            path=around.path,
             tear=Tear.LINE,
             kept=kept,
             bytes_cut=result.size - kept,

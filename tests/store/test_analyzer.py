@@ -86,3 +86,20 @@ def test_a_text_has_the_terms_of_its_lines(one: str, other: str) -> None:
 @given(st.text())
 def test_a_query_finds_the_text_it_was_copied_from(text: str) -> None:
     assert set(query_terms(text)) <= set(analyze(text))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "match"),
+    [
+        ("painted", "painting", True),
+        ("kitchens", "kitchen", True),
+        ("Café", "cafe", True),
+        ("fooBar", "foo_bar", True),
+        ("ran", "run", False),
+        ("mice", "mouse", False),
+        ("car", "automobile", False),
+        ("kitchne", "kitchen", False),
+    ],
+)
+def test_words_match_as_the_design_says(one: str, other: str, match: bool) -> None:
+    assert bool(set(analyze(one)) & set(analyze(other))) is match

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import random
 import shutil
@@ -27,7 +28,7 @@ from pagefault.model.events import Erased
 from pagefault.model.ids import Seq
 from pagefault.service.bootstrap import open_memory
 from pagefault.store import backup as module
-from pagefault.store.backup import PARTIAL, Copied, backup, restore
+from pagefault.store.backup import ENDS, PARTIAL, Copied, backup, restore
 from pagefault.store.disk import Disk
 from pagefault.store.lock import RootLock
 from pagefault.store.root import rebuild
@@ -75,6 +76,7 @@ def test_a_backup_holds_every_file_of_the_log_and_none_of_the_index(
     store = make_root(tmp_path / "m")
     made = make(tmp_path / "m", tmp_path / "b")
     before, after = snapshot(tmp_path / "m"), snapshot(tmp_path / "b")
+    assert json.loads(after.pop(ENDS)) == {"head": 31, "link": made.link}
     assert after == before
     assert (made.head, made.segments) == (31, len(list((tmp_path / "m" / "log").iterdir())))
     assert made.segments > 3
@@ -452,6 +454,62 @@ def test_a_damaged_backup_is_not_restored(tmp_path: Path) -> None:
         restore(tmp_path / "b", tmp_path / "new", clock=StillClock())
     assert f"--root {tmp_path / 'b'}" in told.value.hint
     assert not list(tmp_path.glob("new*"))
+
+
+def check_a_cut_backup_is_refused(folder: Path) -> None:
+    """Its last file is cut at each line and within one, or is gone: it was copied in part, say."""
+    store = make_root(folder / "m")
+    store.close()
+    made = make(folder / "m", folder / "b")
+    *_, last = sorted((folder / "b" / "log").iterdir())
+    whole = last.read_bytes()
+    ends = [at + 1 for at in range(len(whole) - 1) if whole[at : at + 1] == b"\n"]
+    for kept in (*ends, len(whole) - 1, len(whole) // 2, 0, None):
+        last.unlink() if kept is None else last.write_bytes(whole[:kept])
+        with pytest.raises(StoreCorrupt, match="cut short") as refused:
+            restore(folder / "b", folder / "r", clock=StillClock(), disk=Careless())
+        assert "copy it again" in refused.value.hint
+        assert not (folder / "r").exists()
+    last.write_bytes(whole)
+    restored = restore(folder / "b", folder / "r", clock=StillClock(), disk=Careless())
+    assert (restored.head, restored.link) == (made.head, made.link)
+    assert not (folder / "r" / ENDS).exists()
+
+
+def test_a_backup_that_lost_its_end_is_not_restored(tmp_path: Path, tiny_segments: None) -> None:
+    check_a_cut_backup_is_refused(tmp_path)
+
+
+def test_control_a_log_alone_does_not_tell_that_its_end_is_gone(
+    tmp_path: Path, tiny_segments: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module._Copier, "_check_end", lambda *args: None)
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        check_a_cut_backup_is_refused(tmp_path)
+
+
+def test_a_backup_that_was_written_to_since_is_restored_with_that(tmp_path: Path) -> None:
+    make_root(tmp_path / "m").close()
+    made = make(tmp_path / "m", tmp_path / "b")
+    store = open_root(tmp_path / "b")
+    write(store, ["and on"])
+    head = store.log.head()
+    store.close()
+    assert head > made.head
+    again = restore(tmp_path / "b", tmp_path / "r", clock=StillClock(), disk=Careless())
+    assert again.head == head
+
+
+def test_what_is_no_backup_is_told_from_one_that_was_cut_short(tmp_path: Path) -> None:
+    make_root(tmp_path / "m").close()
+    make(tmp_path / "m", tmp_path / "b")
+    (tmp_path / "b" / "root.json").unlink()
+    (tmp_path / "empty").mkdir()
+    for name, said_of_it in (("b", "cut short"), ("empty", "no backup"), ("none", "no backup")):
+        with pytest.raises(StoreMissing, match=said_of_it) as refused:
+            restore(tmp_path / name, tmp_path / "r", clock=StillClock())
+        assert refused.value.hint
+    assert not (tmp_path / "r").exists()
 
 
 def test_a_forget_that_was_under_way_is_finished_in_the_restored_memory(tmp_path: Path) -> None:

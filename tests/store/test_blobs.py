@@ -97,3 +97,19 @@ def test_blobs_are_for_their_owner_alone(tmp_path: Path) -> None:
     DirectoryBlobs(tmp_path / "blobs", secret=SECRET).put(b"x")
     for path in (tmp_path / "blobs").rglob("*"):
         assert path.stat().st_mode & 0o077 == 0
+
+
+def test_a_blob_goes_through_the_disk_or_stays(tmp_path: Path) -> None:
+    """So a test's disk may fail it, and a simulated one sees it."""
+
+    class Stubborn(Disk):
+        def unlink(self, path: Path) -> None:
+            raise OSError(5, "Input/output error")
+
+    name = DirectoryBlobs(tmp_path, secret=SECRET).put(b"x")
+    with pytest.raises(StoreError, match="cannot be deleted: Input/output error"):
+        DirectoryBlobs(tmp_path, secret=SECRET, disk=Stubborn()).delete(name)
+    blobs = DirectoryBlobs(tmp_path, secret=SECRET)
+    assert blobs.get(name) == b"x"
+    assert blobs.delete(name)
+    assert not blobs.delete(name)

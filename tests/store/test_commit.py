@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import queue
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pytest
 
+from pagefault.model.errors import StoreClosed
 from pagefault.model.events import Draft, Event, Pinned
 from pagefault.model.ids import PageId, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, Actor, Sync
@@ -35,20 +39,105 @@ class _Counting:
         return self.slices <= self.due
 
 
+_DRAFT = Draft(
+    session=SessionNo(1),
+    turn=TurnNo(0),
+    actor=Actor.USER,
+    origin=RUNTIME,
+    body=Pinned(page_id=PageId("msg_1")),
+)
+
+
 @pytest.mark.parametrize(("due", "slices"), [(0, 1), (2, 3), (99, 10)])
 async def test_after_many_drafts_upkeep_ends_when_none_is_due(
     monkeypatch: pytest.MonkeyPatch, due: int, slices: int
 ) -> None:
     monkeypatch.setattr(commit, "IDLE_S", 60.0)  # what is done when nobody waits stays away
-    draft = Draft(
-        session=SessionNo(1),
-        turn=TurnNo(0),
-        actor=Actor.USER,
-        origin=RUNTIME,
-        body=Pinned(page_id=PageId("msg_1")),
-    )
     store = _Counting(due)
     committer = Committer(store, Sync.GROUP)
-    await committer.append([draft] * TIDY_DRAFTS * 10)
+    await committer.append([_DRAFT] * TIDY_DRAFTS * 10)
     committer.close()
     assert store.slices == slices
+
+
+class _Stuck(_Counting):
+    """Writes nothing until it is let go on, and counts what it then wrote."""
+
+    def __init__(self) -> None:
+        super().__init__(due=0)
+        self.may_go_on = threading.Event()
+        self.is_stuck = threading.Event()
+        self.written = 0
+
+    def append(self, drafts: Sequence[Draft], *, planned: int | None = None) -> list[Event]:
+        self.is_stuck.set()
+        assert self.may_go_on.wait(20)
+        self.written += 1
+        return []
+
+
+class _Late(queue.Queue[object]):
+    """Lets in whoever waited before the full queue only once it was looked through at the end."""
+
+    looked_through = threading.Event()
+
+    def put(self, item: object, block: bool = True, timeout: float | None = None) -> None:
+        if threading.current_thread().name.startswith("pagefault-queue"):
+            assert self.looked_through.wait(20)
+        super().put(item, block, timeout)
+
+
+async def check_close_leaves_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes while one append is being written, two are queued, and many stand before the door:
+    one of these in a thread, as the queue is full.
+    """
+    monkeypatch.setattr(commit, "QUEUE_MAX", 2)
+    monkeypatch.setattr("pagefault.store.commit.queue.Queue", _Late)
+    _Late.looked_through.clear()
+    refuse = Committer._refuse_the_rest
+
+    def refuse_the_rest(self: Committer) -> None:
+        refuse(self)
+        _Late.looked_through.set()
+
+    monkeypatch.setattr(Committer, "_refuse_the_rest", refuse_the_rest)
+    store = _Stuck()
+    committer = Committer(store, Sync.ALWAYS)
+    first = asyncio.ensure_future(committer.append([_DRAFT]))
+    assert await asyncio.to_thread(store.is_stuck.wait, 20)
+    others = [asyncio.ensure_future(committer.append([_DRAFT])) for _ in range(9)]
+    await asyncio.sleep(0.05)
+    assert committer._queue.full()
+    closing = asyncio.ensure_future(asyncio.to_thread(committer.close))
+    await asyncio.sleep(0.05)
+    store.may_go_on.set()
+    await asyncio.wait_for(closing, 10)
+    try:
+        told = await asyncio.wait_for(asyncio.gather(first, *others, return_exceptions=True), 3)
+    except TimeoutError:
+        raise AssertionError("somebody waits for ever") from None
+    assert told[:3] == [[], [], []], "what was queued is written"
+    assert [type(outcome) for outcome in told[3:]] == [StoreClosed] * 7
+    assert store.written == 3
+    with pytest.raises(StoreClosed, match="closed"):
+        await committer.append([_DRAFT])
+
+
+async def test_whoever_waits_before_a_full_queue_when_it_is_closed_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    await check_close_leaves_nobody_waiting(monkeypatch)
+
+
+async def test_control_an_end_that_does_not_wait_for_them_leaves_one_waiting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def close(self: Committer) -> None:
+        self._closed = True
+        self._queue.put(None)
+        self._thread.join()
+        self._refuse_the_rest()
+
+    monkeypatch.setattr(Committer, "close", close)
+    with pytest.raises(AssertionError, match="waits for ever"):
+        await check_close_leaves_nobody_waiting(monkeypatch)

@@ -14,7 +14,7 @@ import pytest
 
 from pagefault.model.errors import StoreBusy
 from pagefault.store import lock as locking
-from pagefault.store.lock import RootLock, read_holder
+from pagefault.store.lock import RootLock, read_process
 from tests.store.logs import StillClock
 
 _HOLDER = """
@@ -104,18 +104,18 @@ def test_a_killed_holder_leaves_nothing_in_the_way(
         _lock(tmp_path).acquire()
     holder.kill()
     holder.wait()
-    stale = read_holder(tmp_path)
+    stale = read_process(tmp_path)
     assert stale is not None
     assert stale.pid == holder.pid, "its text is still there, and harmless"
     with _lock(tmp_path).held():
-        own = read_holder(tmp_path)
+        own = read_process(tmp_path)
         assert own is not None
         assert own.pid == os.getpid()
 
 
 def test_a_text_that_names_a_living_process_keeps_nobody_out(tmp_path: Path) -> None:
     """Its pid came back as another process: nobody asks the text."""
-    holder = locking.Holder(pid=os.getppid(), host="here", command="innocent", since_ms=1)
+    holder = locking.Process(pid=os.getppid(), host="here", command="innocent", since_ms=1)
     (tmp_path / "lock").write_bytes(holder.encode())
     with _lock(tmp_path).held():
         pass
@@ -124,7 +124,7 @@ def test_a_text_that_names_a_living_process_keeps_nobody_out(tmp_path: Path) -> 
 def test_an_unreadable_text_does_not_matter(tmp_path: Path) -> None:
     (tmp_path / "lock").write_bytes(b"\xff not json")
     with _lock(tmp_path).held():
-        assert read_holder(tmp_path) is not None
+        assert read_process(tmp_path) is not None
 
 
 # --- in turn ----------------------------------------------------------------------------------
@@ -168,11 +168,11 @@ def test_one_that_stopped_in_the_turnstile_is_passed(tmp_path: Path) -> None:
 def test_a_holder_is_known_by_its_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["/usr/bin/pagefault", "--root", "mémoire", "chat", "talk\nand \udcff", "x" * 400]
     monkeypatch.setattr("sys.argv", words)
-    here = locking.Holder.here(StillClock())
+    here = locking.Process.here(StillClock())
     assert here.command.startswith("pagefault --root mémoire chat talk and")
     assert len(here.command) == 60
     text = here.encode()
     assert len(text) == locking.TEXT_BYTES
-    found = locking.decode_holder(text)
+    found = locking.decode_process(text)
     assert found is not None
     assert found.command.startswith("pagefault --root mémoire chat talk and")

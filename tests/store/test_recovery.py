@@ -113,11 +113,11 @@ def test_a_seal_torn_at_any_byte_is_written_again(tmp_path: Path) -> None:
 def test_control_a_log_that_keeps_part_of_a_batch_fails_the_check(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def without_batches(data, result, place, acknowledged):  # type: ignore[no-untyped-def]
-        verdict = recovery.judge_tail(data, result, place, acknowledged)
+    def without_batches(data, result, around, acknowledged):  # type: ignore[no-untyped-def]
+        verdict = recovery.judge_tail(data, result, around, acknowledged)
         if verdict.torn and verdict.torn.tear is Tear.BATCH:
             kept = result.records_end
-            return Verdict(torn=_recovery(place.path, kept, result.size - kept))
+            return Verdict(torn=_recovery(around.path, kept, result.size - kept))
         return verdict
 
     _expect_torn_check_to_fail(
@@ -279,10 +279,10 @@ def test_control_a_log_that_cuts_at_the_first_bad_record_loses_acknowledged_ones
 ) -> None:
     """The mistake of many logs: taking every checksum error for a torn tail (PAR, FAST 2018)."""
 
-    def naive(data, result, place, acknowledged):  # type: ignore[no-untyped-def]
+    def naive(data, result, around, acknowledged):  # type: ignore[no-untyped-def]
         offset = result.stretches[0].offset
         result.found = [one for one in result.found if one.end <= offset]
-        return Verdict(torn=_recovery(place.path, offset, result.size - offset))
+        return Verdict(torn=_recovery(around.path, offset, result.size - offset))
 
     events = _made(tmp_path / "made", segment_bytes=100_000)
     at = files(tmp_path / "made")[0].read_bytes().index(b"turn 3")

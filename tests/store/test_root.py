@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +140,7 @@ def test_verifying_lists_an_index_that_cannot_be_read_as_a_problem(
     _fill(tmp_path, 3)
     store = _open(tmp_path)
 
-    def check(self: SqliteIndex) -> list[str]:
+    def check(self: SqliteIndex, give_way: Callable[[], bool]) -> list[str]:
         raise IndexUnusable("it is malformed")
 
     monkeypatch.setattr(SqliteIndex, "check", check)

@@ -37,6 +37,7 @@ SESSION = "chat"
 @click.option("--engine-base-url", metavar="URL", help="Which endpoint, whatever is configured.")
 @click.option("--window", type=click.IntRange(min=1), metavar="TOKENS", help="Of every request.")
 @click.option("--mode", type=click.Choice(["passive", "active", "strict"]))
+@click.option("--layout", type=click.Choice(["stable", "developer"]), help="Of every request.")
 @click.option("--system", metavar="TEXT", help="The system prompt of this session.")
 @json_option
 @pass_app
@@ -48,6 +49,7 @@ def chat(
     engine_base_url: str | None,
     window: int | None,
     mode: str | None,
+    layout: str | None,
     system: str | None,
     as_json: bool,
 ) -> None:
@@ -60,10 +62,11 @@ def chat(
     config = app.config(
         window_tokens=window,
         mode=mode,
+        layout=layout,
         engine__model=engine_model,
         engine__base_url=engine_base_url,
     )
-    setting = {"window": window, "mode": mode, "system": system}
+    setting = {"window": window, "mode": mode, "layout": layout, "system": system}
     talks = app.term.is_interactive and not as_json
     message = "" if talks else _message()
     with asyncio.Runner() as runner:

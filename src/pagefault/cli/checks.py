@@ -127,9 +127,9 @@ def _root(path: Path) -> Iterator[tuple[Check, int]]:
     if not (path / "root.json").exists():
         yield _no_root_file(path), 0
         return
-    holder = _holder(path)
-    yield Check("lock", "ok", f"open for writing by {holder}" if holder else "free"), 0
-    yield from _contents(path, busy=bool(holder))
+    writers = _writers(path)
+    yield Check("lock", "ok", f"open for writing by {writers}" if writers else "free"), 0
+    yield from _contents(path, busy=bool(writers))
 
 
 def _no_root_file(path: Path) -> Check:
@@ -172,7 +172,7 @@ def _space(path: Path) -> Check:
     return Check("disk", "ok", found)
 
 
-def _holder(path: Path) -> str:
+def _writers(path: Path) -> str:
     """Who has it open for writing at the moment."""
     from pagefault.model.clock import SystemClock
     from pagefault.store.presence import all_living

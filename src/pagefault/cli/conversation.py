@@ -14,6 +14,7 @@ from pagefault.model.errors import PagefaultError
 
 if TYPE_CHECKING:
     from pagefault.engine.api import Engine
+    from pagefault.model.page import Page, PageRow
     from pagefault.service.memory import Memory
     from pagefault.service.session import Session
 
@@ -152,10 +153,10 @@ class Conversation:
         resident = set(self._session.resident())
         told = []
         for row in rows[::-1]:
-            page = self._runner.run(self._session.page(row.page_id))
-            who = page.speaker or str(row.role)
+            page, text = self._page_of(row)
+            who = (page.speaker if page else "") or str(row.role)
             state = "in window" if row.page_id in resident else ""
-            told.append([row.page_id, str(row.turn), who, f"{row.tokens:,}", state, page.text])
+            told.append([row.page_id, str(row.turn), who, f"{row.tokens:,}", state, text])
         self._term.table(
             ["id", "turn", "who", "tokens", "state", "text"], told, right="turn tokens"
         )
@@ -167,13 +168,24 @@ class Conversation:
         result = self._runner.run(self._session.recall(words, limit=10))
         told = []
         for hit in result.hits:
-            page = self._runner.run(self._session.page(hit.page.page_id))
-            who = page.speaker or str(hit.page.role)
-            told.append([hit.page.page_id, f"{hit.relevance:.2f}", who, page.text])
+            page, text = self._page_of(hit.page)
+            who = (page.speaker if page else "") or str(hit.page.role)
+            told.append([hit.page.page_id, f"{hit.relevance:.2f}", who, text])
         if told:
             self._term.table(["id", "relevance", "who", "text"], told, right="relevance")
         else:
             self._term.note("nothing bears on that")
+
+    def _page_of(self, row: PageRow) -> tuple[Page | None, str]:
+        """A page and its text, or what to show instead."""
+        from pagefault.cli.pages import instead_of
+        from pagefault.model.errors import ArchiveMissing, RecordGone
+
+        try:
+            page = self._runner.run(self._session.page(row.page_id))
+        except (ArchiveMissing, RecordGone) as gone:
+            return None, instead_of(gone)
+        return page, page.text
 
     def _pin(self, page_id: str, *, pinned: bool) -> None:
         if not page_id:

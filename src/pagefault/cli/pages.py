@@ -22,7 +22,7 @@ from pagefault.cli.term import iso, plural, printable, wrapped
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from pagefault.model.errors import RecordGone
+    from pagefault.model.errors import ArchiveMissing, RecordGone
     from pagefault.model.page import Page, PageRow
     from pagefault.recall.search import SearchHit
     from pagefault.service.session import Session
@@ -196,7 +196,8 @@ def search(
     """Find pages that bear on some WORDS, best first.
 
     JSON: {session, query, total, hits: [{page_id, relevance, score, parts, hint, turn, role,
-    speaker, occurred_at, tokens, resident}]}; `parts` add up to `score`.
+    speaker, occurred_at, tokens, resident, archive}]}; `parts` add up to `score`. `archive` is the
+    directory that a page's text is in, where that is not there now; else empty.
     """
     query = " ".join(words)
 
@@ -220,10 +221,19 @@ def search(
         app.term.note(f"nothing in {found['session']!r} bears on that; try other words")
         return
     print_hits(app, found["hits"])
+    tell_of_archives(app, found["hits"])
     app.term.note(
         f"{len(found['hits'])} of {plural(found['total'], 'page')} in {found['session']!r}; "
         f"`{app.to_show(found['hits'][0]['page_id'], session_id)}` shows the first"
     )
+
+
+def tell_of_archives(app: App, hits: list[dict[str, Any]]) -> None:
+    """Say which archive is not there, if some of these hits lie in one."""
+    away = [hit for hit in hits if hit["archive"]]
+    if away:
+        what = f"the text of {plural(len(away), 'hit')} is in the archive at {away[0]['archive']}"
+        app.term.warn(f"{what}, which is not there: mount it, or put it back, to read it")
 
 
 def print_hits(app: App, hits: list[dict[str, Any]]) -> None:
@@ -343,25 +353,28 @@ async def _hit(session: Session, hit: SearchHit, resident: Collection[str]) -> d
         "occurred_at": page.occurred_at if page else "",
         "tokens": hit.page.tokens,
         "resident": hit.page.page_id in resident,
+        "archive": hit.archive,
     }
 
 
 async def _find(session: Session, row: PageRow) -> tuple[Page | None, str]:
     """A page and how it begins, or what to show instead."""
-    from pagefault.model.errors import RecordGone
+    from pagefault.model.errors import ArchiveMissing, RecordGone
     from pagefault.recall.hint import hint
 
     try:
         page = await session.page(row.page_id)
-    except RecordGone as gone:
+    except (ArchiveMissing, RecordGone) as gone:
         return None, instead_of(gone)
     return page, hint(page.text, title=page.title)
 
 
-def instead_of(gone: RecordGone) -> str:
+def instead_of(gone: ArchiveMissing | RecordGone) -> str:
     """What stands where a page's first words would."""
-    from pagefault.model.errors import RecordDamaged
+    from pagefault.model.errors import ArchiveMissing, RecordDamaged
 
+    if isinstance(gone, ArchiveMissing):
+        return "(archived)"
     return "(damaged)" if isinstance(gone, RecordDamaged) else "(forgotten)"
 
 

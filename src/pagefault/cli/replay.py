@@ -15,6 +15,7 @@ from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
     from pagefault.lab.transcripts import Conversation
+    from pagefault.service.config import Config
 
 _FORMATS = ("jsonl", "locomo", "openai")
 _SHOWN = {  # of the report, for people; JSON has it all
@@ -53,6 +54,7 @@ _SHOWN = {  # of the report, for people; JSON has it all
 )
 @click.option("--window", type=click.IntRange(min=1), metavar="TOKENS", help="Of every request.")
 @click.option("--mode", type=click.Choice(["passive", "active", "strict"]))
+@click.option("--layout", type=click.Choice(["stable", "developer"]), help="Of every request.")
 @click.option("--questions", is_flag=True, help="Ask the file's questions, each on a fork.")
 @click.option(
     "--questions-max", type=click.IntRange(min=1), metavar="N", help="At most N a conversation."
@@ -66,6 +68,7 @@ def replay(
     form: str | None,
     window: int | None,
     mode: str | None,
+    layout: str | None,
     questions: bool,
     questions_max: int | None,
     ephemeral: bool,
@@ -88,7 +91,8 @@ def replay(
     try:
         if folder is not None:
             app.root = folder
-        report = app.run(_replay(app, conversations, window, mode, wanted, questions_max))
+        config = app.config(window_tokens=window, mode=mode, layout=layout)
+        report = app.run(_replay(app, conversations, config, wanted, questions_max))
     finally:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
@@ -109,15 +113,13 @@ def replay(
 async def _replay(
     app: App,
     conversations: list[Conversation],
-    window: int | None,
-    mode: str | None,
+    config: Config,
     questions: bool,
     questions_max: int | None,
 ) -> dict[str, Any]:
     from pagefault.lab.replay import Stopwatch
     from pagefault.lab.replay import replay as run_replay
 
-    config = app.config(window_tokens=window, mode=mode)
     watch = Stopwatch()
     async with app.writing(config, meter=watch) as memory:
         with app.term.progress() as progress:

@@ -14,12 +14,14 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     "See it work": {
         "demo": "A conversation that outgrows its window, and remembers. Offline, no key.",
         "chat": "Talk to a model that has memory.",
+        "serve": "A proxy for coding clients: their conversations are kept, and fit a window.",
         "replay": "Run recorded conversations through a small window and measure what is lost.",
     },
     "Look": {
         "sessions": "List the sessions of a memory.",
         "search": "Find pages in every session.",
         "pages": "List, show, search and pin pages.",
+        "abi": "What a session's window holds and could still take, for programs.",
         "faults": "Every page fault of a session: what was asked for, and what came of it.",
         "config": "Show the configuration and where each value came from.",
         "models": "Windows and cache prices of models, as far as they are known offline.",
@@ -39,7 +41,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "forget": "Erase a page, or a whole session, for good.",
         "archive": "Compress old segments, and read them as before.",
         "gc": "Find what belongs to nothing, and delete it if told to.",
-        "bench": "Time what a memory does.",
+        "bench": "Measure what a memory does, and what it costs.",
     },
 }
 

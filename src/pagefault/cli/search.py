@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pagefault.cli.app import App, Command, json_option, pass_app
-from pagefault.cli.pages import instead_of
+from pagefault.cli.pages import instead_of, tell_of_archives
 from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ def search(app: App, words: tuple[str, ...], limit: int, as_json: bool) -> None:
     looks in one session. A model's own search never leaves its session.
 
     JSON: {query, total, hits: [{session, session_id, page_id, relevance, score, parts, hint, turn,
-    role, speaker, occurred_at, tokens}]}; `parts` add up to `score`.
+    role, speaker, occurred_at, tokens, archive}]}; `parts` add up to `score`. `archive` is the
+    directory that a page's text is in, where that is not there now; else empty.
     """
     query = " ".join(words)
 
@@ -66,6 +67,7 @@ def search(app: App, words: tuple[str, ...], limit: int, as_json: bool) -> None:
         ],
         right="relevance",
     )
+    tell_of_archives(app, found["hits"])
     first = found["hits"][0]
     app.term.note(
         f"{len(found['hits'])} of {plural(found['total'], 'page')}; "
@@ -74,13 +76,13 @@ def search(app: App, words: tuple[str, ...], limit: int, as_json: bool) -> None:
 
 
 async def _hit(memory: Memory, hit: SearchHit) -> dict[str, Any]:
-    from pagefault.model.errors import RecordGone
+    from pagefault.model.errors import ArchiveMissing, RecordGone
     from pagefault.recall.hint import hint
 
     page, begins = None, ""
     try:
         page = await memory.read(hit.page)
-    except RecordGone as gone:
+    except (ArchiveMissing, RecordGone) as gone:
         begins = instead_of(gone)
     return {
         "page_id": hit.page.page_id,
@@ -93,4 +95,5 @@ async def _hit(memory: Memory, hit: SearchHit) -> dict[str, Any]:
         "speaker": page.speaker if page else "",
         "occurred_at": page.occurred_at if page else "",
         "tokens": hit.page.tokens,
+        "archive": hit.archive,
     }

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pagefault.cli.app import App, Command, json_option, pass_app
 from pagefault.cli.term import plural
 from pagefault.cli.upkeep import store_tools
+
+if TYPE_CHECKING:
+    from pagefault.store.archiving import Archived
+    from pagefault.store.gc import Garbage
 
 
 @click.command(cls=Command)
@@ -50,17 +56,7 @@ def archive(app: App, to: Path | None, keep: int, dry_run: bool, as_json: bool) 
             progress=lambda done, total: progress("archiving", done, total),
         )
     if as_json:
-        app.term.data(
-            {
-                "done": moved.done,
-                "root": str(path),
-                "archive": str(moved.directory),
-                "segments": list(moved.segments),
-                "bytes_before": moved.bytes_before,
-                "bytes_after": moved.bytes_after,
-                "archived": moved.archived,
-            }
-        )
+        app.term.data(_told(moved, path, directory="archive"))
         return
     if not moved.segments:
         app.term.line("there is nothing to archive: no full segment but those that are kept")
@@ -97,18 +93,7 @@ def gc(app: App, yes: bool, as_json: bool) -> None:
             progress=lambda done, total: progress("reading the log", done, total),
         )
     if as_json:
-        app.term.data(
-            {
-                "done": found.done,
-                "root": str(path),
-                "blobs": list(found.blobs),
-                "blob_bytes": found.blob_bytes,
-                "leftovers": [str(leftover) for leftover in found.leftovers],
-                "leftover_bytes": found.leftover_bytes,
-                "young": found.young,
-                "beside": [str(partial) for partial in found.beside],
-            }
-        )
+        app.term.data(_told(found, path))
         return
     term = app.term
     if not (found.blobs or found.leftovers):
@@ -129,3 +114,16 @@ def gc(app: App, yes: bool, as_json: bool) -> None:
         term.note(f"{plural(found.young, 'file')} too young to be judged: look again in an hour")
     for partial in found.beside:
         term.note(f"a copy that was cut short, which you may delete: {partial}")
+
+
+def _told(report: Archived | Garbage, root: Path, **names: str) -> dict[str, Any]:
+    """A report as JSON says it, field by field; `names` calls one otherwise."""
+    fields = {names.get(name, name): value for name, value in asdict(report).items()}
+    done = fields.pop("done")
+    return {"done": done, "root": str(root)} | {k: _plain(v) for k, v in fields.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Path):
+        return str(value)
+    return [_plain(one) for one in value] if isinstance(value, tuple) else value

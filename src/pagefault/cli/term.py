@@ -7,13 +7,13 @@ import json
 import os
 import sys
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from shutil import get_terminal_size
 from typing import Any, Final, TextIO
 
-Progress = Callable[[str, int, int], None]
+from pagefault.model.progress import StageProgress
 
 _STYLES: Final = {
     "bold": "1",
@@ -163,7 +163,7 @@ class Term:
         print(self._styled(self._fits(text, sys.stderr), ("dim",), sys.stderr), file=sys.stderr)
 
     @contextmanager
-    def progress(self) -> Iterator[Progress]:
+    def progress(self) -> Iterator[StageProgress]:
         """A function to tell how far things are. Draws on a terminal, and is silent elsewhere."""
         if self.loudness < 0 or self._plain or not _shows_colour(sys.stderr):
             yield lambda label, done, total: None

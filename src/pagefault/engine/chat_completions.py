@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from pagefault.engine.usage import usage_from
+from pagefault.engine.values import is_object, minted, sendable, whole
 from pagefault.model.errors import EngineGarbled
 from pagefault.model.kinds import Role
-from pagefault.model.request import Message, Reply, Request, ToolCall, Usage
+from pagefault.model.request import Message, Reply, Request, Usage
 
 SystemRole = Literal["system", "developer"]
 """What the wire calls the system text; newer OpenAI models prefer the second."""
@@ -30,12 +31,20 @@ EVENT_BYTES_MAX: Final = 8 * 1024 * 1024
 # --- requests ---------------------------------------------------------------------------------
 
 
-def to_wire(request: Request, *, system_role: SystemRole = "system") -> dict[str, Any]:
+def to_wire(
+    request: Request, *, system_role: SystemRole = "system", cache_key: str = ""
+) -> dict[str, Any]:
     """`messages`, and `tools` where there are any (an empty list is refused by some servers).
 
-    The same messages give the same values in the same order, so a stable prefix stays stable.
+    The same messages give the same values in the same order, so a stable prefix stays stable. The
+    tail is a part of its own, after the text of the newest user message. `cache_key` goes out as
+    `prompt_cache_key`, which only OpenAI's own servers are known to take.
     """
     wire: dict[str, Any] = {"messages": [_message(m, system_role) for m in request.messages]}
+    if request.tail:
+        _add_tail(wire["messages"], request.tail)
+    if cache_key:
+        wire["prompt_cache_key"] = cache_key
     if request.tools:
         wire["tools"] = [
             {
@@ -49,6 +58,15 @@ def to_wire(request: Request, *, system_role: SystemRole = "system") -> dict[str
             for tool in request.tools
         ]
     return wire
+
+
+def _add_tail(messages: list[dict[str, Any]], tail: str) -> None:
+    newest = next((m for m in reversed(messages) if m["role"] == "user"), None)
+    if newest is None:
+        newest = {"role": "user", "content": []}
+        messages.append(newest)
+    said = [newest["content"]] if newest["content"] else []
+    newest["content"] = [{"type": "text", "text": text} for text in (*said, tail)]
 
 
 def _message(message: Message, system_role: SystemRole) -> dict[str, Any]:
@@ -65,38 +83,13 @@ def _message(message: Message, system_role: SystemRole) -> dict[str, Any]:
                     {
                         "id": call.call_id,
                         "type": "function",
-                        "function": {"name": call.name, "arguments": _sendable(call.arguments)},
+                        "function": {"name": call.name, "arguments": sendable(call.arguments)},
                     }
                     for call in message.tool_calls
                 ],
             }
         case _:
             return {"role": str(message.role), "content": message.content}
-
-
-def _sendable(arguments: str) -> str:
-    """The arguments as written, unless they are no JSON object.
-
-    Servers parse the arguments of earlier calls (vLLM, and every chat template that walks them)
-    and refuse the whole request over one that is malformed, so that one is sent as a string
-    inside an object: the model still sees what it wrote.
-    """
-    if not arguments.strip():
-        return "{}"
-    if _is_object(arguments):
-        return arguments
-    return json.dumps({"malformed_arguments": arguments}, ensure_ascii=False)
-
-
-def _is_object(text: str) -> bool:
-    try:
-        return isinstance(json.loads(text, parse_constant=_no_constant), dict)
-    except (ValueError, RecursionError):
-        return False
-
-
-def _no_constant(name: str) -> object:
-    raise ValueError(f"{name} is not JSON")
 
 
 # --- streams ----------------------------------------------------------------------------------
@@ -147,7 +140,7 @@ class EventStream:
 def _events(data: list[str]) -> Iterator[str]:
     """One event; or, from servers that forget the blank line between events, one for each line."""
     joined = "\n".join(data)
-    if len(data) > 1 and not _is_object(joined):
+    if len(data) > 1 and not is_object(joined):
         yield from (line for line in data if line.strip())
     elif joined.strip():
         yield joined
@@ -223,7 +216,7 @@ class _Call:
         """
         if call_id and self.call_id and call_id != self.call_id:
             return False
-        return not (name and arguments.strip() and _is_object(self.arguments))
+        return not (name and arguments.strip() and is_object(self.arguments))
 
     def add(self, call_id: str, name: str, arguments: str) -> None:
         self.call_id = self.call_id or call_id
@@ -269,7 +262,10 @@ class Fold:
         """What was folded so far, as the whole answer."""
         return Reply(
             text="".join(self._text),
-            tool_calls=tuple(self._mint()),
+            tool_calls=minted(
+                [(whole(c.call_id), whole(c.name), whole(c.arguments)) for c in self._calls],
+                self.taken,
+            ),
             usage=self._usage,
             finish=self.finish_reason,
         )
@@ -294,7 +290,7 @@ class Fold:
         self._half = ""
         if text and "\ud800" <= text[-1] <= "\udbff":
             text, self._half = text[:-1], text[-1]
-        text = _whole(text)
+        text = whole(text)
         if text:
             self._text.append(text)
         return text
@@ -328,19 +324,6 @@ class Fold:
             return same[-1]
         return None
 
-    def _mint(self) -> Iterator[ToolCall]:
-        taken = set(self.taken)
-        given = {c.call_id for c in self._calls}
-        number = 0
-        for call in self._calls:
-            call_id = _whole(call.call_id)
-            while not call_id or call_id in taken:
-                candidate = f"call_{number}"
-                call_id = candidate if candidate not in given else ""
-                number += 1
-            taken.add(call_id)
-            yield ToolCall(call_id, _whole(call.name), _whole(call.arguments).strip() or "{}")
-
 
 def _string(value: object) -> str:
     """A string as it is; the text of a list of parts (Mistral); else nothing."""
@@ -351,13 +334,6 @@ def _string(value: object) -> str:
             return "".join(_string(p.get("text")) for p in value if isinstance(p, dict))
         case _:
             return ""
-
-
-def _whole(text: str) -> str:
-    """Pairs of surrogates joined; a lone one, which no UTF-8 can hold, becomes U+FFFD."""
-    if text.isascii():
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def call_ids(request: Request) -> frozenset[str]:

@@ -27,7 +27,10 @@ _LABELLED: Final = re.compile(
 _WORD: Final = re.compile(r"\w+")
 _SENTENCE: Final = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 _CERTAIN: Final = 0.9  # of the question's weight in one passage: no need to look further
-_LIMIT: Final = re.compile(r"at most (\d+) pages of together at most (\d+) tokens")
+_LIMIT: Final = re.compile(
+    r"at most (\d+) pages of together at most (\d+) tokens"
+    r'|"max_faults_per_turn":(\d+),"upgrade_budget_tokens":(\d+)'
+)
 _CITATION: Final = re.compile(r"\s*\[ref:[^\]]*\]")
 _COMMON: Final = frozenset(
     "a about after all am an and any are as at be been before but by can could did do does for "
@@ -94,20 +97,26 @@ def passages_of(message: Message) -> list[Passage]:
                 who = str(meta.get("speaker", "")) if isinstance(meta, dict) else ""
                 return [Passage(page_id, who, _uncited(text))] if text else []
         return []
+    content = message.content
     if message.role is Role.SYSTEM:
-        return []
-    found = list(_LABELLED.finditer(message.content))
+        content = content.rpartition("<VM:CONTEXT>\n")[2] if _has_context(content) else ""
+    found = list(_LABELLED.finditer(content))
     if not found:
         return []
-    ends = [match.start() for match in found[1:]] + [len(message.content)]
+    ends = [match.start() for match in found[1:]] + [len(content)]
     return [
         Passage(
             match["id"],
             match["rest"].strip(" ·").split(" · ")[0],
-            _uncited(message.content[match.end() : end].replace("</VM:CONTEXT>", "")).strip(),
+            _uncited(content[match.end() : end].replace("</VM:CONTEXT>", "")).strip(),
         )
         for match, end in zip(found, ends, strict=True)
     ]
+
+
+def _has_context(system: str) -> bool:
+    """Whether a system message is a developer message, which ends with what is mapped."""
+    return "<VM:MANIFEST_JSON>\n" in system and system.endswith("</VM:CONTEXT>")
 
 
 def _question(messages: tuple[Message, ...]) -> tuple[Passage, int]:
@@ -145,7 +154,7 @@ def _next_calls(
         for hit in _json(message.content).get("results", [])
     ]
     stated = _LIMIT.search(request.messages[0].content)
-    faults, tokens_left = (int(stated[1]), int(stated[2])) if stated else (1, 0)
+    faults, tokens_left = map(int, filter(None, stated.groups())) if stated else (1, 0)
     wanted: list[str] = []
     for hit in results:
         cost = hit.get("tokens_est", 0)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
@@ -90,16 +91,26 @@ def neutralise(text: str, *, citations: bool = False) -> str:
     return _ACTING.sub(_spell, text) if not text.isascii() or not text.isprintable() else text
 
 
+def without_tags(text: str) -> str:
+    """`text` with no tag of ours in it; its labels and citations may be, and stay as they are."""
+    return _ACTING.sub(_spell, _replaced(text, ((_TAG, "‹"), (_TOKEN, "‹"), (_INSTRUCTION, "⁅"))))
+
+
 def _without_structure(text: str, *, citations: bool) -> str:
-    folded, places = _fold(text)
-    found: dict[int, str] = {}
-    for pattern, shown in (
+    patterns = (
         (_TAG, "‹"),
         (_TOKEN, "‹"),
         (_INSTRUCTION, "⁅"),
         (_LABEL, "❨"),
         *(() if citations else ((_CITATION, "⁅"),)),
-    ):
+    )
+    return _replaced(text, patterns)
+
+
+def _replaced(text: str, patterns: Iterable[tuple[re.Pattern[str], str]]) -> str:
+    folded, places = _fold(text)
+    found: dict[int, str] = {}
+    for pattern, shown in patterns:
         for match in pattern.finditer(folded):
             found[places[match.end() - 1]] = shown
     if not found:

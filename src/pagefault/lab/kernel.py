@@ -30,6 +30,7 @@ from pagefault.model.errors import StoreError
 from pagefault.model.events import Content, Draft
 from pagefault.model.ids import IdMinter, PageId, TurnNo
 from pagefault.model.kinds import USER_TYPED, Actor, EventType, Kind, Role
+from pagefault.model.progress import StageProgress
 from pagefault.model.request import ToolCall
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.memory import Memory
@@ -47,8 +48,6 @@ SESSION_PAGES: Final = 10_000
 WINDOW: Final = 32_000
 UNAPPLIED: Final = 10_000  # records that a killed process leaves in the log alone
 MEASURED: Final = "bench"  # the session whose latencies are told
-
-Progress = Callable[[str, int, int], None]
 
 
 def words(chance: random.Random, count: int = WORDS) -> str:
@@ -81,7 +80,7 @@ async def bench_kernel(
     pages: int = 10_000,
     root: Path | None = None,
     seed: int = 7,
-    progress: Progress | None = None,
+    progress: StageProgress | None = None,
 ) -> dict[str, Any]:
     """Ingest `pages` turns under `root` (a temporary directory without one), in sessions of up to
     10,000; then measure each verb there. Latencies in milliseconds, rates a second.
@@ -132,7 +131,7 @@ async def _warm(session: Session) -> None:
 
 
 async def _ingest(
-    memory: Memory, chance: random.Random, pages: int, tell: Progress
+    memory: Memory, chance: random.Random, pages: int, tell: StageProgress
 ) -> tuple[int, float]:
     """The measured session comes first, so that all others are younger."""
     size, seconds = 0, 0.0
@@ -152,7 +151,7 @@ async def _ingest(
     return size, seconds
 
 
-async def _append(session: Session, chance: random.Random, count: int, tell: Progress) -> int:
+async def _append(session: Session, chance: random.Random, count: int, tell: StageProgress) -> int:
     size = 0
     for number in range(count):
         text = words(chance)
@@ -162,7 +161,7 @@ async def _append(session: Session, chance: random.Random, count: int, tell: Pro
     return size
 
 
-async def _requests(session: Session, chance: random.Random, tell: Progress) -> int:
+async def _requests(session: Session, chance: random.Random, tell: StageProgress) -> int:
     size = 0
     for number in range(SEARCHES):
         text = question(chance, 12)
@@ -173,7 +172,9 @@ async def _requests(session: Session, chance: random.Random, tell: Progress) -> 
     return size
 
 
-async def _faults(memory: Memory, session: Session, chance: random.Random, tell: Progress) -> None:
+async def _faults(
+    memory: Memory, session: Session, chance: random.Random, tell: StageProgress
+) -> None:
     """One fault each on turns of their own, on pages from anywhere in the session."""
     oldest = (await session.status()).pages
     count = min(SAMPLES, oldest)
@@ -188,7 +189,7 @@ async def _faults(memory: Memory, session: Session, chance: random.Random, tell:
 
 
 async def _searches(
-    name: str, recall: Callable[..., Any], chance: random.Random, tell: Progress
+    name: str, recall: Callable[..., Any], chance: random.Random, tell: StageProgress
 ) -> dict[str, float | None]:
     watch = Stopwatch()
     for number in range(SEARCHES):
@@ -278,7 +279,7 @@ def append_only(home: Path, records: int, seed: int) -> None:
         store.log.sync()
 
 
-def _rebuild(home: Path, tell: Progress) -> int:
+def _rebuild(home: Path, tell: StageProgress) -> int:
     clock = SystemClock()
     minter = IdMinter(clock, random.SystemRandom())
     began = time.perf_counter()

@@ -8,7 +8,7 @@ not by asking the session.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from statistics import mean
 from typing import Any, Final
@@ -19,6 +19,7 @@ from pagefault.lab.transcripts import Conversation, Line, Question
 from pagefault.model.errors import MessageTooLarge
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Role
+from pagefault.model.progress import StageProgress
 from pagefault.model.request import Reply, Request
 from pagefault.pack.count import REQUEST_TOKENS, O200k, TokenCounter, message_tokens, tools_tokens
 from pagefault.service.memory import Memory
@@ -26,8 +27,6 @@ from pagefault.service.session import Session
 
 _NO_NAME: Final = re.compile(r"[\x00-\x1f\x7f/]")  # what no session's name may have
 _NAME_CHARS: Final = 60  # room for a number behind it
-
-Progress = Callable[[str, int, int], None]
 
 
 class Stopwatch:
@@ -120,7 +119,7 @@ async def replay(
     questions: bool = False,
     questions_max: int | None = None,
     stopwatch: Stopwatch | None = None,
-    progress: Progress | None = None,
+    progress: StageProgress | None = None,
     counter: TokenCounter | None = None,
 ) -> ReplayReport:
     """Run conversations through new sessions of `memory`; with `questions`, ask theirs on forks.
@@ -139,7 +138,7 @@ async def replay(
 
 class _Player:
     def __init__(
-        self, memory: Memory, report: ReplayReport, progress: Progress, counter: TokenCounter
+        self, memory: Memory, report: ReplayReport, progress: StageProgress, counter: TokenCounter
     ) -> None:
         self._memory = memory
         self._report = report

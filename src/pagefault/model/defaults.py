@@ -46,6 +46,9 @@ SEGMENT_BYTES: Final = 10_000_000
 LOCK_WAIT_S: Final = 5.0
 LEASE_S: Final = 30.0
 ROOM_TOKENS_MIN: Final = 256
+MANIFEST_WINDOW_SHARE: Final = 0.05
+REPACK_WINDOW_SHARE: Final = 0.04
+PACK_CACHE_ENTRIES: Final = 32
 TAIL_TOKENS: Final = 50
 SUMMARY_WINDOW_SHARE: Final = 0.15
 SUMMARISED_TOKENS: Final = 2_000
@@ -197,10 +200,24 @@ TABLE: Final[tuple[Default, ...]] = (
         "",
         "it is held in memory while it is written and read",
     ),
-    # Named by the texts, and waiting for the work they belong to.
+    Default("pack_cache_entries", "packs", PACK_CACHE_ENTRIES, 32, "000 §1.7"),
     Default(
-        "pack_cache_entries", "packs", None, 32, "000 §1.7", "with the developer-message layout"
+        "manifest_window_share",
+        "share of the window",
+        MANIFEST_WINDOW_SHARE,
+        None,
+        "",
+        "what the pages that are listed, and not shown, may take in a developer message",
     ),
+    Default(
+        "repack_window_share",
+        "share of the window",
+        REPACK_WINDOW_SHARE,
+        None,
+        "",
+        "what leaves a developer message beyond need, so that it is summed up as one",
+    ),
+    # Named by the texts, and waiting for the work they belong to.
     Default(
         "lock_wait_s",
         "seconds",

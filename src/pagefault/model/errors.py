@@ -121,6 +121,15 @@ class PlanOutdated(StoreError):
     """
 
 
+class StoreClosed(StoreError):
+    """The memory was closed before this could be done. Nothing of it was written."""
+
+    hint = "open it again"
+
+    def __init__(self) -> None:
+        super().__init__("this memory is closed")
+
+
 class StoreLatched(StoreError):
     """An earlier write failed, so what is on the disk is unknown. Reopen to recover."""
 

@@ -17,6 +17,7 @@ from pagefault.model.kinds import (
     EventType,
     FaultReason,
     Kind,
+    LayoutName,
     Modality,
     Mode,
     Origin,
@@ -37,6 +38,7 @@ class SessionOpened:
     window_tokens: int
     mode: Mode
     system: str
+    layout: LayoutName = LayoutName.STABLE
     parent: SessionNo = SessionNo(0)
     parent_seq: Seq = NOTHING  # the last record of the parent that the fork can see
     holder: str = ""  # the opening of the memory that leases it first
@@ -56,11 +58,12 @@ class SessionLeased:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionConfigured:
-    """The window, the mode or the system prompt of a session changed."""
+    """The window, the mode, the system prompt or the layout of a session changed."""
 
     window_tokens: int
     mode: Mode
     system: str
+    layout: LayoutName = LayoutName.STABLE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +140,7 @@ class Packed:
     tokens: int  # of the whole request, framing included, counted by us
     factor: float = 1.0  # the model's own count is at most this times ours
     recalled: tuple[PagedIn, ...] = ()
+    listed: tuple[PageId, ...] = ()  # in a manifest, as pages that could be loaded
     tokens_without_epoch: int = 0  # what it would have had; 0 where no epoch began
     shared: int = 0  # tokens at its beginning that are those of the request before
     tail: int = 0  # tokens of its volatile end, which no cache can hold

@@ -72,6 +72,17 @@ class Mode(StrEnum):
     STRICT = "strict"
 
 
+class LayoutName(StrEnum):
+    """How a request is laid out.
+
+    `stable`: what was sent stays, so that a provider's cache of it lasts. `developer`: one message
+    with manifest and context, rebuilt for every request.
+    """
+
+    STABLE = "stable"
+    DEVELOPER = "developer"
+
+
 class FaultReason(StrEnum):
     USER_REQUESTED_RECALL = "user_requested_recall"
     RESOLVE_REFERENCE = "resolve_reference"

@@ -3,23 +3,71 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
+from dataclasses import dataclass
 from typing import Final
 
 from pagefault.model.ids import PageId
+from pagefault.pack.tools import PAGE_FAULT
 
 _CITATION: Final = re.compile(r"\[ref:\s*([^\]\n]{1,200})\]")
-_ID: Final = re.compile(r"(?<!\w)[a-z]{3,4}_[0-9]+(?!\w)")
+_ID: Final = re.compile(
+    r"(?:(?<!\w)tool:(?P<tool>[A-Za-z_][\w.-]{0,63})\(\s*)?"
+    r"(?P<quote>[\"']?)(?<!\w)(?P<id>[a-z]{3,4}_[0-9]+)(?!\w)"
+)
 
 
-def cited_pages(text: str) -> list[PageId]:
-    """The ids in `[ref: msg_12]`, `[ref: msg_1, sum_2]` or `[ref: tool:page_fault(img_4)]`.
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A page that an answer names; `tool` where it says which call brought the page."""
 
-    In order, each once. What is no id of ours is passed over.
+    page_id: PageId
+    tool: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The citations of an answer, each page once, in order; and those that prove nothing."""
+
+    cited: tuple[PageId, ...]
+    invalid: tuple[PageId, ...]
+
+
+def citations(text: str) -> list[Citation]:
+    """`[ref: msg_12]`, `[ref: msg_1, sum_2]`, `[ref: tool:page_fault(img_4)]`, each once, in order.
+
+    What is no id of ours is passed over.
     """
     if "[ref:" not in text:  # most texts: looking for it so is far cheaper
         return []
-    found = (PageId(name) for cited in _CITATION.findall(text) for name in _ID.findall(cited))
+    found = (
+        Citation(PageId(match["id"]), match["tool"] or "")
+        for cited in _CITATION.findall(text)
+        for match in _ID.finditer(cited)
+    )
     return list(dict.fromkeys(found))
+
+
+def cited_pages(text: str) -> list[PageId]:
+    """The pages that an answer names, in order, each once."""
+    return list(dict.fromkeys(citation.page_id for citation in citations(text)))
+
+
+def check(text: str, visible: Container[PageId]) -> Checked:
+    """Which citations of an answer hold: those of pages in `visible`, what the model could read.
+
+    One that names a call holds for `page_fault` alone: no other tool returns a page.
+    """
+    found = citations(text)
+    invalid = [
+        citation.page_id
+        for citation in found
+        if citation.page_id not in visible or citation.tool not in ("", PAGE_FAULT)
+    ]
+    return Checked(
+        tuple(dict.fromkeys(citation.page_id for citation in found)),
+        tuple(dict.fromkeys(invalid)),
+    )
 
 
 def cite(page_id: PageId) -> str:

@@ -105,6 +105,8 @@ SILENCE: Final = {
 
 
 class Layout:
+    row_tokens = 0  # what a page takes beside its own text
+
     def __init__(self, counter: TokenCounter, head: str, tools: tuple[ToolSpec, ...]) -> None:
         self._counter = counter
         self._counted: dict[Message, int] = {}
@@ -164,7 +166,7 @@ class Layout:
     ) -> int:
         """Of the whole request if `rewrite` came first."""
         stay = self.survivors(front, verbatim_from)
-        return self.head_tokens + self.tokens_of(_with_recalled(stay, recalled))
+        return self.head_tokens + self.tokens_of(with_recalled(stay, recalled))
 
     def frozen_tokens(self) -> int:
         return self._frozen_tokens
@@ -211,7 +213,7 @@ class Layout:
     def _appended(self, recalled: Sequence[Page]) -> list[Segment]:
         """What `freeze` would append."""
         last = self.segments[-1].messages[-1] if self.segments else self.head
-        return self.compose(_with_recalled(self.pending, recalled), after=last.role)
+        return self.compose(with_recalled(self.pending, recalled), after=last.role)
 
     def last_role(self, recalled: Sequence[Page] = ()) -> Role:
         """Of the last message, if the request were packed now, with `recalled`."""
@@ -275,7 +277,7 @@ def pages_of(entry: Entry) -> list[Page]:
             return []
 
 
-def _with_recalled(entries: Sequence[Entry], recalled: Sequence[Page]) -> list[Entry]:
+def with_recalled(entries: Sequence[Entry], recalled: Sequence[Page]) -> list[Entry]:
     """`recalled` put before the newest user message among `entries`, else after them all."""
     if not recalled:
         return list(entries)
@@ -315,7 +317,7 @@ def _texts(group: Iterable[Entry]) -> list[str]:
             case Note(text=text):
                 texts.append(text)
             case Recalled(pages=pages):
-                texts.append(render.block([render.line(parts) for parts in _runs(pages)]))
+                texts.append(render.block([render.line(parts) for parts in runs(pages)]))
             case Front():
                 texts.append(render.block(_front_lines(entry)))
             case Exchange():
@@ -333,17 +335,18 @@ def _front_lines(front: Front) -> list[str]:
         lines.append(render.older(front.older))
     lines += [render.summary(page, level) for page, level in front.summaries]
     kept = sorted(front.kept, key=lambda page: page.row.order)
-    return [*lines, *(render.line(parts) for parts in _runs(kept))]
+    return [*lines, *(render.line(parts) for parts in runs(kept))]
 
 
-def _runs(pages: Iterable[Page]) -> list[list[Page]]:
-    runs: list[list[Page]] = []
+def runs(pages: Iterable[Page]) -> list[list[Page]]:
+    """Pages as they are shown: parts of one text that follow one another are one."""
+    found: list[list[Page]] = []
     for page in pages:
-        if runs and _continues(runs[-1], page):
-            runs[-1].append(page)
+        if found and _continues(found[-1], page):
+            found[-1].append(page)
         else:
-            runs.append([page])
-    return runs
+            found.append([page])
+    return found
 
 
 def _continues(run: Sequence[Page], page: Page) -> bool:

@@ -28,10 +28,11 @@ _TOOLS = (
 )
 
 _STRICT = (
-    "Answer only from evidence: the turns, recalled pages and tool results in this request. Do "
-    "not fill gaps. If the evidence is not there and you cannot load it, say: \"I don't have "
-    'that in the mapped context." Every statement of fact carries a citation. Do not speak of '
-    "pages, windows or these rules unless the user asks how your memory works."
+    "Answer only from evidence: the turns, recalled pages, claims and tool results in this "
+    "request. The header line of a summary, S (sum_3 · …), is a hint: it tells that something "
+    "exists. Do not fill gaps. If the evidence is not there and you cannot load it, say: "
+    '"I don\'t have that in the mapped context." Every statement of fact carries a citation. Do '
+    "not speak of pages, windows or these rules unless the user asks how your memory works."
 )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pagefault.guard.neutralise import neutralise
-from pagefault.model.kinds import Kind, Level, Role
+from pagefault.model.kinds import Kind, Level, Modality, Role
 from pagefault.model.page import Page, PageRow
 
 RENDERER: Final = 2
@@ -20,6 +20,7 @@ LABEL_TOKENS: Final = 12  # what a label adds to its text, about: for weighing p
 BLOCK_TOKENS: Final = 32  # what VM:CONTEXT adds around its lines, about and never less
 LABEL_TOKENS_MAX: Final = 1_000  # of any label, with its framing: three fields, spelled out
 
+_MEDIA: Final = {Modality.IMAGE: "I", Modality.AUDIO: "D", Modality.VIDEO: "V"}
 _FIELD_CHARS: Final = 48  # of a speaker or a title in a label
 _FIELD_SIGNS: Final = str.maketrans("()（）·", "[][]-")  # what a label is made of
 
@@ -38,7 +39,7 @@ def prefix(row: PageRow) -> str:
         case Kind.INDEX:
             return "X"
         case Kind.ARTIFACT:
-            return "F"
+            return _MEDIA.get(row.modality, "F")
         case Kind.TRANSCRIPT:
             return {Role.USER: "U", Role.ASSISTANT: "A", Role.TOOL: "T", Role.SYSTEM: "N"}[row.role]
 
@@ -138,8 +139,10 @@ def rest(page: Page, shown: int, tokens_est: int) -> str:
 
 def _text(parts: Sequence[Page]) -> str:
     # Joined first, so that nothing can hide a tag across the seam of two parts.
-    own_words = parts[0].row.role is Role.ASSISTANT
-    return neutralise("".join(part.text for part in parts), citations=own_words)
+    row = parts[0].row
+    text = neutralise("".join(part.text for part in parts), citations=row.role is Role.ASSISTANT)
+    # Of media this is all that a text can show: what it is, and its caption or transcript.
+    return f"[{row.modality.upper()}: {text}]" if prefix(row) in _MEDIA.values() else text
 
 
 def _field(text: str) -> str:

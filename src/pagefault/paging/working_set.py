@@ -18,7 +18,6 @@ from typing import Final
 from pagefault.model.ids import PageId, TurnNo
 from pagefault.paging.questions import EvictionPolicy, Resident
 
-
 FAULTS_KNOWN: Final = 2  # turns in which a policy may spare what was faulted
 
 

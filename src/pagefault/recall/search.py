@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from pagefault.model.ids import Seq
 from pagefault.model.kinds import Kind, Modality
 from pagefault.model.page import DERIVED_ORDER, PageRow, Scope
 from pagefault.store.analyzer import query_terms
@@ -41,12 +42,16 @@ class SearchFilter:
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A page that was found. `parts` add up to `score`; `relevance` is 0..1 and comparable."""
+    """A page that was found. `parts` add up to `score`; `relevance` is 0..1 and comparable.
+
+    `archive` is set where the page's text cannot be read now: the directory that is not there.
+    """
 
     page: PageRow
     score: float
     relevance: float
     parts: Mapping[str, float]
+    archive: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,18 @@ class SearchResult:
 
     hits: tuple[SearchHit, ...] = ()
     total: int = 0
+
+    @property
+    def out_of_reach(self) -> tuple[SearchHit, ...]:
+        """The hits whose text is in an archive that is not there."""
+        return tuple(hit for hit in self.hits if hit.archive)
+
+    def marked(self, archives: Mapping[Seq, str]) -> SearchResult:
+        """The same, with the archive of each page that is out of reach."""
+        if not archives:
+            return self
+        hits = (replace(hit, archive=archives.get(hit.page.seq, "")) for hit in self.hits)
+        return replace(self, hits=tuple(hits))
 
 
 _EVERYTHING: Final = SearchFilter()

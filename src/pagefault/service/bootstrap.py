@@ -17,6 +17,7 @@ from pagefault.model.clock import Clock, SystemClock
 from pagefault.model.errors import BadInput
 from pagefault.model.ids import IdMinter
 from pagefault.model.kinds import Sync
+from pagefault.model.progress import Progress
 from pagefault.pack.count import O200k, TokenCounter
 from pagefault.paging.questions import EvictionPolicy
 from pagefault.policy.epochs import BreakEven
@@ -29,10 +30,10 @@ from pagefault.service.limits import Limits
 from pagefault.service.lineage import Lineage
 from pagefault.service.memory import Memory
 from pagefault.service.runtime import PageReader, Runtime
-from pagefault.service.session import a_mode
+from pagefault.service.session import a_layout, a_mode
 from pagefault.store.commit import Committer
 from pagefault.store.root import memory_store, open_store
-from pagefault.store.store import Progress, Store
+from pagefault.store.store import Store
 
 POLICIES: Final[dict[str, Callable[[], EvictionPolicy]]] = {
     "importance_weighted_lru": ImportanceLRU,
@@ -49,6 +50,7 @@ async def open_memory(
     sync: str = "group",
     window: int = defaults.WINDOW_TOKENS,
     mode: str = "active",
+    layout: str = "stable",
     policy: str = defaults.EVICTION_POLICY,
     limits: Limits | None = None,
     secrets: Mapping[str, str] | None = None,
@@ -76,7 +78,11 @@ async def open_memory(
     entropy = os.urandom if seed is None else chance.randbytes
     real_clock = clock or SystemClock()
     minter = IdMinter(real_clock, chance)
-    level, wanted_mode = _sync(sync), a_mode(mode)  # before anything is opened
+    level, wanted_mode, wanted_layout = (
+        _sync(sync),
+        a_mode(mode),
+        a_layout(layout),
+    )  # before opening
 
     def make() -> Store:
         if str(root) == IN_MEMORY:
@@ -119,7 +125,12 @@ async def open_memory(
         mint_session_id=lambda: f"ses_{minter.mint()}",
     )
     memory = Memory(
-        store=store, committer=committer, runtime=runtime, window_tokens=window, mode=wanted_mode
+        store=store,
+        committer=committer,
+        runtime=runtime,
+        window_tokens=window,
+        mode=wanted_mode,
+        layout=wanted_layout,
     )
     try:
         yield memory

@@ -27,7 +27,7 @@ from typing import Any, Final, get_type_hints
 
 from pagefault.model import defaults
 from pagefault.model.errors import BadInput
-from pagefault.model.kinds import Mode, Sync
+from pagefault.model.kinds import LayoutName, Mode, Sync
 
 MEMORY: Final = ":memory:"
 FILE_NAME: Final = "config.toml"
@@ -100,6 +100,7 @@ class Config:
     sync: Sync = setting(Sync.GROUP, trust=True)  # noqa: RUF009 - it is a field
     window_tokens: int = setting(defaults.WINDOW_TOKENS, at_least=256, flag="--window")
     mode: Mode = setting(Mode.ACTIVE)  # noqa: RUF009
+    layout: LayoutName = setting(LayoutName.STABLE)  # noqa: RUF009
     eviction_policy: str = setting(defaults.EVICTION_POLICY)
     engine: EngineConfig = field(default_factory=EngineConfig)
     limits: LimitsConfig = field(default_factory=LimitsConfig)

@@ -11,7 +11,7 @@ from pagefault.engine.api import Engine
 from pagefault.model.errors import EngineGarbled
 from pagefault.model.ids import PageId
 from pagefault.model.request import Reply, Request, Usage
-from pagefault.pack.citations import cited_pages
+from pagefault.pack.citations import check
 from pagefault.pack.render import without_label
 from pagefault.service.turn import Finish, Turn, as_kept, encodable, unique_call_ids
 
@@ -77,13 +77,13 @@ async def drive(
     paged_in = session.paged_in_tokens
     text = encodable(without_label(text))
     page_id = await session.assistant(text)
-    cited = cited_pages(text)
+    checked = check(text, visible)
     served, refused = session.fault_counts()
     return Answer(
         text=text,
         page_id=page_id,
-        citations=tuple(cited),
-        citations_invalid=tuple(page for page in cited if page not in visible),
+        citations=checked.cited,
+        citations_invalid=checked.invalid,
         requests=requests,
         faults=served - faults_before[0],
         faults_refused=refused - faults_before[1],

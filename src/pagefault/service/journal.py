@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -69,9 +70,10 @@ class Journal:
         """Make a session ours to write to. `SessionBusy`, `SessionNotFound`."""
         return await self._committer.run(lambda: self._store.lease(session))
 
-    def look(self) -> None:
+    async def look(self) -> None:
         """Notice what other processes wrote. Never waits for them."""
-        self._store.look()
+        if not self._store.is_current():  # one `fstat`; what is to be read is read in a thread
+            await asyncio.to_thread(self._store.look)
 
     def is_going(self, seq: Seq) -> bool:
         """Whether a forgetting was begun that takes this record."""

@@ -22,6 +22,8 @@ class Limits:
     recall_window_share: float = defaults.RECALL_WINDOW_SHARE
     last_turns_kept: int = defaults.LAST_TURNS_KEPT
     epoch_target_share: float = defaults.EPOCH_TARGET_SHARE
+    manifest_window_share: float = defaults.MANIFEST_WINDOW_SHARE
+    repack_window_share: float = defaults.REPACK_WINDOW_SHARE
     core_window_share: float = defaults.CORE_WINDOW_SHARE
     page_tokens_max: int = defaults.PAGE_TOKENS
     room_tokens_min: int = defaults.ROOM_TOKENS_MIN

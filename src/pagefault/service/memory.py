@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +20,9 @@ from pagefault.model.events import (
     Taken,
 )
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import RUNTIME, Actor, Modality, Mode
+from pagefault.model.kinds import RUNTIME, Actor, EventType, Kind, LayoutName, Modality, Mode
 from pagefault.model.page import EVERYTHING, Page, PageRow, SessionRow
+from pagefault.model.progress import Progress
 from pagefault.pack.citations import cited_pages
 from pagefault.recall.search import SearchResult
 from pagefault.service.derivatives import derivatives
@@ -30,17 +30,19 @@ from pagefault.service.limits import Limits
 from pagefault.service.ownership import Owned
 from pagefault.service.restore import restore
 from pagefault.service.runtime import Runtime
-from pagefault.service.session import Session, a_mode, a_window, check_name
+from pagefault.service.session import Session, a_layout, a_mode, a_window, check_name
 from pagefault.service.turn import encodable
 from pagefault.store.api import PageFilter
 from pagefault.store.backup import Copied, backup
 from pagefault.store.commit import Committer
+from pagefault.store.references import References
 from pagefault.store.store import Store, Verification
 
 RECENT_SESSIONS: Final = 8
 """Sessions that stay folded though nobody has them: their windows may come to a megabyte each."""
 
 _MANY: Final = 1_000_000
+_ARTIFACTS: Final = (str(EventType.ARTIFACT),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,12 +73,14 @@ class Memory:
         runtime: Runtime,
         window_tokens: int,
         mode: Mode,
+        layout: LayoutName = LayoutName.STABLE,
     ) -> None:
         self._store = store
         self._committer = committer
         self._runtime = runtime
         self._window_tokens = window_tokens
         self._mode = mode
+        self._layout = layout
         # One object for a session as long as anybody has it; of the others the latest are kept.
         self._sessions: WeakValueDictionary[SessionNo, Session] = WeakValueDictionary()
         self._recent: deque[Session] = deque(maxlen=RECENT_SESSIONS)
@@ -100,24 +104,31 @@ class Memory:
         window: int | None = None,
         mode: str | None = None,
         system: str | None = None,
+        layout: str | None = None,
         create: bool = True,
     ) -> Session:
         """The session of that name or id, opened anew if there is none and `create` allows it.
 
-        `window` (tokens of a request), `mode` and `system` are those of a new session; given for
-        one that exists, they change it from its next request on. Any number of processes may have
-        a session; writing to it while another does is `SessionBusy`. Raises `SessionNotFound`,
-        `WindowTooSmall`, `BadInput`.
+        `window` (tokens of a request), `mode`, `system` and `layout` (stable, developer) are those
+        of a new session; given for one that exists, they change it from its next request on. Any
+        number of processes may have a session; writing to it while another does is `SessionBusy`.
+        Raises `SessionNotFound`, `WindowTooSmall`, `BadInput`.
         """
+        if not isinstance(name, str):
+            raise BadInput(
+                f"a session's name is a text, not {type(name).__name__}",
+                hint="give its name or id; without one, `session()` opens another session",
+            )
         wanted_mode = self._mode if mode is None else a_mode(mode)
+        wanted_layout = self._layout if layout is None else a_layout(layout)
         wanted_window = self._window_tokens if window is None else a_window(window)
         name = self._runtime.journal.clean(name)
         async with self._opening:
-            await asyncio.to_thread(self._runtime.journal.look)
+            await self._runtime.journal.look()
             row = await asyncio.to_thread(self._runtime.index.find_session, name) if name else None
             if row is not None:
                 session = await self._open(row)
-                await session.configure(window=window, mode=mode, system=system)
+                await session.configure(window=window, mode=mode, system=system, layout=layout)
                 return session
             if not create:
                 raise SessionNotFound(name)
@@ -130,13 +141,14 @@ class Memory:
                     window_tokens=wanted_window,
                     mode=wanted_mode,
                     system=self._runtime.journal.clean(system or ""),
+                    layout=wanted_layout,
                 )
             )
 
     async def sessions(self) -> list[SessionRow]:
         """Every session, the most recently used first."""
         self._committer.check_open()
-        await asyncio.to_thread(self._runtime.journal.look)
+        await self._runtime.journal.look()
         return await asyncio.to_thread(self._runtime.index.sessions)
 
     async def pages(
@@ -194,6 +206,7 @@ class Memory:
                     await quiet.enter_async_context(session.owned.quiet())
                     held.add(session)
             plans: list[_Plan] = []
+            known = await asyncio.to_thread(self._references_for, target, page_id)
 
             def erase() -> Event:
                 """Nobody writes meanwhile, here or elsewhere: what was planned is what there is."""
@@ -202,7 +215,7 @@ class Memory:
                     self._store.lease(owner)
                 plans.append(self._plan_forget(target, page_id))
                 plan = plans[0]
-                return self._store.forget(plan.seqs, plan.sessions, plan.taken, plan.lineage)
+                return self._store.forget(plan.seqs, plan.sessions, plan.taken, plan.lineage, known)
 
             try:
                 receipt = await self._committer.run(erase)
@@ -214,15 +227,29 @@ class Memory:
             await self._after_forgetting(target, plans[0])
         return plans[0].report(done=True)
 
+    def _references_for(self, target: Session, page_id: str) -> References | None:
+        """Which records name which blobs, where a forgetting takes one that names any. Read before
+        anybody has to wait for it.
+        """
+        if page_id:
+            is_to_know = any(
+                row.kind is Kind.ARTIFACT for row in self._parts(target, PageId(page_id))
+            )
+        else:
+            is_to_know = bool(self._runtime.index.events(target.session, types=_ARTIFACTS))
+        return self._store.references() if is_to_know else None
+
     def _others_forgot(self) -> None:
         """Another process forgot something: let nothing that is kept in memory outlive it."""
         self._runtime.pages.flush()
+        self._runtime.packs.drop()
         for session in self._live():
             session.owned.outdate()
 
     async def _after_forgetting(self, target: Session, plan: _Plan) -> None:
         """Let no live session show what is gone."""
         self._runtime.pages.flush()
+        self._runtime.packs.drop()
         if plan.sessions:
             target.owned.end()
             self._sessions.pop(target.session, None)
@@ -232,13 +259,19 @@ class Memory:
                 assert row is not None
                 live.owned.replace(*await asyncio.to_thread(restore, self._runtime, row))
 
-    async def verify(self, progress: Callable[[int, int], None] | None = None) -> Verification:
-        """Read everything and check it against itself."""
-        return await self._committer.run(lambda: self._store.verify(progress))
+    async def verify(self, progress: Progress | None = None) -> Verification:
+        """Read everything and check it against itself, while others write, here and elsewhere.
 
-    async def backup(
-        self, target: str | Path, progress: Callable[[int, int], None] | None = None
-    ) -> Copied:
+        `progress` is told bytes, read and in all, in another thread. Closing this memory waits for
+        its end.
+        """
+        self._committer.check_open()
+        task = asyncio.ensure_future(asyncio.to_thread(self._store.verify, progress))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return await asyncio.shield(task)
+
+    async def backup(self, target: str | Path, progress: Progress | None = None) -> Copied:
         """Copy this memory to a directory that does not exist yet, while it is in use.
 
         The copy is read back and verified before it gets that name. It holds everything that was

@@ -20,6 +20,7 @@ def open(
     *,
     window: int | None = None,
     mode: str | None = None,
+    layout: str | None = None,
     sync: str | None = None,
     limits: Limits | None = None,
     secrets: Mapping[str, str] | None = None,
@@ -28,12 +29,12 @@ def open(
     """Open a memory for the length of an `async with` block.
 
     `root` is a directory (made if it is not there) or ":memory:"; without it, PAGEFAULT_HOME, the
-    project's `.pagefault/`, or the user's data directory. `window` (tokens of one request) and
-    `mode` (passive, active, strict) are what new sessions get. `secrets` are values, by name, that
-    must never be logged. Any number of processes may have a root open: they take turns, and each
-    session has one writer at a time.
+    project's `.pagefault/`, or the user's data directory. `window` (tokens of one request), `mode`
+    (passive, active, strict) and `layout` (stable, developer) are what new sessions get. `secrets`
+    are values, by name, that must never be logged. Any number of processes may have a root open:
+    they take turns, and each session has one writer at a time.
     """
-    given = {"root": root, "mode": mode, "sync": sync}
+    given = {"root": root, "mode": mode, "layout": layout, "sync": sync}
     flags = {key: str(value) for key, value in given.items() if value is not None}
     config = load(environ=os.environ, cwd=Path.cwd(), flags=flags)
     return open_memory(
@@ -41,6 +42,7 @@ def open(
         sync=config.sync,
         window=config.window_tokens if window is None else a_window(window),
         mode=config.mode,
+        layout=config.layout,
         policy=config.eviction_policy,
         limits=limits or Limits(**asdict(config.limits)),
         secrets={"engine.api_key": config.engine.api_key} | dict(secrets or {}),

@@ -116,7 +116,7 @@ class Owned:
 
     async def _see(self) -> None:
         """Take in what other processes did to this session."""
-        self._runtime.journal.look()
+        await self._runtime.journal.look()
         if self._is_outdated:
             await self._restore()
         elif not self._is_leased:

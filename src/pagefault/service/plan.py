@@ -23,7 +23,7 @@ from pagefault.service.summaries import plan_summaries
 
 
 @dataclass(frozen=True, slots=True)
-class _Round:
+class Round:
     """How much an epoch spares. The first of the rounds whose result fits is taken."""
 
     last_turns: int
@@ -45,8 +45,11 @@ def plan_request(
 
     `recalled` are pages that the runtime would bring in, best first; they give way before the
     conversation does. `is_cold` says that the provider's cache has lapsed.
+
+    An epoch that need not be waits for the next turn: within a turn the model is still at work with
+    what it sees, and a request that is asked for again has the same bytes.
     """
-    wanted = (*_unseen_pins(state), *_unseen_claims(state), *recalled)
+    wanted = (*unseen_pins(state), *unseen_claims(state), *recalled)
     fresh = {page.page_id: page for page in wanted}
     pages = [page for page in fresh.values() if page.page_id not in state.working_set]
     tokens = state.layout.tokens(pages) + state.tail_tokens(pages)
@@ -54,13 +57,13 @@ def plan_request(
     decision = state.epochs.decide(facts)
     drafts: list[Draft] = []
     shared = state.layout.frozen_tokens() if state.request_next else 0
-    is_again = bool(state.request_next) and not state.layout.pending and not pages
-    reason = state.epoch_due or ("" if is_again else decision.reason)  # a retry is the same bytes
+    fires = decision.fire and (state.awaits_request or tokens > state.window_room)
+    reason = state.epoch_due or (decision.reason if fires else "")
     if reason:
         plan = _plan_epoch(state, session, reason, pages)
         pages = plan.bring
         tokens, shared = plan.tokens, state.layout.head_tokens
-        drafts = [*plan.summaries, _draft(state, session, plan.epoch)]
+        drafts = [*plan.summaries, draft(state, session, plan.epoch)]
     packed = Packed(
         request=state.request_next,
         renderer=render.RENDERER,
@@ -74,18 +77,19 @@ def plan_request(
         accrued=0.0 if reason else decision.accrued,
         is_cold=is_cold,
     )
-    return [*drafts, _draft(state, session, packed)]
+    return [*drafts, draft(state, session, packed)]
 
 
 def plan_backlog(state: SessionState, session: SessionNo) -> list[Draft]:
     """The epoch that drops what no request will show, so that a restart need not read it."""
-    target = state.window_room * state.limits.epoch_target_share
+    target = _target(state)
     turns = state.limits.last_turns_kept
-    plan = _candidate(state, session, "backlog", _Round(turns, target, [], state.unsent(), True))
-    return [*plan.summaries, _draft(state, session, plan.epoch)]
+    plan = candidate(state, session, "backlog", Round(turns, target, [], state.unsent(), True))
+    return [*plan.summaries, draft(state, session, plan.epoch)]
 
 
-def _draft(state: SessionState, session: SessionNo, body: EpochBegun | Packed) -> Draft:
+def draft(state: SessionState, session: SessionNo, body: EpochBegun | Packed) -> Draft:
+    """A record of the runtime's, in the present turn."""
     return Draft(
         session=session, turn=turn_now(state), actor=Actor.SYSTEM, origin=RUNTIME, body=body
     )
@@ -98,7 +102,7 @@ def _facts(state: SessionState, tokens: int, is_cold: bool) -> CallFacts:
     summed up in a tenth.
     """
     floor = state.floor_tokens() + state.working_set.spared_tokens()
-    aim = max(state.window_room * state.limits.epoch_target_share, floor)
+    aim = max(_target(state), floor)
     dead = math.floor(0.9 * (state.layout.frozen_tokens() - aim))
     if dead < state.window_room * state.limits.dead_window_share:
         dead = 0  # not worth a rewrite, whatever it costs
@@ -113,11 +117,18 @@ def _facts(state: SessionState, tokens: int, is_cold: bool) -> CallFacts:
     )
 
 
-def _unseen_pins(state: SessionState) -> list[Page]:
+def _target(state: SessionState) -> float:
+    """How many tokens an epoch leaves: rules and tools, and a share of the room beside them."""
+    head = state.layout.head_tokens
+    return head + (state.window_room - head) * state.limits.epoch_target_share
+
+
+def unseen_pins(state: SessionState) -> list[Page]:
+    """Pages that were pinned while they were not in the window."""
     return [page for page in state.pinned_pages() if page.page_id not in state.working_set]
 
 
-def _unseen_claims(state: SessionState) -> list[Page]:
+def unseen_claims(state: SessionState) -> list[Page]:
     """Claims that came to stand since the last epoch, and not in this very turn: a change of the
     core is a line of its own until the next epoch.
     """
@@ -131,28 +142,31 @@ def _unseen_claims(state: SessionState) -> list[Page]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class Plan:
+    """An epoch, and what comes with it."""
+
     epoch: EpochBegun
+    front: Front
     summaries: list[Draft]  # to be written before it
     bring: list[Page]
     tokens: int  # of the request after it
 
 
-def _plan_epoch(state: SessionState, session: SessionNo, reason: str, pages: list[Page]) -> _Plan:
+def _plan_epoch(state: SessionState, session: SessionNo, reason: str, pages: list[Page]) -> Plan:
     """Choose what leaves: first by policy down to the target, then whatever it takes to fit."""
     state.relearn_factor()
     pinned = [page for page in pages if state.table.is_pinned(page.page_id)]
-    target = state.window_room * state.limits.epoch_target_share
+    target = _target(state)
     unsent = state.unsent()
     for spared in (
-        _Round(state.limits.last_turns_kept, target, pages, unsent),
-        _Round(0, target, pages, unsent),
-        _Round(0, 0.0, pages, unsent),
-        _Round(0, 0.0, pinned, unsent),
-        _Round(0, 0.0, pinned, unsent, in_place=False),
-        _Round(0, 0.0, pinned, [], in_place=False),
+        Round(state.limits.last_turns_kept, target, pages, unsent),
+        Round(0, target, pages, unsent),
+        Round(0, 0.0, pages, unsent),
+        Round(0, 0.0, pinned, unsent),
+        Round(0, 0.0, pinned, unsent, in_place=False),
+        Round(0, 0.0, pinned, [], in_place=False),
     ):
-        plan = _candidate(state, session, reason, spared)
+        plan = candidate(state, session, reason, spared)
         if plan.tokens <= state.window_room:
             return plan
     raise WindowTooSmall(
@@ -161,7 +175,7 @@ def _plan_epoch(state: SessionState, session: SessionNo, reason: str, pages: lis
     )
 
 
-def _candidate(state: SessionState, session: SessionNo, reason: str, spared: _Round) -> _Plan:
+def candidate(state: SessionState, session: SessionNo, reason: str, spared: Round) -> Plan:
     """What an epoch would be that spares so much."""
     must_stay = [page.page_id for page in state.newest_user] + state.table.pins()
     must_stay += [page.page_id for entry in spared.unsent for page in pages_of(entry)]
@@ -170,6 +184,8 @@ def _candidate(state: SessionState, session: SessionNo, reason: str, spared: _Ro
     core, claims_left_out = _core(state) if spared.down_to else ([], len(state.core))
     in_front = {page.page_id for page in core} | {page.page_id for page, _ in state.summaries}
     last_turns = _last_turns(state, shown, spared.last_turns)
+    if spared.last_turns:
+        last_turns |= state.recalled_now
     weight = state.working_set.tokens_used + sum(page.row.tokens for page in spared.bring)
     needed = math.ceil(state.layout.head_tokens + weight - spared.down_to)
     with state.working_set.hold(*must_stay):
@@ -218,7 +234,7 @@ def _candidate(state: SessionState, session: SessionNo, reason: str, spared: _Ro
     )
     tokens = state.layout.tokens_if_rewritten(front, verbatim_from, spared.bring)
     tokens += state.tail_tokens(spared.bring)
-    return _Plan(epoch, summaries.drafts, spared.bring, tokens)
+    return Plan(epoch, front, summaries.drafts, spared.bring, tokens)
 
 
 def _core(state: SessionState) -> tuple[list[Page], int]:

@@ -38,6 +38,7 @@ def restore(runtime: Runtime, row: SessionRow) -> tuple[SessionState, Seq]:
     reader = _Reader(runtime)
     start = _start(reader, scope)
     settings = _settings(reader, scope, start, row)
+    settings = replace(settings, session_id=row.session_id)  # a fork's own, not its parent's
     state = SessionState(settings, runtime.limits, runtime.sources(scope))
     for event in _lineage(reader, scope, types=("pinned", "unpinned", "claim"), before=start):
         state.fold(event)
@@ -135,7 +136,11 @@ def _settings(reader: _Reader, scope: Scope, start: Seq, row: SessionRow) -> Ses
         body = event.body
         if isinstance(body, SessionConfigured):
             opened = replace(
-                opened, window_tokens=body.window_tokens, mode=body.mode, system=body.system
+                opened,
+                window_tokens=body.window_tokens,
+                mode=body.mode,
+                system=body.system,
+                layout=body.layout,
             )
     return opened
 

@@ -8,15 +8,15 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Final
 
 from pagefault.model.clock import Clock
-from pagefault.model.errors import RecordDamaged, RecordGone, StoreCorrupt, StoreError
+from pagefault.model.errors import RecordDamaged, RecordGone, StoreClosed, StoreCorrupt
 from pagefault.model.events import Content, Event, SessionOpened
 from pagefault.model.ids import PageId, Seq, SessionNo
 from pagefault.model.kinds import Modality
 from pagefault.model.page import Page, PageRow, Scope
+from pagefault.pack.cache import PackCache
 from pagefault.pack.count import TokenCounter
 from pagefault.paging.questions import EvictionPolicy
 from pagefault.policy.epochs import EpochRule
@@ -90,6 +90,7 @@ class Runtime:
     clock: Clock
     meter: Callable[[str, float], None]  # told what took how many seconds
     mint_session_id: Callable[[], str]
+    packs: PackCache = field(default_factory=PackCache)
     under_way: set[asyncio.Future[Any]] = field(default_factory=set)  # records nobody waits for
     # Few, as each search takes some megabytes for a moment, and a thread keeps what it once had.
     searching: Executor = field(
@@ -106,13 +107,17 @@ class Runtime:
     async def search(
         self, scope: Scope, query: str, *, limit: int, modality: Modality | None
     ) -> SearchResult:
-        """As `Searcher.search`, in a thread of its own."""
+        """As `Searcher.search`, in a thread of its own; hits out of reach are marked as such."""
         wanted = SearchFilter(modalities=(modality,) if modality else ())
-        search = partial(self.searcher.search, scope, query, limit=limit, wanted=wanted)
+
+        def search() -> SearchResult:
+            found = self.searcher.search(scope, query, limit=limit, wanted=wanted)
+            return found.marked(self.log.out_of_reach([hit.page.seq for hit in found.hits]))
+
         try:
             found = asyncio.get_running_loop().run_in_executor(self.searching, search)
         except RuntimeError as closed:
-            raise StoreError("this memory is closed", hint="open it again") from closed
+            raise StoreClosed from closed
         return await found
 
     def scope(self, session: SessionNo) -> Scope:
@@ -140,7 +145,13 @@ class Runtime:
         self, find_row: Callable[[PageId], PageRow | None], read: Callable[[PageRow], Page]
     ) -> Sources:
         return Sources(
-            find_row, read, self.counter, self.policy, self.epochs, summariser(self.counter)
+            find_row,
+            read,
+            self.counter,
+            self.policy,
+            self.epochs,
+            summariser(self.counter),
+            self.packs,
         )
 
     def events_of(self, session: SessionNo, types: Collection[str]) -> list[Event]:

@@ -93,11 +93,12 @@ async def _search(action: ServeSearch, said: str, state: SessionState, find: Fin
     seen = state.working_set
     result = await find(action.query, action.limit + len(seen), action.modality)
     hits = [hit for hit in result.hits if hit.page.page_id not in seen]
+    told = [hit for hit in hits if not hit.archive]  # of the others nothing could be shown
     found = replace(
         asked,
         hits=tuple(
             Hit(page_id=hit.page.page_id, relevance=round(hit.relevance, 3))
-            for hit in hits[: action.limit]
+            for hit in told[: action.limit]
         ),
         total=result.total - (len(result.hits) - len(hits)),
     )

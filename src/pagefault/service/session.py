@@ -14,10 +14,11 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Final, Literal, overload
+from functools import partial
+from typing import Any, Final, overload
 
 from pagefault.engine.api import Engine
-from pagefault.engine.chat_completions import to_wire
+from pagefault.engine.formats import FORMATS, Format, to_wire
 from pagefault.model.errors import (
     ArchiveMissing,
     BadInput,
@@ -31,6 +32,7 @@ from pagefault.model.errors import (
 from pagefault.model.events import (
     Checkpointed,
     Content,
+    Draft,
     Event,
     Pinned,
     Reported,
@@ -46,6 +48,7 @@ from pagefault.model.kinds import (
     USER_TYPED,
     Actor,
     EventType,
+    LayoutName,
     Level,
     Modality,
     Mode,
@@ -54,7 +57,9 @@ from pagefault.model.kinds import (
 )
 from pagefault.model.page import Page, PageRow, Scope
 from pagefault.model.request import Request, ToolCall, Usage
+from pagefault.pack.abi import MemoryABI
 from pagefault.pack.envelope import refusal
+from pagefault.pack.manifest import ENTRIES_MAX
 from pagefault.pack.render import LABEL_TOKENS
 from pagefault.pack.tools import PAGE_FAULT
 from pagefault.paging.pressure import Callback, Gauge
@@ -67,6 +72,7 @@ from pagefault.service.goals import active_goal, plan_goal
 from pagefault.service.levels import Levels
 from pagefault.service.ownership import Owned
 from pagefault.service.plan import plan_backlog, plan_request
+from pagefault.service.plan_developer import plan_developer
 from pagefault.service.room import check_window
 from pagefault.service.runtime import Runtime
 from pagefault.service.serving import REFUSAL_TOKENS, serve
@@ -74,6 +80,7 @@ from pagefault.service.state import SessionState, page_of
 from pagefault.service.status import PrefetchStatus, Status, status_of
 from pagefault.service.turn import encodable
 from pagefault.service.writing import Said, write_down
+from pagefault.store.api import PageFilter
 
 _NAME: Final = re.compile(r"[^\x00-\x1f\x7f/\ud800-\udfff]{1,80}")
 RECALL_CANDIDATES = 50  # pages that a turn-start recall looks at
@@ -100,6 +107,7 @@ class Session:
         self._levels = Levels(owned, runtime)
         self.pressure = Gauge()
         self._faults_noted = 0
+        self._bearing: list[PageId] = []  # on the newest message, best first
         self._asked_s: float | None = None  # when a request was packed last, by a steady clock
 
     def __repr__(self) -> str:
@@ -234,15 +242,19 @@ class Session:
     @overload
     async def request(self) -> Request: ...
     @overload
-    async def request(self, format: Literal["openai"]) -> dict[str, Any]: ...
+    async def request(self, format: Format) -> dict[str, Any]: ...
     async def request(self, format: str | None = None) -> Request | dict[str, Any]:
         """The next request: messages and tools that fit the window, durable in the log.
 
-        At a turn's first request the runtime pages in by itself what the message calls for.
-        `format="openai"` gives the body of a Chat Completions call, less the model's name.
+        At a turn's first request the runtime pages in by itself what the message calls for. With a
+        `format` it is the body of a call, less the model's name: "openai" (Chat Completions),
+        "openai-responses", "anthropic" (Messages; it wants `max_tokens` besides) or "gemini"
+        (generateContent).
         """
-        if format not in (None, "openai"):
-            raise BadInput(f"unknown format {format!r}", hint='use format="openai", or none')
+        if format not in (None, *FORMATS):
+            raise BadInput(
+                f"unknown format {format!r}", hint=f"one of {', '.join(FORMATS)}, or none"
+            )
 
         async def verb() -> Request:
             with self._runtime.timed("request"):
@@ -254,16 +266,28 @@ class Session:
                     self.pressure.level,
                     now_ms=self._runtime.clock.now_ms(),
                 )
-                drafts = plan_request(
-                    self._state, self.session, recalled, is_cold=self._cache_is_cold()
-                )
+                drafts = await self._plan(recalled)
                 await self.owned.commit(drafts, planned=planned)
                 self._asked_s = self._runtime.clock.monotonic_s()
                 self._note_request()
                 return self._state.request()
 
         request = await self.owned.whole(verb)
-        return to_wire(request) if format == "openai" else request
+        return request if format is None else to_wire(request, format)
+
+    async def _plan(self, recalled: Sequence[Page]) -> list[Draft]:
+        is_cold = self._cache_is_cold()
+        if self._state.layout_name is LayoutName.STABLE:
+            return plan_request(self._state, self.session, recalled, is_cold=is_cold)
+        bearing: list[PageId] = []
+        recent: list[PageId] = []
+        if self._state.awaits_request:  # later in the turn the listing stays
+            newest = partial(self._runtime.index.pages, newest_first=True)
+            rows = await asyncio.to_thread(
+                newest, self.owned.scope, PageFilter(), limit=2 * ENTRIES_MAX
+            )
+            bearing, recent = self._bearing, [row.page_id for row in rows]
+        return plan_developer(self._state, self.session, recalled, bearing, recent, is_cold=is_cold)
 
     async def call(self, call: ToolCall, *, said: str = "") -> str:
         """Serve one tool call of the model and return the result's text.
@@ -318,7 +342,7 @@ class Session:
     ) -> SearchResult:
         """Pages that bear on `query`, best first, each with the parts of its score."""
         self.owned.check_there()
-        self._runtime.journal.look()
+        await self._runtime.journal.look()
         return await self._find(self.owned.scope, query, limit, modality)
 
     async def _find(
@@ -329,7 +353,7 @@ class Session:
     async def page(self, page_id: str) -> Page:
         """A page at level 0. Raises `NoSuchPage`; `RecordGone` if it was forgotten."""
         self.owned.check_there()
-        self._runtime.journal.look()
+        await self._runtime.journal.look()
         made = self._state.l1.page(PageId(page_id))
         if made is not None:
             return made
@@ -440,9 +464,14 @@ class Session:
         return self.pressure.on_change(callback)
 
     async def configure(
-        self, *, window: int | None = None, mode: str | None = None, system: str | None = None
+        self,
+        *,
+        window: int | None = None,
+        mode: str | None = None,
+        system: str | None = None,
+        layout: str | None = None,
     ) -> None:
-        """Change the window, the mode or the system prompt from the next request on."""
+        """Change window, mode, system prompt or layout from the next request on."""
 
         async def verb() -> None:
             state = self._state
@@ -450,9 +479,10 @@ class Session:
                 window_tokens=state.window_tokens if window is None else a_window(window),
                 mode=state.mode if mode is None else a_mode(mode),
                 system=state.system if system is None else self._runtime.journal.clean(system),
+                layout=state.layout_name if layout is None else a_layout(layout),
             )
-            now = (state.window_tokens, state.mode, state.system)
-            if (body.window_tokens, body.mode, body.system) == now:
+            now = (state.window_tokens, state.mode, state.system, state.layout_name)
+            if (body.window_tokens, body.mode, body.system, body.layout) == now:
                 return
             self._runtime.check_opened(
                 SessionOpened(
@@ -461,6 +491,7 @@ class Session:
                     window_tokens=body.window_tokens,
                     mode=body.mode,
                     system=body.system,
+                    layout=body.layout,
                 ),
                 state.must_show(),
                 factor=state.factor,
@@ -484,6 +515,7 @@ class Session:
                     window_tokens=state.window_tokens,
                     mode=state.mode,
                     system=state.system,
+                    layout=state.layout_name,
                     parent=self.session,
                     parent_seq=self.owned.folded,
                 )
@@ -492,6 +524,7 @@ class Session:
         return await self.owned.whole(verb)
 
     async def status(self) -> Status:
+        """What the session holds and what is left of its window and budgets, as of now."""
         self.owned.check_there()
         await self.owned.refresh()
         return status_of(
@@ -501,6 +534,11 @@ class Session:
             session_id=self.session_id,
             name=self.name,
         )
+
+    def abi(self) -> MemoryABI:
+        """What the window holds and could still take, for programs that weigh what memory costs."""
+        self.owned.check_there()
+        return self._state.abi()
 
     async def faults(self) -> list[Event]:
         """Every fault of this session, oldest first, served or refused."""
@@ -631,6 +669,7 @@ class Session:
         calls_for = gate(query)
         room = int(calls_for.room_share * state.limits.recall_room(state.window_tokens))
         result = await self._find_earlier(query, RECALL_CANDIDATES, None)
+        self._bearing = [hit.page.page_id for hit in result.hits]
         chosen: list[PageRow] = []
         for hit in calls_for.admitted(result.hits):
             cost = hit.page.tokens + LABEL_TOKENS
@@ -678,6 +717,15 @@ def a_mode(mode: str) -> Mode:
         return Mode(mode)
     except ValueError:
         raise BadInput(f"unknown mode {mode!r}", hint=f"one of {', '.join(Mode)}") from None
+
+
+def a_layout(layout: str) -> LayoutName:
+    try:
+        return LayoutName(layout)
+    except ValueError:
+        raise BadInput(
+            f"unknown layout {layout!r}", hint=f"one of {', '.join(LayoutName)}"
+        ) from None
 
 
 def a_window(tokens: int) -> int:

@@ -17,12 +17,12 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from pagefault.guard.neutralise import neutralise
 from pagefault.model.defaults import TAIL_TOKENS
-from pagefault.model.errors import RecordGone
+from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.events import (
     CallRefused,
     Content,
@@ -50,19 +50,24 @@ from pagefault.model.kinds import (
     Actor,
     EventType,
     Kind,
+    LayoutName,
     Level,
     Mode,
     Role,
 )
 from pagefault.model.page import DERIVED_ORDER, Derived, Page, PageRow
-from pagefault.model.request import Message, Request, ToolCall
+from pagefault.model.request import Message, Request, ToolCall, ToolSpec
 from pagefault.model.residency import Residency
 from pagefault.pack import envelope, prompts, render
+from pagefault.pack.abi import MemoryABI, entry_of, toolset_hash
+from pagefault.pack.cache import PackCache
 from pagefault.pack.citations import cited_pages
-from pagefault.pack.count import TokenCounter, tail_tokens
+from pagefault.pack.count import TokenCounter, tail_tokens, tools_tokens
+from pagefault.pack.developer import DeveloperLayout, Frame, developer_head, policies_of
 from pagefault.pack.layout import Entry, Exchange, Front, Layout, Note, Recalled, Shown, pages_of
+from pagefault.pack.manifest import Listed
 from pagefault.pack.tools import PAGE_FAULT, SEARCH_PAGES, vm_tools
-from pagefault.paging.fault import FaultBudget
+from pagefault.paging.fault import FaultBudget, FaultLimits
 from pagefault.paging.l1 import L1
 from pagefault.paging.questions import EvictionPolicy, Resident
 from pagefault.paging.table import PageTable
@@ -84,6 +89,7 @@ class Sources:
     policy: Callable[[], EvictionPolicy]
     epochs: EpochRule
     summarise: Callable[[Sequence[Page]], Made | None]  # what a run of turns comes to
+    packs: PackCache = field(default_factory=PackCache)
 
 
 def page_of(event: Event, body: Content) -> Page:
@@ -168,6 +174,7 @@ class SessionState:
         self.faults_served = 0
         self.faults_refused = 0
         self.paged_in_tokens = 0
+        self.recalled_now: set[PageId] = set()  # with this turn's requests
         self.newest_user: list[Page] = []
         self._ratios: deque[float] = deque(maxlen=_RATIOS)  # reported by counted, lately
         self._room: int | None = None  # what `room_for_results` found, until something changes
@@ -180,19 +187,33 @@ class SessionState:
         self.core: dict[PageId, Page] = {}  # claims that stand on the user's word, oldest first
         self.epoch_seq = NOTHING
         self._formed: dict[tuple[PageId, PageId], Made | None] = {}
-        self._configure(opened.window_tokens, opened.mode, opened.system, entries=[])
+        self.session_id = opened.session_id
+        self._configure(opened, entries=[])
 
-    def _configure(
-        self, window_tokens: int, mode: Mode, system: str, *, entries: list[Entry]
-    ) -> None:
-        self.window_tokens, self.mode, self.system = window_tokens, mode, system
-        fault_limits = self.limits.fault_limits(window_tokens)
+    def _configure(self, told: SessionOpened | SessionConfigured, *, entries: list[Entry]) -> None:
+        self.window_tokens, self.mode, self.system = told.window_tokens, told.mode, told.system
+        self.layout_name = told.layout
+        fault_limits = self.limits.fault_limits(told.window_tokens)
         self.budget = FaultBudget(fault_limits, spent=self._spent)
-        head = prompts.head(system, mode, fault_limits)
-        tools = () if mode is Mode.PASSIVE else vm_tools(fault_limits)
-        self.layout = Layout(self._sources.counter, head, tools)
+        tools = () if told.mode is Mode.PASSIVE else vm_tools(fault_limits)
+        self.layout = self._new_layout(fault_limits, tools)
         self.layout.pending = entries
         self.epoch_due = "configured" if entries or self.request_next else ""
+
+    def _new_layout(self, limits: FaultLimits, tools: tuple[ToolSpec, ...]) -> Layout:
+        sources = self._sources
+        if self.layout_name is LayoutName.STABLE:
+            head = prompts.head(self.system, self.mode, limits)
+            return Layout(sources.counter, head, tools)
+        sources.packs.drop(self.session_id)
+        frame = Frame(
+            session_id=self.session_id,
+            policies=policies_of(self.mode, limits),
+            turns=self.limits.last_turns_kept,
+            token_budget=self.window_tokens,
+        )
+        head = developer_head(self.system, self.mode)
+        return DeveloperLayout(sources.counter, head, tools, frame, sources.packs)
 
     @property
     def counter(self) -> TokenCounter:
@@ -232,8 +253,7 @@ class SessionState:
             case Unpinned(page_id=page_id):
                 self.table.unpin(page_id)
             case SessionConfigured() as body:
-                entries = self.layout.entries()
-                self._configure(body.window_tokens, body.mode, body.system, entries=entries)
+                self._configure(body, entries=self.layout.entries())
             case Erased():
                 self.epoch_due = "forgotten"
             case _:
@@ -275,6 +295,7 @@ class SessionState:
             self.turn = page.row.turn
             self.working_set.turn_began(self.turn)
             self.paged_in_tokens = 0
+            self.recalled_now = set()
             self._renew()
             self.searches_left = self.limits.searches_per_turn_max
         self.order_next = page.row.order + 1
@@ -336,10 +357,13 @@ class SessionState:
         brought += [entry for entry in self.unsent() if pages_of(entry)]
         self.paged_in_tokens += self.layout.tokens_of(brought)
         self.layout.freeze(pages)
+        if isinstance(self.layout, DeveloperLayout):
+            self.layout.listed = self.listing(body.listed)
         if body.renderer != render.RENDERER:
             self.epoch_due = "renderer"  # what was sent cannot be made again by these rules
         for page in pages:
             self._admit(page)
+            self.recalled_now.add(page.page_id)
         self.request_next = body.request + 1
         self.requests_since += 1
         self.factor = body.factor
@@ -560,6 +584,15 @@ class SessionState:
         pages = (self._find(item.page_id) for item in paged_in)
         return [page for page in pages if page is not None]
 
+    def listing(self, page_ids: Iterable[PageId]) -> tuple[Listed, ...]:
+        """Those of these pages that are still there, each with its hint, for a manifest."""
+        listed = []
+        for page_id in page_ids:
+            with suppress(RecordGone, ArchiveMissing, KeyError):
+                page = self.read_page(page_id)
+                listed.append(Listed(page.row, hint(page.text, title=page.title)))
+        return tuple(listed)
+
     # --- the volatile tail --------------------------------------------------------------------
 
     def tail(self) -> str:
@@ -606,7 +639,8 @@ class SessionState:
 
     def pin_tokens(self, pages: Sequence[Page]) -> int:
         """What these pages take in the window as recalled lines, each counted as it is rendered."""
-        return sum(self._sources.counter.count_all([render.line([page]) for page in pages]))
+        lines = self._sources.counter.count_all([render.line([page]) for page in pages])
+        return sum(lines) + len(lines) * self.layout.row_tokens
 
     def must_show(self) -> list[Page]:
         """The pages that every request holds: the newest user message, and the pins."""
@@ -677,6 +711,32 @@ class SessionState:
             factor=self.factor,
             window_tokens=self.window_tokens,
             tail=tail,
+        )
+
+    @property
+    def pack_hits(self) -> int:
+        """How often the developer layout was asked for what it had packed."""
+        return self.layout.pack_hits if isinstance(self.layout, DeveloperLayout) else 0
+
+    @property
+    def pack_misses(self) -> int:
+        return self.layout.pack_misses if isinstance(self.layout, DeveloperLayout) else 0
+
+    def abi(self) -> MemoryABI:
+        """The window as a program reads it."""
+        schemas = tools_tokens(self.counter, self.layout.tools)
+        reserved = self.layout.head_tokens - schemas
+        stay = {page.page_id for page in self.must_show()}
+        shown = [page for entry in self.layout.entries() for page in pages_of(entry)]
+        return MemoryABI(
+            pages=tuple(entry_of(page, can_evict=page.page_id not in stay) for page in shown),
+            faults_allowed=self.mode is not Mode.PASSIVE,
+            upgrade_budget_tokens=self.budget.limits.tokens_max if self.layout.tools else 0,
+            max_context_tokens=self.window_room,
+            reserved_tokens=reserved,
+            available_tokens=max(0, self.window_room - reserved - schemas),
+            tool_schema_tokens_reserved=schemas,
+            active_toolset_hash=toolset_hash(self.layout.tools),
         )
 
     def check(self) -> None:

@@ -76,6 +76,9 @@ class Status:
     auto_pins: AutoPins
     pressure: PressureStatus
     prefetch: PrefetchStatus
+    layout: str = "stable"
+    pack_hits: int = 0  # requests of the developer layout that were packed before
+    pack_misses: int = 0
 
     @property
     def tlb_hit_rate(self) -> float | None:
@@ -123,6 +126,9 @@ def status_of(
             fault_rate=round(gauge.fault_rate, 3),
         ),
         prefetch=prefetch,
+        layout=str(state.layout_name),
+        pack_hits=state.pack_hits,
+        pack_misses=state.pack_misses,
     )
 
 

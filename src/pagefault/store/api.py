@@ -7,7 +7,7 @@ time; any number may read while it does.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -19,6 +19,11 @@ from pagefault.model.page import PageRow, Scope, SessionRow
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+def never() -> bool:
+    """No reason to give way."""
+    return False
 
 
 class EventLog(Protocol):
@@ -34,6 +39,10 @@ class EventLog(Protocol):
 
     def sync(self) -> None:
         """Everything appended before this call is on stable storage when it returns."""
+        ...
+
+    def out_of_reach(self, seqs: Collection[Seq]) -> dict[Seq, str]:
+        """Those of these records that are in an archive which is not there, and its directory."""
         ...
 
     def get(self, seq: Seq) -> Event:
@@ -188,8 +197,12 @@ class PageIndex(Protocol):
         """
         ...
 
-    def check(self) -> list[str]:
-        """What is wrong with the index itself, one sentence each; empty if nothing is."""
+    def check(self, give_way: Callable[[], bool] = never) -> list[str]:
+        """What is wrong with the index itself, one sentence each; empty if nothing is.
+
+        Neither who reads nor who applies waits for it. `give_way` is asked now and then; once it
+        says so this ends with `GaveWay`.
+        """
         ...
 
     def close(self) -> None: ...

@@ -12,15 +12,15 @@ from typing import Final
 
 from pagefault.model.clock import Clock
 from pagefault.model.errors import BadInput, StoreCorrupt, StoreError
+from pagefault.model.progress import Progress
 from pagefault.store.archive import MARK, Archive, discard
 from pagefault.store.archive_format import pack
 from pagefault.store.disk import Disk
 from pagefault.store.inventory import Inventory, take_inventory
 from pagefault.store.lock import RootLock
 from pagefault.store.root import FORMAT, check_there, read_root
-from pagefault.store.scan import Place, problems, scan
+from pagefault.store.scan import Surroundings, problems, scan
 from pagefault.store.segment_format import file_name
-from pagefault.store.store import Progress
 
 KEEP: Final = 1
 """How many sealed segments stay as they are: the pages that are faulted most."""
@@ -62,20 +62,20 @@ def archive(
         raise BadInput(f"{keep} segments cannot be kept", hint="0 or more")
     disk = disk or Disk()
     root_id = read_root(path).id
-    place = Archive(path / "log")
-    _check_place(place, to, root_id)
+    target = Archive(path / "log")
+    _check_place(target, to, root_id)
     if dry_run:
-        return _plan(path, place, to, keep)
+        return _plan(path, target, to, keep)
     lock = RootLock(path, clock=clock)
-    with _explained(place.directory):
+    with _explained(target.directory):
         with lock.held():
-            _check_place(place, to, root_id)  # again: another process may have made one
+            _check_place(target, to, root_id)  # again: another process may have made one
             inventory = take_inventory(path / "log")
             for leftover in inventory.leftovers:
                 discard(leftover, disk)
             numbers = _candidates(inventory, keep)
             if numbers:
-                _establish(place, to, root_id, disk)
+                _establish(target, to, root_id, disk)
                 _mark_format(path, disk)
         moved: list[int] = []
         before = after = 0
@@ -87,7 +87,7 @@ def archive(
                 stub, packed = pack(data)  # without the lock: it takes a second
                 with lock.held():
                     _check_counts(path / "log", number, generation)
-                    place.place(number, generation, stub, packed, disk)
+                    target.place(number, generation, stub, packed, disk)
                     disk.unlink(plain)
                     disk.sync_directory(path / "log")
                 moved.append(number)
@@ -96,7 +96,7 @@ def archive(
             if progress is not None:
                 progress(done, len(numbers))
         return Archived(
-            directory=place.directory.resolve(),
+            directory=target.directory.resolve(),
             segments=tuple(moved),
             bytes_before=before,
             bytes_after=after,
@@ -112,7 +112,7 @@ def _check_counts(log: Path, number: int, generation: int) -> None:
         raise FileNotFoundError(file_name(number, generation))
 
 
-def _plan(path: Path, place: Archive, to: Path | None, keep: int) -> Archived:
+def _plan(path: Path, target: Archive, to: Path | None, keep: int) -> Archived:
     inventory = take_inventory(path / "log")
     numbers = _candidates(inventory, keep)
     before = after = 0
@@ -123,7 +123,7 @@ def _plan(path: Path, place: Archive, to: Path | None, keep: int) -> Archived:
         before += len(data)
         after += len(packed) + len(stub.encode())
     return Archived(
-        directory=(to if to is not None else place.directory).resolve(),
+        directory=(to if to is not None else target.directory).resolve(),
         segments=tuple(numbers),
         bytes_before=before,
         bytes_after=after,
@@ -146,7 +146,7 @@ def _candidates(inventory: Inventory, keep: int) -> list[int]:
 def _sound(path: Path, number: int, generation: int) -> bytes:
     """The bytes of a sealed segment, if nothing is wrong with them."""
     data = path.read_bytes()
-    wrong = problems(scan(data), Place(path=path, number=number, generation=generation))
+    wrong = problems(scan(data), Surroundings(path=path, number=number, generation=generation))
     if wrong:
         raise StoreCorrupt(f"the log is damaged, and what is damaged is not archived: {wrong[0]}")
     return data
@@ -155,20 +155,20 @@ def _sound(path: Path, number: int, generation: int) -> bytes:
 # --- where it is --------------------------------------------------------------------------------
 
 
-def _check_place(place: Archive, to: Path | None, root_id: str) -> None:
-    if place.directory.is_dir() and not place.is_there and not take_inventory(place.log).stubs:
+def _check_place(target: Archive, to: Path | None, root_id: str) -> None:
+    if target.directory.is_dir() and not target.is_there and not take_inventory(target.log).stubs:
         pass  # begun, and nothing is in it yet
-    elif os.path.lexists(place.directory):
-        place.require()
-        _check_mark(place.directory, root_id)
-        if to is not None and to.resolve() != place.directory.resolve():
+    elif os.path.lexists(target.directory):
+        target.require()
+        _check_mark(target.directory, root_id)
+        if to is not None and to.resolve() != target.directory.resolve():
             raise BadInput(
-                f"this memory has its archive at {place.directory.resolve()}",
+                f"this memory has its archive at {target.directory.resolve()}",
                 hint="leave --to out; to move it, move that directory and make "
-                f"{place.directory} a link to it",
+                f"{target.directory} a link to it",
             )
-    elif to is not None and to.resolve() != place.directory.resolve():
-        if to.resolve().is_relative_to(place.log.parent.resolve()):
+    elif to is not None and to.resolve() != target.directory.resolve():
+        if to.resolve().is_relative_to(target.log.parent.resolve()):
             raise BadInput(f"{to} lies inside the memory", hint="leave --to out, or go elsewhere")
         if (to / MARK).exists():
             _check_mark(to, root_id)
@@ -188,19 +188,19 @@ def _check_mark(directory: Path, root_id: str) -> None:
         raise BadInput(f"{directory} is the archive of another memory", hint="name another place")
 
 
-def _establish(place: Archive, to: Path | None, root_id: str, disk: Disk) -> None:
+def _establish(target: Archive, to: Path | None, root_id: str, disk: Disk) -> None:
     """Make the archive, its mark first: without a mark it counts as not there."""
-    if place.is_there:
+    if target.is_there:
         return
-    elsewhere = to is not None and not os.path.lexists(place.directory)
-    directory = to.resolve() if to is not None and elsewhere else place.directory
+    elsewhere = to is not None and not os.path.lexists(target.directory)
+    directory = to.resolve() if to is not None and elsewhere else target.directory
     disk.make_directory(directory)
     mark = directory / MARK
     text = json.dumps({"pagefault": "archive", "root": root_id}).encode()
     disk.place(mark, mark.with_name(f"{MARK}.tmp"), text)
     if elsewhere:
-        place.directory.symlink_to(directory)
-        disk.sync_directory(place.directory.parent)
+        target.directory.symlink_to(directory)
+        disk.sync_directory(target.directory.parent)
 
 
 def _mark_format(path: Path, disk: Disk) -> None:

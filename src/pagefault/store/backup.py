@@ -10,6 +10,7 @@ from what is copied, the record that says so (`forget_begun`, written before) is
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
@@ -23,6 +24,7 @@ from typing import Final
 from pagefault.model.clock import Clock
 from pagefault.model.errors import BadInput, StoreBusy, StoreCorrupt, StoreError, StoreMissing
 from pagefault.model.ids import NOTHING, IdMinter, Seq
+from pagefault.model.progress import Progress
 from pagefault.store.archive import MARK, Archive
 from pagefault.store.archive_format import packed_name, parse_stub, stub_name
 from pagefault.store.blobs import DirectoryBlobs
@@ -34,16 +36,21 @@ from pagefault.store.opening import short as short_log
 from pagefault.store.recovery import judge_tail
 from pagefault.store.references import RECEIPT, going, references
 from pagefault.store.root import RootFacts, acknowledged_in, check_there, read_root
-from pagefault.store.scan import Place, problems, scan
+from pagefault.store.scan import Surroundings, problems, scan
 from pagefault.store.segment_format import file_name, first_link, parse_footer
 from pagefault.store.segments import SegmentLog
-from pagefault.store.store import Progress
 
 PARTIAL: Final = ".partial"
 """What the name of a backup ends in until it is one."""
 
-_PARTS: Final = {"turnstile", "lock", "log", "archive", "blobs", "secret", "root.json"}
+ENDS: Final = "backup.json"
+"""Says with which record and link a backup ends: a log alone cannot tell that it was cut."""
 
+_PARTS: Final = {"turnstile", "lock", "log", "archive", "blobs", "secret", "root.json", ENDS}
+
+_CUT_HINT: Final = (
+    f"copy it again from where it was made; without its {ENDS} it is taken as far as it goes"
+)
 _TRIES: Final = 20  # looks at files that others keep replacing
 
 
@@ -98,6 +105,11 @@ def restore(
     It is verified before it takes its place. Errors as for `backup`.
     """
     if not (source / "root.json").exists():
+        if (source / "log").is_dir():
+            raise StoreMissing(
+                f"what is at {source} was cut short, or is no backup: it has no root.json",
+                hint="copy the backup again from where it was made, or make another",
+            )
         raise StoreMissing(
             f"there is no backup at {source}", hint="name a folder that `pagefault backup` made"
         )
@@ -226,6 +238,9 @@ class _Copier:
             before = missing
         else:
             raise _restless(self.source)
+        if self.is_backup:
+            ends = {"head": tail.head, "link": short(tail.link).decode()}
+            self._write(self.partial / ENDS, json.dumps(ends).encode())
         for name in ("secret", "root.json"):
             self._write(self.partial / name, (self.source / name).read_bytes())
         for directory, _, _ in os.walk(self.partial):
@@ -254,7 +269,25 @@ class _Copier:
         if tail.head < self._acknowledged:
             lost_end = short_log(tail.head, self._acknowledged)
             raise self._damaged(str(lost_end), hint=lost_end.hint)
+        self._check_end(tail)
         return tail
+
+    def _check_end(self, tail: _Tail) -> None:
+        """Raise if the source is a backup that lost its end since it was made."""
+        path = self.source / ENDS
+        try:
+            told = json.loads(path.read_text())
+            head, link = int(told["head"]), str(told["link"])
+        except FileNotFoundError:  # a memory, or a copy that was made otherwise
+            return
+        except (ValueError, KeyError, TypeError):
+            raise self._damaged(f"{path} cannot be read", hint=_CUT_HINT) from None
+        if tail.head < head:
+            what = f"it ends with record {tail.head}, and was made with {head}: it was cut short"
+            raise self._damaged(what, hint=_CUT_HINT)
+        if tail.head == head and short(tail.link).decode() != link:
+            what = f"record {head} is not the one that it was made with"
+            raise self._damaged(what, hint=_CUT_HINT)
 
     def _copy_segment(self, number: int, tail: _Tail) -> bool:
         """Copy one; whether another may follow it. `tail` is moved to where it ends."""
@@ -312,7 +345,7 @@ class _Copier:
     ) -> bytes:
         """What counts of the last segment: a writer may be in the middle of a line."""
         result = scan(data)
-        place = Place(
+        around = Surroundings(
             path=path,
             number=number,
             generation=generation,
@@ -320,11 +353,11 @@ class _Copier:
             first=Seq(tail.head + 1),
             link=tail.link,
         )
-        verdict = judge_tail(data, result, place, self._acknowledged)
+        verdict = judge_tail(data, result, around, self._acknowledged)
         if verdict.wrong:
             raise self._damaged(str(verdict.wrong[0]))
         kept = verdict.torn.kept if verdict.torn else len(data)
-        if kept and (wrong := problems(result, place)):
+        if kept and (wrong := problems(result, around)):
             raise self._damaged(str(wrong[0]))
         whole = [one for one in result.found if one.end <= kept]
         if whole:

@@ -81,13 +81,14 @@ class DirectoryBlobs:
         try:
             for half in path.parent.glob(f"{name}.*{TEMPORARY}"):  # the same bytes, or some of them
                 self._disk.unlink(half)
-            path.unlink()
+            was_there = path.is_file()
+            self._disk.unlink(path)
             self._disk.sync_directory(path.parent)
         except FileNotFoundError:
             return False
         except OSError as failure:
             raise _failed(name, "deleted", failure) from failure
-        return True
+        return was_there
 
     def expire(self, name: str, before_s: float) -> bool:
         """Delete a blob that nobody has put since a time (in seconds since 1970).

@@ -10,11 +10,11 @@ import asyncio
 import queue
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
-from contextlib import AbstractContextManager
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, suppress
 from typing import Final, Protocol, TypeVar, cast
 
-from pagefault.model.errors import StoreError
+from pagefault.model.errors import StoreClosed, StoreError
 from pagefault.model.events import Draft, Event
 from pagefault.model.kinds import Sync
 
@@ -68,7 +68,8 @@ class _Run:
 class Committer:
     """Owns the writing thread. `close` ends it after everything queued is written.
 
-    Making one raises `StoreError` if the thread cannot be started.
+    Whatever was handed in is done, or refused with `StoreClosed`; nobody is left waiting. Making
+    one raises `StoreError` if the thread cannot be started.
     """
 
     def __init__(self, store: Writable, sync: Sync) -> None:
@@ -84,7 +85,9 @@ class Committer:
                 hint="let this process have more threads or memory, then open this memory again",
             ) from failure
         self._closed = False
+        self._entering = threading.Lock()  # once closed, nobody is on the way in any more
         self._door = asyncio.Lock()  # who comes first is queued first, even where the queue is full
+        self._before_full = ThreadPoolExecutor(1, thread_name_prefix="pagefault-queue")
 
     async def append(self, drafts: Sequence[Draft], *, planned: int | None = None) -> list[Event]:
         """Append as one batch and return its events once they are acknowledged.
@@ -105,30 +108,39 @@ class Committer:
 
     def close(self) -> None:
         """Write what is queued, then end the thread. Harmless when repeated."""
-        if not self._closed:
+        with self._entering:
+            if self._closed:
+                return
             self._closed = True
-            self._queue.put(None)
-            self._thread.join()
-            while True:  # whoever came in behind the end is told, not left waiting
-                try:
-                    late = self._queue.get_nowait()
-                except queue.Empty:
-                    break
+        self._queue.put(None)
+        self._thread.join()
+        self._refuse_the_rest()  # which makes room for who waits before a full queue
+        self._before_full.shutdown()
+        self._refuse_the_rest()
+
+    def _refuse_the_rest(self) -> None:
+        """Tell whoever came in behind the end."""
+        with suppress(queue.Empty):
+            while True:
+                late = self._queue.get_nowait()
                 if late is not None:
-                    late.future.set_exception(_closed())
+                    late.future.set_exception(StoreClosed())
 
     def check_open(self) -> None:
-        """Raise `StoreError` once this is closed."""
+        """Raise `StoreClosed` once this is closed."""
         if self._closed:
-            raise _closed()
+            raise StoreClosed
 
     async def _put(self, item: _Append | _Run) -> None:
         async with self._door:
-            self.check_open()
-            try:
-                self._queue.put_nowait(item)
-            except queue.Full:  # back-pressure: wait in a thread, so that the loop goes on
-                await asyncio.to_thread(self._queue.put, item)
+            with self._entering:
+                self.check_open()
+                try:
+                    self._queue.put_nowait(item)
+                    return
+                except queue.Full:  # back-pressure: wait in a thread, so that the loop goes on
+                    waiting = self._before_full.submit(self._queue.put, item)
+            await asyncio.wrap_future(waiting)
 
     def _work(self) -> None:
         is_tidy, written = False, 0
@@ -203,10 +215,6 @@ class Committer:
             item.future.set_result(result)
         except Exception as failure:
             item.future.set_exception(failure)
-
-
-def _closed() -> StoreError:
-    return StoreError("this memory is closed", hint="open it again")
 
 
 _END: Final = object()

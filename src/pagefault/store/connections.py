@@ -10,14 +10,14 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Final
 
 import apsw
 
-from pagefault.model.errors import StoreBusy, StoreError, StoreReadOnly
+from pagefault.model.errors import StoreBusy, StoreClosed, StoreError, StoreReadOnly
 
 MEMORY: Final = ":memory:"
 
@@ -28,6 +28,7 @@ _REST_PAGES: Final = 64  # so few may be left to copy while who writes waits
 _COPIES_MAX: Final = 8  # before the rest is copied, however much is written meanwhile
 _COPYING_S: Final = 0.005  # between two looks whether another process still copies its log
 _CACHE_KIB: Final = 16 * 1024  # the writer's
+_LOOK_STEPS: Final = 200_000  # of SQLite's machine, between two questions whether to give way
 _READER_CACHE_KIB: Final = 2 * 1024  # each thread has one; beyond it the system's cache is as good
 
 _FULL_HINT: Final = "free some space, then open this memory again; what was acknowledged is there"
@@ -47,6 +48,10 @@ class IndexReplaced(IndexUnusable):
     """Another process made the index anew while it was open, or being opened, for reading."""
 
     hint = "open this memory again"
+
+
+class GaveWay(StoreBusy):
+    """A long look ended before its time, as it was asked to. Nothing was found out."""
 
 
 class Connections:
@@ -94,6 +99,29 @@ class Connections:
                 if not self._is_one:
                     self._discard(connection)
                 raise
+
+    @contextmanager
+    def apart(self, give_way: Callable[[], bool]) -> Iterator[apsw.Connection]:
+        """A connection of its own, for reading: for a long look, which is in nobody's way.
+
+        Each statement sees one state of the file. `give_way` is asked now and then; once it says
+        so, the block ends with `GaveWay`. A database in memory has one connection alone.
+        """
+        if self._is_one:
+            with self.bare() as db:
+                yield db
+            return
+        with _translated(self._path):
+            connection = self._open(_READER_CACHE_KIB, read_only=True)
+            connection.set_progress_handler(give_way, _LOOK_STEPS)
+            try:
+                yield connection
+            except apsw.InterruptError as error:
+                raise GaveWay(f"{self._path} was not looked through to the end") from error
+            finally:
+                with self._opened_lock, suppress(ValueError):
+                    self._opened.remove(connection)
+                connection.close(True)
 
     def checkpoint_if_due(self) -> bool:
         """Where the write-ahead log has grown, copy it into the file, in a thread of its own.
@@ -179,22 +207,25 @@ class Connections:
             self._opened.remove(connection)
         connection.close(True)
 
-    def _open(self, cache_kib: int = _CACHE_KIB) -> apsw.Connection:
+    def _open(
+        self, cache_kib: int = _CACHE_KIB, *, read_only: bool | None = None
+    ) -> apsw.Connection:
+        read_only = self._read_only if read_only is None else read_only
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-        if self._read_only:
+        if read_only:
             flags = apsw.SQLITE_OPEN_READONLY
-        with _translated(self._path, opened_to_read=self._read_only):
+        with _translated(self._path, opened_to_read=read_only):
             before = self._inode or self._inode_now()
             connection = apsw.Connection(self._path, flags=flags, statementcachesize=_STATEMENTS)
             try:
                 connection.set_busy_timeout(_BUSY_MS)
-                if not self._read_only:
+                if not read_only:
                     connection.pragma("journal_mode", "wal")
                     connection.pragma("synchronous", "normal")  # rebuilt when the machine dies
                     connection.pragma("wal_autocheckpoint", 0)  # see `checkpoint_if_due`
                 connection.pragma("cache_size", -cache_kib)
                 connection.pragma("temp_store", "memory")
-                if self._read_only:
+                if read_only:
                     self._check_same(connection, before)
             except BaseException:
                 connection.close()
@@ -238,7 +269,7 @@ def _translated(path: str, *, opened_to_read: bool = False) -> Iterator[None]:
     except (apsw.CorruptError, apsw.NotADBError, apsw.CantOpenError) as error:
         raise IndexUnusable(f"{path} cannot be read: {error}") from error
     except apsw.ConnectionClosedError as error:
-        raise StoreError("this memory is closed", hint="open it again") from error
+        raise StoreClosed from error
     except apsw.ReadOnlyError as error:
         raise StoreReadOnly(f"{path} cannot be written: {error}") from error
     except apsw.FullError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,6 +21,9 @@ from pagefault.model.page import DERIVED_ORDER, SessionRow
 
 RECEIPTS: Final = ("forget_begun", "forget_done")
 """Records that outlive the session they speak of: they prove what was done to it."""
+
+NUMBERED: Final = re.compile(r"(\w*)_(\d+)")
+"""A page's id: what it is called after, and its number."""
 
 _SAID_TYPES: Final = frozenset(map(str, EventType)) - frozenset(map(str, DERIVED_TYPES))
 

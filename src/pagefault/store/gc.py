@@ -16,7 +16,8 @@ from typing import Final
 
 from pagefault.model.clock import Clock
 from pagefault.model.errors import StoreCorrupt
-from pagefault.model.ids import NOTHING, IdMinter
+from pagefault.model.ids import IdMinter
+from pagefault.model.progress import Progress
 from pagefault.store.archive import Archive, discard
 from pagefault.store.archive_format import parse_packed_name
 from pagefault.store.backup import PARTIAL
@@ -24,11 +25,10 @@ from pagefault.store.blobs import DirectoryBlobs
 from pagefault.store.disk import Disk
 from pagefault.store.inventory import take_inventory
 from pagefault.store.lock import RootLock
-from pagefault.store.references import references
+from pagefault.store.references import References
 from pagefault.store.root import RootFacts, acknowledged_in, check_there, read_root
 from pagefault.store.scan import Problem
 from pagefault.store.segments import SegmentLog
-from pagefault.store.store import Progress
 
 SAFE_S: Final = 3_600
 """How old garbage must be: far longer than any process takes from a blob to its record."""
@@ -73,7 +73,7 @@ def collect(
     with closing(_Needs(path, facts, clock)) as needs:
         needs.read(present, progress)
         for name in present:
-            if name in needs.names or (found := store.put_at(name)) is None:
+            if needs.has(name) or (found := store.put_at(name)) is None:
                 continue
             put_at_s, size = found
             if put_at_s >= before_s or (delete and not needs.expire(name, before_s, store, lock)):
@@ -115,7 +115,7 @@ class _Needs:
     """
 
     def __init__(self, path: Path, facts: RootFacts, clock: Clock) -> None:
-        self.names: set[str] = set()
+        self._aside: set[str] = set()  # named by what `repair` set aside
         self._quarantine = path / "quarantine"
         self._log = SegmentLog(
             path / "log",
@@ -127,30 +127,32 @@ class _Needs:
             acknowledged=acknowledged_in(path, facts.id),
             read_only=True,
         )
-        self._seen = NOTHING
+        self._references: References | None = None
 
     def read(self, present: Sequence[str], progress: Progress | None) -> None:
         """Read it all: what records name, and what of `present` stands in what `repair` set aside.
 
         `StoreCorrupt` if any of it is damaged.
         """
-        self._seen = self._log.head()
-        self.names |= set(references(self._log))
+        self._references = References(self._log)
         self._check(self._log.verify(progress))
         for aside in self._quarantine.glob("*"):
             data = aside.read_bytes()
-            self.names |= {name for name in present if name.encode() in data}
+            self._aside |= {name for name in present if name.encode() in data}
+
+    def has(self, name: str) -> bool:
+        """Whether anything needs a blob, as far as the log was read."""
+        assert self._references is not None
+        return name in self._references.names or name in self._aside
 
     def expire(self, name: str, before_s: float, blobs: DirectoryBlobs, lock: RootLock) -> bool:
         """Delete a blob, unless it is young or was named since. Whether it was deleted."""
         with lock.held():
             self._log.refresh()
             self._check(self._log.damage())
-            head = self._log.head()
-            if head > self._seen:
-                self.names |= set(references(self._log, after=self._seen))
-                self._seen = head
-            return name not in self.names and blobs.expire(name, before_s)
+            assert self._references is not None
+            self._references.read_on(self._log)
+            return not self.has(name) and blobs.expire(name, before_s)
 
     def _check(self, wrong: Sequence[Problem]) -> None:
         if wrong:

@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import json
 import os
-import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -27,7 +26,7 @@ from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import DERIVED_STEMS, Kind, Modality, Origin, Role
 from pagefault.model.page import PageRow, Scope, SessionRow, is_derived
 from pagefault.store.analyzer import ANALYZER
-from pagefault.store.api import Candidates, PageFilter
+from pagefault.store.api import Candidates, PageFilter, never
 from pagefault.store.batch import (
     FRESH_MAX,
     Batch,
@@ -37,7 +36,7 @@ from pagefault.store.batch import (
     tally_of,
 )
 from pagefault.store.connections import MEMORY, Connections, IndexUnusable
-from pagefault.store.fold import RECEIPTS, SessionTally
+from pagefault.store.fold import NUMBERED, RECEIPTS, SessionTally
 from pagefault.store.leaf import USUAL_IMPORTANCE, Leaf
 from pagefault.store.place import (
     ALL,
@@ -60,16 +59,6 @@ SCHEMA: Final = 4
 """Changes with the tables. No migration: the index is made again."""
 
 _SQL: Final = Queries("index.sql")
-_NUMBERED: Final = re.compile(r"(\w*)_(\d+)")
-
-
-def needs_rebuild(path: Path | str, *, root_id: str) -> str | None:
-    """Why the file at `path` cannot serve as the index of this root; `None` if it can."""
-    try:
-        SqliteIndex.open(path, root_id=root_id, read_only=True).close()
-    except IndexUnusable as error:
-        return str(error)
-    return None
 
 
 class SqliteIndex:
@@ -333,7 +322,7 @@ class SqliteIndex:
                     ]
                     ids = [one[0] for one in found if one is not None]
                 ids += [taken for (taken,) in _SQL.rows(db, "taken", session, upto)]
-                for match in filter(None, map(_NUMBERED.fullmatch, ids)):
+                for match in filter(None, map(NUMBERED.fullmatch, ids)):
                     counts[match[1]] = max(int(match[2]), counts.get(match[1], 0))
         return counts
 
@@ -453,14 +442,9 @@ class SqliteIndex:
 
     # --- the file itself ----------------------------------------------------------------------
 
-    def check(self) -> list[str]:
-        with self._connections.bare() as db:
+    def check(self, give_way: Callable[[], bool] = never) -> list[str]:
+        with self._connections.apart(give_way) as db:
             wrong = [text for (text,) in db.execute(_SQL["check_file"]) if text != "ok"]
-            if not db.readonly("main"):
-                try:
-                    db.execute(_SQL["check_terms"])
-                except apsw.Error as error:
-                    wrong.append(f"the postings are damaged: {error}")
             for query, sentence in _CHECKS.items():
                 wrong += [f"{sentence}: {number}" for (number,) in db.execute(_SQL[query])]
         return wrong

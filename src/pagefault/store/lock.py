@@ -38,8 +38,8 @@ _COURTESY_S: Final = 0.25  # longer than any queue; who stopped in the turnstile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Holder:
-    """Who holds something, for the person who finds it held."""
+class Process:
+    """Which process holds something, for the person who finds it held."""
 
     pid: int
     host: str
@@ -47,7 +47,7 @@ class Holder:
     since_ms: int
 
     @classmethod
-    def here(cls, clock: Clock) -> Holder:
+    def here(cls, clock: Clock) -> Process:
         """This process."""
         words = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]).split()
         command = " ".join(words) or "python"
@@ -70,11 +70,11 @@ class Holder:
         return line.ljust(TEXT_BYTES - 1)[: TEXT_BYTES - 1] + b"\n"
 
 
-def decode_holder(text: bytes) -> Holder | None:
-    """What `Holder.encode` wrote, or nothing if that cannot be read."""
+def decode_process(text: bytes) -> Process | None:
+    """What `Process.encode` wrote, or nothing if that cannot be read."""
     try:
         told = json.loads(text)
-        return Holder(
+        return Process(
             pid=int(told["pid"]),
             host=str(told["host"]),
             command=str(told["command"]),
@@ -105,7 +105,7 @@ class RootLock:
         self._root = root
         self._wait_s = wait_s
         self._sleep = sleep
-        self._text = Holder.here(clock).encode()
+        self._text = Process.here(clock).encode()
         self._turnstile = self._lock = -1  # opened when they are first needed, and kept
 
     def acquire(self) -> None:
@@ -120,7 +120,7 @@ class RootLock:
             is_in_turn = waiting.until(lambda: _take(self._turnstile), at_most_s=_COURTESY_S)
             if not waiting.until(lambda: _take(self._lock)):
                 raise StoreBusy(
-                    f"{self._root} is in use by {read_holder(self._root) or 'another process'}",
+                    f"{self._root} is in use by {read_process(self._root) or 'another process'}",
                     hint="wait until it is done, end it, or open this memory for reading only",
                 )
         except OSError as failure:
@@ -178,10 +178,10 @@ class _Waiting:
         return True
 
 
-def read_holder(root: Path) -> Holder | None:
+def read_process(root: Path) -> Process | None:
     """Who wrote into the lock file last, if it can be read. It may be gone: ask the lock itself."""
     try:
-        return decode_holder((root / "lock").read_bytes())
+        return decode_process((root / "lock").read_bytes())
     except OSError:
         return None
 

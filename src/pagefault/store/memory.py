@@ -45,6 +45,9 @@ class MemoryLog:
     def head(self) -> Seq:
         return Seq(len(self._events))
 
+    def out_of_reach(self, seqs: Collection[Seq]) -> dict[Seq, str]:
+        return {}
+
     def hash_key(self, session: SessionNo, key: str) -> str:
         return hash_key(self._secret, session, key)
 

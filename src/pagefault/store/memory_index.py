@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,13 +13,11 @@ from pagefault.model.events import Content, Erased, Event, ForgetBegun, SessionO
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.page import DERIVED_ORDER, PageRow, Scope, SessionRow, is_derived
 from pagefault.store.analyzer import analyze, page_terms
-from pagefault.store.api import Candidates, PageFilter
-from pagefault.store.fold import RECEIPTS, SessionTally, is_orphan
+from pagefault.store.api import Candidates, PageFilter, never
+from pagefault.store.fold import NUMBERED, RECEIPTS, SessionTally, is_orphan
 from pagefault.store.likely import likeliest
 from pagefault.store.place import place_of
 from pagefault.store.tokens import COUNT_MAX
-
-_NUMBERED = re.compile(r"([a-z]*)_(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +163,7 @@ class MemoryIndex:
         for session, upto in scope.parts:
             ids += [n for (s, n), seq in self._taken.items() if s == session and seq <= upto]
         counts: dict[str, int] = {}
-        for match in filter(None, map(_NUMBERED.fullmatch, ids)):
+        for match in filter(None, map(NUMBERED.fullmatch, ids)):
             counts[match[1]] = max(int(match[2]), counts.get(match[1], 0))
         return counts
 
@@ -238,7 +235,7 @@ class MemoryIndex:
     def tidy(self) -> bool:
         return False
 
-    def check(self) -> list[str]:
+    def check(self, give_way: Callable[[], bool] = never) -> list[str]:
         wrong = [f"page {seq} lacks its record" for seq in self._pages if seq not in self._events]
         return wrong + [
             f"{seq} is beyond applied_seq" for seq in self._events if seq > self._applied

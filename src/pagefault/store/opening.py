@@ -17,7 +17,7 @@ from pagefault.store.handles import Handles
 from pagefault.store.inventory import take_inventory
 from pagefault.store.latch import Latch
 from pagefault.store.recovery import Recovery, Tear, judge_tail
-from pagefault.store.scan import Place, Problem, scan
+from pagefault.store.scan import Problem, Surroundings, scan
 from pagefault.store.segment import Replaced, Segment
 from pagefault.store.segment_format import file_name
 
@@ -130,13 +130,13 @@ class Opener:
                         os.close(fd)
             return
         result = scan(data)
-        place = replace(place_of(segment, sealed=False), first=first, link=link)
-        verdict = judge_tail(data, result, place, self.acknowledged)
+        around = replace(surroundings_of(segment, sealed=False), first=first, link=link)
+        verdict = judge_tail(data, result, around, self.acknowledged)
         torn = verdict.torn
         if torn is not None and torn.tear is Tear.HEADER:
             self._begin_again(segment, torn)
             return
-        segment.take(data, result, place, verdict.wrong)
+        segment.take(data, result, around, verdict.wrong)
         self._opened.head = segment.last
         if torn is not None:
             kept = [one for one in result.found if one.end <= torn.kept]
@@ -228,7 +228,7 @@ def segment_of(
     return Segment(directory / file_name(number, generation), number, generation, handles, follows)
 
 
-def place_of(segment: Segment, *, sealed: bool) -> Place:
-    return Place(
+def surroundings_of(segment: Segment, *, sealed: bool) -> Surroundings:
+    return Surroundings(
         path=segment.path, number=segment.number, generation=segment.generation, sealed=sealed
     )

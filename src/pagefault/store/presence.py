@@ -18,7 +18,7 @@ from typing import Final
 from pagefault.model.clock import Clock
 from pagefault.model.errors import StoreBusy, StoreError
 from pagefault.model.ids import IdMinter
-from pagefault.store.lock import TEXT_BYTES, Holder, decode_holder
+from pagefault.store.lock import TEXT_BYTES, Process, decode_process
 
 _BEATS_PER_LEASE: Final = 6  # so that a beat that comes late costs nobody a lease
 _BEAT_EVERY_S_MIN: Final = 0.01
@@ -30,11 +30,11 @@ class Instance:
     """Another opening of this root that lives. `beat_age_s` is 0 where nothing tells its age."""
 
     instance: str
-    holder: Holder | None
+    process: Process | None
     beat_age_s: float
 
     def __str__(self) -> str:
-        return str(self.holder or "another process")
+        return str(self.process or "another process")
 
 
 class Presence:
@@ -54,7 +54,7 @@ class Presence:
         self._clear_the_dead()
         self.instance, self._path, self._fd = self._make()
         with suppress(OSError):  # on a full disk: it lives, and nobody can tell who it is
-            os.pwrite(self._fd, Holder.here(clock).encode(), 0)
+            os.pwrite(self._fd, Process.here(clock).encode(), 0)
         self.beat()
         self._thread: threading.Thread | None = None
         if beats:
@@ -147,7 +147,7 @@ def living(directory: Path, instance: str, clock: Clock) -> Instance | None:
         age_s = max(0.0, clock.monotonic_s() - float(told[TEXT_BYTES:]))
     except ValueError:
         age_s = 0.0
-    return Instance(instance=instance, holder=decode_holder(told[:TEXT_BYTES]), beat_age_s=age_s)
+    return Instance(instance=instance, process=decode_process(told[:TEXT_BYTES]), beat_age_s=age_s)
 
 
 def all_living(directory: Path, clock: Clock, *, but: str = "") -> Iterator[Instance]:

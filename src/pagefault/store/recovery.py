@@ -13,7 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from pagefault.model.ids import NOTHING, Seq
-from pagefault.store.scan import Place, Problem, Scan, last_hidden
+from pagefault.store.scan import Problem, Scan, Surroundings, last_hidden
 
 
 class Tear(StrEnum):
@@ -48,7 +48,7 @@ class Verdict:
     torn: Recovery | None = None
 
 
-def judge_tail(data: bytes, result: Scan, place: Place, acknowledged: Seq) -> Verdict:
+def judge_tail(data: bytes, result: Scan, around: Surroundings, acknowledged: Seq) -> Verdict:
     """Whether what stands after the last whole batch is a torn tail or damage.
 
     Records up to `acknowledged` were certainly safe once.
@@ -56,7 +56,7 @@ def judge_tail(data: bytes, result: Scan, place: Place, acknowledged: Seq) -> Ve
     if result.footer is not None:
         return Verdict()
     if result.header is None and not result.found:
-        return _judge_header(data, result, place, acknowledged)
+        return _judge_header(data, result, around, acknowledged)
     told: list[Problem] = []
     torn: Recovery | None = None
     found = result.found
@@ -71,11 +71,11 @@ def judge_tail(data: bytes, result: Scan, place: Place, acknowledged: Seq) -> Ve
             last = max(expected, acknowledged, hidden)
             told.append(
                 Problem(
-                    place.path, stretch.offset, stretch.length, expected, last, "cannot be read"
+                    around.path, stretch.offset, stretch.length, expected, last, "cannot be read"
                 )
             )
         else:
-            torn = _torn(place, Tear.LINE, result.size, result.records_end, 0)
+            torn = _torn(around, Tear.LINE, result.size, result.records_end, 0)
     if found and found[-1].more:
         start = len(found) - 1
         while start and found[start - 1].more == found[start].more + 1:
@@ -84,24 +84,24 @@ def judge_tail(data: bytes, result: Scan, place: Place, acknowledged: Seq) -> Ve
         if first.seq <= acknowledged:
             last = Seq(found[-1].seq + found[-1].more)
             what = "the rest of its batch is missing"
-            told.append(Problem(place.path, result.records_end, 0, expected, last, what))
+            told.append(Problem(around.path, result.records_end, 0, expected, last, what))
         else:
             whole = len(found) - start
-            torn = _torn(place, Tear.BATCH, result.size, first.offset, whole)
+            torn = _torn(around, Tear.BATCH, result.size, first.offset, whole)
     return Verdict(wrong=tuple(told)) if told else Verdict(torn=torn)
 
 
-def _judge_header(data: bytes, result: Scan, place: Place, acknowledged: Seq) -> Verdict:
+def _judge_header(data: bytes, result: Scan, around: Surroundings, acknowledged: Seq) -> Verdict:
     """A file without a single whole line: begun and torn, if one line is all there ever was."""
     one_line = b"\n" not in data[:-1]
     hidden = max((last_hidden(data, stretch) for stretch in result.stretches), default=NOTHING)
-    if one_line and not hidden and place.first is not None and place.first > acknowledged:
-        return Verdict(torn=_torn(place, Tear.HEADER, result.size, 0, 0))
-    first, last = place.first or Seq(1), max(acknowledged, hidden)
-    return Verdict(wrong=(Problem(place.path, 0, result.size, first, last, "cannot be read"),))
+    if one_line and not hidden and around.first is not None and around.first > acknowledged:
+        return Verdict(torn=_torn(around, Tear.HEADER, result.size, 0, 0))
+    first, last = around.first or Seq(1), max(acknowledged, hidden)
+    return Verdict(wrong=(Problem(around.path, 0, result.size, first, last, "cannot be read"),))
 
 
-def _torn(place: Place, tear: Tear, size: int, kept: int, records: int) -> Recovery:
+def _torn(around: Surroundings, tear: Tear, size: int, kept: int, records: int) -> Recovery:
     return Recovery(
-        path=place.path, tear=tear, kept=kept, bytes_cut=size - kept, records_cut=records
+        path=around.path, tear=tear, kept=kept, bytes_cut=size - kept, records_cut=records
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Set
 from typing import Final
 
 from pagefault.model.events import Content, Event, ForgetBegun
@@ -31,6 +31,41 @@ def references(log: EventLog, after: Seq = NOTHING) -> dict[str, set[Seq]]:
         if isinstance(event.body, Content) and event.body.blob:
             named.setdefault(event.body.blob, set()).add(event.seq)
     return named
+
+
+class References:
+    """Which records name which blobs, as far as a log was read.
+
+    To read a log takes long, so it is done while others write; who then holds the root's lock reads
+    on from there, which takes no time, and knows all.
+    """
+
+    def __init__(self, log: EventLog) -> None:
+        """Reads the log as it is now. `StoreCorrupt` if a record that may name one is damaged."""
+        self._upto = log.head()
+        self._named = references(log)
+
+    @property
+    def names(self) -> Set[str]:
+        """Every blob that a record names, or did when it was read."""
+        return self._named.keys()
+
+    def read_on(self, log: EventLog) -> None:
+        """Take in what was appended since."""
+        head = log.head()
+        if head > self._upto:
+            for name, seqs in references(log, after=self._upto).items():
+                self._named.setdefault(name, set()).update(seqs)
+            self._upto = head
+
+    def others(self, name: str, going: Collection[Seq], log: EventLog) -> set[Seq]:
+        """The records that name a blob now, but for those that are going."""
+        known = self._named.get(name, set()) - set(going)
+        return {seq for seq in known if _names(log.get(seq), name)}  # or was it forgotten since?
+
+
+def _names(event: Event, name: str) -> bool:
+    return isinstance(event.body, Content) and event.body.blob == name
 
 
 def targets(begun: ForgetBegun) -> list[Seq]:

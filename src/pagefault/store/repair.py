@@ -9,12 +9,13 @@ from typing import Final, Protocol
 
 from pagefault.model.errors import ArchiveMissing, StoreCorrupt
 from pagefault.model.ids import NOTHING, Seq
+from pagefault.model.progress import Progress
 from pagefault.store import codec
 from pagefault.store.disk import Disk
 from pagefault.store.opening import too_short
 from pagefault.store.recovery import judge_tail
 from pagefault.store.rewrite import Mended, mend
-from pagefault.store.scan import Place, Problem, Scan, problems, salvage, scan
+from pagefault.store.scan import Problem, Scan, Surroundings, problems, salvage, scan
 from pagefault.store.segment import Segment
 from pagefault.store.segment_format import TEMPORARY, Header, file_name
 
@@ -28,17 +29,14 @@ UNCHECKED: Final = "not checked"
 
 
 def verify(
-    segments: Sequence[Segment],
-    read: Callable[[int], tuple[bytes, list[Problem]]],
+    log: Readable,
     first_link: bytes,
     acknowledged: Seq,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> list[Problem]:
-    """Everything that is wrong with these segments. `read(i)` gives the bytes of the i-th that
-    count, and what is wrong around them; where the last is not sealed, what follows its last whole
-    batch does not count.
-    """
+    """Everything that is wrong with the segments that this log has now."""
     told: list[Problem] = []
+    segments = log.listed()
     total = sum(_size(segment.path) for segment in segments)
     done = 0
     first: Seq | None = Seq(1)
@@ -46,12 +44,12 @@ def verify(
     number = 1
     for index in range(len(segments)):
         try:
-            data, outside = read(index)
+            segment, data, outside = log.whole(index)
+            following = log.header(index + 1) if index + 1 < len(segments) else None
         except ArchiveMissing as away:
             first, link, number = _believed(segments[index])
             told.append(Problem(segments[index].path, 0, 0, *_NONE, f"{UNCHECKED}: {away}"))
             continue
-        segment = segments[index]
         if segment.number != number:
             gap = range(number, segment.number)
             told += [
@@ -59,18 +57,18 @@ def verify(
             ]
             first = link = None
         result = scan(data)
-        place = Place(
+        around = Surroundings(
             path=segment.path,
             number=segment.number,
             generation=segment.generation,
             sealed=index < len(segments) - 1 or segment.sealed,
             first=first,
             link=link,
-            last=_ends(segments, index),
+            last=_ends(segment, following),
         )
-        told += [*outside, *problems(result, place)]
-        if not place.sealed:
-            told += judge_tail(data, result, place, acknowledged).wrong
+        told += [*outside, *problems(result, around)]
+        if not around.sealed:
+            told += judge_tail(data, result, around, acknowledged).wrong
         told += _records(data, result, segment.path)
         footer, number = result.footer, segment.number + 1
         first = Seq(footer.last + 1) if footer else None
@@ -79,6 +77,22 @@ def verify(
         if progress:
             progress(done, max(done, total))
     return told
+
+
+class Readable(Protocol):
+    """The segments of a log, by their position. Others may rewrite them meanwhile."""
+
+    def listed(self) -> Sequence[Segment]: ...
+
+    def whole(self, index: int) -> tuple[Segment, bytes, list[Problem]]:
+        """The segment in this position, its bytes that count, and what is wrong around them. Where
+        it is the last and not sealed, what follows its last whole batch does not count.
+        """
+        ...
+
+    def header(self, index: int) -> Header | None:
+        """Its first line; nothing if that is damaged."""
+        ...
 
 
 def _believed(segment: Segment) -> tuple[Seq | None, bytes | None, int]:
@@ -178,7 +192,7 @@ class Repairer:
         """Make a new generation of a segment that needs one."""
         is_last = following is None
         after = _begins(segment, following)
-        place = Place(
+        around = Surroundings(
             path=segment.path,
             number=segment.number,
             generation=segment.generation,
@@ -187,9 +201,9 @@ class Repairer:
             last=Seq(after.first - 1) if after else None,
         )
         outside = segment.wrapping()
-        wrong = [*outside, *problems(result, place)]
+        wrong = [*outside, *problems(result, around)]
         if is_last:
-            wrong += judge_tail(data, result, place, self.acknowledged).wrong
+            wrong += judge_tail(data, result, around, self.acknowledged).wrong
             there = max([Seq(first - 1), *(one.seq for one in result.found)])
             there = max([there, *(one.last for one in wrong)])
             if result.footer is None and there < self.acknowledged:
@@ -220,7 +234,7 @@ class Repairer:
             result,
             header,
             last=last,
-            sealed=place.sealed,
+            sealed=around.sealed,
             link=result.footer.link if result.footer else after.link if after else None,
             lost_line=self.lost_line,
         )
@@ -313,12 +327,11 @@ def _begins(segment: Segment, following: Segment | None) -> Header | None:
     return following.header
 
 
-def _ends(segments: Sequence[Segment], index: int) -> Seq | None:
+def _ends(segment: Segment, following: Header | None) -> Seq | None:
     """The seq that a segment should end with, by the first line of the one after it."""
-    if index + 1 == len(segments):
+    if following is None or following.segment != segment.number + 1:
         return None
-    header = _begins(segments[index], segments[index + 1])
-    return Seq(header.first - 1) if header else None
+    return Seq(following.first - 1)
 
 
 def _sibling(segment: Segment, number: int) -> Path:

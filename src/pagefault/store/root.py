@@ -33,6 +33,7 @@ from pagefault.model.errors import (
 from pagefault.model.events import ForgetDone
 from pagefault.model.ids import NOTHING, IdMinter, Seq
 from pagefault.model.kinds import Sync
+from pagefault.model.progress import Progress
 from pagefault.store.archive import Archive
 from pagefault.store.blobs import DirectoryBlobs
 from pagefault.store.connections import IndexReplaced, IndexUnusable
@@ -47,7 +48,7 @@ from pagefault.store.memory import MemoryBlobs, MemoryLog
 from pagefault.store.presence import Presence, check_alone
 from pagefault.store.repair import RepairReport
 from pagefault.store.segments import SEGMENT_BYTES, SegmentLog
-from pagefault.store.store import STORE, Progress, Store
+from pagefault.store.store import STORE, Store
 
 _RECEIPT: Final = b'"type":"forget_done"'  # in a header, as quotes within a text are escaped
 

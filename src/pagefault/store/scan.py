@@ -184,7 +184,7 @@ def last_hidden(data: bytes, stretch: Stretch) -> Seq:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Surroundings:
     """What a segment ought to be, by its name and its neighbours (where those are not silent)."""
 
     path: Path
@@ -196,22 +196,22 @@ class Place:
     last: Seq | None = None
 
 
-def problems(result: Scan, place: Place) -> list[Problem]:
+def problems(result: Scan, around: Surroundings) -> list[Problem]:
     """What is wrong with a segment. What stands after its last record is left to `recovery`,
     unless the segment is sealed and so can have no torn tail.
     """
-    path, none = place.path, (Seq(1), NOTHING)
+    path, none = around.path, (Seq(1), NOTHING)
     told: list[Problem] = []
     header = result.header
     if header is None:
         told.append(Problem(path, 0, 0, *none, "its first line is damaged"))
-    elif (header.segment, header.generation) != (place.number, place.generation):
+    elif (header.segment, header.generation) != (around.number, around.generation):
         told.append(Problem(path, 0, 0, *none, "its first line is that of another segment"))
-    elif place.first is not None and header.first != place.first:
+    elif around.first is not None and header.first != around.first:
         told.append(Problem(path, 0, 0, *none, "it does not begin where the one before ends"))
-    elif place.link is not None and header.link != place.link:
+    elif around.link is not None and header.link != around.link:
         told.append(Problem(path, 0, 0, *none, "it does not continue the chain"))
-    expected = header.first if header else place.first
+    expected = header.first if header else around.first
     offset = result.header_end
     for found in result.found:
         if expected is not None and found.seq > expected:
@@ -227,15 +227,17 @@ def problems(result: Scan, place: Place) -> list[Problem]:
         )
         for one in result.unlinked
     ]
-    if place.sealed or result.footer:
-        told += _sealing(result, place, expected, offset)
+    if around.sealed or result.footer:
+        told += _sealing(result, around, expected, offset)
     return told
 
 
-def _sealing(result: Scan, place: Place, expected: Seq | None, offset: int) -> Iterator[Problem]:
-    footer, path, none = result.footer, place.path, (Seq(1), NOTHING)
+def _sealing(
+    result: Scan, around: Surroundings, expected: Seq | None, offset: int
+) -> Iterator[Problem]:
+    footer, path, none = result.footer, around.path, (Seq(1), NOTHING)
     if footer is None:
-        lost = (expected, place.last) if expected and place.last else none
+        lost = (expected, around.last) if expected and around.last else none
         yield Problem(
             path, offset, result.size - offset, *lost, "its end, the seal included, is damaged"
         )

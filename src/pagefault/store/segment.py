@@ -13,7 +13,7 @@ from pagefault.model.ids import Seq
 from pagefault.store import codec
 from pagefault.store.disk import Disk
 from pagefault.store.handles import Handles
-from pagefault.store.scan import Place, Problem, Scan, problems, salvage, scan
+from pagefault.store.scan import Problem, Scan, Surroundings, problems, salvage, scan
 from pagefault.store.segment_format import (
     STRIDE,
     TEMPORARY,
@@ -123,20 +123,22 @@ class Segment:
             return
         data = self.content()
         result = scan(data)
-        place = Place(
+        around = Surroundings(
             path=self.path,
             number=self.number,
             generation=self.generation,
             first=None if result.header else self._follows(),
         )
-        self.take(data, result, place)
+        self.take(data, result, around)
 
-    def take(self, data: bytes, result: Scan, place: Place, wrong: Sequence[Problem] = ()) -> None:
+    def take(
+        self, data: bytes, result: Scan, around: Surroundings, wrong: Sequence[Problem] = ()
+    ) -> None:
         """Believe a scan. `wrong` is what else is known to be."""
-        self.problems = [*problems(result, place), *wrong]
+        self.problems = [*problems(result, around), *wrong]
         self._header, self.footer = result.header, result.footer
         found = result.found
-        guess = result.header.first if result.header else place.first
+        guess = result.header.first if result.header else around.first
         self._first = self._follows() if guess is None else guess
         self._last = found[-1].seq if found else Seq(self._first - 1)
         if result.footer:

@@ -29,6 +29,7 @@ from pagefault.model.errors import (
 )
 from pagefault.model.events import Draft, Event
 from pagefault.model.ids import NOTHING, IdMinter, Seq, SessionNo
+from pagefault.model.progress import Progress
 from pagefault.store import codec
 from pagefault.store.acceptance import accept, hash_key, lost
 from pagefault.store.archive import Archive, discard
@@ -435,9 +436,18 @@ class SegmentLog:
             self._check_reach(seqs)
 
     def _check_reach(self, seqs: Collection[Seq]) -> None:
-        stubs = take_inventory(self._directory).stubs
-        if any(self._segments[self._index_of(seq)].number in stubs for seq in seqs):
+        if self.out_of_reach(seqs):
             Archive(self._directory).require()
+
+    def out_of_reach(self, seqs: Collection[Seq]) -> dict[Seq, str]:
+        archive = Archive(self._directory)
+        if not seqs or archive.is_there:
+            return {}
+        stubs = take_inventory(self._directory).stubs
+        if not stubs:
+            return {}
+        where = str(archive.directory.resolve())
+        return {seq: where for seq in seqs if self._segments[self._index_of(seq)].number in stubs}
 
     @property
     def _quarantine(self) -> Path:
@@ -478,17 +488,11 @@ class SegmentLog:
         """What is known to be damaged, from opening or from reading. `verify` looks at it all."""
         return [*self._missing, *(problem for one in self._segments for problem in one.problems)]
 
-    def verify(self, progress: Callable[[int, int], None] | None = None) -> list[Problem]:
+    def verify(self, progress: Progress | None = None) -> list[Problem]:
         """Read everything and check it: checksums, JSON, seqs, commitments, chain, first and last
         lines. `progress(done, total)` is told bytes.
         """
-        wrong = verify(
-            self._segments,
-            self._whole,
-            first_link(self._root),
-            self._acknowledged,
-            progress,
-        )
+        wrong = verify(self, first_link(self._root), self._acknowledged, progress)
         if self.missing:
             wrong.append(too_short(self._last_path, self._head, self._acknowledged))
         return wrong
@@ -499,19 +503,46 @@ class SegmentLog:
 
     def _bytes_of(self, index: int) -> bytes:
         """The bytes of a segment that count: not the tail that recovery left out."""
-        return self._whole(index)[0]
-
-    def _whole(self, index: int) -> tuple[bytes, list[Problem]]:
-        """The same, and what is wrong with what they are wrapped in."""
         with self._lock:
-            while True:
-                segment = self._segments[index]
-                try:
-                    whole = segment.sealed or segment.problems
-                    data = segment.content(None if whole else segment.end)
-                    return data, segment.wrapping()
-                except Replaced:
-                    self._look_again(index)
+            return self.whole(index)[1]
+
+    def listed(self) -> Sequence[Segment]:
+        """The segments as they are now, in order."""
+        return tuple(self._segments)
+
+    def whole(self, index: int) -> tuple[Segment, bytes, list[Problem]]:
+        """As `repair.Readable` says. No lock is held while a file is read."""
+        while True:
+            segment = self._segments[index]
+            try:
+                is_whole = segment.sealed or segment.problems
+                data = segment.content(None if is_whole else segment.end)
+                return segment, data, segment.wrapping()
+            except Replaced:
+                self._look_again(index)
+
+    def header(self, index: int) -> Header | None:
+        """Likewise."""
+        while True:
+            try:
+                return self._segments[index].header
+            except Replaced:
+                self._look_again(index)
+
+    def beside(self, acknowledged: Seq) -> SegmentLog:
+        """The same files, opened for reading once more: for whoever reads long and would be in the
+        way here. `acknowledged` is as for the constructor. To be closed.
+        """
+        return SegmentLog(
+            self._directory,
+            root=self._root,
+            project=self._project,
+            secret=self._secret,
+            clock=self._clock,
+            minter=self._minter,
+            acknowledged=acknowledged,
+            read_only=True,
+        )
 
     def repair(self) -> RepairReport:
         """Set the damage aside and go on with the rest. Doing it twice changes nothing more.

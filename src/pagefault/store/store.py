@@ -8,8 +8,9 @@ brings about from there. Opening is in `root.py`.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
@@ -36,8 +37,10 @@ from pagefault.model.events import (
 from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, Actor
 from pagefault.model.page import SessionRow
+from pagefault.model.progress import Progress
 from pagefault.store.advice import BLOBS, REBUILD, advice_on
 from pagefault.store.api import BlobStore, EventLog, PageIndex
+from pagefault.store.connections import GaveWay
 from pagefault.store.disk import Disk
 from pagefault.store.fold import RECEIPTS
 from pagefault.store.index import SqliteIndex
@@ -45,7 +48,7 @@ from pagefault.store.latch import Latch, told
 from pagefault.store.leaf import Leaf
 from pagefault.store.leases import Leased, Leases
 from pagefault.store.lock import RootLock
-from pagefault.store.references import going, ranges, references, targets
+from pagefault.store.references import References, going, ranges, references, targets
 from pagefault.store.segments import SegmentLog
 
 STORE: Final = SessionNo(0)
@@ -54,8 +57,9 @@ STORE: Final = SessionNo(0)
 _BATCH: Final = 5_000  # records folded in one transaction: larger ones leave less to merge
 _SLICES: Final = 8  # of upkeep, after each
 _NO_TURN: Final = TurnNo(0)
-
-Progress = Callable[[int, int], None]
+_LOOKS_MAX: Final = 5  # through the index, if each gave way to a forgetting
+_RECEIPT_WAIT_S: Final = 30.0  # longer than any forgetting whose process still lives
+_RECEIPT_LOOK_S: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +147,10 @@ class Store:
         if self._is_to_finish:
             self.finish_if_possible()
             self._is_to_finish = False
+
+    def is_current(self) -> bool:
+        """Whether `look` would find nothing new. Reads no file."""
+        return not isinstance(self.log, SegmentLog) or self.log.is_current()
 
     def look(self) -> None:
         """Notice what other processes wrote. Takes no lock and never waits: for readers."""
@@ -282,16 +290,18 @@ class Store:
         sessions: Collection[SessionNo],
         taken: Collection[Taken],
         lineage: Collection[Descent] = (),
+        known: References | None = None,
     ) -> Event:
         """Erase records for good, and return the receipt. Redone at opening if interrupted.
 
         Their sessions must be ours: see `lease`. Raises `ArchiveMissing`, with nothing begun, if
         some of them cannot be reached. If the index fails, this latches: its words are still there,
-        and the next opening finishes it.
+        and the next opening finishes it. `known` is what `references` gave before the lock was
+        taken: without it, the blobs of an artifact cost a reading of the whole log.
         """
         if isinstance(self.log, SegmentLog):
             self.log.check_reach(seqs)
-        blobs = self._blobs_of(seqs)
+        blobs = self._blobs_of(seqs, known)
         begun = ForgetBegun(
             targets=tuple(ranges(seqs)),
             sessions=tuple(sessions),
@@ -345,14 +355,20 @@ class Store:
             raise latched from failure
         return self._note(ForgetDone(begun=begun.seq, records=len(seqs)))
 
-    def _blobs_of(self, seqs: Collection[Seq]) -> list[str]:
+    def references(self) -> References:
+        """Which records name which blobs. From any thread, and without the lock: it takes long."""
+        with self._log_beside(self._seen()[1]) as log:
+            return References(log)
+
+    def _blobs_of(self, seqs: Collection[Seq], known: References | None = None) -> list[str]:
         """The blobs that these records name, and no other does."""
         bodies = [self.log.get(seq).body for seq in seqs]
         named = {body.blob for body in bodies if isinstance(body, Content) and body.blob}
         if not named:
             return []
-        needed, going = references(self.log), set(seqs)
-        return sorted(name for name in named if needed.get(name, set()) <= going)
+        known = known or References(self.log)
+        known.read_on(self.log)
+        return sorted(name for name in named if not known.others(name, seqs, self.log))
 
     def is_going(self, seqs: Collection[Seq]) -> bool:
         """Whether a forgetting was begun, here or elsewhere, that takes all of these records."""
@@ -428,32 +444,36 @@ class Store:
         return log.read_to_fold(after), index.apply
 
     def verify(self, progress: Progress | None = None) -> Verification:
-        """Read everything and say what is wrong, one sentence each."""
+        """Read everything and say what is wrong, one sentence each. From any thread.
+
+        What was there when this began is checked, while others write, here and elsewhere: it takes
+        no lock, and has the log and the index open once more for itself. `StoreBusy` if it gives
+        way to one forgetting after another.
+        """
         problems: list[str] = []
         advice: list[str] = []
-        segments = 0
-        if isinstance(self.log, SegmentLog):
-            wrong = self.log.verify(progress)
-            problems += [str(problem) for problem in wrong]
-            segments = self.log.segments
-            advice += advice_on(wrong, missing=self.log.missing)
-        try:
-            if bad := self.index.check():
-                problems += bad
+        segments, missing = 0, 0
+        applied, promised = self._seen()  # before the log is looked at: it may only be longer
+        with self._log_beside(promised) as log:
+            if isinstance(log, SegmentLog):
+                wrong = log.verify(progress)
+                problems += [str(problem) for problem in wrong]
+                segments, missing = log.segments, log.missing
+                advice += advice_on(wrong, missing=missing)
+            try:
+                if bad := self._check_index():
+                    problems += bad
+                    advice.append(REBUILD)
+                if bad := list(self._bad_blobs(log, problems)):
+                    problems += bad
+                    advice.append(BLOBS)
+            except StoreBusy:
+                raise
+            except StoreError as failure:
+                problems.append(f"the index cannot be checked: {failure}")
                 advice.append(REBUILD)
-            if bad := list(self._bad_blobs(problems)):
-                problems += bad
-                advice.append(BLOBS)
-            applied = self.index.applied_seq()
-            self.look()
-        except StoreBusy:
-            raise
-        except StoreError as failure:
-            problems.append(f"the index cannot be checked: {failure}")
-            advice.append(REBUILD)
-            applied = NOTHING
-        head = self.log.head()
-        if applied > head and not (isinstance(self.log, SegmentLog) and self.log.missing):
+            head = log.head()
+        if applied > head and not missing:
             problems.append(f"the index has seen record {applied}, the log ends at {head}")
             advice.append(REBUILD)
         return Verification(
@@ -463,10 +483,52 @@ class Store:
             advice=tuple(dict.fromkeys(advice)),
         )
 
-    def _bad_blobs(self, known: Sequence[str]) -> Iterator[str]:
+    @contextmanager
+    def _log_beside(self, promised: Seq) -> Iterator[EventLog]:
+        """The log, opened once more for this block, where it is one of files."""
+        if not isinstance(self.log, SegmentLog):
+            yield self.log
+            return
+        with closing(self.log.beside(promised)) as log:
+            yield log
+
+    def _seen(self) -> tuple[Seq, Seq]:
+        """What the index has seen of the log, and what of that was certainly durable; nothing of
+        an index that cannot tell: what is wrong with it will show.
+        """
+        try:
+            promised = self.index.promised_seq()
+            return self.index.applied_seq(), promised
+        except StoreBusy:
+            raise
+        except StoreError:
+            return NOTHING, NOTHING
+
+    def _check_index(self) -> list[str]:
+        """What is wrong with the index. Whoever forgets must empty its write-ahead log, and cannot
+        as long as somebody reads: so this gives way, and begins again behind the receipt.
+        """
+        for _ in range(_LOOKS_MAX):
+            known = self._last_of("forget_begun")
+            with suppress(GaveWay):
+                return self.index.check(lambda: self._last_of("forget_begun") > known)  # noqa: B023
+            deadline = time.monotonic() + _RECEIPT_WAIT_S
+            while self._last_of("forget_done") < self._last_of("forget_begun"):
+                if time.monotonic() > deadline:
+                    break
+                time.sleep(_RECEIPT_LOOK_S)
+        raise StoreBusy(
+            "the index was not checked: something was forgotten whenever it was looked through",
+            hint="verify it again when nothing is being forgotten",
+        )
+
+    def _last_of(self, receipts: str) -> Seq:
+        return max(self.index.events(STORE, types=(receipts,)), default=NOTHING)
+
+    def _bad_blobs(self, log: EventLog, known: Sequence[str]) -> Iterator[str]:
         """What is wrong with the blobs that records name; where the log is sound enough to tell."""
         try:
-            needed = references(self.log)
+            needed = references(log)
         except StoreError as problem:
             if not known:
                 yield str(problem)

@@ -87,6 +87,7 @@ class SessionMachine(RuleBasedStateMachine):
     """Windows are small, so that epochs are frequent."""
 
     window: ClassVar[int] = 1_500
+    layout: ClassVar[str] = "stable"
     sessions = Bundle("sessions")
 
     def __init__(self) -> None:
@@ -116,6 +117,7 @@ class SessionMachine(RuleBasedStateMachine):
             Path(self._folder.name),
             sync="os",
             window=self.window,
+            layout=self.layout,
             limits=Limits(page_tokens_max=120),
         )
         self._memory = self._do(self._opening.__aenter__())
@@ -274,11 +276,15 @@ class SessionMachine(RuleBasedStateMachine):
             self._newest[fork] = self._newest[name]
         return fork
 
-    @rule(name=sessions, window=st.sampled_from([1_500, 2_500]))
-    def configure(self, name: str, window: int) -> None:
+    @rule(
+        name=sessions,
+        window=st.sampled_from([1_500, 2_500]),
+        layout=st.sampled_from([None, None, "stable", "developer"]),
+    )
+    def configure(self, name: str, window: int, layout: str | None) -> None:
         name = self._one(name)
         with suppress(WindowTooSmall):
-            self._do(self._live[name].configure(window=window))
+            self._do(self._live[name].configure(window=window, layout=layout))
 
     @rule(name=sessions, channel=st.sampled_from(["assistant", "document", "tool"]), text=PLAIN)
     def secret(self, name: str, channel: str, text: str) -> None:
@@ -371,7 +377,8 @@ class SessionMachine(RuleBasedStateMachine):
             assert "<VM:RULES>" not in message.content, "a page forged the rules"
         resident = set(self._live[name].resident())
         assert self._pins[name] <= resident, "a pinned page is missing"
-        if name in self._last and self._last[name][1] == status.epoch:
+        is_stable = status.layout == "stable"
+        if is_stable and name in self._last and self._last[name][1] == status.epoch:
             before = self._last[name][0].messages
             assert request.messages[: len(before)] == before, "the prefix changed within an epoch"
         self._last[name] = (request, status.epoch)

@@ -305,11 +305,8 @@ DELETE FROM speaker WHERE code NOT IN (SELECT speaker FROM page WHERE speaker IS
 -- forget_vacuum: Leave no dead byte in the file.
 VACUUM;
 
--- check_file: What SQLite finds wrong with the file.
+-- check_file: What SQLite finds wrong with the file, the postings included.
 PRAGMA integrity_check;
-
--- check_terms: Raises if the postings are not what they should be.
-INSERT INTO event_fts (event_fts) VALUES ('integrity-check');
 
 -- check_pages: Pages without their record, or without their terms.
 SELECT seq FROM page

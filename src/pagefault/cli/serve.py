@@ -1,0 +1,76 @@
+"""`pagefault serve`: a proxy between a client and its provider, with a memory in between."""
+
+from __future__ import annotations
+
+import click
+
+from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.term import plural, printable
+
+
+@click.command(cls=Command)
+@click.option(
+    "--upstream",
+    required=True,
+    metavar="URL",
+    help="The provider: https://api.openai.com, https://api.anthropic.com, a server of yours.",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="A name of this machine only.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=8788,
+    show_default=True,
+    help="Where to listen; 0 for any that is free.",
+)
+@click.option(
+    "--window",
+    type=click.IntRange(min=1),
+    metavar="TOKENS",
+    help="Page what is sent on so that it fits. Without it, everything is sent as it came.",
+)
+@json_option
+@pass_app
+def serve(app: App, upstream: str, host: str, port: int, window: int | None, as_json: bool) -> None:
+    """A proxy for coding clients: their conversations are kept, and fit a window.
+
+    Point the client's base URL here; its key goes on to the provider and is kept nowhere. Chat
+    Completions, Responses and Messages are read, all else is passed on. One line a request on
+    stderr. Ctrl-C stops it. JSON, once it listens: {url, upstream, root, window}.
+    """
+    app.run(_serve(app, upstream, host, port, window or 0, as_json=as_json))
+
+
+async def _serve(
+    app: App, upstream: str, host: str, port: int, window: int, *, as_json: bool
+) -> None:
+    import json
+
+    from pagefault.model.clock import SystemClock
+    from pagefault.pack.count import O200k
+    from pagefault.proxy.listen import bound, serve
+
+    config = app.config()
+    listening = bound(host, port)
+
+    def ready(url: str) -> None:
+        if as_json:  # on one line, and at once: whoever started this waits for it
+            told = {"url": url, "upstream": upstream, "root": config.root, "window": window}
+            app.term.piece(json.dumps(told) + "\n")
+        app.term.note(f"listening on {url}, passing on to {upstream}")
+        if not window:
+            app.term.note("logging only; --window TOKENS would page what is sent on")
+
+    async with app.writing(config) as memory:
+        requests = await serve(
+            memory,
+            upstream=upstream,
+            listening=listening,
+            counter=O200k(),
+            clock=SystemClock(),
+            window_tokens=window,
+            allow_http=config.engine.allow_http,
+            log=lambda line: app.term.note(printable(line)),
+            ready=ready,
+        )
+    app.term.note(f"stopped after {plural(requests, 'request')}")

@@ -1,0 +1,142 @@
+"""Requests and replies as Anthropic's Messages API writes them. No I/O here.
+
+What the API demands of a conversation: it begins with the user; user and assistant alternate; every
+result of a call stands at the beginning of the message after the call; no text is empty; ids are
+letters, digits, `_` and `-`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
+
+from pagefault.engine.breakpoints import marks
+from pagefault.engine.usage import usage_from
+from pagefault.engine.values import minted, object_of, objects, sendable_object, text_of
+from pagefault.model.errors import EngineGarbled
+from pagefault.model.kinds import Role
+from pagefault.model.request import Message, Reply, Request
+
+NOTHING_SAID: Final = "(no message)"
+"""What stands where the API demands a text and there is none."""
+
+_FINISH: Final = {"max_tokens": "length", "model_context_window_exceeded": "length"}
+_NO_ID: Final = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def to_wire(request: Request, *, breakpoints: Sequence[int] = ()) -> dict[str, Any]:
+    """`system`, `messages` and `tools`; the caller adds `model` and `max_tokens`.
+
+    `breakpoints` are positions in `request.messages` up to whose end the prefix is worth caching;
+    at most four blocks are marked (`breakpoints.py`), never the tail.
+    """
+    ids = _Ids()
+    blocks: list[dict[str, Any]] = []  # all that may be marked, in the order of the prefix
+    ends: dict[int, int] = {}  # position of a message: its last block
+    system: list[dict[str, Any]] = []
+    messages: list[dict[str, Any]] = []
+    for place, message in enumerate(request.messages):
+        made = _blocks(message, ids)
+        blocks += made
+        ends[place] = len(blocks) - 1
+        if message.role is Role.SYSTEM:
+            system += made
+            continue
+        role = "assistant" if message.role is Role.ASSISTANT else "user"
+        if not messages and role == "assistant":
+            messages.append({"role": "user", "content": [_text("")]})
+        if messages and messages[-1]["role"] == role:
+            messages[-1]["content"] += made
+        else:
+            messages.append({"role": role, "content": made})
+    if not messages:
+        messages.append({"role": "user", "content": [_text("")]})
+    for block in marks([ends[place] for place in breakpoints if place in ends], len(blocks)):
+        blocks[block]["cache_control"] = {"type": "ephemeral"}
+    if request.tail:
+        _add_tail(messages, request.tail)
+    wire: dict[str, Any] = {"messages": messages}
+    if system:
+        wire["system"] = system
+    if request.tools:
+        wire["tools"] = [
+            {
+                "name": tool.name,
+                "description": tool.description,
+                "input_schema": dict(tool.parameters),
+            }
+            for tool in request.tools
+        ]
+    return wire
+
+
+def reply_from(document: Mapping[str, Any], *, taken: Collection[str] = ()) -> Reply:
+    """The reply that a message holds. Raises `EngineGarbled` for what is none.
+
+    `finish` is "length" where the text was cut off, else the `stop_reason`.
+    """
+    if not isinstance(document.get("content"), list):
+        raise EngineGarbled("the answer has no `content`, so it is not of the Messages API")
+    said: list[str] = []
+    calls: list[tuple[str, str, str]] = []
+    for block in objects(document["content"]):
+        match block.get("type"):
+            case "text":
+                said.append(text_of(block.get("text")))
+            case "tool_use":
+                arguments = json.dumps(object_of(block.get("input")), ensure_ascii=False)
+                name = text_of(block.get("name"))
+                calls.append((text_of(block.get("id")), name, text_of(arguments)))
+    reason = text_of(document.get("stop_reason"))
+    return Reply(
+        text="".join(said),
+        tool_calls=minted(calls, taken),
+        usage=usage_from(document.get("usage")),
+        finish=_FINISH.get(reason, reason),
+    )
+
+
+class _Ids:
+    """Ids of calls as the API takes them: the same one for a call and its result, no two alike."""
+
+    def __init__(self) -> None:
+        self._given: dict[str, str] = {}
+
+    def of(self, call_id: str) -> str:
+        if call_id not in self._given:
+            plain = _NO_ID.sub("_", call_id) or "call"
+            used = set(self._given.values())
+            number, name = 1, plain
+            while name in used:
+                number += 1
+                name = f"{plain}_{number}"
+            self._given[call_id] = name
+        return self._given[call_id]
+
+
+def _blocks(message: Message, ids: _Ids) -> list[dict[str, Any]]:
+    if message.role is Role.TOOL:
+        called = ids.of(message.call_id)
+        return [{"type": "tool_result", "tool_use_id": called, "content": message.content}]
+    made = [_text(message.content)] if message.content.strip() or not message.tool_calls else []
+    made += [
+        {
+            "type": "tool_use",
+            "id": ids.of(call.call_id),
+            "name": call.name,
+            "input": sendable_object(call.arguments),
+        }
+        for call in message.tool_calls
+    ]
+    return made
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text if text.strip() else NOTHING_SAID}
+
+
+def _add_tail(messages: list[dict[str, Any]], tail: str) -> None:
+    newest = next((m for m in reversed(messages) if m["role"] == "user"), messages[-1])
+    newest["content"].append(_text(tail))

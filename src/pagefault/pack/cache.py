@@ -1,0 +1,66 @@
+"""What was packed lately, so that no request is put together twice (requirement 000 §1.7).
+
+A key says all that a pack depends on, so a pack is never stale: whatever changes, the key does. The
+digest covers the pages (ids and records), the listing, the calls of the turn, the prompt and the
+tools. `drop` is for what may not stay in memory: when something is forgotten, or a session is
+configured anew.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from pagefault.model.defaults import PACK_CACHE_ENTRIES
+from pagefault.model.request import Message
+
+
+@dataclass(frozen=True, slots=True)
+class PackKey:
+    session_id: str
+    model: str  # whose tokens are counted
+    token_budget: int
+    digest: str  # of the working set, and of everything else that is rendered
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """The messages of a request, and what they take with the tools, framing included."""
+
+    messages: tuple[Message, ...]
+    tokens: int
+
+
+class PackCache:
+    """The packs used last. Safe from several threads."""
+
+    def __init__(self, entries_max: int = PACK_CACHE_ENTRIES) -> None:
+        self._entries_max = entries_max
+        self._packs: OrderedDict[PackKey, Pack] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._packs)
+
+    def find(self, key: PackKey) -> Pack | None:
+        with self._guard:
+            pack = self._packs.get(key)
+            if pack is not None:
+                self._packs.move_to_end(key)
+            return pack
+
+    def put(self, key: PackKey, pack: Pack) -> None:
+        """Keep a pack; the one that was used longest ago makes room."""
+        with self._guard:
+            self._packs[key] = pack
+            self._packs.move_to_end(key)
+            while len(self._packs) > self._entries_max:
+                self._packs.popitem(last=False)
+
+    def drop(self, session_id: str = "") -> None:
+        """Forget the packs of a session, or of all."""
+        with self._guard:
+            for key in list(self._packs):
+                if session_id in ("", key.session_id):
+                    del self._packs[key]

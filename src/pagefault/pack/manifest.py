@@ -1,0 +1,109 @@
+"""VM:MANIFEST_JSON: what exists, and what of it is mapped (requirement 000, its schema).
+
+`manifest.schema.json` beside this file is its JSON Schema. It is strict JSON on one line, without
+an angle bracket: nothing in it can close the tag that it stands in.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any, Final
+
+from pagefault.guard.neutralise import neutralise
+from pagefault.model.defaults import IMPORTANCE
+from pagefault.model.kinds import Kind, Level, Modality, Tier
+from pagefault.model.page import Page, PageRow
+from pagefault.pack.envelope import dump, offered_levels
+
+ENTRIES_MAX: Final = 64
+"""Pages that are listed though they are not mapped. Search finds the others."""
+
+PREFER_LEVELS: Final = (2, 1, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """What the model may fault: the very limits that are enforced."""
+
+    faults_allowed: bool
+    max_faults_per_turn: int
+    upgrade_budget_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A page that exists and is not mapped, and the hint by which it may be chosen."""
+
+    row: PageRow
+    hint: str
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of the manifest, as it ships with the package."""
+    text = files("pagefault.pack").joinpath("manifest.schema.json").read_text("utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def manifest(
+    session_id: str, mapped: Iterable[Page], listed: Sequence[Listed], policies: Policies
+) -> str:
+    """The manifest of a request that shows `mapped` and could be given `listed`."""
+    document = {
+        "session_id": session_id,
+        "working_set": [mapped_entry(page) for page in mapped],
+        "available_pages": [listed_entry(item) for item in listed],
+        "policies": {
+            "faults_allowed": policies.faults_allowed,
+            "max_faults_per_turn": policies.max_faults_per_turn,
+            "upgrade_budget_tokens": policies.upgrade_budget_tokens,
+            "prefer_levels": list(PREFER_LEVELS),
+        },
+    }
+    return harmless(dump(document))
+
+
+def harmless(json_text: str) -> str:
+    """The same JSON with its angle brackets spelled out, which only strings can have."""
+    return json_text.replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def mapped_entry(page: Page) -> dict[str, Any]:
+    row = page.row
+    entry: dict[str, Any] = {
+        "page_id": row.page_id,
+        "modality": str(row.modality),
+        "level": int(level_of(page)),
+        "tokens_est": row.tokens,
+    }
+    if row.importance != IMPORTANCE:
+        entry["importance"] = round(row.importance, 2)
+    return entry
+
+
+def listed_entry(item: Listed) -> dict[str, Any]:
+    row = item.row
+    return {
+        "page_id": row.page_id,
+        "modality": str(row.modality),
+        "tier": str(tier_of(row)),
+        "levels": [int(level) for level in offered_levels(row)],
+        "hint": neutralise(item.hint)[:400],
+    }
+
+
+def level_of(page: Page) -> Level:
+    """How much of what it is about a page shows: a summary or a representation says less."""
+    if page.derived is not None and page.derived.level:
+        return Level(page.derived.level)
+    return Level.ABSTRACT if page.row.kind is Kind.SUMMARY else Level.FULL
+
+
+def tier_of(row: PageRow) -> Tier:
+    """Where the truth of a page is: the log, the blob store for media, or the archive."""
+    if row.tier is Tier.L4:
+        return Tier.L4
+    return Tier.L2 if row.modality is Modality.TEXT or row.kind is not Kind.ARTIFACT else Tier.L3

@@ -1,0 +1,1 @@
+"""Between a client and its provider: whole histories in, whole histories out, memory in between."""

@@ -1,0 +1,161 @@
+"""Chat Completions: calls are fields of the assistant's messages, results are messages of tools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from pagefault.model.kinds import Role
+from pagefault.proxy.history import History, Item, Json, Part, sealed
+from pagefault.proxy.wire import (
+    Answered,
+    Unreadable,
+    blocks,
+    content_text,
+    listed,
+    same_json,
+    whole_number,
+)
+
+_ROLES: Final = {"user": Role.USER, "assistant": Role.ASSISTANT}
+_TEXTS: Final = ("text", "input_text", "output_text", "refusal")
+
+
+class Chat:
+    name = "chat"
+    path = "/chat/completions"
+
+    def read(self, body: Json) -> History:
+        messages = listed(body, "messages")
+        items: list[Item] = []
+        instructions: list[str] = []
+        for number, message in enumerate(messages):
+            if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+                raise Unreadable("a message without a role")
+            role = message["role"]
+            if role in ("system", "developer"):
+                if not any(item.place for item in items):
+                    instructions.append(content_text(message.get("content")))
+                text = content_text(message.get("content"))
+                items.append(Item(part=Part.DRESS, role=Role.SYSTEM, message=number, text=text))
+            elif role == "tool":
+                items.append(_result(message, number))
+            elif role in _ROLES:
+                items += _said(message, _ROLES[role], number)
+            else:  # of a kind that we do not know: kept as it is, at its position
+                items.append(
+                    Item(part=Part.SEALED, role=Role.SYSTEM, message=number, sealed=sealed(message))
+                )
+        tools = body.get("tools")
+        return History(
+            messages=messages,
+            items=items,
+            instructions="\n\n".join(instructions),
+            tools=tools if isinstance(tools, list) else [],
+        )
+
+    def put(self, body: Json, messages: Sequence[Any]) -> Json:
+        return {**body, "messages": list(messages)}
+
+    def opens_turn(self, message: Any) -> bool:
+        return bool(message.get("role") == "user")
+
+    def with_text(self, message: Any, text: str) -> Any:
+        content = message.get("content")
+        if isinstance(content, list):
+            return {**message, "content": [{"type": "text", "text": text}, *content]}
+        return {**message, "content": f"{text}\n\n{content or ''}"}
+
+    def gatherer(self) -> ChatGatherer:
+        return ChatGatherer()
+
+    def answer(self, document: Json) -> Answered:
+        choices = document.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices else {}
+        message = choice.get("message") if isinstance(choice, dict) else None
+        usage = document.get("usage")
+        return Answered(
+            tuple(_said(message, Role.ASSISTANT, 0)) if isinstance(message, dict) else (),
+            whole_number(usage.get("prompt_tokens")) if isinstance(usage, dict) else 0,
+            complete=isinstance(message, dict),
+        )
+
+    def refusal(self, status: int, message: str) -> Json:
+        kind = "invalid_request_error" if status < 500 else "server_error"
+        return {"error": {"message": message, "type": kind, "param": None, "code": "pagefault"}}
+
+
+class ChatGatherer:
+    def __init__(self) -> None:
+        self._text: list[str] = []
+        self._calls: dict[int, Json] = {}
+        self._usage: Json = {}
+        self._finished = False
+
+    def feed(self, event: str, data: Json) -> None:
+        if isinstance(data.get("usage"), dict):
+            self._usage = data["usage"]
+        for choice in data.get("choices") or ():
+            if not isinstance(choice, dict) or choice.get("index", 0) != 0:
+                continue  # of several answers the client keeps one, and the first is our guess
+            delta = choice.get("delta") or {}
+            if isinstance(delta.get("content"), str):
+                self._text.append(delta["content"])
+            for call in delta.get("tool_calls") or ():
+                self._add(call)
+            self._finished = self._finished or bool(choice.get("finish_reason"))
+
+    def _add(self, call: Any) -> None:
+        if not isinstance(call, dict):
+            return
+        index = call.get("index", 0)
+        whole = self._calls.setdefault(index, {"id": "", "name": "", "arguments": ""})
+        told = call.get("function") or {}
+        whole["id"] = whole["id"] or str(call.get("id") or "")
+        whole["name"] = whole["name"] or str(told.get("name") or "")
+        whole["arguments"] += str(told.get("arguments") or "")
+
+    def answered(self) -> Answered:
+        calls = [{"id": call["id"], "function": call} for _, call in sorted(self._calls.items())]
+        message = {"content": "".join(self._text), "tool_calls": calls}
+        return Answered(
+            tuple(_said(message, Role.ASSISTANT, 0)),
+            whole_number(self._usage.get("prompt_tokens")),
+            complete=self._finished,
+        )
+
+
+def _said(message: Json, role: Role, number: int) -> list[Item]:
+    items: list[Item] = []
+    for block in blocks(message.get("content")):
+        text = block.get("text", block.get("refusal"))
+        if block.get("type") in _TEXTS and isinstance(text, str):
+            items.append(Item(part=Part.TEXT, role=role, message=number, text=text))
+        elif block.get("type") in ("thinking", "reasoning"):
+            items.append(Item(part=Part.DRESS, role=role, message=number))
+        else:
+            items.append(Item(part=Part.SEALED, role=role, message=number, sealed=sealed(block)))
+    for call in message.get("tool_calls") or ():
+        told = call.get("function") or call.get("custom") or {}
+        arguments = told.get("arguments", told.get("input", ""))
+        items.append(
+            Item(
+                part=Part.CALL,
+                role=Role.ASSISTANT,
+                message=number,
+                text=same_json(str(arguments)),
+                name=str(told.get("name", "")),
+                call_id=str(call.get("id", "")),
+            )
+        )
+    return items
+
+
+def _result(message: Json, number: int) -> Item:
+    return Item(
+        part=Part.RESULT,
+        role=Role.TOOL,
+        message=number,
+        text=content_text(message.get("content")),
+        call_id=str(message.get("tool_call_id", "")),
+    )

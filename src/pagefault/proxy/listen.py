@@ -1,0 +1,136 @@
+"""The proxy on a port of this machine, until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Final
+
+from pagefault.engine.remote import is_loopback
+from pagefault.model.clock import Clock
+from pagefault.model.errors import BadInput, CallerError
+from pagefault.pack.count import TokenCounter
+from pagefault.proxy.relay import Patience, Relay
+from pagefault.proxy.server import Proxy
+from pagefault.service.memory import Memory
+
+DEFAULT_PORT: Final = 8788
+FAREWELL_S: Final = 3  # that answers under way are given when it stops
+HEADER_BYTES_MAX: Final = 64 * 1024
+AT_ONCE_MAX: Final = 256  # connections
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A listening socket. Raises `BadInput` for a host that is not this machine alone, or a port
+    that somebody has.
+    """
+    if not is_loopback(host):
+        raise BadInput(
+            f"{host} can be reached from other machines, and whoever reaches this proxy spends "
+            "your key and reads your memory",
+            hint="listen on 127.0.0.1, and bring others here by a tunnel that knows them",
+        )
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(128)
+    except OSError as error:
+        listening.close()
+        if error.errno == errno.EADDRINUSE:
+            raise BadInput(
+                f"port {port} is taken", hint="name another one with --port, or 0 for any"
+            ) from None
+        raise BadInput(f"cannot listen on {host}:{port}: {error.strerror}") from None
+    return listening
+
+
+async def serve(
+    memory: Memory,
+    *,
+    upstream: str,
+    listening: socket.socket,
+    counter: TokenCounter,
+    clock: Clock,
+    window_tokens: int = 0,
+    patience: Patience | None = None,
+    allow_http: bool = False,
+    log: Callable[[str], None] = lambda line: None,
+    ready: Callable[[str], None] = lambda url: None,
+) -> int:
+    """Serve until SIGINT or SIGTERM; returns how many requests there were. `ready` is told the URL.
+
+    Raises `BadInput` for an upstream that cannot be, `CallerError` where a package is missing.
+    """
+    try:
+        import uvicorn
+    except ImportError:
+        raise CallerError(
+            "the proxy needs the packages httpx2 and uvicorn, which are not installed",
+            hint="pip install 'pagefault[proxy]'",
+        ) from None
+    relay = Relay(upstream, patience or Patience(), allow_http=allow_http)
+    proxy = Proxy(
+        memory=memory,
+        relay=relay,
+        counter=counter,
+        clock=clock,
+        window_tokens=window_tokens,
+        log=log,
+    )
+    host, port = listening.getsockname()[:2]
+    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    config = uvicorn.Config(
+        proxy,
+        http="h11",
+        ws="none",
+        lifespan="off",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        h11_max_incomplete_event_size=HEADER_BYTES_MAX,
+        limit_concurrency=AT_ONCE_MAX,
+        timeout_graceful_shutdown=FAREWELL_S,
+    )
+    logging.getLogger("uvicorn").setLevel(logging.CRITICAL + 1)  # it would print what broke off
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            ready(url)
+
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            loop = asyncio.get_running_loop()
+            caught = (signal.SIGINT, signal.SIGTERM)
+            for number in caught:
+                with suppress(NotImplementedError):  # Windows: Ctrl-C then raises, as elsewhere
+                    loop.add_signal_handler(number, self._stop)
+            try:
+                yield
+            finally:
+                for number in caught:
+                    with suppress(NotImplementedError):
+                        loop.remove_signal_handler(number)
+
+        def _stop(self) -> None:
+            self.force_exit = self.should_exit  # the second time: at once
+            self.should_exit = True
+
+    warming = asyncio.create_task(asyncio.to_thread(counter.count, "loads the vocabulary"))
+    try:
+        await Server(config).serve(sockets=[listening])
+        await warming
+        await proxy.settled()
+    finally:
+        listening.close()
+        await relay.aclose()
+    return proxy.requests

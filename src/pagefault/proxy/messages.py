@@ -1,0 +1,156 @@
+"""Messages: blocks of content, results of tools among the user's, thinking that is signed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+from pagefault.model.kinds import Role
+from pagefault.proxy.history import History, Item, Json, Part, digest, sealed
+from pagefault.proxy.wire import (
+    Answered,
+    Unreadable,
+    blocks,
+    content_text,
+    listed,
+    same_json,
+    whole_number,
+)
+
+_THINKING: Final = ("thinking", "redacted_thinking")
+_KINDS_OF_ERROR: Final = {
+    400: "invalid_request_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    504: "timeout_error",
+}
+
+
+class Messages:
+    name = "messages"
+    path = "/messages"
+
+    def read(self, body: Json) -> History:
+        messages = listed(body, "messages")
+        items: list[Item] = []
+        for number, message in enumerate(messages):
+            if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+                raise Unreadable("a message without a role")
+            items += _items(message, number)
+        tools = body.get("tools")
+        return History(
+            messages=messages,
+            items=items,
+            instructions=content_text(body.get("system")),
+            tools=tools if isinstance(tools, list) else [],
+        )
+
+    def put(self, body: Json, messages: Sequence[Any]) -> Json:
+        return {**body, "messages": list(messages)}
+
+    def opens_turn(self, message: Any) -> bool:
+        return message.get("role") == "user" and not any(
+            block.get("type") == "tool_result" for block in blocks(message.get("content"))
+        )
+
+    def with_text(self, message: Any, text: str) -> Any:
+        own = message.get("content")
+        rest = [{"type": "text", "text": own}] if isinstance(own, str) else list(own or ())
+        return {**message, "content": [{"type": "text", "text": text}, *rest]}
+
+    def gatherer(self) -> MessagesGatherer:
+        return MessagesGatherer()
+
+    def answer(self, document: Json) -> Answered:
+        usage = document.get("usage")
+        read = usage if isinstance(usage, dict) else {}
+        counted = sum(
+            whole_number(read.get(name))
+            for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+        )
+        items = _items({"role": "assistant", "content": document.get("content")}, 0)
+        return Answered(tuple(items), counted, complete=bool(document.get("stop_reason")))
+
+    def refusal(self, status: int, message: str) -> Json:
+        kind = _KINDS_OF_ERROR.get(status, "api_error")
+        return {"type": "error", "error": {"type": kind, "message": f"pagefault: {message}"}}
+
+
+class MessagesGatherer:
+    def __init__(self) -> None:
+        self._blocks: dict[int, Json] = {}
+        self._usage: Json = {}
+        self._stop = ""
+
+    def feed(self, event: str, data: Json) -> None:
+        index = whole_number(data.get("index"))
+        match data.get("type", event):
+            case "message_start":
+                message = data.get("message") or {}
+                self._usage = dict(message.get("usage") or {})
+            case "content_block_start":
+                self._blocks[index] = {**(data.get("content_block") or {}), "json": ""}
+            case "content_block_delta" if index in self._blocks:
+                self._add(self._blocks[index], data.get("delta") or {})
+            case "message_delta":
+                self._stop = str((data.get("delta") or {}).get("stop_reason") or self._stop)
+                self._usage |= {k: v for k, v in (data.get("usage") or {}).items() if v}
+
+    def _add(self, block: Json, delta: Json) -> None:
+        if delta.get("type") == "text_delta":
+            block["text"] = block.get("text", "") + str(delta.get("text", ""))
+        elif delta.get("type") == "input_json_delta":
+            block["json"] += str(delta.get("partial_json", ""))
+
+    def answered(self) -> Answered:
+        content = []
+        for _, block in sorted(self._blocks.items()):
+            written = block.pop("json", "")
+            if block.get("type") == "tool_use" and written:
+                try:
+                    block["input"] = json.loads(written)
+                except ValueError:
+                    block["input"] = written
+            content.append(block)
+        return Messages().answer(
+            {"content": content, "usage": self._usage, "stop_reason": self._stop}
+        )
+
+
+def _items(message: Json, number: int) -> list[Item]:
+    if message["role"] == "system":  # instructions in the middle: they move from request to request
+        text = content_text(message.get("content"))
+        return [Item(part=Part.DRESS, role=Role.SYSTEM, message=number, text=text)]
+    role = Role.ASSISTANT if message["role"] == "assistant" else Role.USER
+    return [_item(block, role, number) for block in blocks(message.get("content"))]
+
+
+def _item(block: Json, role: Role, number: int) -> Item:
+    kind = block.get("type")
+    if kind == "text" and isinstance(block.get("text"), str):
+        return Item(part=Part.TEXT, role=role, message=number, text=block["text"])
+    if kind in _THINKING:
+        return Item(part=Part.DRESS, role=role, message=number)
+    if kind == "tool_use":
+        return Item(
+            part=Part.CALL,
+            role=role,
+            message=number,
+            text=same_json(json.dumps(block.get("input"))),
+            name=str(block.get("name", "")),
+            call_id=str(block.get("id", "")),
+        )
+    if kind == "tool_result":
+        content = block.get("content")
+        others = [one for one in blocks(content) if one.get("type") != "text"]
+        return Item(
+            part=Part.RESULT,
+            role=Role.TOOL,
+            message=number,
+            text=content_text(content),
+            call_id=str(block.get("tool_use_id", "")),
+            sealed=digest("".join(map(sealed, others))) if others else "",
+        )
+    return Item(part=Part.SEALED, role=role, message=number, sealed=sealed(block))

@@ -1,0 +1,138 @@
+"""The way to the provider and back: bytes as they are, no redirects, bounded in time.
+
+Invariant: what a client sends to authorise itself goes to the configured provider and nowhere else,
+not into a log and not into an error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from pagefault.engine.remote import checked_url, is_loopback
+from pagefault.model.errors import BadInput, CallerError, EngineUnreachable
+
+if TYPE_CHECKING:
+    import httpx2
+
+Headers = Sequence[tuple[bytes, bytes]]
+
+_HOP_BY_HOP: Final = frozenset(
+    b"connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer "
+    b"transfer-encoding upgrade".split()
+)
+"""RFC 9110 §7.6.1: between two neighbours, not between client and provider."""
+_OURS: Final = frozenset((b"host", b"content-length", b"x-pagefault-session", b"expect"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long to wait for a provider, in seconds. A long answer is silent while it thinks."""
+
+    connect_s: float = 10.0
+    first_byte_s: float = 600.0
+    between_s: float = 300.0
+    total_s: float = 3_600.0
+
+
+class Relay:
+    """Requests to one provider. Close it."""
+
+    def __init__(self, upstream: str, patience: Patience, *, allow_http: bool = False) -> None:
+        """Raises `BadInput` for an address that cannot be, `CallerError` without httpx2."""
+        self.upstream = checked_url(upstream, allow_http=allow_http).removesuffix("/v1")
+        self._patience = patience
+        self._http = _client(self.upstream, patience)
+
+    async def aclose(self) -> None:
+        await self._http.aclose()
+
+    @asynccontextmanager
+    async def ask(
+        self, method: str, target: bytes, headers: Iterable[tuple[bytes, bytes]], body: bytes
+    ) -> AsyncIterator[httpx2.Response]:
+        """The provider's answer, its body still to come. Leaving the block ends the connection.
+
+        Raises `EngineUnreachable`, which names the provider's host and nothing of the request.
+        """
+        import httpx2
+
+        base = httpx2.URL(self.upstream)
+        url = base.copy_with(raw_path=base.raw_path.rstrip(b"/") + target)
+        request = httpx2.Request(method, url, headers=list(headers), content=body)
+        try:
+            async with asyncio.timeout(self._patience.first_byte_s):
+                response = await self._http.send(request, stream=True)
+        except TimeoutError:
+            raise EngineUnreachable(f"{self.host} did not answer in time") from None
+        except httpx2.TransportError as error:
+            kind = type(error).__name__
+            raise EngineUnreachable(f"cannot reach {self.host} ({kind})") from None
+        try:
+            yield response
+        finally:
+            await response.aclose()
+
+    async def pieces(self, response: httpx2.Response) -> AsyncIterator[bytes]:
+        """The body as it arrives, still compressed if it is. Raises `EngineUnreachable`."""
+        import httpx2
+
+        chunks = response.aiter_raw()
+        now = asyncio.get_running_loop().time
+        end = now() + self._patience.total_s
+        while True:
+            try:
+                async with asyncio.timeout_at(min(now() + self._patience.between_s, end)):
+                    chunk = await anext(chunks, None)
+            except TimeoutError:
+                raise EngineUnreachable(f"{self.host} fell silent in an answer") from None
+            except httpx2.HTTPError as error:
+                kind = type(error).__name__
+                raise EngineUnreachable(f"{self.host} broke off an answer ({kind})") from None
+            if chunk is None:
+                return
+            yield chunk
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.upstream).netloc
+
+
+def onward(headers: Headers, *, drop: Iterable[bytes] = ()) -> list[tuple[bytes, bytes]]:
+    """Headers that go on, either way: all but those between neighbours, and ours."""
+    named = {
+        name.strip().lower()
+        for header, value in headers
+        if header.lower() == b"connection"
+        for name in value.split(b",")
+    }
+    left = _HOP_BY_HOP | named | set(drop)
+    return [(name, value) for name, value in headers if name.lower() not in left]
+
+
+def to_provider(headers: Headers, *, drop: Iterable[bytes] = ()) -> list[tuple[bytes, bytes]]:
+    return onward(headers, drop=_OURS | set(drop))
+
+
+def _client(upstream: str, patience: Patience) -> httpx2.AsyncClient:
+    try:
+        import httpx2
+    except ImportError:
+        raise CallerError(
+            "the proxy needs the packages httpx2 and uvicorn, which are not installed",
+            hint="pip install 'pagefault[proxy]'",
+        ) from None
+    parts = urlsplit(upstream)
+    if parts.username or parts.password:
+        raise BadInput("an upstream holds no user and password")
+    return httpx2.AsyncClient(
+        timeout=httpx2.Timeout(None, connect=patience.connect_s),
+        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
+        follow_redirects=False,
+        verify=httpx2.create_ssl_context(),
+        trust_env=parts.scheme == "https" and not is_loopback(parts.hostname or ""),
+    )

@@ -1,0 +1,155 @@
+"""Responses: a list, in which calls, results and sealed reasoning are items of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from pagefault.model.kinds import Role
+from pagefault.proxy.history import History, Item, Json, Part, sealed
+from pagefault.proxy.wire import (
+    Answered,
+    Unreadable,
+    blocks,
+    content_text,
+    listed,
+    same_json,
+    whole_number,
+)
+
+_TEXTS: Final = ("input_text", "output_text", "text", "refusal")
+_CALLS: Final = {"function_call": "arguments", "custom_tool_call": "input"}
+_RESULTS: Final = ("function_call_output", "custom_tool_call_output")
+
+
+class Responses:
+    name = "responses"
+    path = "/responses"
+
+    def read(self, body: Json) -> History:
+        if isinstance(body.get("input"), str):
+            body = {**body, "input": [{"role": "user", "content": body["input"]}]}
+        messages = listed(body, "input")
+        items: list[Item] = []
+        instructions = [content_text(body.get("instructions"))]
+        for number, message in enumerate(messages):
+            if not isinstance(message, dict):
+                raise Unreadable("an item that is no object")
+            found = _items(message, number)
+            if _is_instruction(message) and not any(item.place for item in items):
+                instructions.append(content_text(message.get("content")))
+            items += found
+        tools = body.get("tools")
+        return History(
+            messages=messages,
+            items=items,
+            instructions="\n\n".join(text for text in instructions if text),
+            tools=tools if isinstance(tools, list) else [],
+            has_all=not (body.get("previous_response_id") or body.get("conversation")),
+        )
+
+    def put(self, body: Json, messages: Sequence[Any]) -> Json:
+        return {**body, "input": list(messages)}
+
+    def opens_turn(self, message: Any) -> bool:
+        return bool(message.get("role") == "user" and message.get("type", "message") == "message")
+
+    def with_text(self, message: Any, text: str) -> Any:
+        content = message.get("content")
+        if isinstance(content, list):
+            return {**message, "content": [{"type": "input_text", "text": text}, *content]}
+        return {**message, "content": f"{text}\n\n{content or ''}"}
+
+    def gatherer(self) -> ResponsesGatherer:
+        return ResponsesGatherer()
+
+    def answer(self, document: Json) -> Answered:
+        output, usage = document.get("output"), document.get("usage")
+        items = [
+            item
+            for message in (output if isinstance(output, list) else [])
+            if isinstance(message, dict)
+            for item in _items(message, 0)
+        ]
+        return Answered(
+            tuple(items),
+            whole_number(usage.get("input_tokens")) if isinstance(usage, dict) else 0,
+            complete=document.get("status") == "completed",
+        )
+
+    def refusal(self, status: int, message: str) -> Json:
+        kind = "invalid_request_error" if status < 500 else "server_error"
+        return {"error": {"message": message, "type": kind, "param": None, "code": "pagefault"}}
+
+
+class ResponsesGatherer:
+    """The last event holds the whole answer; where its output was left out, the parts do."""
+
+    def __init__(self) -> None:
+        self._done: dict[int, Json] = {}
+        self._whole: Json = {}
+
+    def feed(self, event: str, data: Json) -> None:
+        match data.get("type", event):
+            case "response.output_item.done" if isinstance(data.get("item"), dict):
+                self._done[whole_number(data.get("output_index"))] = data["item"]
+            case "response.completed" | "response.incomplete" | "response.failed":
+                whole = data.get("response")
+                self._whole = whole if isinstance(whole, dict) else {}
+
+    def answered(self) -> Answered:
+        output = self._whole.get("output") or [item for _, item in sorted(self._done.items())]
+        return Responses().answer({**self._whole, "output": output})
+
+
+def _is_instruction(message: Json) -> bool:
+    return message.get("role") in ("system", "developer")
+
+
+def _items(message: Json, number: int) -> list[Item]:
+    kind = message.get("type", "message")
+    if kind == "message":
+        return _said(message, number)
+    if kind in _CALLS:
+        arguments = message.get(_CALLS[kind], "")
+        return [
+            Item(
+                part=Part.CALL,
+                role=Role.ASSISTANT,
+                message=number,
+                text=same_json(str(arguments)),
+                name=str(message.get("name", "")),
+                call_id=str(message.get("call_id", "")),
+            )
+        ]
+    if kind in _RESULTS:
+        output = message.get("output")
+        return [
+            Item(
+                part=Part.RESULT,
+                role=Role.TOOL,
+                message=number,
+                text=content_text(output),
+                call_id=str(message.get("call_id", "")),
+            )
+        ]
+    if kind == "reasoning":
+        return [Item(part=Part.DRESS, role=Role.ASSISTANT, message=number)]
+    # Compacted histories, calls that the provider serves itself, and what is still to come.
+    plain = {name: value for name, value in message.items() if name not in ("id", "status")}
+    return [Item(part=Part.SEALED, role=Role.ASSISTANT, message=number, sealed=sealed(plain))]
+
+
+def _said(message: Json, number: int) -> list[Item]:
+    if _is_instruction(message):
+        told = content_text(message.get("content"))
+        return [Item(part=Part.DRESS, role=Role.SYSTEM, message=number, text=told)]
+    role = Role.ASSISTANT if message.get("role") == "assistant" else Role.USER
+    items: list[Item] = []
+    for block in blocks(message.get("content")):
+        text = block.get("text", block.get("refusal"))
+        if block.get("type") in _TEXTS and isinstance(text, str):
+            items.append(Item(part=Part.TEXT, role=role, message=number, text=text))
+        else:
+            items.append(Item(part=Part.SEALED, role=role, message=number, sealed=sealed(block)))
+    return items

@@ -1,0 +1,387 @@
+"""The proxy as an ASGI application: three paths are read, everything else is passed on.
+
+Invariants:
+ (1) What cannot be read, logged or paged is still passed on, as the client sent it.
+ (2) Bytes that need not change do not: an answer always, a request unless something left it.
+ (3) A client that goes away ends the provider's work for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from pagefault.engine.remote import is_loopback
+from pagefault.model.clock import Clock
+from pagefault.model.errors import EngineUnreachable
+from pagefault.pack.count import TokenCounter
+from pagefault.proxy.chat import Chat
+from pagefault.proxy.client import named_in_path, recognise
+from pagefault.proxy.conversation import Conversation, Passed
+from pagefault.proxy.encoding import NotOpened, TooLarge, opened
+from pagefault.proxy.history import Json
+from pagefault.proxy.messages import Messages
+from pagefault.proxy.relay import Headers, Relay, onward, to_provider
+from pagefault.proxy.responses import Responses
+from pagefault.proxy.wire import Answered, Events, Unreadable, Wire, dumped, parsed
+from pagefault.service.memory import Memory
+
+Scope = Mapping[str, Any]
+Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+
+BODY_BYTES_MAX: Final = 64 * 1024 * 1024
+ANSWER_BYTES_MAX: Final = 32 * 1024 * 1024  # of an answer in one piece that is read as well
+BODY_S_MAX: Final = 120.0
+CONVERSATIONS_MAX: Final = 64  # that are kept in memory; others are taken up again from the log
+
+WIRES: Final[tuple[Wire, ...]] = (Chat(), Responses(), Messages())
+
+
+@dataclass(slots=True)
+class Told:
+    """What the access log says of one request."""
+
+    method: str
+    path: str
+    status: int = 0
+    words: str = ""
+
+
+class Proxy:
+    """`log` is given a line for every request: what was asked, never what was said."""
+
+    def __init__(
+        self,
+        *,
+        memory: Memory,
+        relay: Relay,
+        counter: TokenCounter,
+        clock: Clock,
+        window_tokens: int = 0,
+        log: Callable[[str], None] = lambda line: None,
+        body_bytes_max: int = BODY_BYTES_MAX,
+    ) -> None:
+        self._memory = memory
+        self._relay = relay
+        self._counter = counter
+        self._clock = clock
+        self._window_tokens = window_tokens
+        self._log = log
+        self._body_bytes_max = body_bytes_max
+        self._conversations: OrderedDict[str, Conversation] = OrderedDict()
+        self._learning: set[asyncio.Task[None]] = set()
+        self.requests = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        began = self._clock.monotonic_s()
+        self.requests += 1
+        told = Told(scope["method"], scope["path"])
+        try:
+            await self._serve(scope, receive, send, told)
+        except EngineUnreachable as broke:
+            told.words = str(broke)
+            raise BrokenOff from None  # the server then ends the connection unfinished
+        finally:
+            took_ms = (self._clock.monotonic_s() - began) * 1_000
+            status = told.status or "---"
+            self._log(f"{told.method} {told.path} {status} {told.words} {took_ms:.0f} ms")
+
+    async def settled(self) -> None:
+        """Wait until every answer that was read is logged."""
+        while self._learning:
+            await asyncio.wait(self._learning)
+
+    # --- one request --------------------------------------------------------------------------
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send, told: Told) -> None:
+        headers: Headers = scope["headers"]
+        known = {name.decode("latin-1").lower(): v.decode("latin-1") for name, v in headers}
+        reply = _Reply(send, told)
+        if not _is_ours(known.get("host", "")):
+            return await reply.refuse(None, 421, "this proxy answers to this machine's names only")
+        if "origin" in known and not _is_ours(urlsplit(known["origin"]).netloc):
+            return await reply.refuse(None, 403, "requests from web pages are not passed on")
+        named, path = named_in_path(scope["raw_path"].decode("latin-1"))
+        wire = next((w for w in WIRES if scope["method"] == "POST" and path.endswith(w.path)), None)
+        if "websocket" in known.get("upgrade", "").lower():
+            return await reply.refuse(wire, 426, "no websockets here: send an ordinary POST")
+        if path == "/healthz":
+            return await reply.json(200, self._health())
+        if path == "/" and scope["method"] == "HEAD":
+            return await reply.json(200, {})
+        try:
+            async with asyncio.timeout(BODY_S_MAX):
+                body = await self._body(receive)
+        except TooLarge:
+            return await reply.refuse(wire, 413, f"a body over {self._body_bytes_max:,} bytes")
+        except TimeoutError:
+            return await reply.refuse(wire, 408, "the request did not arrive in time")
+        except _Gone:
+            return None
+        query = scope["query_string"]
+        target = path.encode("latin-1") + (b"?" + query if query else b"")
+        relayed = self._relayed(scope["method"], target, headers, known, named, wire, body, reply)
+        return await _unless_gone(relayed, receive, told)
+
+    async def _relayed(
+        self,
+        method: str,
+        target: bytes,
+        headers: Headers,
+        known: Mapping[str, str],
+        named: str,
+        wire: Wire | None,
+        body: bytes,
+        reply: _Reply,
+    ) -> None:
+        conversation: Conversation | None = None
+        passed: Passed | None = None
+        drop: tuple[bytes, ...] = ()
+        if wire is not None:
+            drop = (b"accept-encoding",)  # so that an answer can be read as it passes
+            try:
+                found = await self._read(wire, known, named, body, reply.told)
+            except TooLarge:
+                return await reply.refuse(wire, 413, f"a body over {self._body_bytes_max:,} bytes")
+            if found is not None:
+                conversation, passed = found
+                if passed.body is not None:
+                    try:
+                        body = dumped(passed.body)
+                        drop = (*drop, b"content-encoding")
+                    except ValueError:
+                        pass  # a number that JSON does not have: the client's own bytes
+        sent = to_provider(headers, drop=drop)
+        if drop:
+            sent.append((b"accept-encoding", b"identity"))
+        try:
+            async with self._relay.ask(method, target, sent, body) as response:
+                reader = _Reader(wire) if wire and conversation is not None else None
+                await reply.start(response.status_code, onward(response.headers.raw))
+                if reader is not None:
+                    reader.begin(response.status_code, response.headers)
+                async with aclosing(self._relay.pieces(response)) as pieces:  # type: ignore[type-var]
+                    async for piece in pieces:
+                        await reply.piece(piece)
+                        if reader is not None:
+                            reader.feed(piece)
+                if reader is not None and conversation is not None and passed is not None:
+                    self._learn(conversation, passed, reader.answered())
+                await reply.end()
+        except EngineUnreachable as broke:
+            if reply.started:
+                raise
+            status = 504 if "in time" in str(broke) else 502
+            await reply.refuse(wire, status, str(broke))
+
+    async def _body(self, receive: Receive) -> bytes:
+        body = bytearray()
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise _Gone
+            body += message.get("body", b"")
+            if len(body) > self._body_bytes_max:
+                raise TooLarge
+            if not message.get("more_body", False):
+                return bytes(body)
+
+    async def _read(
+        self, wire: Wire, known: Mapping[str, str], named: str, body: bytes, told: Told
+    ) -> tuple[Conversation, Passed] | None:
+        """Take the request into its conversation; None where it cannot be read, and goes on as it
+        is.
+        """
+        try:
+            encoding = known.get("content-encoding", "")
+            plain = opened(body, encoding, self._body_bytes_max)
+        except NotOpened:
+            told.words = "not read: its encoding"
+            return None
+        document = parsed(plain)
+        if document is None:
+            told.words = "not read: no JSON object"
+            return None
+        try:
+            history = wire.read(document)
+            if not history.has_all:
+                raise Unreadable("the provider holds the rest of the conversation")
+            client = recognise(known, document, history, named)
+            conversation = self._conversation(client.session_name(history.lane), wire)
+            passed = await conversation.receive(document, history)
+        except Unreadable as why:
+            told.words = f"not read: {why}"
+            return None
+        except Exception as bug:  # a shape that nobody foresaw: no reason to keep it back (1)
+            told.words = f"not read: {type(bug).__name__}"
+            return None
+        told.words = _words(conversation, passed, len(history.messages))
+        return conversation, passed
+
+    def _conversation(self, name: str, wire: Wire) -> Conversation:
+        key = f"{wire.name} {name}"
+        found = self._conversations.get(key)
+        if found is None:
+            found = Conversation(
+                memory=self._memory,
+                name=name,
+                wire=wire,
+                counter=self._counter,
+                window_tokens=self._window_tokens,
+            )
+            self._conversations[key] = found
+            while len(self._conversations) > CONVERSATIONS_MAX:
+                self._conversations.popitem(last=False)
+        self._conversations.move_to_end(key)
+        return found
+
+    def _learn(self, conversation: Conversation, passed: Passed, answered: Answered) -> None:
+        """Log the answer without keeping the client waiting for it."""
+        task = asyncio.create_task(conversation.answered(passed, answered))
+        self._learning.add(task)
+        task.add_done_callback(self._learning.discard)
+
+    def _health(self) -> Json:
+        problems = {c.name: c.problem for c in self._conversations.values() if c.problem}
+        return {
+            "ok": not problems,
+            "upstream": self._relay.upstream,
+            "window": self._window_tokens,
+            "requests": self.requests,
+            "conversations": len(self._conversations),
+            "not_logged": problems,
+        }
+
+
+class _Gone(Exception):
+    """The client left before its request was whole."""
+
+
+class BrokenOff(Exception):
+    """The provider ended an answer that the client has begun to read."""
+
+
+class _Reader:
+    """Makes an answer whole while it passes; gives up where it is too large or no success."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self._events: Events | None = None
+        self._gatherer = wire.gatherer()
+        self._whole: bytearray | None = None
+
+    def begin(self, status: int, headers: Mapping[str, str]) -> None:
+        if status != 200 or headers.get("content-encoding", "identity") != "identity":
+            return
+        if headers.get("content-type", "").startswith("text/event-stream"):
+            self._events = Events()
+        else:
+            self._whole = bytearray()
+
+    def feed(self, piece: bytes) -> None:
+        if self._events is not None:
+            for event, data in self._events.feed(piece):
+                try:
+                    self._gatherer.feed(event, data)
+                except (TypeError, ValueError, AttributeError, KeyError):
+                    self._events = None  # not this protocol, whatever it says
+                    return
+        elif self._whole is not None:
+            self._whole += piece
+            if len(self._whole) > ANSWER_BYTES_MAX:
+                self._whole = None
+
+    def answered(self) -> Answered:
+        try:
+            if self._events is not None:
+                return self._gatherer.answered()
+            document = parsed(bytes(self._whole)) if self._whole is not None else None
+            return self._wire.answer(document) if document is not None else Answered()
+        except (TypeError, ValueError, AttributeError, KeyError):
+            return Answered()
+
+
+class _Reply:
+    """One response, written down for the access log as it goes out."""
+
+    def __init__(self, send: Send, told: Told) -> None:
+        self._send = send
+        self.told = told
+        self.started = False
+
+    async def start(self, status: int, headers: Headers) -> None:
+        self.told.status = status
+        self.started = True
+        await self._send(
+            {"type": "http.response.start", "status": status, "headers": list(headers)}
+        )
+
+    async def piece(self, body: bytes) -> None:
+        await self._send({"type": "http.response.body", "body": body, "more_body": True})
+
+    async def end(self) -> None:
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def json(self, status: int, document: Json) -> None:
+        body = json.dumps(document).encode()
+        length = str(len(body)).encode()
+        headers = [(b"content-type", b"application/json"), (b"content-length", length)]
+        await self.start(status, headers)
+        await self._send({"type": "http.response.body", "body": body, "more_body": False})
+
+    async def refuse(self, wire: Wire | None, status: int, message: str) -> None:
+        self.told.words = message
+        await self.json(status, (wire or WIRES[0]).refusal(status, message))
+
+
+async def _unless_gone(work: Awaitable[None], receive: Receive, told: Told) -> None:
+    """Do the work, or end it when the client goes away."""
+
+    async def gone() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    doing, leaving = asyncio.ensure_future(work), asyncio.ensure_future(gone())
+    try:
+        await asyncio.wait((doing, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if doing.done():
+            doing.result()
+        else:
+            told.words = "the client went away"
+    finally:
+        for task in (doing, leaving):
+            task.cancel()
+        await asyncio.gather(doing, leaving, return_exceptions=True)
+
+
+def _is_ours(host: str) -> bool:
+    """Whether a Host or an Origin names this machine: a web page that had its own name point here
+    does not.
+    """
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return False
+    return is_loopback(name)
+
+
+def _words(conversation: Conversation, passed: Passed, messages: int) -> str:
+    words = [conversation.name, str(passed.match.change)]
+    if passed.composed is not None:
+        composed = passed.composed
+        words.append(f"{messages}→{len(composed.messages)} messages, {composed.tokens:,} tokens")
+        words += [f"epoch: {composed.epoch}"] if composed.epoch else []
+        words += [f"{passed.recalled} recalled"] if passed.recalled else []
+        words += ["over the window"] if composed.over else []
+    if conversation.problem:
+        words.append(f"not logged: {conversation.problem}")
+    return " · ".join(words)

@@ -1,0 +1,154 @@
+"""What the three wire formats have in common: read a request, put it back, gather an answer.
+
+Invariant: a body is put back with the client's own values, in the client's order; only messages
+that left, and the texts that were put in, differ.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from pagefault.proxy.history import History, Item, Json, texts
+
+EVENT_BYTES_MAX: Final = 32 * 1024 * 1024
+
+
+class Wire(Protocol):
+    """One wire format, stateless."""
+
+    name: str
+    path: str  # what the request's path ends with
+
+    def read(self, body: Json) -> History:
+        """What a request says. Raises `Unreadable` for what is not this format."""
+
+    def put(self, body: Json, messages: Sequence[Any]) -> Json:
+        """The same body with these messages."""
+
+    def opens_turn(self, message: Any) -> bool:
+        """Whether a new turn begins with it: the user's words, not results of tools."""
+
+    def with_text(self, message: Any, text: str) -> Any:
+        """The user's message with a text before its own."""
+
+    def gatherer(self) -> Gatherer:
+        """Something that makes a streamed answer whole."""
+
+    def answer(self, document: Json) -> Answered:
+        """What a whole answer says."""
+
+    def refusal(self, status: int, message: str) -> Json:
+        """An error of ours, as this provider's clients read one."""
+
+
+class Unreadable(Exception):
+    """A body that is not what its path says: it is passed on as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer: its items, and what the provider counted. `complete` if it came to its end."""
+
+    items: tuple[Item, ...] = ()
+    input_tokens: int = 0
+    complete: bool = False
+
+
+class Gatherer(Protocol):
+    def feed(self, event: str, data: Json) -> None:
+        """One event of the stream."""
+
+    def answered(self) -> Answered: ...
+
+
+@dataclass(slots=True)
+class Events:
+    """Server-sent events, cut out of a stream as it passes; what is not JSON is skipped."""
+
+    _rest: bytes = b""
+    _lines: list[bytes] = field(default_factory=list)
+    _bytes: int = 0
+    overflowed: bool = False
+
+    def feed(self, chunk: bytes) -> list[tuple[str, Json]]:
+        if self.overflowed:
+            return []
+        *lines, self._rest = (self._rest + chunk).replace(b"\r\n", b"\n").split(b"\n")
+        found: list[tuple[str, Json]] = []
+        for line in lines:
+            if line:
+                self._lines.append(line)
+                self._bytes += len(line)
+            elif self._lines:
+                event = _event(self._lines)
+                self._lines, self._bytes = [], 0
+                if event is not None:
+                    found.append(event)
+        if self._bytes + len(self._rest) > EVENT_BYTES_MAX:
+            self.overflowed, self._rest, self._lines = True, b"", []
+        return found
+
+
+def _event(lines: Sequence[bytes]) -> tuple[str, Json] | None:
+    name, data = "", b""
+    for line in lines:
+        field, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if field == b"event":
+            name = value.decode("utf-8", "replace")
+        elif field == b"data":
+            data = data + b"\n" + value if data else value
+    document = parsed(data)
+    return None if document is None else (name, document)
+
+
+def parsed(data: bytes) -> Json | None:
+    """A JSON object, or None for anything else."""
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def dumped(body: Json) -> bytes:
+    """JSON that any provider takes. Raises ValueError for numbers that JSON does not have."""
+    return json.dumps(body, separators=(",", ":"), allow_nan=False).encode()
+
+
+def listed(body: Json, field: str) -> list[Any]:
+    value = body.get(field)
+    if not isinstance(value, list):
+        raise Unreadable(f"there is no list of {field}")
+    return value
+
+
+def content_text(content: Any) -> str:
+    """The text of a content that is a string or a list of blocks."""
+    if isinstance(content, str):
+        return content
+    return texts(content) if isinstance(content, list) else ""
+
+
+def blocks(content: Any) -> list[Json]:
+    """A content as blocks; a string is one block of text."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    if isinstance(content, list):
+        return [one for one in content if isinstance(one, dict)]
+    return []
+
+
+def same_json(text: str) -> str:
+    """Arguments in one spelling, however the client spaced them."""
+    try:
+        return json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"))
+    except (ValueError, RecursionError):
+        return text
+
+
+def whole_number(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

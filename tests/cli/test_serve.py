@@ -1,0 +1,99 @@
+"""`pagefault serve`, run as a person would: it starts, says where, refuses plainly, stops."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.proxy.histories import body, user
+from tests.proxy.upstream import Upstream, always
+
+KEY = "sk-ant-api03-none-of-your-business-0123456789"
+
+
+@contextmanager
+def serving(*words: str, root: Path) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-m", "pagefault.cli", "serve", "--port", "0", *words]
+    process = subprocess.Popen(
+        [*command, "--root", str(root)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PAGEFAULT_HOME": str(root)},
+    )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate(timeout=20)
+
+
+@pytest.mark.slow
+def test_it_says_where_it_listens_passes_on_logs_and_stops_when_told(tmp_path: Path) -> None:
+    root = tmp_path / "memory"
+    with (
+        Upstream(always("Good day.")) as upstream,
+        serving("--upstream", upstream.url, "--window", "5000", "--json", root=root) as process,
+    ):
+        assert process.stdout is not None
+        told = json.loads(process.stdout.readline())
+        assert told == {
+            "url": told["url"], "upstream": upstream.url, "root": str(root), "window": 5000,
+        }  # fmt: skip
+        answer = httpx2.post(
+            f"{told['url']}/v1/messages",
+            json=body(user("hello")),
+            headers={"x-api-key": KEY},
+            timeout=30,
+        )
+        assert answer.json()["content"] == [{"type": "text", "text": "Good day."}]
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+        assert process.returncode == 0
+    assert "POST /v1/messages 200" in said
+    assert "stopped after 1 request" in said
+    assert KEY not in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--upstream", "https://api.example.com", "--host", "0.0.0.0"], "other machines"),
+        (["--upstream", "http://api.example.com"], "plain http"),
+        (["--upstream", "ftp://x"], "not an http or https address"),
+        (["--upstream", "https://user:key@api.example.com"], "no user, password"),
+        ([], "--upstream"),
+    ],
+)
+def test_what_would_be_unsafe_is_refused_before_anything_listens(
+    tmp_path: Path, words: list[str], why: str
+) -> None:
+    with serving(*words, root=tmp_path) as process:
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == 2
+    assert why in said
+    assert "key@" not in said
+
+
+def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        words = ["--upstream", "https://api.example.com", "--port", str(port)]
+        with serving(*words, root=tmp_path) as process:
+            _, said = process.communicate(timeout=30)
+    assert process.returncode == 2
+    assert f"port {port} is taken" in said

@@ -1,0 +1,58 @@
+"""Small histories, made by hand in the Messages format."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pagefault.pack.count import TokenCounter
+from pagefault.proxy.history import History, Json
+from pagefault.proxy.messages import Messages
+
+MARK = {"type": "ephemeral"}
+
+
+class Words:
+    """One token a word: fast, and easy to count by hand."""
+
+    def count(self, text: str) -> int:
+        return len(text.split())
+
+    def count_all(self, texts: Sequence[str]) -> list[int]:
+        return [self.count(text) for text in texts]
+
+
+COUNTER: TokenCounter = Words()
+WIRE = Messages()
+
+
+def text(said: str, *, mark: bool = False) -> Json:
+    return {"type": "text", "text": said, **({"cache_control": MARK} if mark else {})}
+
+
+def user(*blocks: str | Json) -> Json:
+    return {"role": "user", "content": [text(b) if isinstance(b, str) else b for b in blocks]}
+
+
+def model(*blocks: str | Json) -> Json:
+    return {"role": "assistant", "content": [text(b) if isinstance(b, str) else b for b in blocks]}
+
+
+def call(call_id: str, name: str = "Read", **arguments: Any) -> Json:
+    return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
+
+
+def result(call_id: str, said: str) -> Json:
+    return {"type": "tool_result", "tool_use_id": call_id, "content": said}
+
+
+def reminder(said: str) -> str:
+    return f"<system-reminder>\n{said}\n</system-reminder>"
+
+
+def body(*messages: Json, **more: Any) -> Json:
+    return {"model": "m", "system": "You help.", "messages": list(messages), **more}
+
+
+def history(*messages: Json) -> History:
+    return WIRE.read(body(*messages))

@@ -1,0 +1,62 @@
+"""The recordings, as the tests read them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pagefault.proxy.chat import Chat
+from pagefault.proxy.client import recognise
+from pagefault.proxy.history import History
+from pagefault.proxy.messages import Messages
+from pagefault.proxy.responses import Responses
+from pagefault.proxy.wire import Wire
+
+FOLDER = Path(__file__).parent / "recordings"
+NAMES = sorted(path.stem for path in FOLDER.glob("*.jsonl"))
+WIRES: tuple[Wire, ...] = (Chat(), Responses(), Messages())
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A request that a client sent, and what it was answered."""
+
+    step: str
+    path: str
+    headers: dict[str, str]
+    status: int
+    text: str
+    body: dict[str, Any]
+    line: str
+
+    @property
+    def wire(self) -> Wire:
+        return next(w for w in WIRES if self.path.split("?")[0].endswith(w.path))
+
+    @property
+    def history(self) -> History:
+        return self.wire.read(self.body)
+
+    @property
+    def session(self) -> str:
+        history = self.history
+        return recognise(self.headers, self.body, history).session_name(history.lane)
+
+
+def recorded(name: str) -> list[Recorded]:
+    lines = (FOLDER / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    return [
+        Recorded(
+            one["step"],
+            one["path"],
+            one["headers"],
+            one["status"],
+            one["answer"]["text"],
+            one["body"],
+            line,
+        )
+        for line in lines
+        for one in [json.loads(line)]
+    ]

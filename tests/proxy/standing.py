@@ -1,0 +1,83 @@
+"""A proxy that stands between a test and a scripted provider, for the length of a block."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx2
+import uvicorn
+
+import pagefault
+from pagefault.model.clock import SystemClock
+from pagefault.proxy.listen import bound
+from pagefault.proxy.relay import Patience, Relay
+from pagefault.proxy.server import Proxy
+from pagefault.service.memory import Memory
+from tests.proxy.histories import COUNTER
+from tests.proxy.upstream import Upstream
+
+
+@dataclass(slots=True)
+class Standing:
+    url: str
+    http: httpx2.AsyncClient
+    proxy: Proxy
+    memory: Memory
+    upstream: Upstream
+    log: list[str] = field(default_factory=list)
+
+    async def logged(self, session: str) -> list[str]:
+        """Every text of a session of the memory, in order."""
+        await self.proxy.settled()
+        found = await self.memory.session(session, create=False)
+        rows = await self.memory.pages(found, limit=1_000)
+        return [(await self.memory.read(row)).text for row in rows]
+
+    async def sessions(self) -> list[str]:
+        await self.proxy.settled()
+        return [row.name for row in await self.memory.sessions()]
+
+
+@asynccontextmanager
+async def standing(
+    upstream: Upstream,
+    *,
+    root: Path | str = ":memory:",
+    window: int = 0,
+    patience: Patience | None = None,
+    body_bytes_max: int = 1_000_000,
+    url: str = "",
+) -> AsyncIterator[Standing]:
+    listening = bound("127.0.0.1", 0)
+    log: list[str] = []
+    async with pagefault.open(root, sync="os") as memory:
+        relay = Relay(url or upstream.url, patience or Patience())
+        proxy = Proxy(
+            memory=memory,
+            relay=relay,
+            counter=COUNTER,
+            clock=SystemClock(),
+            window_tokens=window,
+            log=log.append,
+            body_bytes_max=body_bytes_max,
+        )
+        config = uvicorn.Config(
+            proxy, http="h11", ws="none", lifespan="off", log_config=None, access_log=False,
+            timeout_graceful_shutdown=1,
+        )  # fmt: skip
+        server = uvicorn.Server(config)
+        serving = asyncio.create_task(server._serve(sockets=[listening]))
+        own = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        try:
+            async with httpx2.AsyncClient(base_url=own, timeout=20) as http:
+                yield Standing(own, http, proxy, memory, upstream, log)
+        finally:
+            server.should_exit = True
+            await serving
+            await proxy.settled()
+            listening.close()
+            await relay.aclose()
