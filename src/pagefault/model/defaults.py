@@ -54,6 +54,8 @@ SUMMARY_WINDOW_SHARE: Final = 0.15
 SUMMARISED_TOKENS: Final = 2_000
 DEAD_WINDOW_SHARE: Final = 0.05
 L1_PAGES: Final = 100
+LOADING: Final = "contextual"
+PREFETCH_PAGES: Final = 8
 COMPRESS_AFTER_TOKENS: Final = 16_000
 COMPRESS_AFTER_S: Final = 0.0
 COMPRESSION_LEVEL: Final = 1
@@ -266,7 +268,22 @@ TABLE: Final[tuple[Default, ...]] = (
         "compress_after_s", "seconds", COMPRESS_AFTER_S, None, "", "0: age counts tokens alone"
     ),
     Default("compression_level", "level", COMPRESSION_LEVEL, 1, "000 Configuration"),
-    Default("prefetch_depth", "segments", None, 2, "000 Configuration", "with prefetch"),
+    Default(
+        "prefetch_pages",
+        "pages",
+        PREFETCH_PAGES,
+        "2 segments",
+        "000 Configuration, prefetch_depth",
+        "what a turn may read ahead, into memory alone",
+    ),
+    Default(
+        "loading",
+        "name",
+        LOADING,
+        None,
+        "",
+        "what is read ahead: on_demand, predictive, contextual, speculative",
+    ),
     Default("thrash_window_turns", "turns", None, 5, "000 Success Metrics", "with anti-thrash"),
     Default(
         "hot_tokens", "tokens", None, 4_000, "002 hotTokenLimit", "heat is not a tier; with tiers"

@@ -147,6 +147,8 @@ class Packed:
     dead: int = 0  # tokens that an epoch could have removed
     accrued: float = 0.0  # rent paid on such since the last epoch, in uncached input tokens
     is_cold: bool = False  # the provider's cache had lapsed, as far as anybody can tell
+    prefetched: tuple[PageId, ...] = ()  # read ahead since the request before
+    prefetch_used: tuple[PageId, ...] = ()  # of all that were read ahead, those wanted since
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

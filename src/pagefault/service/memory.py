@@ -290,6 +290,7 @@ class Memory:
         if self._tasks:
             await asyncio.wait(self._tasks)
         for session in self._live():
+            session.prefetcher.cancel()
             await session.owned.settled()
             with suppress(PagefaultError):  # what is dirty can be made again
                 await session.flush()

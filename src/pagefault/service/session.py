@@ -34,6 +34,8 @@ from pagefault.model.events import (
     Content,
     Draft,
     Event,
+    Faulted,
+    Packed,
     Pinned,
     Reported,
     SessionConfigured,
@@ -63,6 +65,7 @@ from pagefault.pack.manifest import ENTRIES_MAX
 from pagefault.pack.render import LABEL_TOKENS
 from pagefault.pack.tools import PAGE_FAULT
 from pagefault.paging.pressure import Callback, Gauge
+from pagefault.policy.prefetch import LOADING
 from pagefault.recall.gate import gate
 from pagefault.recall.search import SearchResult
 from pagefault.service.artifacts import describe
@@ -73,11 +76,12 @@ from pagefault.service.levels import Levels
 from pagefault.service.ownership import Owned
 from pagefault.service.plan import plan_backlog, plan_request
 from pagefault.service.plan_developer import plan_developer
+from pagefault.service.prefetch import Prefetcher
 from pagefault.service.room import check_window
 from pagefault.service.runtime import Runtime
 from pagefault.service.serving import REFUSAL_TOKENS, serve
 from pagefault.service.state import SessionState, page_of
-from pagefault.service.status import PrefetchStatus, Status, status_of
+from pagefault.service.status import Status, status_of
 from pagefault.service.turn import encodable
 from pagefault.service.writing import Said, write_down
 from pagefault.store.api import PageFilter
@@ -107,6 +111,12 @@ class Session:
         self._levels = Levels(owned, runtime)
         self.pressure = Gauge()
         self._faults_noted = 0
+        self.prefetcher = Prefetcher(
+            runtime,
+            strategies=LOADING[runtime.limits.loading],
+            depth=runtime.limits.prefetch_pages_max,
+            gauge=self.pressure,
+        )
         self._bearing: list[PageId] = []  # on the newest message, best first
         self._asked_s: float | None = None  # when a request was packed last, by a steady clock
 
@@ -222,6 +232,11 @@ class Session:
             backlog = plan_backlog(self._state, self.session)
             with suppress(PlanOutdated):  # the next text, or request, plans it again
                 await self.owned.commit(backlog, planned=planned)
+        for item in fresh:
+            if item.role is Role.TOOL and item.title:
+                self.prefetcher.tool_returned(item.title)
+        if fresh and self._runtime.limits.loading == "speculative":
+            self._look_ahead("\n".join(item.text for item in fresh))
         texts: list[list[PageId]] = []
         for event in events:
             assert isinstance(event.body, Content)
@@ -266,10 +281,11 @@ class Session:
                     self.pressure.level,
                     now_ms=self._runtime.clock.now_ms(),
                 )
-                drafts = await self._plan(recalled)
+                drafts = self._with_prefetches(await self._plan(recalled))
                 await self.owned.commit(drafts, planned=planned)
                 self._asked_s = self._runtime.clock.monotonic_s()
                 self._note_request()
+                self._look_ahead()
                 return self._state.request()
 
         request = await self.owned.whole(verb)
@@ -323,6 +339,8 @@ class Session:
                 find=self._find_earlier,
                 levels=self._levels,
             )
+            if isinstance(body, Faulted) and not body.refusal:
+                self.prefetcher.used([body.page_id])
             return self.owned.note_call(self._runtime.journal.clean_body(body))
 
         return await self.owned.whole(verb)
@@ -530,7 +548,7 @@ class Session:
         return status_of(
             self._state,
             self.pressure,
-            self._prefetched(),
+            self.prefetcher.status(),
             session_id=self.session_id,
             name=self.name,
         )
@@ -620,8 +638,24 @@ class Session:
                 hint="pin it after the next message, or open the session with a larger window",
             ) from None
 
-    def _prefetched(self) -> PrefetchStatus:
-        return PrefetchStatus(loaded=0, used=0, waiting=0, cancelled=0)
+    def _with_prefetches(self, drafts: Sequence[Draft]) -> list[Draft]:
+        """The same, with what was read ahead since the request before."""
+        *before, last = drafts
+        assert isinstance(last.body, Packed)
+        loaded, used = self.prefetcher.take_record()
+        body = replace(last.body, prefetched=loaded, prefetch_used=used)
+        return [*before, replace(last, body=body)]
+
+    def _look_ahead(self, text: str = "") -> None:
+        """Read what may be wanted next, once nobody waits."""
+        state = self._state
+        if not self.prefetcher.is_on:
+            return
+        from pagefault.represent.topics import topic_tags
+
+        said = "".join(page.text for page in state.newest_user)
+        facts = self.prefetcher.facts(state, bearing=self._bearing, text=text or said)
+        self.prefetcher.plan(state, facts, frozenset(topic_tags(said)))
 
     def _note_request(self) -> None:
         """A request was packed: what it says of the pressure on the window."""
@@ -677,6 +711,7 @@ class Session:
                 chosen.append(hit.page)
                 state.table.tlb.insert(hit.page)
                 room -= cost
+        self.prefetcher.used([row.page_id for row in chosen])
         return await asyncio.to_thread(self._read_all, chosen)
 
     async def _find_earlier(

@@ -554,6 +554,10 @@ class SessionState:
             raise KeyError(page_id)
         return self._sources.read_page(row)
 
+    def find_row(self, page_id: PageId) -> PageRow | None:
+        """A page's row, past the table: for who must not disturb it from another thread."""
+        return self._sources.find_row(page_id)
+
     def mapped_level(self, page_id: PageId, asked: Level) -> Level | None:
         """The level at which the window shows a page already, if that answers who asks for it."""
         if page_id in self.working_set:
