@@ -31,6 +31,7 @@ from pagefault.model.page import Page, PageRow, SessionRow
 from pagefault.model.progress import Progress
 from pagefault.model.request import Request, ToolCall, Usage
 from pagefault.pack.abi import MemoryABI
+from pagefault.paging.deferred import DeferredPage
 from pagefault.paging.pressure import Callback
 from pagefault.recall.search import SearchResult
 from pagefault.service import memory as _memory
@@ -195,12 +196,24 @@ class Memory:
         return _LOOP.run(self._memory.read(row))
 
     def pages(
-        self, session: Session, *, limit: int = 50, after: int = -1, newest_first: bool = False
+        self,
+        session: Session,
+        *,
+        limit: int = 50,
+        after: int = -1,
+        newest_first: bool = False,
+        topic: str = "",
+        task: str = "",
     ) -> builtins.list[PageRow]:
-        """Pages that a session can see, by their order."""
+        """Pages that a session can see, by their order; those of a topic or a task, if named."""
         return _LOOP.run(
             self._memory.pages(
-                session.asynchronous, limit=limit, after=after, newest_first=newest_first
+                session.asynchronous,
+                limit=limit,
+                after=after,
+                newest_first=newest_first,
+                topic=topic,
+                task=task,
             )
         )
 
@@ -335,10 +348,22 @@ class Session:
         return _LOOP.run(self.asynchronous.run(engine, on_text=on_text))
 
     def recall(
-        self, query: str, *, limit: int = 5, modality: Modality | None = None
+        self,
+        query: str = "",
+        *,
+        limit: int = 5,
+        modality: Modality | None = None,
+        topic: str = "",
+        task: str = "",
     ) -> SearchResult:
-        """Pages that bear on `query`, best first, each with the parts of its score."""
-        return _LOOP.run(self.asynchronous.recall(query, limit=limit, modality=modality))
+        """Pages that bear on `query`, best first; of a topic or a task, if named."""
+        return _LOOP.run(
+            self.asynchronous.recall(query, limit=limit, modality=modality, topic=topic, task=task)
+        )
+
+    def defer(self, page_id: str) -> DeferredPage:
+        """Ask it from a loop: here `page` does as well."""
+        return _LOOP.run(self.asynchronous.defer(page_id))
 
     def page(self, page_id: str) -> Page:
         """A page at level 0. Raises `NoSuchPage`; `RecordGone` if it was forgotten."""
@@ -353,18 +378,23 @@ class Session:
         _LOOP.run(self.asynchronous.unpin(page_id))
 
     def goal(self, text: str) -> PageId | None:
+        """Make `text` the active goal, pinned until the next one; an empty text ends it."""
         return _LOOP.run(self.asynchronous.goal(text))
 
     def compress(self, page_id: str, level: int = 1) -> Page:
+        """Let the next epoch keep a shorter form of a page, and return that."""
         return _LOOP.run(self.asynchronous.compress(page_id, level))
 
     def at_level(self, page_id: str, level: int) -> tuple[Level, str, int]:
+        """A page at `level` or the nearest fuller one: what level that is, text and tokens."""
         return _LOOP.run(self.asynchronous.at_level(page_id, level))
 
     def flush(self) -> None:
+        """Write every derived page that is only in memory, and wait for all that is queued."""
         _LOOP.run(self.asynchronous.flush())
 
     def checkpoint(self, name: str) -> Seq:
+        """Name this point of the session, everything flushed; the seq of the record."""
         return _LOOP.run(self.asynchronous.checkpoint(name))
 
     def on_pressure(self, callback: Callback) -> Callable[[], None]:

@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 
 _ALL = 2**31
 
+topic_option = click.option(
+    "--topic", default="", help="Only pages with this word among their topics."
+)
+task_option = click.option("--task", default="", help="Only pages that name this task: #42, ABC-7.")
+
 
 @click.group(cls=Group)
 def pages() -> None:
@@ -42,9 +47,19 @@ def pages() -> None:
 @session_option
 @click.option("-n", "--limit", type=click.IntRange(min=1), default=50, show_default=True)
 @click.option("--all", "everything", is_flag=True, help="All pages, whatever --limit says.")
+@topic_option
+@task_option
 @json_option
 @pass_app
-def ls(app: App, session_name: str | None, limit: int, everything: bool, as_json: bool) -> None:
+def ls(
+    app: App,
+    session_name: str | None,
+    limit: int,
+    everything: bool,
+    topic: str,
+    task: str,
+    as_json: bool,
+) -> None:
     """List the latest pages of a session, in their order.
 
     JSON: {session, total, pages: [{page_id, turn, role, kind, speaker, occurred_at, tokens,
@@ -56,7 +71,9 @@ def ls(app: App, session_name: str | None, limit: int, everything: bool, as_json
             session = await find_session(memory, session_name)
             status = await session.status()
             count = _ALL if everything else limit
-            rows = await memory.pages(session, limit=count, newest_first=True)
+            rows = await memory.pages(
+                session, limit=count, newest_first=True, topic=topic, task=task
+            )
             resident, pinned = set(session.resident()), set(status.pinned)
             return {
                 "session": session.name or session.session_id,
@@ -188,10 +205,18 @@ def _print_page(app: App, told: dict[str, Any], page: Page, text: str) -> None:
 @click.argument("words", nargs=-1, required=True)
 @session_option
 @click.option("-n", "--limit", type=click.IntRange(1, 1000), default=10, show_default=True)
+@topic_option
+@task_option
 @json_option
 @pass_app
 def search(
-    app: App, words: tuple[str, ...], session_name: str | None, limit: int, as_json: bool
+    app: App,
+    words: tuple[str, ...],
+    session_name: str | None,
+    limit: int,
+    topic: str,
+    task: str,
+    as_json: bool,
 ) -> None:
     """Find pages that bear on some WORDS, best first.
 
@@ -204,7 +229,7 @@ def search(
     async def read() -> tuple[dict[str, Any], str]:
         async with app.reading() as memory:
             session = await find_session(memory, session_name)
-            result = await session.recall(query, limit=limit)
+            result = await session.recall(query, limit=limit, topic=topic, task=task)
             resident = set(session.resident())
             return {
                 "session": session.name or session.session_id,

@@ -54,6 +54,7 @@ SUMMARY_WINDOW_SHARE: Final = 0.15
 SUMMARISED_TOKENS: Final = 2_000
 DEAD_WINDOW_SHARE: Final = 0.05
 L1_PAGES: Final = 100
+PLACEHOLDER_TIMEOUT_MS: Final = 100
 LOADING: Final = "contextual"
 PREFETCH_PAGES: Final = 8
 COMPRESS_AFTER_TOKENS: Final = 16_000
@@ -238,7 +239,7 @@ TABLE: Final[tuple[Default, ...]] = (
     ),
     Default("eviction_cooldown_turns", "turns", EVICTION_COOLDOWN_TURNS, 3, "000 §2.4"),
     Default("fault_protection_turns", "turns", FAULT_PROTECTION_TURNS, 2, "000 §2.4"),
-    Default("placeholder_timeout", "milliseconds", None, 100, "000 §3.2", "with deferred pages"),
+    Default("placeholder_timeout_ms", "milliseconds", PLACEHOLDER_TIMEOUT_MS, 100, "000 §3.2"),
     Default(
         "l1_pages",
         "pages",

@@ -19,6 +19,7 @@ class Resident:
     kind: Kind
     modality: Modality
     importance: float  # 0 to 1
+    topics: frozenset[str] = frozenset()
 
 
 class EvictionPolicy(Protocol):

@@ -20,6 +20,7 @@ from pagefault.model.kinds import Sync
 from pagefault.model.progress import Progress
 from pagefault.pack.count import O200k, TokenCounter
 from pagefault.paging.questions import EvictionPolicy
+from pagefault.policy.affinity import Affinity
 from pagefault.policy.epochs import BreakEven
 from pagefault.policy.importance_lru import ImportanceLRU
 from pagefault.policy.lru import LRU
@@ -36,7 +37,7 @@ from pagefault.store.root import memory_store, open_store
 from pagefault.store.store import Store
 
 POLICIES: Final[dict[str, Callable[[], EvictionPolicy]]] = {
-    "importance_weighted_lru": ImportanceLRU,
+    "importance_weighted_lru": lambda: Affinity(ImportanceLRU()),
     "lru": LRU,
 }
 

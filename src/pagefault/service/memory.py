@@ -152,9 +152,21 @@ class Memory:
         return await asyncio.to_thread(self._runtime.index.sessions)
 
     async def pages(
-        self, session: Session, *, limit: int = 50, after: int = -1, newest_first: bool = False
+        self,
+        session: Session,
+        *,
+        limit: int = 50,
+        after: int = -1,
+        newest_first: bool = False,
+        topic: str = "",
+        task: str = "",
     ) -> list[PageRow]:
-        """Pages that a session can see, by their order."""
+        """Pages that a session can see, by their order; those of a topic or a task, if named."""
+        if topic or task:
+            found = await session.recall(topic=topic, task=task, limit=_MANY)
+            rows = sorted((hit.page for hit in found.hits), key=lambda row: row.order)
+            rows = [row for row in rows if row.order > after]
+            return (rows[::-1] if newest_first else rows)[:limit]
         return await asyncio.to_thread(
             self._runtime.index.pages,
             self._runtime.scope(session.session),

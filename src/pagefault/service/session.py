@@ -64,6 +64,7 @@ from pagefault.pack.envelope import refusal
 from pagefault.pack.manifest import ENTRIES_MAX
 from pagefault.pack.render import LABEL_TOKENS
 from pagefault.pack.tools import PAGE_FAULT
+from pagefault.paging.deferred import DeferredPage, placeholder
 from pagefault.paging.pressure import Callback, Gauge
 from pagefault.policy.prefetch import LOADING
 from pagefault.recall.gate import gate
@@ -82,6 +83,7 @@ from pagefault.service.runtime import Runtime
 from pagefault.service.serving import REFUSAL_TOKENS, serve
 from pagefault.service.state import SessionState, page_of
 from pagefault.service.status import Status, status_of
+from pagefault.service.topics import search_about
 from pagefault.service.turn import encodable
 from pagefault.service.writing import Said, write_down
 from pagefault.store.api import PageFilter
@@ -356,11 +358,25 @@ class Session:
     # --- pages --------------------------------------------------------------------------------
 
     async def recall(
-        self, query: str, *, limit: int = 5, modality: Modality | None = None
+        self,
+        query: str = "",
+        *,
+        limit: int = 5,
+        modality: Modality | None = None,
+        topic: str = "",
+        task: str = "",
     ) -> SearchResult:
-        """Pages that bear on `query`, best first, each with the parts of its score."""
+        """Pages that bear on `query`, best first, each with the parts of its score.
+
+        With `topic` or `task` ("#42", "ABC-7"), only pages that have it among their tags; the
+        query may then be empty.
+        """
         self.owned.check_there()
         await self._runtime.journal.look()
+        if topic or task:
+            return await search_about(
+                self._runtime, self.owned.scope, query, topic=topic, task=task, limit=limit
+            )
         return await self._find(self.owned.scope, query, limit, modality)
 
     async def _find(
@@ -379,6 +395,22 @@ class Session:
         if row is None:
             raise self.no_such_page(page_id)
         return await asyncio.to_thread(self._runtime.pages.read, row)
+
+    async def defer(self, page_id: str) -> DeferredPage:
+        """Begin to read a page and do not wait for it: for answers that stream.
+
+        Gives a placeholder at once, and the page when it is there. Raises `NoSuchPage`.
+        """
+        self.owned.check_there()
+        page_id = PageId(encodable(page_id))
+        row = self._state.table.find(page_id)
+        if row is None and self._state.l1.page(page_id) is None:
+            raise self.no_such_page(page_id)
+        loading = asyncio.ensure_future(self.page(page_id))
+        self._runtime.under_way.add(loading)
+        loading.add_done_callback(self._runtime.under_way.discard)
+        loading.add_done_callback(_look_at)
+        return DeferredPage(page_id, placeholder(page_id), loading)
 
     async def pin(self, page_id: str) -> None:
         """Keep a page in the window whatever policy says. Raises `PinsFull`, naming the pins."""
@@ -739,6 +771,12 @@ def check_name(name: str) -> None:
             f"{name!r} cannot be a session's name",
             hint="1 to 80 characters, without / and control characters",
         )
+
+
+def _look_at(loading: asyncio.Future[Page]) -> None:
+    """Nobody need ask for a deferred page: then its failure is nobody's."""
+    if not loading.cancelled():
+        loading.exception()
 
 
 def _a_level(level: int, *, least: Level = Level.FULL) -> Level:

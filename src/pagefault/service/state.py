@@ -132,6 +132,9 @@ def page_of(event: Event, body: Content) -> Page:
         part_of=body.part_of,
         blob=body.blob,
         derived=derived,
+        topic_tags=body.topic_tags,
+        entities=body.entities,
+        task_refs=body.task_refs,
     )
 
 
@@ -513,6 +516,7 @@ class SessionState:
                 kind=row.kind,
                 modality=row.modality,
                 importance=row.importance,
+                topics=frozenset(page.topic_tags),
             )
         )
 
