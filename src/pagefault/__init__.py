@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from pagefault.pack.developer import build_vm_developer_message
     from pagefault.pack.vm_prompts import VM_STRICT_PROMPT
     from pagefault.pack.vm_wire import VM_TOOLS
+    from pagefault.service.claiming import ClaimInfo
     from pagefault.service.drive import Answer
     from pagefault.service.limits import Limits
     from pagefault.service.memory import Forgetting, Memory
@@ -68,6 +69,7 @@ __all__ = [
     "ArchiveMissing",
     "BadInput",
     "CallerError",
+    "ClaimInfo",
     "Engine",
     "EngineError",
     "EngineGarbled",
@@ -144,6 +146,7 @@ _HOMES = {
     "Session": "service.session",
     "SessionBusy": "model.errors",
     "SessionNotFound": "model.errors",
+    "ClaimInfo": "service.claiming",
     "Status": "service.status",
     "StoreBusy": "model.errors",
     "StoreClosed": "model.errors",

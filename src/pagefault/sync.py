@@ -36,6 +36,7 @@ from pagefault.paging.pressure import Callback
 from pagefault.recall.search import SearchResult
 from pagefault.service import memory as _memory
 from pagefault.service import session as _session
+from pagefault.service.claiming import ClaimInfo
 from pagefault.service.drive import Answer
 from pagefault.service.limits import Limits
 from pagefault.service.memory import Forgetting
@@ -368,6 +369,10 @@ class Session:
     def page(self, page_id: str) -> Page:
         """A page at level 0. Raises `NoSuchPage`; `RecordGone` if it was forgotten."""
         return _LOOP.run(self.asynchronous.page(page_id))
+
+    def claims(self) -> builtins.list[ClaimInfo]:
+        """What was decided, preferred and told here, oldest first, with what became of it."""
+        return _LOOP.run(self.asynchronous.claims())
 
     def pin(self, page_id: str) -> None:
         """Keep a page in the window whatever policy says. Raises `PinsFull`, naming the pins."""

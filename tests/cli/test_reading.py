@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
 
 from pagefault.cli.term import cells_wide, cut, printable
+from pagefault.service.bootstrap import open_memory
 from tests.cli.conftest import Cli
 
 
@@ -202,3 +204,21 @@ def test_doctor_fails_on_damage(cli: Cli, memory_root: Path) -> None:
     told = cli("--root", memory_root, "doctor", "--json")
     assert told.code == 2
     assert json.loads(told.out)["status"] == "fail"
+
+
+def test_claims_are_listed_and_shown_with_the_words_they_rest_on(cli: Cli, tmp_path: Path) -> None:
+    async def decide() -> None:
+        async with open_memory(tmp_path / "m") as memory:
+            await (await memory.session("empty")).user("Hello.")
+            await (await memory.session("work")).user("Let's use Redis 7 for the cache.")
+
+    asyncio.run(decide())
+    root = ("--root", tmp_path / "m")
+    [claim] = cli(*root, "claims", "work", "--json").data
+    assert claim["text"] == "Decision: use Redis 7 for the cache"
+    assert claim["status"] == "standing"
+    assert [span["quote"] for span in claim["evidence"]] == ["Let's use Redis 7 for the cache"]
+    shown = cli(*root, "claims", "show", "clm_1", "--session", "work")
+    assert "“Let's use Redis 7 for the cache”" in shown.out
+    assert cli(*root, "claims", "ls", "empty", "--json").data == []
+    assert cli(*root, "claims", "show", "clm_9", "--session", "work").code == 3

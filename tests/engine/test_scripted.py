@@ -207,5 +207,5 @@ def test_labels_are_read_with_all_they_may_carry() -> None:
     shown = user("(msg_1…msg_3 · Ann · 2024-05-01 10:30) hello\n\nT (tool_2 · grep): found")
     assert passages_of(shown) == [
         Passage("msg_1", "…msg_3", "hello"),
-        Passage("tool_2", "grep", "found"),
+        Passage("tool_2", "grep", "found", "T"),
     ]

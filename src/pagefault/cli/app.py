@@ -94,6 +94,7 @@ class App:
                 sync=config.sync,
                 window=config.window_tokens,
                 mode=config.mode,
+                claims=config.claims.extract,
                 layout=config.layout,
                 limits=more.pop("limits", None) or limits_of(config),
                 secrets={"engine.api_key": config.engine.api_key},

@@ -21,6 +21,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "sessions": "List the sessions of a memory.",
         "search": "Find pages in every session.",
         "pages": "List, show, search and pin pages.",
+        "claims": "List and show claims: decisions, preferences and facts.",
         "abi": "What a session's window holds and could still take, for programs.",
         "faults": "Every page fault of a session: what was asked for, and what came of it.",
         "config": "Show the configuration and where each value came from.",

@@ -22,7 +22,7 @@ from pagefault.model.request import Message, Reply, Request, ToolCall
 UNKNOWN: Final = "I don't have that in the mapped context."
 
 _LABELLED: Final = re.compile(
-    r"^(?:[A-Z] )?\((?P<id>[a-z]{3,4}_[0-9]+)(?P<rest>[^()\n]*)\):? ", re.MULTILINE
+    r"^(?:(?P<letter>[A-Z]) )?\((?P<id>[a-z]{3,4}_[0-9]+)(?P<rest>[^()\n]*)\):? ", re.MULTILINE
 )
 _WORD: Final = re.compile(r"\w+")
 _SENTENCE: Final = re.compile(r"(?<=[.!?。！？])\s+|\n+")
@@ -32,6 +32,24 @@ _LIMIT: Final = re.compile(
     r'|"max_faults_per_turn":(\d+),"upgrade_budget_tokens":(\d+)'
 )
 _CITATION: Final = re.compile(r"\s*\[ref:[^\]]*\]")
+_CONTRACTED: Final = re.compile(r"(?<=\w)['’](?:s|re|ll|ve|d|m|t)\b", re.IGNORECASE)
+_RECALLING: Final = re.compile(
+    r"\b(?:as )?(?:we|i|you)(?:['’]ve| have| had)? (?:all )?(?:decided|agreed|settled|discussed|"
+    r"said|chose|picked|"
+    r"established|concluded|talked)(?: (?:on|about|upon|the|it|this|that))?(?= (?:earlier|"
+    r"before|already|previously|then|"
+    r"back)\b)|\b(?:earlier|again|previously|already|exactly|remind me|remember|as before|"
+    r"please)\b",
+    re.IGNORECASE,
+)
+"""How somebody asks for what was said before: it tells that something is recalled, not what."""
+_CLAIM: Final = "C"
+_ID: Final = re.compile(r"\bclm_[0-9]+\b")
+_OF_CLAIMS: Final = (
+    "decide decided decision choose chose chosen choice pick picked agree agreed settle settled "
+    "select selected use using used take go going went gone land landed prefer preferred"
+)
+"""What a question may call that which a line of the letter C tells."""
 _COMMON: Final = frozenset(
     "a about after all am an and any are as at be been before but by can could did do does for "
     "from had has have he her hers him his how i if in into is it its just me my no not of on or "
@@ -47,6 +65,13 @@ class Passage:
     page_id: str
     who: str
     text: str
+    letter: str = ""  # of its line, if it has one (docs/protocol.md)
+
+    @property
+    def words(self) -> str:
+        """What a question may share with it."""
+        also = _OF_CLAIMS if self.letter == _CLAIM else ""
+        return f"{self.who} {self.text} {also}"
 
 
 class ScriptedEngine:
@@ -71,12 +96,14 @@ class ScriptedEngine:
         weights = _weights(question, passages)
         ranked = sorted(
             ((_score(passage, weights), passage) for passage in passages),
-            key=lambda pair: -pair[0],
+            key=lambda pair: (-round(pair[0], 6), pair[1].letter != _CLAIM),
         )
         calls = _next_calls(request, question, since, ranked[0][0] if ranked else 0.0)
         if calls:
             return Reply(text="", tool_calls=calls)
-        best = [passage for score, passage in ranked[: self._quotes] if score >= self._sure]
+        sure = [passage for score, passage in ranked if score >= self._sure]
+        best = _still_true([passage for passage in sure if not _only_asks(passage.text)])
+        best = best[: self._quotes]
         if not best:
             return Reply(text=UNKNOWN)
         said = [
@@ -107,8 +134,9 @@ def passages_of(message: Message) -> list[Passage]:
     return [
         Passage(
             match["id"],
-            match["rest"].strip(" ·").split(" · ")[0],
+            "" if match["letter"] == _CLAIM else match["rest"].strip(" ·").split(" · ")[0],
             _uncited(content[match.end() : end].replace("</VM:CONTEXT>", "")).strip(),
+            match["letter"] or "",
         )
         for match, end in zip(found, ends, strict=True)
     ]
@@ -171,21 +199,44 @@ def _next_calls(
     )
 
 
+def _only_asks(text: str) -> bool:
+    """Whether a text asks and tells nothing: no answer, however many words it shares."""
+    sentences = [s.strip(" \"”“’'") for s in _SENTENCE.split(text) if s.strip()]
+    return all(sentence.endswith(("?", "？")) for sentence in sentences)
+
+
+def _still_true(passages: list[Passage]) -> list[Passage]:
+    """Without claims that a later one names as closed; if the best is a claim, claims alone."""
+    closed = {
+        name
+        for passage in passages
+        if passage.letter == _CLAIM
+        for name in _ID.findall(passage.text)
+    }
+    left = [passage for passage in passages if passage.page_id not in closed]
+    if left and left[0].letter == _CLAIM:
+        return [passage for passage in left if passage.letter == _CLAIM]
+    return left
+
+
 def _weights(question: Passage, passages: Iterable[Passage]) -> dict[str, float]:
     """How much each word of the question tells: rare among what is shown, much."""
-    terms = _terms(question.text)
+    asked = question.text
+    if _RECALLING.search(asked):
+        asked = _CONTRACTED.sub("", _RECALLING.sub(" ", asked))
+    terms = _terms(asked) or _terms(question.text)
     seen: Counter[str] = Counter()
     total = 1
     for passage in passages:
         total += 1
-        seen.update(set(_stems(f"{passage.who} {passage.text}")))
+        seen.update(set(_stems(passage.words)))
     return {term: math.log(1 + total / (1 + seen[term])) for term in terms}
 
 
 def _score(passage: Passage, weights: dict[str, float]) -> float:
     """The share of the question's weight whose words stand in the passage."""
     whole = sum(weights.values())
-    stems = set(_stems(f"{passage.who} {passage.text}"))
+    stems = set(_stems(passage.words))
     return (
         sum(weight for term, weight in weights.items() if term in stems) / whole if whole else 0.0
     )

@@ -114,6 +114,7 @@ class Content:
     supersedes: PageId = PageId("")  # of a claim: the one that it takes the place of
     claim_type: str = ""  # decision, preference, fact, …
     subject: str = ""  # of a claim: what it is about; a later claim on the same supersedes it
+    value: str = ""  # of a claim: what it says of its subject, as it was written
     source_tokens: int = 0  # of a summary: what it sums up takes so many at level 0
 
 

@@ -103,6 +103,13 @@ class Sync(StrEnum):
     OS = "os"
 
 
+class ClaimRules(StrEnum):
+    """How claims are made of what users say: by rules, or not at all."""
+
+    RULES = "rules"
+    OFF = "off"
+
+
 class EventType(StrEnum):
     """What happened: requirement 004's taxonomy, then documents, results of tools, and bytes;
     then what is made of other pages.

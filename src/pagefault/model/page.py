@@ -62,6 +62,7 @@ class Derived:
     supersedes: PageId = PageId("")
     claim_type: str = ""
     subject: str = ""
+    value: str = ""
     source_tokens: int = 0  # of what a summary sums up
 
 

@@ -16,7 +16,7 @@ from pagefault.model.catalogue import UNKNOWN
 from pagefault.model.clock import Clock, SystemClock
 from pagefault.model.errors import BadInput
 from pagefault.model.ids import IdMinter
-from pagefault.model.kinds import Sync
+from pagefault.model.kinds import ClaimRules, Sync
 from pagefault.model.progress import Progress
 from pagefault.pack.count import O200k, TokenCounter
 from pagefault.paging.questions import EvictionPolicy
@@ -53,6 +53,7 @@ async def open_memory(
     mode: str = "active",
     layout: str = "stable",
     policy: str = defaults.EVICTION_POLICY,
+    claims: str = "rules",
     limits: Limits | None = None,
     secrets: Mapping[str, str] | None = None,
     read_only: bool = False,
@@ -72,9 +73,11 @@ async def open_memory(
     tests and replays, not for secrets. `meter` is told how many seconds each append, request,
     search and fault took. Other processes may use the same root: `lock_wait_s` is how long to wait
     for one that writes, `lease_s` how long one that stopped keeps the sessions it writes to.
+    `claims` is "rules", or "off": then what users say is not made into claims.
     """
     if policy not in POLICIES:
         raise BadInput(f"unknown eviction policy {policy!r}", hint=f"one of {', '.join(POLICIES)}")
+    extracts_claims = a_claims(claims) is ClaimRules.RULES
     chance = random.SystemRandom() if seed is None else random.Random(seed)
     entropy = os.urandom if seed is None else chance.randbytes
     real_clock = clock or SystemClock()
@@ -119,6 +122,7 @@ async def open_memory(
         counter=counter or O200k(),
         limits=limits or Limits(),
         policy=lambda: Steady(POLICIES[policy]()),
+        extracts_claims=extracts_claims,
         epochs=BreakEven(prices=UNKNOWN.prices, dead_share_max=defaults.DEAD_SHARE_MAX),
         hash_key=store.hash_key,
         clock=real_clock,
@@ -137,6 +141,14 @@ async def open_memory(
         yield memory
     finally:
         await memory.close()
+
+
+def a_claims(text: str) -> ClaimRules:
+    try:
+        return ClaimRules(text)
+    except ValueError:
+        names = ", ".join(ClaimRules)
+        raise BadInput(f"unknown way to make claims {text!r}", hint=f"one of {names}") from None
 
 
 def _sync(text: str) -> Sync:

@@ -27,7 +27,7 @@ from typing import Any, Final, get_type_hints
 
 from pagefault.model import defaults
 from pagefault.model.errors import BadInput
-from pagefault.model.kinds import LayoutName, Mode, Sync
+from pagefault.model.kinds import ClaimRules, LayoutName, Mode, Sync
 
 MEMORY: Final = ":memory:"
 FILE_NAME: Final = "config.toml"
@@ -97,6 +97,13 @@ class LimitsConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimsConfig:
+    """How decisions, preferences and facts are taken from what users say."""
+
+    extract: ClaimRules = setting(ClaimRules.RULES)  # noqa: RUF009
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """Everything that can be configured, read and checked. Made by `load`."""
 
@@ -108,6 +115,7 @@ class Config:
     eviction_policy: str = setting(defaults.EVICTION_POLICY)
     engine: EngineConfig = field(default_factory=EngineConfig)
     limits: LimitsConfig = field(default_factory=LimitsConfig)
+    claims: ClaimsConfig = field(default_factory=ClaimsConfig)
     origins: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def origin(self, key: str) -> str:

@@ -53,9 +53,16 @@ def write_derived(
     clean: Callable[[str], str],
     turn: TurnNo | None = None,
     cause: Seq = NOTHING,
+    already: int = 0,
 ) -> list[Draft]:
-    """Drafts of these pages, as `state` stands; `turn` is the present one unless it is given."""
-    numbers, order = dict(state.numbers), state.derived_order_next
+    """Drafts of these pages, as `state` stands; `turn` is the present one unless it is given.
+
+    `already` pages of the same kind are drafted before them.
+    """
+    numbers, order = dict(state.numbers), state.derived_order_next + already
+    if items and already:
+        stem = PAGE_PREFIX[_KINDS[items[0].event_type]]
+        numbers[stem] = numbers.get(stem, 0) + already
     texts = [clean(item.text) for item in items]
     drafts: list[Draft] = []
     counts = counter.count_all(texts)
@@ -80,6 +87,7 @@ def write_derived(
             supersedes=derived.supersedes,
             claim_type=derived.claim_type,
             subject=derived.subject and clean(derived.subject),
+            value=derived.value and clean(derived.value),
             source_tokens=derived.source_tokens,
             importance=item.importance,
             confidence=item.confidence,

@@ -44,6 +44,7 @@ def open(
         mode=config.mode,
         layout=config.layout,
         policy=config.eviction_policy,
+        claims=config.claims.extract,
         limits=limits or Limits(**asdict(config.limits)),
         secrets={"engine.api_key": config.engine.api_key} | dict(secrets or {}),
         read_only=read_only,

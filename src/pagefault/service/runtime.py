@@ -14,7 +14,7 @@ from pagefault.model.clock import Clock
 from pagefault.model.errors import RecordDamaged, RecordGone, StoreClosed, StoreCorrupt
 from pagefault.model.events import Content, Event, SessionOpened
 from pagefault.model.ids import PageId, Seq, SessionNo
-from pagefault.model.kinds import Modality
+from pagefault.model.kinds import Kind, Modality
 from pagefault.model.page import Page, PageRow, Scope
 from pagefault.pack.cache import PackCache
 from pagefault.pack.count import TokenCounter
@@ -103,6 +103,7 @@ class Runtime:
     clock: Clock
     meter: Callable[[str, float], None]  # told what took how many seconds
     mint_session_id: Callable[[], str]
+    extracts_claims: bool = True  # by rules, from what users say
     packs: PackCache = field(default_factory=PackCache)
     under_way: set[asyncio.Future[Any]] = field(default_factory=set)  # records nobody waits for
     # Few, as each search takes some megabytes for a moment, and a thread keeps what it once had.
@@ -118,10 +119,16 @@ class Runtime:
         self.meter(what, self.clock.monotonic_s() - began)
 
     async def search(
-        self, scope: Scope, query: str, *, limit: int, modality: Modality | None
+        self,
+        scope: Scope,
+        query: str,
+        *,
+        limit: int,
+        modality: Modality | None = None,
+        kinds: Collection[Kind] = (),
     ) -> SearchResult:
         """As `Searcher.search`, in a thread of its own; hits out of reach are marked as such."""
-        wanted = SearchFilter(modalities=(modality,) if modality else ())
+        wanted = SearchFilter(kinds=kinds, modalities=(modality,) if modality else ())
 
         def search() -> SearchResult:
             found = self.searcher.search(scope, query, limit=limit, wanted=wanted)

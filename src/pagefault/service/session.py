@@ -45,11 +45,13 @@ from pagefault.model.events import (
 )
 from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import (
+    DERIVED_TYPES,
     LOCAL_FILE,
     MODEL_GENERATED,
     USER_TYPED,
     Actor,
     EventType,
+    Kind,
     LayoutName,
     Level,
     Modality,
@@ -70,6 +72,7 @@ from pagefault.policy.prefetch import LOADING
 from pagefault.recall.gate import gate
 from pagefault.recall.search import SearchResult
 from pagefault.service.artifacts import describe
+from pagefault.service.claiming import CLAIM, ClaimInfo, Claims
 from pagefault.service.compressing import compress, compress_due, nearest
 from pagefault.service.drive import Answer, drive
 from pagefault.service.goals import active_goal, plan_goal
@@ -90,6 +93,7 @@ from pagefault.store.api import PageFilter
 
 _NAME: Final = re.compile(r"[^\x00-\x1f\x7f/\ud800-\udfff]{1,80}")
 RECALL_CANDIDATES = 50  # pages that a turn-start recall looks at
+CLAIMS_RECALLED: Final = 5  # claims that it brings at most: each is a line
 
 
 class Session:
@@ -119,6 +123,7 @@ class Session:
             depth=runtime.limits.prefetch_pages_max,
             gauge=self.pressure,
         )
+        self._claims = Claims(runtime, owned.session)
         self._bearing: list[PageId] = []  # on the newest message, best first
         self._asked_s: float | None = None  # when a request was packed last, by a steady clock
 
@@ -229,6 +234,7 @@ class Session:
             counter=self._runtime.counter,
             clean=self._runtime.journal.clean,
         )
+        drafts += await self._claim(drafts)
         events = await self.owned.commit(drafts)
         if self._state.is_backlogged:
             backlog = plan_backlog(self._state, self.session)
@@ -242,6 +248,8 @@ class Session:
         texts: list[list[PageId]] = []
         for event in events:
             assert isinstance(event.body, Content)
+            if event.body.event_type in DERIVED_TYPES:
+                continue
             if event.body.part == 0:
                 texts.append([])
             texts[-1].append(event.body.page_id)
@@ -253,6 +261,12 @@ class Session:
             by_key |= {item.key: pages} if item.key else {}
             made += pages
         return made
+
+    async def _claim(self, drafts: Sequence[Draft]) -> list[Draft]:
+        """Drafts of the claims that these make. Another thread waits for the store, if need be."""
+        if self._claims.is_current(self._state):
+            return self._claims.drafts(drafts, self._state)
+        return await asyncio.to_thread(self._claims.drafts, drafts, self._state)
 
     # --- what the model sees ------------------------------------------------------------------
 
@@ -411,6 +425,12 @@ class Session:
         loading.add_done_callback(self._runtime.under_way.discard)
         loading.add_done_callback(_look_at)
         return DeferredPage(page_id, placeholder(page_id), loading)
+
+    async def claims(self) -> list[ClaimInfo]:
+        """What was decided, preferred and told here, oldest first, with what became of it."""
+        self.owned.check_there()
+        await self.owned.refresh()
+        return await asyncio.to_thread(self._claims.told, self._state)
 
     async def pin(self, page_id: str) -> None:
         """Keep a page in the window whatever policy says. Raises `PinsFull`, naming the pins."""
@@ -733,10 +753,12 @@ class Session:
             return []
         query = "".join(page.text for page in state.newest_user)
         calls_for = gate(query)
-        room = int(calls_for.room_share * state.limits.recall_room(state.window_tokens))
+        recall_room = state.limits.recall_room(state.window_tokens)
+        chosen = await self._claims_for_turn(query, recall_room)
+        room = int(calls_for.room_share * recall_room)
+        room -= sum(row.tokens + LABEL_TOKENS for row in chosen)
         result = await self._find_earlier(query, RECALL_CANDIDATES, None)
         self._bearing = [hit.page.page_id for hit in result.hits]
-        chosen: list[PageRow] = []
         for hit in calls_for.admitted(result.hits):
             cost = hit.page.tokens + LABEL_TOKENS
             if hit.page.page_id not in state.working_set and cost <= room:
@@ -746,15 +768,41 @@ class Session:
         self.prefetcher.used([row.page_id for row in chosen])
         return await asyncio.to_thread(self._read_all, chosen)
 
+    async def _claims_for_turn(self, query: str, room: int) -> list[PageRow]:
+        """The claims that bear on the newest message, best first: those that hold now."""
+        state = self._state
+        if CLAIM not in state.numbers:
+            return []
+        query = await asyncio.to_thread(self._claims.telling, query, state)
+        scope = self._before_newest().derived
+        find = self._runtime.search
+        found = await find(scope, query, limit=CLAIMS_RECALLED, kinds=(Kind.CLAIM,))
+        # By their own words: what stands beside a claim is another claim.
+        rows = [hit.page for hit in found.hits if hit.parts["own"] > 0]
+        newest = state.newest_user[0].row.seq
+        chosen: list[PageRow] = []
+        for row in await asyncio.to_thread(self._claims.current, rows, state):
+            cost = row.tokens + LABEL_TOKENS
+            is_earlier = row.seq < newest  # what this message itself claims stands in it
+            if is_earlier and row.page_id not in state.working_set and cost <= room:
+                chosen.append(row)
+                state.table.tlb.insert(row)
+                room -= cost
+        return chosen
+
+    def _before_newest(self) -> Scope:
+        """What was said before the newest user message: no question answers itself."""
+        scope, newest = self.owned.scope, self._state.newest_user
+        if not newest:
+            return scope
+        before = Seq(newest[0].row.seq - 1)
+        return Scope(tuple((part, min(upto, before)) for part, upto in scope.parts))
+
     async def _find_earlier(
         self, query: str, limit: int, modality: Modality | None
     ) -> SearchResult:
-        """Search what was said before the newest user message: no question answers itself."""
-        scope, newest = self.owned.scope, self._state.newest_user
-        if newest:
-            before = Seq(newest[0].row.seq - 1)
-            scope = Scope(tuple((part, min(upto, before)) for part, upto in scope.parts))
-        return await self._find(scope, query, limit, modality)
+        """Search what was said before the newest user message."""
+        return await self._find(self._before_newest(), query, limit, modality)
 
     def _read_all(self, rows: Sequence[PageRow]) -> list[Page]:
         pages = []
