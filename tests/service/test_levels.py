@@ -310,3 +310,27 @@ async def test_old_pages_and_pages_under_pressure_are_compressed_by_themselves(
             await session.assistant(words(30, f"r{number}s"))
             seen |= set((await session.status()).compressed)
         assert (page_id in seen) == is_compressed
+
+
+async def test_a_flush_that_fails_loses_nothing_and_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CASES 15: what is dirty stays, and stays accounted for, until the medium takes it."""
+    async with pagefault.open(tmp_path / "m", sync="os", window=4_000) as memory:
+        session = await memory.session("s")
+        page_id = await session.user(LONG)
+        made = await session.compress(page_id, 2)
+
+        async def full(*args: Any, **more: Any) -> Any:
+            raise pagefault.StoreError("the disk is full")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(memory._runtime.journal, "append", full)
+            with pytest.raises(pagefault.StoreError, match="full"):
+                await session.flush()
+            assert (await session.status()).dirty_pages == (made.page_id,)
+            assert (await session.page(made.page_id)).text == made.text
+            session.check()
+        await session.flush()
+        assert (await session.status()).dirty_pages == ()
+    assert len(await representations(tmp_path / "m")) == 1

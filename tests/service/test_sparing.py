@@ -101,6 +101,20 @@ async def test_the_goal_stays_in_the_window_until_the_next_takes_its_place(tmp_p
         assert second not in status.pinned
 
 
+async def test_a_goal_stands_beside_claims_and_is_none_of_them(tmp_path: Path) -> None:
+    async with pagefault.open(tmp_path / "m", sync="os") as memory:
+        session = await memory.session("s")
+        await session.goal("Ship the ledger by Friday.")
+        await session.user("Decision: we use PostgreSQL for the ledger.")
+        await session.goal("Ship it by Monday.")
+        await session.user("Decision: we use MySQL for the ledger.")
+        await session.goal("")
+        await session.user("What is the goal for the ledger?")
+        await session.request()
+        assert all("Ship" not in told.text for told in await session.claims())
+        assert (await session.recall("ship ledger Friday")).total >= 0
+
+
 async def test_a_goal_larger_than_the_pins_allow_is_refused_and_the_old_one_stands(
     tmp_path: Path,
 ) -> None:

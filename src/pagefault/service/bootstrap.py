@@ -24,6 +24,7 @@ from pagefault.policy.affinity import Affinity
 from pagefault.policy.epochs import BreakEven
 from pagefault.policy.importance_lru import ImportanceLRU
 from pagefault.policy.lru import LRU
+from pagefault.policy.modality_lru import ModalityLRU
 from pagefault.policy.steady import Steady
 from pagefault.recall.search import Searcher
 from pagefault.service.journal import Journal
@@ -39,6 +40,7 @@ from pagefault.store.store import Store
 POLICIES: Final[dict[str, Callable[[], EvictionPolicy]]] = {
     "importance_weighted_lru": lambda: Affinity(ImportanceLRU()),
     "lru": LRU,
+    "modality_aware_lru": ModalityLRU,
 }
 
 IN_MEMORY: Final = ":memory:"

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
 
 from pagefault.model.events import Content, Draft, Pinned, Unpinned
 from pagefault.model.ids import PageId
-from pagefault.model.kinds import GOAL, RETRACTION, RUNTIME, USER_TYPED, Actor, EventType
+from pagefault.model.kinds import (
+    GOAL,
+    GOAL_SUBJECT,
+    RETRACTION,
+    RUNTIME,
+    USER_TYPED,
+    Actor,
+    EventType,
+)
 from pagefault.model.page import Derived, Page
 from pagefault.service.deriving import Made, write_derived
 from pagefault.service.journal import Journal
 from pagefault.service.ownership import Owned
 from pagefault.service.state import SessionState, turn_now
-
-SUBJECT: Final = "active goal"
 
 
 def active_goal(state: SessionState) -> Page | None:
@@ -40,7 +45,7 @@ def plan_goal(owned: Owned, journal: Journal, text: str) -> list[Draft]:
         importance=1.0,
         derived=Derived(
             claim_type=GOAL if text else RETRACTION,
-            subject=SUBJECT,
+            subject=GOAL_SUBJECT,
             supersedes=before.page_id if before else PageId(""),
         ),
     )
