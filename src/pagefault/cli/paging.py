@@ -15,7 +15,9 @@ from pagefault.cli.app import App, Command, find_session, json_option, pass_app,
 @json_option
 @pass_app
 def goal(app: App, text: str, session_name: str | None, as_json: bool) -> None:
-    """Make TEXT the active goal of a session: pinned until the next; "" ends it.
+    """Set the goal that stays in a session's window.
+
+    TEXT is a pinned page until the next goal takes its place; "" ends it.
 
     JSON: {session, goal (a page's id, or null)}.
     """
@@ -40,7 +42,7 @@ def goal(app: App, text: str, session_name: str | None, as_json: bool) -> None:
 @json_option
 @pass_app
 def checkpoint(app: App, session: str, name: str, as_json: bool) -> None:
-    """Name the present point of a SESSION, with everything written.
+    """Name the present point of a session, with everything written.
 
     JSON: {session, name, seq (of the record that says so)}.
     """

@@ -304,8 +304,9 @@ class Memory:
         for session in self._live():
             session.prefetcher.cancel()
             await session.owned.settled()
-            with suppress(PagefaultError):  # what is dirty can be made again
-                await session.flush()
+            if session.owned.is_dirty:
+                with suppress(PagefaultError):  # it can be made again
+                    await session.flush()
         if self._runtime.under_way:
             await asyncio.wait(self._runtime.under_way)
         await asyncio.to_thread(self._runtime.searching.shutdown)

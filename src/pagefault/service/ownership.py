@@ -243,6 +243,11 @@ class Owned:
             self.folded = event.seq
         return events[dirty:]
 
+    @property
+    def is_dirty(self) -> bool:
+        """Whether derived pages wait to be written."""
+        return bool(self._dirty)
+
     async def flush(self) -> None:
         """Write what is dirty, and wait for what is queued. For a verb."""
         await self.commit([])

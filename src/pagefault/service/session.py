@@ -15,10 +15,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, overload
+from typing import Any, Final, cast, overload
 
 from pagefault.engine.api import Engine
-from pagefault.engine.formats import FORMATS, Format, to_wire
+from pagefault.engine.formats import FORMATS, Format
 from pagefault.model.errors import (
     ArchiveMissing,
     BadInput,
@@ -77,6 +77,7 @@ from pagefault.service.compressing import compress, compress_due, nearest
 from pagefault.service.drive import Answer, drive
 from pagefault.service.goals import active_goal, plan_goal
 from pagefault.service.levels import Levels
+from pagefault.service.marking import Marker
 from pagefault.service.ownership import Owned
 from pagefault.service.plan import plan_backlog, plan_request
 from pagefault.service.plan_developer import plan_developer
@@ -125,6 +126,7 @@ class Session:
         )
         self._claims = Claims(runtime, owned.session)
         self._bearing: list[PageId] = []  # on the newest message, best first
+        self._marker = Marker(runtime.counter, session_id)
         self._asked_s: float | None = None  # when a request was packed last, by a steady clock
 
     def __repr__(self) -> str:
@@ -305,7 +307,14 @@ class Session:
                 return self._state.request()
 
         request = await self.owned.whole(verb)
-        return request if format is None else to_wire(request, format)
+        if format is None:
+            return request
+        return self._marker.to_wire(
+            request,
+            cast("Format", format),
+            prices=self._runtime.epochs.prices,
+            front_messages=self._state.front_messages,
+        )
 
     async def _plan(self, recalled: Sequence[Page]) -> list[Draft]:
         is_cold = self._cache_is_cold()
