@@ -15,6 +15,7 @@ INSIDE = {
     "check",
     "fault_counts",
     "no_such_page",
+    "visible",
 }
 """Of a session: what the floors around it call, and no user."""
 

@@ -59,7 +59,8 @@ if TYPE_CHECKING:
     from pagefault.service.memory import Forgetting, Memory
     from pagefault.service.open import open
     from pagefault.service.reporting import Metrics
-    from pagefault.service.session import Session, Status
+    from pagefault.service.session import Session
+    from pagefault.service.status import Status
     from pagefault.service.timetravel import Difference, Moment, Movement
     from pagefault.service.writing import Said
 
@@ -162,7 +163,7 @@ _HOMES = {
     "SessionBusy": "model.errors",
     "SessionNotFound": "model.errors",
     "ClaimInfo": "service.claiming",
-    "Status": "service.session",
+    "Status": "service.status",
     "StoreBusy": "model.errors",
     "StoreClosed": "model.errors",
     "StoreCorrupt": "model.errors",

@@ -25,13 +25,15 @@ from pagefault.engine.api import Engine
 from pagefault.engine.formats import Format
 from pagefault.model.errors import CallerError
 from pagefault.model.events import Event
-from pagefault.model.ids import PageId
-from pagefault.model.kinds import Modality, Origin
+from pagefault.model.ids import PageId, Seq
+from pagefault.model.kinds import Level, Modality, Origin
 from pagefault.model.page import Page, PageRow, SessionRow
 from pagefault.model.prices import PriceList
 from pagefault.model.progress import Progress
 from pagefault.model.request import Request, ToolCall, Usage
 from pagefault.pack.abi import MemoryABI
+from pagefault.paging.deferred import DeferredPage
+from pagefault.paging.pressure import Callback
 from pagefault.recall.search import SearchResult
 from pagefault.service import memory as _memory
 from pagefault.service import session as _session
@@ -42,7 +44,7 @@ from pagefault.service.limits import Limits
 from pagefault.service.memory import Forgetting
 from pagefault.service.open import open as _open
 from pagefault.service.reporting import Metrics
-from pagefault.service.session import Status
+from pagefault.service.status import Status
 from pagefault.service.timetravel import Difference, Moment, Movement
 from pagefault.service.writing import Said
 from pagefault.store.backup import Copied
@@ -205,12 +207,24 @@ class Memory:
         return _LOOP.run(self._memory.read(row))
 
     def pages(
-        self, session: Session, *, limit: int = 50, after: int = -1, newest_first: bool = False
+        self,
+        session: Session,
+        *,
+        limit: int = 50,
+        after: int = -1,
+        newest_first: bool = False,
+        topic: str = "",
+        task: str = "",
     ) -> builtins.list[PageRow]:
-        """Pages that a session can see, by their order."""
+        """Pages that a session can see, by their order; those of a topic or a task, if named."""
         return _LOOP.run(
             self._memory.pages(
-                session.asynchronous, limit=limit, after=after, newest_first=newest_first
+                session.asynchronous,
+                limit=limit,
+                after=after,
+                newest_first=newest_first,
+                topic=topic,
+                task=task,
             )
         )
 
@@ -345,10 +359,29 @@ class Session:
         return _LOOP.run(self.asynchronous.run(engine, on_text=on_text))
 
     def recall(
-        self, query: str, *, limit: int = 5, modality: Modality | None = None
+        self,
+        query: str = "",
+        *,
+        limit: int = 5,
+        modality: Modality | None = None,
+        topic: str = "",
+        task: str = "",
     ) -> SearchResult:
-        """Pages that bear on `query`, best first, each with the parts of its score."""
-        return _LOOP.run(self.asynchronous.recall(query, limit=limit, modality=modality))
+        """Pages that bear on `query`, best first, each with the parts of its score.
+
+        With `topic` or `task` ("#42", "ABC-7"), only pages that have it among their tags; the
+        query may then be empty.
+        """
+        return _LOOP.run(
+            self.asynchronous.recall(query, limit=limit, modality=modality, topic=topic, task=task)
+        )
+
+    def defer(self, page_id: str) -> DeferredPage:
+        """Begin to read a page and do not wait for it: for answers that stream.
+
+        Gives a placeholder at once, and the page when it is there. Raises `NoSuchPage`.
+        """
+        return _LOOP.run(self.asynchronous.defer(page_id))
 
     def page(self, page_id: str) -> Page:
         """A page at level 0. Raises `NoSuchPage`; `RecordGone` if it was forgotten."""
@@ -365,6 +398,46 @@ class Session:
     def unpin(self, page_id: str) -> None:
         """Let policy decide about a page again. Harmless if it is not pinned."""
         _LOOP.run(self.asynchronous.unpin(page_id))
+
+    def goal(self, text: str) -> PageId | None:
+        """Make `text` the active goal: it stands in the window, pinned, until the next one does.
+
+        Returns its page's id; an empty text ends the goal that stands, and returns none. Raises
+        `PinsFull` if the pins leave no room for it.
+        """
+        return _LOOP.run(self.asynchronous.goal(text))
+
+    def compress(self, page_id: str, level: int = 1) -> Page:
+        """Let the next epoch keep a shorter form of a page: 1 reduced, 2 abstract.
+
+        Returns what will stand for it, a page of its own; the page itself, where nothing can be
+        left out. Level 0 stays as it was said, and `page` always gives it. Pins, and what stands
+        in its place in the conversation, are shown whole all the same.
+        """
+        return _LOOP.run(self.asynchronous.compress(page_id, level))
+
+    def at_level(self, page_id: str, level: int) -> tuple[Level, str, int]:
+        """A page at `level` or the nearest fuller one: what level that is, text and tokens.
+
+        Reads, and keeps nothing.
+        """
+        return _LOOP.run(self.asynchronous.at_level(page_id, level))
+
+    def flush(self) -> None:
+        """Write every derived page that is only in memory, and wait for all that is queued."""
+        _LOOP.run(self.asynchronous.flush())
+
+    def checkpoint(self, name: str) -> Seq:
+        """Name this point of the session, everything flushed. Returns the record's seq, by which
+        the log tells what the session was here.
+        """
+        return _LOOP.run(self.asynchronous.checkpoint(name))
+
+    def on_pressure(self, callback: Callback) -> Callable[[], None]:
+        """Call `callback(before, now)` whenever the pressure on the window changes, with the
+        request that changes it. Returns what ends that.
+        """
+        return self.asynchronous.on_pressure(callback)
 
     def configure(
         self,

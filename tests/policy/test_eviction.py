@@ -11,6 +11,7 @@ from pagefault.model.kinds import Kind, Modality
 from pagefault.paging.questions import EvictionPolicy, Resident
 from pagefault.policy.importance_lru import KIND_WEIGHT, ImportanceLRU
 from pagefault.policy.lru import LRU
+from pagefault.policy.modality_lru import ModalityLRU
 from pagefault.testing.machines_paging import PAGES, WINDOWS, EvictionPolicyContract
 
 
@@ -27,6 +28,26 @@ class TestLRU(EvictionPolicyContract):
             if page_id in used:
                 used[page_id] = used.pop(page_id)
         assert self.filled(pages, touches).victims(list(used), 10_000) == list(used)
+
+
+class TestModalityLRU(EvictionPolicyContract):
+    def make(self) -> EvictionPolicy:
+        return ModalityLRU()
+
+    def test_images_leave_before_text(self) -> None:
+        """CASES 11."""
+        pages = [
+            Resident(
+                page_id=PageId(f"msg_{number}"),
+                tokens=10,
+                kind=Kind.TRANSCRIPT,
+                modality=modality,
+                importance=0.5,
+            )
+            for number, modality in enumerate([Modality.TEXT, Modality.IMAGE, Modality.AUDIO])
+        ]
+        chosen = self.filled(pages, []).victims([page.page_id for page in pages], 30)
+        assert chosen == ["msg_1", "msg_2", "msg_0"]
 
 
 class TestImportanceLRU(EvictionPolicyContract):

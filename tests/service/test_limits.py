@@ -117,7 +117,7 @@ async def test_a_page_too_large_for_the_turn_is_refused_and_a_level_is_offered(
         resident = session.resident()
         refused = await faulted(session, fault(large))
         assert refused["error"]["code"] == "token_limit"
-        assert refused["error"]["levels"] == [3]
+        assert refused["error"]["levels"] == [2, 3]
         assert refused["error"]["faults_left"] == 2
         assert session.resident() == resident
         offered = await faulted(session, fault(large, level=3))

@@ -1,4 +1,4 @@
-"""`pagefault pages`: list, show, search, pin, unpin."""
+"""`pagefault pages`: list, show, search, pin, unpin, compress."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from pagefault.cli.app import (
     pass_app,
     session_option,
 )
+from pagefault.cli.compress import compress
 from pagefault.cli.term import iso, plural, printable, wrapped
 
 if TYPE_CHECKING:
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
     from pagefault.service.session import Session
 
 _ALL = 2**31
+
+topic_option = click.option(
+    "--topic", default="", help="Only pages with this word among their topics."
+)
+task_option = click.option("--task", default="", help="Only pages that name this task: #42, ABC-7.")
 
 
 @click.group(cls=Group)
@@ -41,9 +47,19 @@ def pages() -> None:
 @session_option
 @click.option("-n", "--limit", type=click.IntRange(min=1), default=50, show_default=True)
 @click.option("--all", "everything", is_flag=True, help="All pages, whatever --limit says.")
+@topic_option
+@task_option
 @json_option
 @pass_app
-def ls(app: App, session_name: str | None, limit: int, everything: bool, as_json: bool) -> None:
+def ls(
+    app: App,
+    session_name: str | None,
+    limit: int,
+    everything: bool,
+    topic: str,
+    task: str,
+    as_json: bool,
+) -> None:
     """List the latest pages of a session, in their order.
 
     JSON: {session, total, pages: [{page_id, turn, role, kind, speaker, occurred_at, tokens,
@@ -55,7 +71,9 @@ def ls(app: App, session_name: str | None, limit: int, everything: bool, as_json
             session = await find_session(memory, session_name)
             status = await session.status()
             count = _ALL if everything else limit
-            rows = await memory.pages(session, limit=count, newest_first=True)
+            rows = await memory.pages(
+                session, limit=count, newest_first=True, topic=topic, task=task
+            )
             resident, pinned = set(session.resident()), set(status.pinned)
             return {
                 "session": session.name or session.session_id,
@@ -122,25 +140,21 @@ def show(
     """
     if out is not None:
         _write_bytes(app, page_id, session_name, out)
-    from pagefault.model.kinds import Level
-    from pagefault.pack.envelope import offered_levels
-    from pagefault.pack.render import reference
-    from pagefault.paging.fault import serve_level
 
-    async def read() -> tuple[dict[str, Any], Page]:
+    async def read() -> tuple[dict[str, Any], Page, int, str]:
         async with app.reading() as memory:
             session = await find_session(memory, session_name)
             page = await session.page(page_id)
             pinned = (await session.status()).pinned
             listed = await _listed(session, page.row, session.resident(), pinned, page)
-            return {"session": session.name or session.session_id, **listed}, page
+            told = {"session": session.name or session.session_id, **listed}
+            served, text, _ = await session.at_level(page_id, level)
+            return told, page, int(served), text
 
-    told, page = app.run(read())
-    served = serve_level(Level(level), dict.fromkeys(offered_levels(page.row), 0))
-    text = page.text if served is Level.FULL else reference(page.row)
+    told, page, served, text = app.run(read())
     if as_json:
         del told["hint"]
-        told |= {"level_asked": level, "level": int(served), "text": text}
+        told |= {"level_asked": level, "level": served, "text": text}
         told |= {"title": page.title, "part_of": page.part_of or None}
         told["artifact"] = bool(page.blob)
         app.term.data(told)
@@ -149,7 +163,7 @@ def show(
     else:
         _print_page(app, told, page, text)
         if served != level:
-            app.term.note(f"level {level} does not exist yet; this is level {int(served)}")
+            app.term.note(f"level {level} would say the same; this is level {served}")
 
 
 def _write_bytes(app: App, page_id: str, session_name: str | None, out: Path) -> None:
@@ -191,10 +205,18 @@ def _print_page(app: App, told: dict[str, Any], page: Page, text: str) -> None:
 @click.argument("words", nargs=-1, required=True)
 @session_option
 @click.option("-n", "--limit", type=click.IntRange(1, 1000), default=10, show_default=True)
+@topic_option
+@task_option
 @json_option
 @pass_app
 def search(
-    app: App, words: tuple[str, ...], session_name: str | None, limit: int, as_json: bool
+    app: App,
+    words: tuple[str, ...],
+    session_name: str | None,
+    limit: int,
+    topic: str,
+    task: str,
+    as_json: bool,
 ) -> None:
     """Find pages that bear on some WORDS, best first.
 
@@ -207,7 +229,7 @@ def search(
     async def read() -> tuple[dict[str, Any], str]:
         async with app.reading() as memory:
             session = await find_session(memory, session_name)
-            result = await session.recall(query, limit=limit)
+            result = await session.recall(query, limit=limit, topic=topic, task=task)
             resident = set(session.resident())
             return {
                 "session": session.name or session.session_id,
@@ -281,6 +303,9 @@ def unpin(app: App, page_id: str, session_name: str | None, as_json: bool) -> No
     JSON: {session, page_id, pinned, pins}.
     """
     _set_pin(app, page_id, session_name, pinned=False, as_json=as_json)
+
+
+pages.add_command(compress)
 
 
 def _set_pin(

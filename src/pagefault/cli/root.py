@@ -33,6 +33,10 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "models": "Windows and cache prices of models, as far as they are known offline.",
         "schema": "Print the JSON Schema of a log record.",
     },
+    "Steer": {
+        "goal": "Set the goal that stays in a session's window.",
+        "checkpoint": "Name the present point of a session, with everything written.",
+    },
     "Care": {
         "doctor": "Check this installation, its configuration and its memory.",
         "verify": "Read everything in a memory and check it against itself.",
@@ -51,8 +55,10 @@ _HOMES: Final = {
     "archive": "space",
     "at": "moments",
     "backup": "copies",
+    "checkpoint": "paging",
     "diff": "moments",
     "gc": "space",
+    "goal": "paging",
     "history": "moments",
     "ledger": "status",
     "rebuild": "upkeep",

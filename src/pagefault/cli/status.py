@@ -14,7 +14,7 @@ from pagefault.cli.term import iso, plural
 if TYPE_CHECKING:
     from pagefault.service.ledger import Entry
     from pagefault.service.reporting import Metrics
-    from pagefault.service.session import Status
+    from pagefault.service.status import Status
     from pagefault.service.targets import Judged
 
 _SHOWN = {  # of the figures, for people; JSON has them all

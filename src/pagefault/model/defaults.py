@@ -53,6 +53,15 @@ TAIL_TOKENS: Final = 50
 SUMMARY_WINDOW_SHARE: Final = 0.15
 SUMMARISED_TOKENS: Final = 2_000
 DEAD_WINDOW_SHARE: Final = 0.05
+L1_PAGES: Final = 100
+PLACEHOLDER_TIMEOUT_MS: Final = 100
+LOADING: Final = "contextual"
+PREFETCH_PAGES: Final = 8
+COMPRESS_AFTER_TOKENS: Final = 16_000
+COMPRESS_AFTER_S: Final = 0.0
+COMPRESSION_LEVEL: Final = 1
+EVICTION_COOLDOWN_TURNS: Final = 3
+FAULT_PROTECTION_TURNS: Final = 2
 ARTIFACT_BYTES: Final = 50_000_000
 
 TABLE: Final[tuple[Default, ...]] = (
@@ -228,10 +237,17 @@ TABLE: Final[tuple[Default, ...]] = (
         "",
         "longer than any pause of a process that is well; a killed one loses its leases at once",
     ),
-    Default("eviction_cooldown_turns", "turns", None, 3, "000 §2.4", "with anti-thrash"),
-    Default("fault_protection_turns", "turns", None, 2, "000 §2.4", "with anti-thrash"),
-    Default("placeholder_timeout", "milliseconds", None, 100, "000 §3.2", "with deferred pages"),
-    Default("l1_pages", "pages", None, 100, "000 Configuration, l1_max_pages", "with prefetch"),
+    Default("eviction_cooldown_turns", "turns", EVICTION_COOLDOWN_TURNS, 3, "000 §2.4"),
+    Default("fault_protection_turns", "turns", FAULT_PROTECTION_TURNS, 2, "000 §2.4"),
+    Default("placeholder_timeout_ms", "milliseconds", PLACEHOLDER_TIMEOUT_MS, 100, "000 §3.2"),
+    Default(
+        "l1_pages",
+        "pages",
+        L1_PAGES,
+        100,
+        "000 Configuration, l1_max_pages",
+        "representations a session keeps at hand; dirty ones are beyond this",
+    ),
     Default(
         "l2_bytes",
         "bytes",
@@ -241,15 +257,34 @@ TABLE: Final[tuple[Default, ...]] = (
         "the log is not bounded: it is the truth; limits per tenant come with tenants",
     ),
     Default(
-        "auto_compress_after",
+        "compress_after_tokens",
         "tokens",
-        None,
+        COMPRESS_AFTER_TOKENS,
         "300 seconds",
-        "000 Configuration",
-        "ages count tokens or turns; with the ladder",
+        "000 Configuration, auto_compress_after",
+        "a conversation may rest for a night and nothing in it is older; `compress_after_s` counts "
+        "seconds for who wants that",
     ),
-    Default("compression_level", "level", None, 1, "000 Configuration", "with the ladder"),
-    Default("prefetch_depth", "segments", None, 2, "000 Configuration", "with prefetch"),
+    Default(
+        "compress_after_s", "seconds", COMPRESS_AFTER_S, None, "", "0: age counts tokens alone"
+    ),
+    Default("compression_level", "level", COMPRESSION_LEVEL, 1, "000 Configuration"),
+    Default(
+        "prefetch_pages",
+        "pages",
+        PREFETCH_PAGES,
+        "2 segments",
+        "000 Configuration, prefetch_depth",
+        "what a turn may read ahead, into memory alone",
+    ),
+    Default(
+        "loading",
+        "name",
+        LOADING,
+        None,
+        "",
+        "what is read ahead: on_demand, predictive, contextual, speculative",
+    ),
     Default("thrash_window_turns", "turns", None, 5, "000 Success Metrics", "with anti-thrash"),
     Default(
         "hot_tokens", "tokens", None, 4_000, "002 hotTokenLimit", "heat is not a tier; with tiers"

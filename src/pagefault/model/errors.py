@@ -75,7 +75,8 @@ class ModelError(PagefaultError):
 class FaultRefused(ModelError):
     """A fault was refused before anything was loaded; no budget was spent.
 
-    `code` is stable and machine-readable; `levels` are those that would be granted instead.
+    `code` is stable and machine-readable; `levels` are those that would be granted instead, and
+    `tokens` what each of them takes.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class FaultRefused(ModelError):
         page_id: str = "",
         faults_left: int,
         levels: tuple[int, ...] = (),
+        tokens: tuple[int, ...] = (),
     ) -> None:
         super().__init__(why)
         self.code = code
@@ -93,6 +95,7 @@ class FaultRefused(ModelError):
         self.page_id = page_id
         self.faults_left = faults_left
         self.levels = levels
+        self.tokens = tokens
 
 
 # --- the store's ------------------------------------------------------------------------------

@@ -148,6 +148,8 @@ class Packed:
     dead: int = 0  # tokens that an epoch could have removed
     accrued: float = 0.0  # rent paid on such since the last epoch, in uncached input tokens
     is_cold: bool = False  # the provider's cache had lapsed, as far as anybody can tell
+    prefetched: tuple[PageId, ...] = ()  # read ahead since the request before
+    prefetch_used: tuple[PageId, ...] = ()  # of all that were read ahead, those wanted since
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,6 +222,8 @@ class Faulted:
     refusal: str = ""
     why: str = ""
     levels: tuple[int, ...] = ()  # what would have been served instead
+    level_tokens: tuple[int, ...] = ()  # what each of these takes
+    shows: PageId = PageId("")  # the representation that was served, below level 0
     faults_left: int = 0
 
 
@@ -244,6 +248,16 @@ class Pinned:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unpinned:
     page_id: PageId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpointed:
+    """Somebody named this point: all that the session had derived was written before it."""
+
+    name: str
+    turns: int
+    pages: int
+    epoch: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -321,6 +335,7 @@ Body = (
     | CallRefused
     | Pinned
     | Unpinned
+    | Checkpointed
     | ForgetBegun
     | ForgetDone
     | Erased
@@ -340,6 +355,7 @@ _TYPES: Final[dict[type, str]] = {
     CallRefused: "call_refused",
     Pinned: "pinned",
     Unpinned: "unpinned",
+    Checkpointed: "checkpointed",
     ForgetBegun: "forget_begun",
     ForgetDone: "forget_done",
     Lost: "lost",

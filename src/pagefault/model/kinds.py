@@ -148,6 +148,12 @@ DERIVED_TYPES: Final = frozenset(
 RULE: Final = "rule"
 """The type of a claim that is a standing rule of the user's: it is recited with every request."""
 
+GOAL: Final = "goal"
+"""The type of the claim that is the active goal of a session."""
+
+GOAL_SUBJECT: Final = "vm:goal"
+"""The subject of a goal, and of its end: no claim that is found in a text has such a one."""
+
 RETRACTION: Final = "retraction"
 """The type of a claim that only says that another no longer stands."""
 

@@ -79,6 +79,9 @@ class Page:
     part_of: PageId = PageId("")
     blob: str = ""  # of an artifact: where its bytes are
     derived: Derived | None = None  # what it was made of, if it was
+    topic_tags: tuple[str, ...] = ()  # these three found by form, when it was written
+    entities: tuple[str, ...] = ()
+    task_refs: tuple[str, ...] = ()
 
     @property
     def page_id(self) -> PageId:

@@ -13,8 +13,10 @@ from pagefault.guard.neutralise import neutralise
 from pagefault.model.kinds import Level, Tier
 from pagefault.model.page import Page, PageRow
 from pagefault.pack.render import reference
+from pagefault.policy.kinds import RULES
 
 REFERENCE_TOKENS: Final = 24  # of the one line that level 3 is
+SENTENCE_TOKENS: Final = 24  # a text of no more has nothing to leave out
 
 
 def dump(value: Any) -> str:
@@ -22,12 +24,17 @@ def dump(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def page_result(page: Page, level: Level, tokens_est: int) -> str:
-    """A page that was faulted in: `{page, effects}`."""
-    text = neutralise(page.text) if level is Level.FULL else reference(page.row)
+def page_result(page: Page, level: Level, tokens_est: int, made: Page | None = None) -> str:
+    """A page that was faulted in: `{page, effects}`. `made` is what stands for it at `level`."""
+    if made is not None:
+        text = neutralise(made.text)
+    else:
+        text = neutralise(page.text) if level is Level.FULL else reference(page.row)
     meta: dict[str, Any] = {"source_tier": page.row.tier, "role": page.row.role}
     meta["origin"] = neutralise(page.row.origin)
     meta["word_count"] = len(page.text.split())
+    if made is not None:
+        meta["full_tokens"] = page.row.tokens
     if page.speaker:
         meta["speaker"] = neutralise(page.speaker)
     if page.title:
@@ -47,7 +54,7 @@ def page_result(page: Page, level: Level, tokens_est: int) -> str:
                 "meta": meta,
             },
             "effects": {
-                "promoted_to_working_set": level is Level.FULL,
+                "promoted_to_working_set": level is not Level.REFERENCE,
                 "tokens_est": tokens_est,
                 "evictions": None,
             },
@@ -93,8 +100,18 @@ def search_result(hits: Sequence[tuple[PageRow, str, float]], total: int) -> str
     )
 
 
-def refusal(code: str, message: str, *, faults_left: int, levels: Sequence[int] = ()) -> str:
-    """Why a call was not served, in a form that a program can match on."""
+def refusal(
+    code: str,
+    message: str,
+    *,
+    faults_left: int,
+    levels: Sequence[int] = (),
+    tokens: Sequence[int] = (),
+) -> str:
+    """Why a call was not served, in a form that a program can match on.
+
+    `levels` would be granted; `tokens` is what each of them takes.
+    """
     error: dict[str, Any] = {
         "code": code,
         "message": neutralise(message),
@@ -102,14 +119,25 @@ def refusal(code: str, message: str, *, faults_left: int, levels: Sequence[int] 
     }
     if levels:
         error["levels"] = list(levels)
+    if tokens:
+        error["level_tokens"] = {str(n): t for n, t in zip(levels, tokens, strict=True)}
     return dump({"error": error})
 
 
 def level_tokens(row: PageRow, level: Level) -> int:
-    """What a page at a level counts against the limits of a turn: the tokens of its content."""
-    return row.tokens if level is Level.FULL else min(row.tokens, REFERENCE_TOKENS)
+    """What a page at a level takes at most, as far as can be told without reading it."""
+    match level:
+        case Level.FULL | Level.REDUCED:
+            return row.tokens
+        case Level.ABSTRACT:
+            return min(row.tokens, max(SENTENCE_TOKENS, row.tokens // 10))
+        case Level.REFERENCE:
+            return min(row.tokens, REFERENCE_TOKENS)
 
 
 def offered_levels(row: PageRow) -> tuple[Level, ...]:
-    """The levels at which a page can be served. Both exist for every page."""
-    return (Level.FULL, Level.REFERENCE)
+    """The levels at which a page can be served. A sentence or less is shown whole, or named."""
+    levels = RULES[row.kind].levels
+    if row.tokens <= SENTENCE_TOKENS:
+        return tuple(level for level in levels if level in (Level.FULL, Level.REFERENCE))
+    return levels

@@ -52,6 +52,8 @@ def label(parts: Sequence[Page]) -> str:
     first = parts[0]
     names = [first.page_id if len(parts) == 1 else f"{first.page_id}…{parts[-1].page_id}"]
     names += [_field(text) for text in (first.speaker, first.title) if text]
+    if first.derived is not None and first.derived.represents:
+        names.append(f"L{first.derived.level} of {first.derived.represents}")
     if first.derived is not None and first.derived.supersedes:
         names.append(f"supersedes {first.derived.supersedes}")
     if first.occurred_at:

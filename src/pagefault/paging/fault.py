@@ -84,7 +84,7 @@ class FaultBudget:
         served = serve_level(level, offers)
         cost, most = offers[served], max(0, min(self.tokens_left, room_tokens))
         if cost > most:
-            cheaper = tuple(int(other) for other, tokens in offers.items() if tokens <= most)
+            cheaper = {other: tokens for other, tokens in offers.items() if tokens <= most}
             code = "token_limit" if cost > self.tokens_left else "no_room"
             raise self._refusal(
                 code,
@@ -99,10 +99,15 @@ class FaultBudget:
         self.tokens_left -= tokens
 
     def _refusal(
-        self, code: str, why: str, page_id: PageId, levels: tuple[int, ...] = ()
+        self, code: str, why: str, page_id: PageId, offers: Mapping[Level, int] | None = None
     ) -> FaultRefused:
         return FaultRefused(
-            code, why, page_id=page_id, faults_left=max(0, self.faults_left), levels=levels
+            code,
+            why,
+            page_id=page_id,
+            faults_left=max(0, self.faults_left),
+            levels=tuple(map(int, offers or ())),
+            tokens=tuple((offers or {}).values()),
         )
 
 

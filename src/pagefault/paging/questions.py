@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
-from pagefault.model.ids import PageId
+from pagefault.model.ids import PageId, TurnNo
 from pagefault.model.kinds import Kind, Modality
 
 
@@ -19,6 +19,7 @@ class Resident:
     kind: Kind
     modality: Modality
     importance: float  # 0 to 1
+    topics: frozenset[str] = frozenset()
 
 
 class EvictionPolicy(Protocol):
@@ -27,6 +28,9 @@ class EvictionPolicy(Protocol):
     def admitted(self, page: Resident) -> None: ...  # facts, in the past tense
     def touched(self, page_id: PageId) -> None: ...
     def departed(self, page_id: PageId) -> None: ...
+    def turn_began(self, turn: TurnNo) -> None: ...
+    def faulted(self, page_id: PageId) -> None: ...  # by the model; it is admitted, too
+    def evicted(self, page_id: PageId) -> None: ...  # it left for good: an epoch chose it
 
     def victims(self, evictable: Collection[PageId], tokens_needed: int) -> list[PageId]:
         """Which pages should leave so that `tokens_needed` come free, first to go first.

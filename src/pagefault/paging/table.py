@@ -104,6 +104,20 @@ class PageTable:
             step(entry.residency, Cause.ADMITTED)  # refused: `loaded` is awaited
         self.touched(row.page_id, turn)
 
+    def derived(self, row: PageRow, level: Level, turn: TurnNo) -> None:
+        """A page that was made of others entered the window before its record was written."""
+        entry = self._entries.get(row.page_id) or Entry(row, level)
+        entry.residency = step(entry.residency, Cause.DERIVED)
+        self._entries[row.page_id] = entry
+        self.touched(row.page_id, turn)
+
+    def flushed(self, row: PageRow) -> None:
+        """A page's record is in the log, at `row.seq`. It need not be in the window."""
+        entry = self._entries.get(row.page_id)
+        if entry is not None and entry.residency is Residency.DIRTY:
+            entry.residency = step(entry.residency, Cause.FLUSHED)
+            entry.row = row
+
     def touched(self, page_id: PageId, turn: TurnNo) -> None:
         entry = self._entries.get(page_id)
         if entry is not None:

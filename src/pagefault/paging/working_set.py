@@ -11,11 +11,14 @@ The window's limit is not this class's: what else the request holds is known abo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Final
 
-from pagefault.model.ids import PageId
+from pagefault.model.ids import PageId, TurnNo
 from pagefault.paging.questions import EvictionPolicy, Resident
+
+FAULTS_KNOWN: Final = 2  # turns in which a policy may spare what was faulted
 
 
 class WorkingSet:
@@ -24,6 +27,8 @@ class WorkingSet:
         self._members: dict[PageId, Resident] = {}
         self._holds: dict[PageId, set[object]] = {}  # each member of a set is one block that holds
         self.tokens_used = 0
+        self._turn = TurnNo(0)
+        self._faulted: dict[PageId, TurnNo] = {}  # lately
 
     def __contains__(self, page_id: object) -> bool:
         return page_id in self._members
@@ -53,6 +58,32 @@ class WorkingSet:
         if resident is not None:
             self._members[page_id] = resident
             self._policy.touched(page_id)
+
+    def turn_began(self, turn: TurnNo) -> None:
+        """A user message opened a turn. The policy's only clock."""
+        self._policy.turn_began(turn)
+        self._faulted = {p: at for p, at in self._faulted.items() if at > turn - FAULTS_KNOWN}
+        self._turn = turn
+
+    def faulted(self, page_id: PageId) -> None:
+        """The model faulted a page, which was admitted for it."""
+        self._faulted[page_id] = self._turn
+        self._policy.faulted(page_id)
+
+    def evicted(self, page_ids: Iterable[PageId]) -> None:
+        """An epoch began without these pages."""
+        for page_id in page_ids:
+            self._policy.evicted(page_id)
+
+    def spared_tokens(self) -> int:
+        """What the policy would not let go whatever is needed; 0 where it was told of no fault."""
+        if not self._faulted:
+            return 0
+        free = self._policy.victims(list(self._members), self.tokens_used)
+        return self.tokens_used - sum(self._members[page_id].tokens for page_id in free)
+
+    def residents(self) -> Iterator[Resident]:
+        return iter(self._members.values())
 
     def evict(self, page_id: PageId) -> bool:
         """Ask a page to leave. False, a refusal, while somebody holds it; True once it is out."""

@@ -10,18 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from pagefault.model.ids import PageId
+from pagefault.model.ids import PageId, TurnNo
 from pagefault.model.kinds import Kind
 from pagefault.paging.questions import Resident
+from pagefault.policy.kinds import RULES
 
-KIND_WEIGHT: Final[dict[Kind, float]] = {
-    Kind.TRANSCRIPT: 1.0,
-    Kind.ARTIFACT: 1.25,
-    Kind.SUMMARY: 2.0,
-    Kind.PROCEDURE: 2.0,
-    Kind.CLAIM: 8.0,
-    Kind.INDEX: 8.0,
-}
+KIND_WEIGHT: Final[dict[Kind, float]] = {kind: rule.weight for kind, rule in RULES.items()}
 
 _FLOOR: Final = 0.01  # a page of no importance still ages
 
@@ -42,6 +36,15 @@ class ImportanceLRU:
 
     def departed(self, page_id: PageId) -> None:
         del self._pages[page_id], self._used[page_id]
+
+    def turn_began(self, turn: TurnNo) -> None:
+        pass
+
+    def faulted(self, page_id: PageId) -> None:
+        pass
+
+    def evicted(self, page_id: PageId) -> None:
+        pass
 
     def victims(self, evictable: Collection[PageId], tokens_needed: int) -> list[PageId]:
         chosen: list[PageId] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from pagefault.model.ids import PageId
+from pagefault.model.ids import PageId, TurnNo
 from pagefault.paging.questions import Resident
 
 
@@ -20,6 +20,15 @@ class LRU:
 
     def departed(self, page_id: PageId) -> None:
         del self._tokens[page_id]
+
+    def turn_began(self, turn: TurnNo) -> None:
+        pass
+
+    def faulted(self, page_id: PageId) -> None:
+        pass
+
+    def evicted(self, page_id: PageId) -> None:
+        pass
 
     def victims(self, evictable: Collection[PageId], tokens_needed: int) -> list[PageId]:
         wanted, chosen = set(evictable), []

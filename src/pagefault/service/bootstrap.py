@@ -21,9 +21,12 @@ from pagefault.model.prices import PriceList
 from pagefault.model.progress import Progress
 from pagefault.pack.count import O200k, TokenCounter
 from pagefault.paging.questions import EvictionPolicy
+from pagefault.policy.affinity import Affinity
 from pagefault.policy.epochs import BETA, BreakEven, ColdOrFull, EpochRule, OnlyWhenFull
 from pagefault.policy.importance_lru import ImportanceLRU
 from pagefault.policy.lru import LRU
+from pagefault.policy.modality_lru import ModalityLRU
+from pagefault.policy.steady import Steady
 from pagefault.recall.search import Searcher
 from pagefault.service.journal import Journal
 from pagefault.service.limits import Limits
@@ -36,8 +39,9 @@ from pagefault.store.root import memory_store, open_store
 from pagefault.store.store import Store
 
 POLICIES: Final[dict[str, Callable[[], EvictionPolicy]]] = {
-    "importance_weighted_lru": ImportanceLRU,
+    "importance_weighted_lru": lambda: Affinity(ImportanceLRU()),
     "lru": LRU,
+    "modality_aware_lru": ModalityLRU,
 }
 
 EPOCHS: Final[dict[str, Callable[[PriceList, float], EpochRule]]] = {
@@ -142,7 +146,7 @@ async def open_memory(
         searcher=Searcher(store.index),
         counter=counter or O200k(),
         limits=limits or Limits(),
-        policy=POLICIES[policy],
+        policy=lambda: Steady(POLICIES[policy]()),
         epochs=EPOCHS[epochs](prices or find_model(model).prices, beta),
         extracts_claims=extracts_claims,
         hash_key=store.hash_key,

@@ -15,7 +15,7 @@ from typing import Final
 from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.events import Content, Draft
 from pagefault.model.ids import PageId, SessionNo
-from pagefault.model.kinds import PAGE_PREFIX, EventType, Kind, Origin, Role
+from pagefault.model.kinds import GOAL_SUBJECT, PAGE_PREFIX, EventType, Kind, Origin, Role
 from pagefault.model.page import Derived, Evidence, Page, PageRow
 from pagefault.pack.layout import Note, Shown
 from pagefault.service.deriving import Made, write_derived
@@ -149,7 +149,9 @@ class Claims:
         pages: list[Page] = []
         for row in rows:
             with suppress(RecordGone, ArchiveMissing):
-                pages.append(self._runtime.pages.read(row))
+                page = self._runtime.pages.read(row)
+                if page.derived is not None and page.derived.subject != GOAL_SUBJECT:
+                    pages.append(page)
         return pages
 
     def current(self, rows: Sequence[PageRow], state: SessionState) -> list[PageRow]:

@@ -92,6 +92,10 @@ class LimitsConfig:
     recall_tokens_max: int = setting(defaults.RECALL_TOKENS, at_least=0)
     page_tokens_max: int = setting(defaults.PAGE_TOKENS, at_least=64)
     artifact_bytes_max: int = setting(defaults.ARTIFACT_BYTES, at_least=1)
+    loading: str = setting(defaults.LOADING)
+    prefetch_pages_max: int = setting(defaults.PREFETCH_PAGES, at_least=0)
+    compress_after_tokens: int = setting(defaults.COMPRESS_AFTER_TOKENS, at_least=0)
+    compress_after_s: float = setting(defaults.COMPRESS_AFTER_S, at_least=0)
 
 
 class EpochRuleName(StrEnum):

@@ -73,7 +73,7 @@ async def drive(
                 break  # the rest is dropped too: what came before it took the room
             await session.call(action.call, said=reply.text if number == 0 else "")
             searches += action.call.name == "search_pages"
-    visible = set(session.resident())
+    visible = session.visible()
     paged_in = session.paged_in_tokens
     text = encodable(without_label(text))
     page_id = await session.assistant(text)

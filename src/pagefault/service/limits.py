@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pagefault.model import defaults
+from pagefault.model.errors import BadInput
 from pagefault.model.events import Content
 from pagefault.model.kinds import EventType, Role
 from pagefault.paging.fault import FaultLimits
+from pagefault.policy.prefetch import LOADING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +35,17 @@ class Limits:
     summarised_tokens_max: int = defaults.SUMMARISED_TOKENS
     dead_window_share: float = defaults.DEAD_WINDOW_SHARE
     artifact_bytes_max: int = defaults.ARTIFACT_BYTES
+    loading: str = defaults.LOADING
+    prefetch_pages_max: int = defaults.PREFETCH_PAGES
+    l1_pages_max: int = defaults.L1_PAGES
+    compress_after_tokens: int = defaults.COMPRESS_AFTER_TOKENS
+    compress_after_s: float = defaults.COMPRESS_AFTER_S
+
+    def __post_init__(self) -> None:
+        if self.loading not in LOADING:
+            raise BadInput(
+                f"unknown loading strategy {self.loading!r}", hint=f"one of {', '.join(LOADING)}"
+            )
 
     def fault_limits(self, window_tokens: int) -> FaultLimits:
         """What is advertised to the model, and enforced."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
-from pagefault.model.errors import BadInput, SessionNotFound, StoreBusy
+from pagefault.model.errors import BadInput, PagefaultError, SessionNotFound, StoreBusy
 from pagefault.model.events import (
     Descent,
     Draft,
@@ -152,9 +152,21 @@ class Memory:
         return await asyncio.to_thread(self._runtime.index.sessions)
 
     async def pages(
-        self, session: Session, *, limit: int = 50, after: int = -1, newest_first: bool = False
+        self,
+        session: Session,
+        *,
+        limit: int = 50,
+        after: int = -1,
+        newest_first: bool = False,
+        topic: str = "",
+        task: str = "",
     ) -> list[PageRow]:
-        """Pages that a session can see, by their order."""
+        """Pages that a session can see, by their order; those of a topic or a task, if named."""
+        if topic or task:
+            found = await session.recall(topic=topic, task=task, limit=_MANY)
+            rows = sorted((hit.page for hit in found.hits), key=lambda row: row.order)
+            rows = [row for row in rows if row.order > after]
+            return (rows[::-1] if newest_first else rows)[:limit]
         return await asyncio.to_thread(
             self._runtime.index.pages,
             self._runtime.scope(session.session),
@@ -290,7 +302,11 @@ class Memory:
         if self._tasks:
             await asyncio.wait(self._tasks)
         for session in self._live():
+            session.prefetcher.cancel()
             await session.owned.settled()
+            if session.owned.is_dirty:
+                with suppress(PagefaultError):  # it can be made again
+                    await session.flush()
         if self._runtime.under_way:
             await asyncio.wait(self._runtime.under_way)
         await asyncio.to_thread(self._runtime.searching.shutdown)

@@ -20,6 +20,7 @@ from pagefault.model.errors import PlanOutdated, SessionBusy, SessionNotFound, S
 from pagefault.model.events import (
     Body,
     CallRefused,
+    Content,
     Draft,
     Event,
     Faulted,
@@ -60,6 +61,8 @@ class Owned:
         self._lock = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._queued: list[asyncio.Future[list[Event]]] = []  # records of calls under way
+        self._dirty: list[Draft] = []  # derived pages that were folded, and not yet written
+        self._dirty_planned = 0  # what `forgets` was when the first of them was made
         self._is_gone = False
         self._is_leased = is_leased  # as far as we know: the log is asked at each append
         self._is_outdated = False  # by what another process forgot, or by what was not written
@@ -98,6 +101,7 @@ class Owned:
     def replace(self, state: SessionState, folded: Seq) -> None:
         """Go on from what was folded anew: something it sees was forgotten. In `quiet`."""
         self.state, self.folded = state, folded
+        self._dirty = []  # it can be made again, of what is still there
         self.scope = self._runtime.scope(self.session)
 
     def outdate(self) -> None:
@@ -177,6 +181,16 @@ class Owned:
         """The same for what a provider reported."""
         self.state.fold(self._note(body, Actor.SYSTEM, RUNTIME))
 
+    def keep(self, drafts: Sequence[Draft]) -> None:
+        """Fold derived pages at once. They are dirty until they are written, at the latest with
+        whatever is written next.
+        """
+        if not self._dirty:
+            self._dirty_planned = self._runtime.journal.forgets
+        for draft in drafts:
+            self.state.fold(expected(draft))
+            self._dirty.append(draft)
+
     def _note(self, body: Body, actor: Actor, origin: Origin) -> Event:
         draft = Draft(
             session=self.session,
@@ -186,7 +200,10 @@ class Owned:
             body=body,
             cause=self.state.packed_seq,
         )
-        record = asyncio.ensure_future(self._runtime.journal.append([draft]))
+        dirty, self._dirty = self._dirty, []
+        planned = self._dirty_planned if dirty else None
+        append = self._runtime.journal.append([*dirty, draft], planned=planned)
+        record = asyncio.ensure_future(append)
         self._queued.append(record)
         self._runtime.under_way.add(record)
         record.add_done_callback(self._runtime.under_way.discard)
@@ -204,22 +221,37 @@ class Owned:
         await self.commit(drafts, planned=planned)
 
     async def commit(self, drafts: Sequence[Draft], *, planned: int | None = None) -> list[Event]:
-        """Write these down, and fold them. `PlanOutdated`, with nothing written, if the session had
-        been changed since they were planned.
+        """Write these down, after what is dirty, and fold them. `PlanOutdated`, with nothing
+        written, if the session had been changed since they were planned.
         """
-        if drafts and await self.lease():
+        if (drafts or self._dirty) and await self.lease():
             raise PlanOutdated("another process changed this session")
+        dirty = len(self._dirty)
+        if dirty and planned is None:
+            planned = self._dirty_planned
         with self._runtime.timed("append"):
             try:
-                events = await self._runtime.journal.append(drafts, planned=planned)
+                batch = [*self._dirty, *drafts]
+                events = await self._runtime.journal.append(batch, planned=planned)
             except SessionBusy:
                 self._is_leased, self._is_outdated = False, True
                 raise
+            self._dirty = []
             await self.drain()  # written before these: what is left is to learn how that went
         for event in events:
             self.state.fold(event)
             self.folded = event.seq
-        return events
+        return events[dirty:]
+
+    @property
+    def is_dirty(self) -> bool:
+        """Whether derived pages wait to be written."""
+        return bool(self._dirty)
+
+    async def flush(self) -> None:
+        """Write what is dirty, and wait for what is queued. For a verb."""
+        await self.commit([])
+        await self.drain()
 
     async def drain(self) -> None:
         """Wait for the records of calls. What was not written was folded all the same: then this
@@ -234,6 +266,9 @@ class Owned:
                 self._is_leased, self._is_outdated = False, True
                 raise outcome
             self.folded = max([self.folded, *(event.seq for event in outcome)])
+            for event in outcome:
+                if isinstance(event.body, Content):  # a derived page that was dirty till now
+                    self.state.fold(event)
 
 
 def _retrieve(task: asyncio.Task[Any]) -> None:

@@ -101,7 +101,8 @@ def _facts(state: SessionState, tokens: int, is_cold: bool) -> CallFacts:
     An epoch now would leave about what it aims at, and what is new in any case; what leaves is
     summed up in a tenth.
     """
-    aim = max(_target(state), state.floor_tokens())
+    floor = state.floor_tokens() + state.working_set.spared_tokens()
+    aim = max(_target(state), floor)
     dead = math.floor(0.9 * (state.layout.frozen_tokens() - aim))
     if dead < state.window_room * state.limits.dead_window_share:
         dead = 0  # not worth a rewrite, whatever it costs
@@ -190,7 +191,10 @@ def candidate(state: SessionState, session: SessionNo, reason: str, spared: Roun
     needed = math.ceil(state.layout.head_tokens + weight - spared.down_to)
     with state.working_set.hold(*must_stay):
         evictable = [p for p in state.working_set if p not in last_turns and p not in in_front]
-        victims = set(state.working_set.victims(evictable, needed))
+        if spared.down_to:
+            victims = set(state.working_set.victims(evictable, needed))
+        else:  # where all must go that may, no policy is asked whom it would protect
+            victims = {p for p in evictable if not state.working_set.is_held(p)}
     verbatim_from = _verbatim_from(state, shown if spared.in_place else [], victims, spared.unsent)
     summaries = plan_summaries(
         state, session, [entry.page for entry in shown if entry.seq < verbatim_from]
@@ -205,7 +209,9 @@ def candidate(state: SessionState, session: SessionNo, reason: str, spared: Roun
     }
     verbatim = {entry.page.page_id for entry in shown if entry.seq >= verbatim_from}
     in_place_still = verbatim | stay_exchange | in_front
-    kept = [p for p in state.working_set if p not in victims and p not in in_place_still]
+    leaving = victims - state.shorter if spared.down_to else victims
+    staying = [p for p in state.working_set if p not in leaving and p not in in_place_still]
+    kept = list(dict.fromkeys(map(state.stays_as, staying)))
     in_front_still = {page.page_id for page in core} | summaries.told
     stays = {*kept, *verbatim, *stay_exchange, *in_front_still}
     epoch = EpochBegun(

@@ -21,6 +21,7 @@ from pagefault.pack.count import TokenCounter
 from pagefault.paging.questions import EvictionPolicy
 from pagefault.policy.epochs import EpochRule
 from pagefault.recall.search import Searcher, SearchFilter, SearchResult
+from pagefault.service.flights import Flights
 from pagefault.service.forming import summariser
 from pagefault.service.journal import Journal
 from pagefault.service.limits import Limits
@@ -43,9 +44,21 @@ class PageReader:
         self._log = log
         self._cache: OrderedDict[Seq, Page] = OrderedDict()
         self._flushes = 0
+        self._flights = Flights[Seq, Page]()
+
+    def holds(self, row: PageRow) -> bool:
+        """Whether the page is in memory."""
+        return row.seq in self._cache
 
     def read(self, row: PageRow) -> Page:
-        """The page of a row. Raises `RecordGone` if it was forgotten, lost or damaged."""
+        """The page of a row. Raises `RecordGone` if it was forgotten, lost or damaged.
+
+        Who asks for a page that is just being read waits for that, and gets the same.
+        """
+        page = self._cache.get(row.seq)
+        return page or self._flights.fly(row.seq, lambda: self._load(row))
+
+    def _load(self, row: PageRow) -> Page:
         page = self._cache.get(row.seq)
         if page is None:
             flushes = self._flushes

@@ -11,11 +11,12 @@ from typing import Final
 
 from pagefault.model.errors import ArchiveMissing, FaultRefused, RecordGone
 from pagefault.model.events import CallRefused, Faulted, Hit, Searched
-from pagefault.model.kinds import Level, Modality
+from pagefault.model.ids import PageId
+from pagefault.model.kinds import Actor, Level, Modality
 from pagefault.model.page import Page, PageRow
 from pagefault.model.request import ToolCall
-from pagefault.pack.envelope import level_tokens, offered_levels
 from pagefault.recall.search import SearchResult
+from pagefault.service.levels import Levels
 from pagefault.service.room import exchange_tokens, fault_room, fits
 from pagefault.service.state import SessionState
 from pagefault.service.turn import Refuse, ServeFault, ServeSearch, as_kept, encodable, read_call
@@ -28,7 +29,7 @@ Read = Callable[[PageRow], Page]
 
 
 async def serve(
-    call: ToolCall, said: str, *, state: SessionState, read: Read, find: Find
+    call: ToolCall, said: str, *, state: SessionState, read: Read, find: Find, levels: Levels
 ) -> CallRefused | Faulted | Searched:
     """What becomes of a call, and of the words that came with it, as `state` stands.
 
@@ -42,7 +43,7 @@ async def serve(
     action = replace(action, call=_as_kept(action.call, words, state))
     match action:
         case ServeFault():
-            return _fault(action, words, state, read)
+            return _fault(action, words, state, read, levels)
         case ServeSearch():
             return await _search(action, words, state, find)
         case Refuse(code=code, why=why):
@@ -106,7 +107,9 @@ async def _search(action: ServeSearch, said: str, state: SessionState, find: Fin
     return found
 
 
-def _fault(action: ServeFault, said: str, state: SessionState, read: Read) -> Faulted:
+def _fault(
+    action: ServeFault, said: str, state: SessionState, read: Read, levels: Levels
+) -> Faulted:
     asked = Faulted(
         call_id=action.call.call_id,
         arguments=action.call.arguments,
@@ -119,32 +122,38 @@ def _fault(action: ServeFault, said: str, state: SessionState, read: Read) -> Fa
     row = state.table.find(action.page_id)
     if row is None:
         return replace(asked, refusal="unknown_page", why="there is no page of that id")
-    if row.page_id in state.working_set:
-        return replace(asked, level=0, already_mapped=True)
+    mapped = state.mapped_level(row.page_id, action.level)
+    if mapped is not None:
+        return replace(asked, level=mapped, already_mapped=True)
     state.table.begin_fault(row, action.level)
     level: Level | None = None
     try:
         page = read(row)  # one read of a file: less than a hop to a thread costs
-        level = state.budget.grant(
-            row.page_id,
-            action.level,
-            action.reason,
-            {level: level_tokens(row, level) for level in offered_levels(row)},
-            fault_room(state, asked, page),
-        )
+        ladder = levels.ladder(page)
+        room = fault_room(state, asked, page)
+        level = state.budget.grant(row.page_id, action.level, action.reason, ladder, room)
+        level = ladder.fullest(level)
     except RecordGone:
         return replace(asked, refusal="forgotten", why="the page was forgotten")
     except ArchiveMissing:
         why = "the page is in an archive that cannot be reached now"
         return replace(asked, refusal="archive_missing", why=why)
     except FaultRefused as refused:
-        return replace(asked, refusal=refused.code, why=refused.why, levels=refused.levels)
+        return replace(
+            asked,
+            refusal=refused.code,
+            why=refused.why,
+            levels=refused.levels,
+            level_tokens=refused.tokens,
+        )
     finally:
-        if level is not Level.FULL:  # a reference is a line about the page, not the page
+        if level is not Level.FULL:  # what stands for the page is another page
             state.table.failed(row.page_id)
+    shows = PageId("") if level is Level.FULL else levels.keep(ladder, level, Actor.MODEL).page_id
     return replace(
         asked,
         level=level,
-        tokens=level_tokens(row, level),
+        tokens=ladder[level],
+        shows=shows,
         faults_left=state.budget.faults_left - 1,
     )

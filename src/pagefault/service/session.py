@@ -13,7 +13,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final, cast, overload
@@ -32,14 +32,18 @@ from pagefault.model.errors import (
     WindowTooSmall,
 )
 from pagefault.model.events import (
+    Checkpointed,
     Content,
     Draft,
     Event,
+    Faulted,
+    Packed,
     Pinned,
     Reported,
     SessionConfigured,
     SessionOpened,
     Unpinned,
+    expected,
 )
 from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import (
@@ -51,6 +55,7 @@ from pagefault.model.kinds import (
     EventType,
     Kind,
     LayoutName,
+    Level,
     Modality,
     Mode,
     Origin,
@@ -64,21 +69,29 @@ from pagefault.pack.envelope import refusal
 from pagefault.pack.manifest import ENTRIES_MAX
 from pagefault.pack.render import LABEL_TOKENS
 from pagefault.pack.tools import PAGE_FAULT
+from pagefault.paging.deferred import DeferredPage, placeholder
+from pagefault.paging.pressure import Callback, Gauge
+from pagefault.policy.prefetch import LOADING
 from pagefault.recall.gate import gate
 from pagefault.recall.search import SearchResult
 from pagefault.service.artifacts import describe
 from pagefault.service.claiming import CLAIM, ClaimInfo, Claims
+from pagefault.service.compressing import compress, compress_due, nearest
 from pagefault.service.drive import Answer, drive
+from pagefault.service.goals import active_goal, plan_goal
 from pagefault.service.ledger import Entry
+from pagefault.service.levels import Levels
 from pagefault.service.marking import Marker
 from pagefault.service.ownership import Owned
 from pagefault.service.plan import plan_backlog, plan_request
 from pagefault.service.plan_developer import plan_developer
+from pagefault.service.prefetch import Prefetcher
 from pagefault.service.reporting import Metrics, fold_session, report
 from pagefault.service.room import check_window
 from pagefault.service.runtime import Runtime
 from pagefault.service.serving import REFUSAL_TOKENS, serve
-from pagefault.service.state import SessionState
+from pagefault.service.state import SessionState, page_of
+from pagefault.service.status import Status, status_of
 from pagefault.service.timetravel import (
     Difference,
     Moment,
@@ -88,6 +101,7 @@ from pagefault.service.timetravel import (
     history,
     moment,
 )
+from pagefault.service.topics import search_about
 from pagefault.service.turn import encodable
 from pagefault.service.writing import Said, write_down
 from pagefault.store.api import PageFilter
@@ -95,29 +109,6 @@ from pagefault.store.api import PageFilter
 _NAME: Final = re.compile(r"[^\x00-\x1f\x7f/\ud800-\udfff]{1,80}")
 RECALL_CANDIDATES = 50  # pages that a turn-start recall looks at
 CLAIMS_RECALLED: Final = 5  # claims that it brings at most: each is a line
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Status:
-    """What a session holds, counted."""
-
-    session_id: str
-    name: str
-    turns: int
-    pages: int
-    window_tokens: int
-    request_tokens: int
-    mode: str
-    epoch: int
-    requests: int
-    resident_pages: int
-    pinned: tuple[str, ...]
-    faults_left: int
-    tlb_hits: int
-    tlb_misses: int
-    layout: str = "stable"
-    pack_hits: int = 0  # requests of the developer layout that were packed before
-    pack_misses: int = 0
 
 
 class Session:
@@ -138,6 +129,15 @@ class Session:
         self.name = name
         self._runtime = runtime
         self._open_new = open_new
+        self._levels = Levels(owned, runtime)
+        self.pressure = Gauge()
+        self._faults_noted = 0
+        self.prefetcher = Prefetcher(
+            runtime,
+            strategies=LOADING[runtime.limits.loading],
+            depth=runtime.limits.prefetch_pages_max,
+            gauge=self.pressure,
+        )
         self._claims = Claims(runtime, owned.session)
         self._bearing: list[PageId] = []  # on the newest message, best first
         self._marker = Marker(runtime.counter, session_id)
@@ -256,6 +256,11 @@ class Session:
             backlog = plan_backlog(self._state, self.session)
             with suppress(PlanOutdated):  # the next text, or request, plans it again
                 await self.owned.commit(backlog, planned=planned)
+        for item in fresh:
+            if item.role is Role.TOOL and item.title:
+                self.prefetcher.tool_returned(item.title)
+        if fresh and self._runtime.limits.loading == "speculative":
+            self._look_ahead("\n".join(item.text for item in fresh))
         texts: list[list[PageId]] = []
         for event in events:
             assert isinstance(event.body, Content)
@@ -302,9 +307,17 @@ class Session:
             with self._runtime.timed("request"):
                 planned = self._runtime.journal.forgets
                 recalled = await self._recall_for_turn()
-                drafts = await self._plan(recalled)
+                compress_due(
+                    self._state,
+                    self._levels,
+                    self.pressure.level,
+                    now_ms=self._runtime.clock.now_ms(),
+                )
+                drafts = self._with_prefetches(await self._plan(recalled))
                 await self.owned.commit(drafts, planned=planned)
                 self._asked_s = self._runtime.cache_s()
+                self._note_request()
+                self._look_ahead()
                 return self._state.request()
 
         request = await self.owned.whole(verb)
@@ -363,7 +376,10 @@ class Session:
                 state=self._state,
                 read=self._runtime.pages.read,
                 find=self._find_earlier,
+                levels=self._levels,
             )
+            if isinstance(body, Faulted) and not body.refusal:
+                self.prefetcher.used([body.page_id])
             return self.owned.note_call(self._runtime.journal.clean_body(body))
 
         return await self.owned.whole(verb)
@@ -379,11 +395,25 @@ class Session:
     # --- pages --------------------------------------------------------------------------------
 
     async def recall(
-        self, query: str, *, limit: int = 5, modality: Modality | None = None
+        self,
+        query: str = "",
+        *,
+        limit: int = 5,
+        modality: Modality | None = None,
+        topic: str = "",
+        task: str = "",
     ) -> SearchResult:
-        """Pages that bear on `query`, best first, each with the parts of its score."""
+        """Pages that bear on `query`, best first, each with the parts of its score.
+
+        With `topic` or `task` ("#42", "ABC-7"), only pages that have it among their tags; the
+        query may then be empty.
+        """
         self.owned.check_there()
         await self._runtime.journal.look()
+        if topic or task:
+            return await search_about(
+                self._runtime, self.owned.scope, query, topic=topic, task=task, limit=limit
+            )
         return await self._find(self.owned.scope, query, limit, modality)
 
     async def _find(
@@ -395,10 +425,29 @@ class Session:
         """A page at level 0. Raises `NoSuchPage`; `RecordGone` if it was forgotten."""
         self.owned.check_there()
         await self._runtime.journal.look()
+        made = self._state.l1.page(PageId(page_id))
+        if made is not None:
+            return made
         row = await asyncio.to_thread(self._state.table.find, PageId(encodable(page_id)))
         if row is None:
             raise self.no_such_page(page_id)
         return await asyncio.to_thread(self._runtime.pages.read, row)
+
+    async def defer(self, page_id: str) -> DeferredPage:
+        """Begin to read a page and do not wait for it: for answers that stream.
+
+        Gives a placeholder at once, and the page when it is there. Raises `NoSuchPage`.
+        """
+        self.owned.check_there()
+        page_id = PageId(encodable(page_id))
+        row = self._state.table.find(page_id)
+        if row is None and self._state.l1.page(page_id) is None:
+            raise self.no_such_page(page_id)
+        loading = asyncio.ensure_future(self.page(page_id))
+        self._runtime.under_way.add(loading)
+        loading.add_done_callback(self._runtime.under_way.discard)
+        loading.add_done_callback(_look_at)
+        return DeferredPage(page_id, placeholder(page_id), loading)
 
     async def claims(self) -> list[ClaimInfo]:
         """What was decided, preferred and told here, oldest first, with what became of it."""
@@ -414,23 +463,7 @@ class Session:
             page = await self.page(page_id)
             if state.table.is_pinned(page.page_id):
                 return
-            room = state.limits.core_tokens_max(state.window_tokens)
-            pins = state.pinned_pages()
-            needed, taken = state.pin_tokens([page]), state.pin_tokens(pins)
-            if taken + needed > room:
-                names = ", ".join(pinned.page_id for pinned in pins) or "none"
-                raise PinsFull(
-                    f"{page_id} takes {needed:,} tokens; pins may take {room:,} together "
-                    f"and take {taken:,} (pinned: {names})",
-                    hint="unpin something, or open the session with a larger window",
-                )
-            try:
-                check_window(state, [*state.must_show(), page])
-            except WindowTooSmall as full:
-                raise PinsFull(
-                    f"{page_id} cannot be pinned beside the newest message: {full}",
-                    hint="pin it after the next message, or open the session with a larger window",
-                ) from None
+            self._check_pins(page)
             await self.owned.record(Pinned(page_id=page.page_id), actor=Actor.USER)
 
         await self.owned.whole(verb)
@@ -446,6 +479,82 @@ class Session:
                 await self.page(page_id)
 
         await self.owned.whole(verb)
+
+    async def goal(self, text: str) -> PageId | None:
+        """Make `text` the active goal: it stands in the window, pinned, until the next one does.
+
+        Returns its page's id; an empty text ends the goal that stands, and returns none. Raises
+        `PinsFull` if the pins leave no room for it.
+        """
+
+        async def verb() -> PageId | None:
+            planned = self._runtime.journal.forgets
+            drafts = plan_goal(self.owned, self._runtime.journal, text)
+            pages = [
+                page_of(e, e.body) for e in map(expected, drafts) if isinstance(e.body, Content)
+            ]
+            before = active_goal(self._state)
+            if text:
+                self._check_pins(pages[0], instead=before)
+            await self.owned.commit(drafts, planned=planned)
+            return pages[0].page_id if text else None
+
+        return await self.owned.whole(verb)
+
+    async def compress(self, page_id: str, level: int = 1) -> Page:
+        """Let the next epoch keep a shorter form of a page: 1 reduced, 2 abstract.
+
+        Returns what will stand for it, a page of its own; the page itself, where nothing can be
+        left out. Level 0 stays as it was said, and `page` always gives it. Pins, and what stands
+        in its place in the conversation, are shown whole all the same.
+        """
+        wanted = _a_level(level, least=Level.REDUCED)
+
+        async def verb() -> Page:
+            await self.owned.lease()
+            page = await self.page(page_id)
+            return compress(self._state, self._levels, page, wanted)
+
+        return await self.owned.whole(verb)
+
+    async def at_level(self, page_id: str, level: int) -> tuple[Level, str, int]:
+        """A page at `level` or the nearest fuller one: what level that is, text and tokens.
+
+        Reads, and keeps nothing.
+        """
+        wanted = _a_level(level)
+        ladder = self._levels.ladder(await self.page(page_id))
+        served = ladder.fullest(nearest(ladder, wanted))
+        return served, ladder.text(served), ladder[served]
+
+    async def flush(self) -> None:
+        """Write every derived page that is only in memory, and wait for all that is queued."""
+        await self.owned.whole(self.owned.flush)
+
+    async def checkpoint(self, name: str) -> Seq:
+        """Name this point of the session, everything flushed. Returns the record's seq, by which
+        the log tells what the session was here.
+        """
+        check_name(name)
+
+        async def verb() -> Seq:
+            state = self._state
+            body = Checkpointed(
+                name=self._runtime.journal.clean(name),
+                turns=state.turn + 1,
+                pages=state.order_next,
+                epoch=state.epoch,
+            )
+            await self.owned.record(body, actor=Actor.USER)  # what is dirty goes with it, before
+            return self.owned.folded
+
+        return await self.owned.whole(verb)
+
+    def on_pressure(self, callback: Callback) -> Callable[[], None]:
+        """Call `callback(before, now)` whenever the pressure on the window changes, with the
+        request that changes it. Returns what ends that.
+        """
+        return self.pressure.on_change(callback)
 
     async def configure(
         self,
@@ -511,25 +620,12 @@ class Session:
         """What the session holds and what is left of its window and budgets, as of now."""
         self.owned.check_there()
         await self.owned.refresh()
-        state = self._state
-        return Status(
+        return status_of(
+            self._state,
+            self.pressure,
+            self.prefetcher.status(),
             session_id=self.session_id,
             name=self.name,
-            turns=state.turn + 1,
-            pages=state.order_next,
-            window_tokens=state.window_tokens,
-            request_tokens=state.layout.tokens(),
-            mode=str(state.mode),
-            epoch=state.epoch,
-            requests=state.request_next,
-            resident_pages=len(state.working_set),
-            pinned=tuple(state.table.pins()),
-            faults_left=state.budget.faults_left,
-            tlb_hits=state.table.tlb.hits,
-            tlb_misses=state.table.tlb.misses,
-            layout=str(state.layout_name),
-            pack_hits=state.pack_hits,
-            pack_misses=state.pack_misses,
         )
 
     def abi(self) -> MemoryABI:
@@ -617,6 +713,12 @@ class Session:
         """The pages that the model can see in full, coldest first."""
         return list(self._state.working_set)
 
+    def visible(self) -> set[PageId]:
+        """The pages that the model can cite: those it sees in full, or at level 1 or 2."""
+        pages = self._state.working_set
+        shown = (self._state.l1.page(page_id) for page_id in pages)
+        return {*pages, *(p.derived.represents for p in shown if p is not None and p.derived)}
+
     def fault_counts(self) -> tuple[int, int]:
         """Faults served and refused since this session was opened here."""
         return self._state.faults_served, self._state.faults_refused
@@ -659,6 +761,53 @@ class Session:
     def _state(self) -> SessionState:
         """As it stands now: it may be another after every wait."""
         return self.owned.state
+
+    def _check_pins(self, page: Page, *, instead: Page | None = None) -> None:
+        """Raise `PinsFull` unless `page` can be pinned, `instead` of another."""
+        state = self._state
+        room = state.limits.core_tokens_max(state.window_tokens)
+        pins = [pin for pin in state.pinned_pages() if instead is None or pin != instead]
+        needed, taken = state.pin_tokens([page]), state.pin_tokens(pins)
+        if taken + needed > room:
+            names = ", ".join(pinned.page_id for pinned in pins) or "none"
+            raise PinsFull(
+                f"{page.page_id} takes {needed:,} tokens; pins may take {room:,} together "
+                f"and take {taken:,} (pinned: {names})",
+                hint="unpin something, or open the session with a larger window",
+            )
+        try:
+            check_window(state, [*state.must_show(), page])
+        except WindowTooSmall as full:
+            raise PinsFull(
+                f"{page.page_id} cannot be pinned beside the newest message: {full}",
+                hint="pin it after the next message, or open the session with a larger window",
+            ) from None
+
+    def _with_prefetches(self, drafts: Sequence[Draft]) -> list[Draft]:
+        """The same, with what was read ahead since the request before."""
+        *before, last = drafts
+        assert isinstance(last.body, Packed)
+        loaded, used = self.prefetcher.take_record()
+        body = replace(last.body, prefetched=loaded, prefetch_used=used)
+        return [*before, replace(last, body=body)]
+
+    def _look_ahead(self, text: str = "") -> None:
+        """Read what may be wanted next, once nobody waits."""
+        state = self._state
+        if not self.prefetcher.is_on:
+            return
+        from pagefault.represent.topics import topic_tags
+
+        said = "".join(page.text for page in state.newest_user)
+        facts = self.prefetcher.facts(state, bearing=self._bearing, text=text or said)
+        self.prefetcher.plan(state, facts, frozenset(topic_tags(said)))
+
+    def _note_request(self) -> None:
+        """A request was packed: what it says of the pressure on the window."""
+        state = self._state
+        faults = state.faults_served - self._faults_noted
+        self._faults_noted = state.faults_served
+        self.pressure.note(state.layout.tokens() / state.window_room, max(0, faults))
 
     def _cache_is_cold(self) -> bool:
         """Whether the provider has forgotten this session's prefix, as far as we can tell: after a
@@ -709,6 +858,7 @@ class Session:
                 chosen.append(hit.page)
                 state.table.tlb.insert(hit.page)
                 room -= cost
+        self.prefetcher.used([row.page_id for row in chosen])
         return await asyncio.to_thread(self._read_all, chosen)
 
     async def _claims_for_turn(self, query: str, room: int) -> list[PageRow]:
@@ -762,6 +912,18 @@ def check_name(name: str) -> None:
             f"{name!r} cannot be a session's name",
             hint="1 to 80 characters, without / and control characters",
         )
+
+
+def _look_at(loading: asyncio.Future[Page]) -> None:
+    """Nobody need ask for a deferred page: then its failure is nobody's."""
+    if not loading.cancelled():
+        loading.exception()
+
+
+def _a_level(level: int, *, least: Level = Level.FULL) -> Level:
+    if level not in list(Level) or level < least:
+        raise BadInput(f"{level} is no level here", hint=f"one of {least:d} to {max(Level):d}")
+    return Level(level)
 
 
 def a_mode(mode: str) -> Mode:

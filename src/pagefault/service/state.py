@@ -47,6 +47,8 @@ from pagefault.model.kinds import (
     RULE,
     USER_APPROVED,
     USER_TYPED,
+    Actor,
+    EventType,
     Kind,
     LayoutName,
     Level,
@@ -66,6 +68,7 @@ from pagefault.pack.layout import Entry, Exchange, Front, Layout, Note, Recalled
 from pagefault.pack.manifest import Listed
 from pagefault.pack.tools import PAGE_FAULT, SEARCH_PAGES, vm_tools
 from pagefault.paging.fault import FaultBudget, FaultLimits
+from pagefault.paging.l1 import L1
 from pagefault.paging.questions import EvictionPolicy, Resident
 from pagefault.paging.table import PageTable
 from pagefault.paging.tlb import TLB
@@ -130,6 +133,9 @@ def page_of(event: Event, body: Content) -> Page:
         part_of=body.part_of,
         blob=body.blob,
         derived=derived,
+        topic_tags=body.topic_tags,
+        entities=body.entities,
+        task_refs=body.task_refs,
     )
 
 
@@ -156,6 +162,11 @@ class SessionState:
         self.limits = limits
         self.table = PageTable(sources.find_row, TLB())
         self.working_set = WorkingSet(sources.policy())
+        self.l1 = L1(limits.l1_pages_max)
+        self._said_tokens = 0  # since this state began
+        self._used_at: dict[PageId, int] = {}  # what that was when a page was used last
+        self.shorter: set[PageId] = set()  # pages that somebody asked to be kept so
+        self.compressed: dict[PageId, PageId] = {}  # what the next epoch keeps of a page instead
         self.turn = TurnNo(-1)
         self.order_next = 0
         self.numbers: dict[str, int] = {}
@@ -233,7 +244,7 @@ class SessionState:
         self._room = self._floor = None
         match event.body:
             case Content() as body:
-                self._fold_content(page_of(event, body), body)
+                self._fold_content(event, page_of(event, body), body)
             case Packed() as body:
                 self._fold_packed(event, body)
             case EpochBegun() as body:
@@ -253,13 +264,26 @@ class SessionState:
             case _:
                 pass  # lost, of a newer version, or about the store and not the session
 
-    def _fold_content(self, page: Page, body: Content) -> None:
+    def _fold_content(self, event: Event, page: Page, body: Content) -> None:
         stem, _, number = page.page_id.rpartition("_")
         self.numbers[stem] = max(self.numbers.get(stem, 0), int(number))
         if page.derived is None:
             self._fold_said(page, body)
         elif page.row.kind is Kind.CLAIM:
             self._fold_claim(page, page.derived)
+        elif body.event_type is EventType.REPRESENTATION:
+            self._fold_representation(event, page, page.derived)
+
+    def _fold_representation(self, event: Event, page: Page, derived: Derived) -> None:
+        if event.actor is not Actor.MODEL and derived.level < Level.REFERENCE:
+            self.compressed[derived.represents] = page.page_id
+            if event.actor is Actor.USER:
+                self.shorter.add(derived.represents)
+        if event.seq == NOTHING:
+            self.l1.derived(page)
+            return
+        self.l1.flushed(page)
+        self.table.flushed(page.row)
 
     def _fold_claim(self, page: Page, derived: Derived) -> None:
         self.core.pop(derived.supersedes, None)
@@ -274,11 +298,13 @@ class SessionState:
     def _fold_said(self, page: Page, body: Content) -> None:
         if page.row.turn > self.turn:
             self.turn = page.row.turn
+            self.working_set.turn_began(self.turn)
             self.paged_in_tokens = 0
             self.recalled_now = set()
             self._renew()
             self.searches_left = self.limits.searches_per_turn_max
         self.order_next = page.row.order + 1
+        self._said_tokens += page.row.tokens
         if is_user_message(page.row):
             if page.row.part == 0:
                 self.newest_user = []
@@ -350,6 +376,7 @@ class SessionState:
         for page_id in list(self.working_set):
             self.table.evicted(page_id)
         self.working_set.clear()
+        self.working_set.evicted(body.evicted)
         for page in pages_of(front):
             self._admit(page)
         shown = [page for entry in self.layout.entries() for page in pages_of(entry)]
@@ -361,6 +388,13 @@ class SessionState:
         first = max((n for n, page in enumerate(messages) if page.row.part == 0), default=0)
         self.newest_user = messages[first:]
         self.epoch = body.epoch
+        self.shorter &= set(self.working_set)
+        self._used_at = {p: at for p, at in self._used_at.items() if p in self.working_set}
+        self.compressed = {
+            page_id: made
+            for page_id, made in self.compressed.items()
+            if page_id in self.working_set
+        }
 
     def _front_of(self, seq: Seq, body: EpochBegun) -> Front:
         summaries = []
@@ -410,16 +444,18 @@ class SessionState:
 
     def _fold_faulted(self, body: Faulted) -> tuple[str, Page | None]:
         text, page = self._fault_result(body)
-        shown = page if body.level == Level.FULL else None
         if body.refusal:
             self.faults_refused += 1
         elif not body.already_mapped:
             self._spend(body.tokens)
             self.faults_served += 1
-        if shown is not None:
-            self._admit(shown)
+        if page is not None:
+            self._admit(page)
+            self.working_set.faulted(page.page_id)
+            self.shorter.discard(page.page_id)
+            self.compressed.pop(page.page_id, None)  # the model wanted it in full
         self._touch(body.page_id)
-        return text, shown
+        return text, page
 
     def _fault_result(self, body: Faulted) -> tuple[str, Page | None]:
         """What the model reads, and the page that it newly shows, if any."""
@@ -427,12 +463,23 @@ class SessionState:
         if page is None:
             code, why = body.refusal or "forgotten", body.why or "the page was forgotten"
             return (
-                envelope.refusal(code, why, faults_left=body.faults_left, levels=body.levels),
+                envelope.refusal(
+                    code,
+                    why,
+                    faults_left=body.faults_left,
+                    levels=body.levels,
+                    tokens=body.level_tokens,
+                ),
                 None,
             )
+        level = Level(body.level)
         if body.already_mapped:
-            return envelope.mapped_result(page.row, Level(body.level)), None
-        return envelope.page_result(page, Level(body.level), body.tokens), page
+            return envelope.mapped_result(page.row, level), None
+        made = self._find(body.shows) if body.shows else None
+        text = envelope.page_result(page, level, body.tokens, made)
+        if level is Level.REFERENCE:
+            return text, None  # a line about the page, not the page
+        return text, page if level is Level.FULL else made
 
     def _exchange(self, event: Event, said: str) -> Exchange:
         last = self.layout.pending[-1] if self.layout.pending else None
@@ -446,11 +493,16 @@ class SessionState:
 
     def _admit(self, page: Page) -> None:
         row = page.row
+        self._used_at.setdefault(row.page_id, self._said_tokens)
         entry = self.table.entry(row.page_id)
         if entry is not None and entry.residency is Residency.LOADING:
             self.table.loaded(row.page_id, self.turn)
+        elif self.l1.is_dirty(row.page_id):
+            self.table.derived(row, Level.FULL, self.turn)
         else:
             self.table.admitted(row, Level.FULL, self.turn)
+        if page.derived is not None and page.derived.represents:
+            self.l1.met(page)
         self.working_set.admit(
             Resident(
                 page_id=row.page_id,
@@ -458,19 +510,69 @@ class SessionState:
                 kind=row.kind,
                 modality=row.modality,
                 importance=row.importance,
+                topics=frozenset(page.topic_tags),
             )
         )
 
+    def out_of_place(self) -> list[Page]:
+        """The pages that the window shows out of their place: an epoch may keep them so."""
+        return [
+            page
+            for entry in self.layout.entries()
+            if isinstance(entry, Recalled | Exchange)
+            for page in pages_of(entry)
+        ] + [
+            page
+            for entry in self.layout.entries()
+            if isinstance(entry, Front)
+            for page in entry.kept
+        ]
+
+    def turn_of(self, page_id: PageId) -> TurnNo:
+        """The turn in which a page of the window was said."""
+        entry = self.table.entry(page_id)
+        return entry.row.turn if entry is not None else TurnNo(-1)
+
+    def age_tokens(self, page_id: PageId) -> int:
+        """How much was said since a page of the window was used last, in tokens."""
+        return self._said_tokens - self._used_at.get(page_id, self._said_tokens)
+
     def _touch(self, page_id: PageId) -> None:
+        self._used_at[page_id] = self._said_tokens
         self.working_set.touch(page_id)
         self.table.touched(page_id, self.turn)
 
     def read_page(self, page_id: PageId) -> Page:
         """A page of this session. `KeyError` if there is none, `RecordGone` if it was forgotten."""
+        made = self.l1.page(page_id)
+        if made is not None:
+            return made
         row = self.table.find(page_id)
         if row is None:
             raise KeyError(page_id)
         return self._sources.read_page(row)
+
+    def find_row(self, page_id: PageId) -> PageRow | None:
+        """A page's row, past the table: for who must not disturb it from another thread."""
+        return self._sources.find_row(page_id)
+
+    def mapped_level(self, page_id: PageId, asked: Level) -> Level | None:
+        """The level at which the window shows a page already, if that answers who asks for it."""
+        if page_id in self.working_set:
+            return Level.FULL
+        for level in (Level.REDUCED, Level.ABSTRACT):
+            made = self.l1.find(page_id, level) if level <= asked else None
+            if made is not None and made.page_id in self.working_set:
+                return level
+        return None
+
+    def stays_as(self, page_id: PageId) -> PageId:
+        """What an epoch keeps of a page that leaves its place: itself, or what it was compressed
+        to.
+        """
+        if self.table.is_pinned(page_id) or any(p.page_id == page_id for p in self.newest_user):
+            return page_id
+        return self.compressed.get(page_id, page_id)
 
     def _find(self, page_id: PageId) -> Page | None:
         try:

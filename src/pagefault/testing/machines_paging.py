@@ -78,6 +78,17 @@ class Watched:
         del self.members[page_id]
         self.inner.departed(page_id)
 
+    def turn_began(self, turn: TurnNo) -> None:
+        self.inner.turn_began(turn)
+
+    def faulted(self, page_id: PageId) -> None:
+        assert page_id in self.members, "what is faulted was admitted"
+        self.inner.faulted(page_id)
+
+    def evicted(self, page_id: PageId) -> None:
+        assert page_id not in self.members, "what was evicted has departed"
+        self.inner.evicted(page_id)
+
     def victims(self, evictable: Collection[PageId], tokens_needed: int) -> list[PageId]:
         assert set(evictable) <= self.members.keys(), "REQUIRES: residents"
         chosen = self.inner.victims(evictable, tokens_needed)

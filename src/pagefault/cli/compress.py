@@ -1,0 +1,50 @@
+"""`pagefault pages compress`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from pagefault.cli.app import App, Command, find_session, json_option, pass_app, session_option
+
+
+@click.command(cls=Command)
+@click.argument("page_id")
+@session_option
+@click.option(
+    "--level",
+    type=click.IntRange(1, 2),
+    default=1,
+    show_default=True,
+    help="1 reduced: all that it says; 2 abstract: what says most.",
+)
+@json_option
+@pass_app
+def compress(app: App, page_id: str, session_name: str | None, level: int, as_json: bool) -> None:
+    """Let the next epoch keep a shorter form of a page. Its text stays as it was said.
+
+    JSON: {session, page_id, made (the page that will stand for it; itself, where nothing can be
+    left out), level, tokens, text}.
+    """
+    app.existing_directory()
+
+    async def write() -> dict[str, Any]:
+        async with app.writing() as memory:
+            session = await find_session(memory, session_name)
+            made = await session.compress(page_id, level)
+            return {
+                "session": session.name or session.session_id,
+                "page_id": page_id,
+                "made": made.page_id,
+                "level": made.derived.level if made.derived is not None else 0,
+                "tokens": made.row.tokens,
+                "text": made.text,
+            }
+
+    told = app.run(write())
+    if as_json:
+        app.term.data(told)
+        return
+    app.term.line(told["text"])
+    app.term.note(f"{told['made']}: level {told['level']} of {page_id}, {told['tokens']:,} tokens")

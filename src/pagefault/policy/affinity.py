@@ -1,0 +1,64 @@
+"""Co-eviction: pages about one thing, which are wanted together, leave together.
+
+When a page leaves, those that share a topic with it and stand in the colder half of the window
+follow it before others do. In which order pages leave is otherwise the inner policy's affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from pagefault.model.ids import PageId, TurnNo
+from pagefault.paging.questions import EvictionPolicy, Resident
+
+
+class Affinity:
+    """An `EvictionPolicy` around another."""
+
+    def __init__(self, inner: EvictionPolicy) -> None:
+        self._inner = inner
+        self._pages: dict[PageId, Resident] = {}
+
+    def turn_began(self, turn: TurnNo) -> None:
+        self._inner.turn_began(turn)
+
+    def faulted(self, page_id: PageId) -> None:
+        self._inner.faulted(page_id)
+
+    def evicted(self, page_id: PageId) -> None:
+        self._inner.evicted(page_id)
+
+    def admitted(self, page: Resident) -> None:
+        self._pages[page.page_id] = page
+        self._inner.admitted(page)
+
+    def touched(self, page_id: PageId) -> None:
+        self._inner.touched(page_id)
+
+    def departed(self, page_id: PageId) -> None:
+        del self._pages[page_id]
+        self._inner.departed(page_id)
+
+    def victims(self, evictable: Collection[PageId], tokens_needed: int) -> list[PageId]:
+        if tokens_needed <= 0:
+            return []
+        everything = sum(self._pages[page_id].tokens for page_id in evictable)
+        order = self._inner.victims(evictable, everything + 1)
+        colder = set(order[: (len(order) + 1) // 2])
+        chosen: dict[PageId, None] = {}
+        for page_id in order:
+            if page_id in chosen:
+                continue
+            topics = self._pages[page_id].topics
+            follow = [
+                other
+                for other in order
+                if other in colder and not topics.isdisjoint(self._pages[other].topics)
+            ]
+            for leaving in (page_id, *follow):
+                if tokens_needed <= 0:
+                    return list(chosen)
+                if leaving not in chosen:
+                    chosen[leaving] = None
+                    tokens_needed -= self._pages[leaving].tokens
+        return list(chosen)

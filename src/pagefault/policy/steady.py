@@ -1,0 +1,87 @@
+"""Anti-thrash (requirement 000 §2.4): what was just fetched stays a while, under any policy.
+
+A page that was faulted at turn t is no victim before t + `protection`. A page that came back
+after it had left is chosen only where the others do not suffice, for `cooldown` turns; and each
+time it comes back again, for as many turns more: what is needed every few turns stays in the end.
+Who should leave among the rest is the inner policy's affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, Final
+
+from pagefault.model.defaults import EVICTION_COOLDOWN_TURNS, FAULT_PROTECTION_TURNS
+from pagefault.model.ids import PageId, TurnNo
+from pagefault.paging.questions import EvictionPolicy, Resident
+
+REMEMBERED: Final = 4_096  # pages that left, or came back, of which it is known
+RETURNS_MAX: Final = 8
+
+
+class Steady:
+    """An `EvictionPolicy` around another."""
+
+    def __init__(
+        self,
+        inner: EvictionPolicy,
+        *,
+        protection: int = FAULT_PROTECTION_TURNS,
+        cooldown: int = EVICTION_COOLDOWN_TURNS,
+    ) -> None:
+        self._inner = inner
+        self._protection = protection
+        self._cooldown = cooldown
+        self._now = TurnNo(0)
+        self._tokens: dict[PageId, int] = {}
+        self._faulted: dict[PageId, TurnNo] = {}
+        self._evicted: dict[PageId, TurnNo] = {}
+        self._returned: dict[PageId, TurnNo] = {}  # and until when that counts
+        self._returns: dict[PageId, int] = {}
+
+    def turn_began(self, turn: TurnNo) -> None:
+        self._now = turn
+        self._inner.turn_began(turn)
+        self._faulted = {p: at for p, at in self._faulted.items() if at > turn - self._protection}
+        self._returned = {p: until for p, until in self._returned.items() if until > turn}
+
+    def faulted(self, page_id: PageId) -> None:
+        self._faulted[page_id] = self._now
+        self._inner.faulted(page_id)
+
+    def evicted(self, page_id: PageId) -> None:
+        self._evicted[page_id] = self._now
+        _trim(self._evicted)
+        self._inner.evicted(page_id)
+
+    def admitted(self, page: Resident) -> None:
+        self._tokens[page.page_id] = page.tokens
+        if self._evicted.pop(page.page_id, None) is not None:
+            returns = min(self._returns.pop(page.page_id, 0) + 1, RETURNS_MAX)
+            self._returns[page.page_id] = returns
+            _trim(self._returns)
+            self._returned[page.page_id] = TurnNo(self._now + returns * self._cooldown)
+        self._inner.admitted(page)
+
+    def touched(self, page_id: PageId) -> None:
+        self._inner.touched(page_id)
+
+    def departed(self, page_id: PageId) -> None:
+        del self._tokens[page_id]
+        self._inner.departed(page_id)
+
+    def victims(self, evictable: Collection[PageId], tokens_needed: int) -> list[PageId]:
+        free = [page_id for page_id in evictable if page_id not in self._faulted]
+        settled = [page_id for page_id in free if page_id not in self._returned]
+        chosen = self._inner.victims(settled, tokens_needed)
+        short = tokens_needed - sum(self._tokens[page_id] for page_id in chosen)
+        if short > 0 and len(settled) < len(free):
+            back = [page_id for page_id in free if page_id in self._returned]
+            chosen += self._inner.victims(back, short)
+        return chosen
+
+
+def _trim(remembered: dict[PageId, Any]) -> None:
+    """Let go of what is remembered longest."""
+    while len(remembered) > REMEMBERED:
+        del remembered[next(iter(remembered))]
