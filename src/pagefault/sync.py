@@ -345,6 +345,7 @@ class Session:
         return _LOOP.run(self.asynchronous.page(page_id))
 
     def claims(self) -> builtins.list[ClaimInfo]:
+        """What was decided, preferred and told here, oldest first, with what became of it."""
         return _LOOP.run(self.asynchronous.claims())
 
     def pin(self, page_id: str) -> None:

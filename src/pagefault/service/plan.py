@@ -181,11 +181,13 @@ def candidate(state: SessionState, session: SessionNo, reason: str, spared: Roun
     entries = state.layout.entries()
     shown = [entry for entry in entries if isinstance(entry, Shown)]
     core, claims_left_out = _core(state) if spared.down_to else ([], len(state.core))
-    in_front = {page.page_id for page in core} | {page.page_id for page, _ in state.summaries}
+    in_core = {page.page_id for page in core}
+    bring = [page for page in spared.bring if page.page_id not in in_core]  # it stands in front
+    in_front = in_core | {page.page_id for page, _ in state.summaries}
     last_turns = _last_turns(state, shown, spared.last_turns)
     if spared.last_turns:
         last_turns |= state.recalled_now
-    weight = state.working_set.tokens_used + sum(page.row.tokens for page in spared.bring)
+    weight = state.working_set.tokens_used + sum(page.row.tokens for page in bring)
     needed = math.ceil(state.layout.head_tokens + weight - spared.down_to)
     with state.working_set.hold(*must_stay):
         evictable = [p for p in state.working_set if p not in last_turns and p not in in_front]
@@ -226,9 +228,9 @@ def candidate(state: SessionState, session: SessionNo, reason: str, spared: Roun
         older=summaries.older,
         kept=tuple(state.load_all(epoch.kept)),
     )
-    tokens = state.layout.tokens_if_rewritten(front, verbatim_from, spared.bring)
-    tokens += state.tail_tokens(spared.bring)
-    return Plan(epoch, front, summaries.drafts, spared.bring, tokens)
+    tokens = state.layout.tokens_if_rewritten(front, verbatim_from, bring)
+    tokens += state.tail_tokens(bring)
+    return Plan(epoch, front, summaries.drafts, bring, tokens)
 
 
 def _core(state: SessionState) -> tuple[list[Page], int]:
