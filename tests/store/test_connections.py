@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+import apsw
 import pytest
 
 from pagefault.model.errors import StoreBusy
@@ -47,7 +48,7 @@ def test_after_a_reading_that_failed_the_same_thread_sees_the_present(tmp_path: 
 def test_control_a_reader_that_is_kept_sees_the_past(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Connections, "_discard", lambda self, connection: None)
+    monkeypatch.setattr(Connections, "_discard", lambda self, kept: self._idle.append(kept))
     assert _count_after_a_failed_reading(tmp_path / "index.db") == 2
 
 
@@ -133,3 +134,26 @@ def test_a_grown_log_is_copied_in_the_background(
     copying.join(30)
     assert path.stat().st_size > before
     connections.close()
+
+
+# --- readers ----------------------------------------------------------------------------------
+
+
+def test_there_are_as_many_readers_as_ever_read_at_one_time(tmp_path: Path) -> None:
+    connections = Connections(tmp_path / "index.db", read_only=False)
+    with connections.read() as first, connections.read() as second:
+        assert first is not second
+    used = []
+    for _ in range(3):  # threads that read one after the other share one
+        thread = threading.Thread(target=lambda: used.append(_reader_of(connections)))
+        thread.start()
+        thread.join()
+    assert len(set(used)) == 1
+    assert used[0] in (first, second)
+    connections.close()
+
+
+def _reader_of(connections: Connections) -> apsw.Connection:
+    with connections.read() as db:
+        db.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+        return db

@@ -181,12 +181,11 @@ def candidate(state: SessionState, session: SessionNo, reason: str, spared: Roun
     entries = state.layout.entries()
     shown = [entry for entry in entries if isinstance(entry, Shown)]
     core, claims_left_out = _core(state) if spared.down_to else ([], len(state.core))
-    in_core = {page.page_id for page in core}
-    bring = [page for page in spared.bring if page.page_id not in in_core]  # it stands in front
-    in_front = in_core | {page.page_id for page, _ in state.summaries}
+    in_front = {page.page_id for page in core} | {page.page_id for page, _ in state.summaries}
     last_turns = _last_turns(state, shown, spared.last_turns)
     if spared.last_turns:
         last_turns |= state.recalled_now
+    bring = [page for page in spared.bring if page.page_id not in in_front]
     weight = state.working_set.tokens_used + sum(page.row.tokens for page in bring)
     needed = math.ceil(state.layout.head_tokens + weight - spared.down_to)
     with state.working_set.hold(*must_stay):

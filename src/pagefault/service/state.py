@@ -172,6 +172,7 @@ class SessionState:
         self.newest_user: list[Page] = []
         self._ratios: deque[float] = deque(maxlen=_RATIOS)  # reported by counted, lately
         self._room: int | None = None  # what `room_for_results` found, until something changes
+        self._floor: int | None = None  # what it took off, until more than a call is folded
         self._spent: list[int] = []  # tokens of each fault served in this turn
         self.epoch_due = ""  # why the next request must begin an epoch, if it must
         self.accrued = 0.0  # rent paid on dead tokens since the last epoch
@@ -230,7 +231,7 @@ class SessionState:
 
     def fold(self, event: Event) -> None:
         """Take one more record of this session, or of an ancestor, into account."""
-        self._room = None
+        self._room = self._floor = None
         match event.body:
             case Content() as body:
                 self._fold_content(page_of(event, body), body)
@@ -566,8 +567,10 @@ class SessionState:
     def room_for_results(self) -> int:
         """What the window could give to results of calls. Those of this turn stay until it ends."""
         if self._room is None:  # asked several times for each call
+            if self._floor is None:
+                self._floor = self.floor_tokens()
             shown = self.layout.tokens_of(self._exchanges(self.layout.latest()))
-            self._room = self.window_room - self.floor_tokens() - shown
+            self._room = self.window_room - self._floor - shown
         return self._room
 
     def unsent(self) -> list[Exchange]:

@@ -1,4 +1,4 @@
-"""Connections to one SQLite file: one that writes, and one for each thread that reads.
+"""Connections to one SQLite file: one that writes, and as many as ever read at one time.
 
 In WAL mode readers and the writer do not block one another. A database in memory exists once, so
 there one connection serves all, in turn. A file that another process replaced by a new one is not
@@ -29,7 +29,7 @@ _COPIES_MAX: Final = 8  # before the rest is copied, however much is written mea
 _COPYING_S: Final = 0.005  # between two looks whether another process still copies its log
 _CACHE_KIB: Final = 16 * 1024  # the writer's
 _LOOK_STEPS: Final = 200_000  # of SQLite's machine, between two questions whether to give way
-_READER_CACHE_KIB: Final = 2 * 1024  # each thread has one; beyond it the system's cache is as good
+_READER_CACHE_KIB: Final = 2 * 1024  # of each reader; beyond it the system's cache is as good
 
 _FULL_HINT: Final = "free some space, then open this memory again; what was acknowledged is there"
 _FAILED_HINT: Final = (
@@ -63,8 +63,9 @@ class Connections:
         self._is_one = self._path == MEMORY
         self._inode = 0  # of the file that the first connection read
         self._lock = threading.RLock()  # the writer's; with one connection also every reader's
-        self._mine = threading.local()
         self._opened: list[apsw.Connection] = []
+        self._idle: list[apsw.Connection] = []  # readers, the last used last: its cache is warm
+        self._is_closed = False
         self._opened_lock = threading.Lock()
         self._wal_pages = 0
         self._checkpointing: threading.Thread | None = None
@@ -99,6 +100,8 @@ class Connections:
                 if not self._is_one:
                     self._discard(connection)
                 raise
+            if not self._is_one:
+                self._idle.append(connection)
 
     @contextmanager
     def apart(self, give_way: Callable[[], bool]) -> Iterator[apsw.Connection]:
@@ -185,24 +188,30 @@ class Connections:
         if checkpointing is not None:
             checkpointing.join()
         with self._opened_lock, _translated(self._path):
+            self._is_closed = True
+            self._idle.clear()
             while self._opened:
                 self._opened.pop().close()
 
     def _reader(self) -> apsw.Connection:
-        connection: apsw.Connection | None = getattr(self._mine, "connection", None)
-        if connection is None:
-            connection = self._mine.connection = self._open(_READER_CACHE_KIB)
-        elif self._read_only and self._inode_now() not in (0, self._inode):
+        """A connection that no other thread has. Whoever is done with it puts it back."""
+        if self._is_closed:
+            raise StoreClosed
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            return self._open(_READER_CACHE_KIB)
+        if self._read_only and self._inode_now() not in (0, self._inode):
+            self._idle.append(connection)
             raise self._replaced()
         return connection
 
     def _discard(self, connection: apsw.Connection) -> None:
-        """Let go of this thread's reader: the next block opens another.
+        """Let go of a reader: the next block opens another.
 
         Where an error ended a block, its frames may hold a query that is not at its end, and with
         it the state of the file that it saw: whoever came next would see the past.
         """
-        self._mine.connection = None
         with self._opened_lock, suppress(ValueError):  # unless all were closed meanwhile
             self._opened.remove(connection)
         connection.close(True)

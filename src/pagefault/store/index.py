@@ -16,7 +16,7 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import apsw
 
@@ -24,7 +24,7 @@ from pagefault.model.errors import StoreBusy, StoreError
 from pagefault.model.events import Event
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import DERIVED_STEMS, Kind, Modality, Origin, Role
-from pagefault.model.page import PageRow, Scope, SessionRow, is_derived
+from pagefault.model.page import PageRow, Scope, SessionRow
 from pagefault.store.analyzer import ANALYZER
 from pagefault.store.api import Candidates, PageFilter, never
 from pagefault.store.batch import (
@@ -49,9 +49,6 @@ from pagefault.store.place import (
 from pagefault.store.sql import Queries
 from pagefault.store.tokens import COUNT_MAX
 
-if TYPE_CHECKING:
-    from pagefault.store.postings import ListCache
-
 MERGE_PAGES: Final = 16
 """Of the full-text index, written at a time when its parts are merged: some milliseconds."""
 
@@ -69,7 +66,6 @@ class SqliteIndex:
         self._known: Known | None = None  # of the writer; nothing after a failure
         self._version = -1  # of the file, as the writer left it
         self._is_untidy = True  # something was applied since `tidy` last found nothing to do
-        self._cache: ListCache | None = None
         self._sizes: dict[tuple[SessionNo, Seq, int], _Part] = {}
         self._codes: dict[str, int] = {}
         self._words: dict[int, str] = {}
@@ -250,9 +246,8 @@ class SqliteIndex:
 
     def find_page(self, scope: Scope, page_id: PageId) -> PageRow | None:
         with self._connections.read() as db:
-            where = scope.derived if is_derived(page_id) else scope
-            for session, part in self._parts(db, where):
-                row = _SQL.first(db, "page_by_id", session, page_id, part.span.last)
+            for session, upto in scope.parts:
+                row = _SQL.first(db, "page_by_id", session, page_id, upto)
                 if row is not None:
                     return self._page_row(db, row)
         return None
@@ -337,7 +332,7 @@ class SqliteIndex:
 
         with self._connections.read() as db:
             spans, pages, length = self._extent(db, scope)
-            postings = SqlitePostings(db, spans, terms, self._lists())
+            postings = SqlitePostings(db, spans, terms)
             lists = [postings.places(term, 1) for term in terms]
             places = likeliest(lists, pages=pages, limit=limit)
             counts = np.zeros((len(places), len(terms)), dtype=np.int64)
@@ -363,13 +358,6 @@ class SqliteIndex:
                 ):
                     lengths.update(zip(json.loads(at), json.loads(values), strict=True))
         return lengths
-
-    def _lists(self) -> ListCache:
-        if self._cache is None:
-            from pagefault.store.postings import ListCache
-
-            self._cache = ListCache()
-        return self._cache
 
     def speakers(self, scope: Scope, terms: Sequence[str]) -> frozenset[str]:
         sessions = json.dumps([session for session, _ in scope.parts])
@@ -513,6 +501,8 @@ _PARTS_MAX: Final = 4_096
 
 def _array_within(span: Span, places: Collection[int]) -> str:
     """Those of these places, told from the span's origin, that are in it; as a JSON array."""
+    if span == ALL:
+        return json.dumps(sorted(places))
     first, last, origin = span
     return json.dumps(sorted(p + origin for p in places if first <= p + origin <= last))
 

@@ -21,9 +21,15 @@ STRETCH_BITS: Final = 2
 TERMS_MAX: Final = 16
 """Of more, the rarest so many decide which stretches are read."""
 
+_BLOCK: Final = 32_768  # stretches valued at a time
+_REGION_BITS: Final = 14  # of places: what lies between regions that have a term costs nothing
+_SCALE: Final = 1 << 20
 _SOON: Final = 1.2  # how soon repeating a term stops to count, as in ranking
 
 Numbers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+_NONE: Final = np.empty(0, dtype=np.int64)
 
 
 def rarity(pages: int, frequency: int) -> float:
@@ -39,29 +45,102 @@ def likeliest(lists: Sequence[Numbers], *, pages: int, limit: int) -> Numbers:
     """
     telling = sorted((one for one in lists if len(one)), key=len)
     if not telling or limit <= 0:
-        return np.empty(0, dtype=np.int64)
-    stretches = distinct(np.concatenate(telling) >> STRETCH_BITS)
-    if len(stretches) <= limit:
-        return distinct(np.concatenate(telling))
-    counts = np.zeros((len(stretches), min(len(telling), TERMS_MAX)), dtype=np.float32)
-    for column, one in enumerate(telling[:TERMS_MAX]):
-        at = np.searchsorted(stretches, one >> STRETCH_BITS)
-        counts[:, column] = np.bincount(at, minlength=len(stretches))
-    is_next = stretches[1:] == stretches[:-1] + 1
-    near = counts.copy()
-    near[:-1] += counts[1:] * is_next[:, None]
+        return _NONE
     gains = [rarity(pages, len(one)) for one in telling[:TERMS_MAX]]
-    worth = (near / (near + _SOON)) @ np.array(gains, dtype=np.float32)
-    chosen = _best(worth, limit)
-    beside = np.append(False, chosen[:-1] & is_next) | np.append(chosen[1:] & is_next, False)
-    kept = stretches[chosen | beside]
-    return distinct(np.concatenate([one[among(one >> STRETCH_BITS, kept)] for one in telling]))
+    gains += [0.0] * (len(telling) - len(gains))
+    kept = distinct(_best_stretches(telling, gains, limit)[:, None] + np.arange(-1, 2))
+    return distinct(np.concatenate([_from(one, kept << STRETCH_BITS) for one in telling]))
 
 
-def _best(worth: NDArray[np.float32], limit: int) -> NDArray[np.bool_]:
+def _best_stretches(lists: Sequence[Numbers], gains: Sequence[float], limit: int) -> Numbers:
+    """The `limit` stretches that are worth most; of equals the last.
+
+    They are valued a block at a time, so that what it takes besides the lists does not grow with
+    the store. Worth is counted in whole numbers, so that equals are equal.
+    """
+    first_of, laid, size = _laid_out(lists)
+    values = [_values(gain) for gain in gains]
+    best, best_worth, least = _NONE, _NONE, 0
+    at = [_lay(one, first_of, laid) for one in lists]
+    edges = np.append(np.arange(0, size, _BLOCK), size)
+    cuts = np.array([np.searchsorted(one, edges) for one in at])
+    for block in np.flatnonzero(np.diff(cuts).any(axis=0)).tolist():
+        first, after = edges[block : block + 2].tolist()
+        worth = np.zeros(after - first, dtype=np.int32)
+        has_term = np.zeros(after - first, dtype=np.bool_)
+        for one, cut, value in zip(at, cuts, values, strict=True):
+            # With the first stretch after the block: it counts for the last in it.
+            stop = np.searchsorted(one[cut[block + 1] :], after, side="right") + cut[block + 1]
+            counts = np.bincount(one[cut[block] : stop] - first, minlength=after - first + 1)
+            worth += value[counts[:-1] + counts[1:]]
+            has_term |= counts[:-1] > 0
+        found = np.flatnonzero(has_term & (worth >= least))
+        best = np.append(best, found + first)
+        best_worth = np.append(best_worth, worth[found])
+        if len(best) > limit:
+            chosen = _best(best_worth, limit)
+            best, best_worth = best[chosen], best_worth[chosen]
+            least = int(best_worth.min())
+    return best + (first_of - laid)[np.searchsorted(laid, best, side="right") - 1]
+
+
+def _laid_out(lists: Sequence[Numbers]) -> tuple[Numbers, Numbers, int]:
+    """All stretches that matter, side by side: the first of each region, where that one is laid,
+    and how many there are.
+
+    From one region to the next an empty stretch is left, but where they touch, so that neighbours
+    stay neighbours and nothing else becomes one.
+    """
+    begins = [_begins(one) for one in lists]
+    first = np.concatenate([one[at] for one, at in zip(lists, begins, strict=True)])
+    last = np.concatenate(
+        [one[np.append(at[1:], len(one)) - 1] for one, at in zip(lists, begins, strict=True)]
+    )
+    order = np.argsort(first, kind="stable")
+    groups = _begins(first[order])
+    first = first[order][groups] >> STRETCH_BITS
+    last = np.maximum.reduceat(last[order], groups) >> STRETCH_BITS
+    steps = last[:-1] - first[:-1] + np.minimum(first[1:] - last[:-1], 2)
+    laid = np.cumsum(np.append(0, steps))
+    return first, laid, int(laid[-1] + last[-1] - first[-1]) + 1
+
+
+def _lay(places: Numbers, first: Numbers, laid: Numbers) -> NDArray[np.int32]:
+    """Where the stretches of these places are laid."""
+    begins = _begins(places)
+    region = np.searchsorted(first, places[begins] >> STRETCH_BITS, side="right") - 1
+    moved = np.repeat((first - laid)[region], np.diff(begins, append=len(places)))
+    return ((places >> STRETCH_BITS) - moved).astype(np.int32)
+
+
+def _begins(places: Numbers) -> Numbers:
+    """Where another region begins among these places."""
+    region = places >> _REGION_BITS
+    return np.flatnonzero(np.append(True, region[1:] != region[:-1]))
+
+
+def _values(gain: float) -> NDArray[np.int32]:
+    """What a term adds that stands in so many (0, 1, …) of two stretches' pages."""
+    near = np.arange((2 << STRETCH_BITS) + 1)
+    values: NDArray[np.int32] = np.rint(_SCALE * gain * near / (near + _SOON)).astype(np.int32)
+    return values
+
+
+def _from(places: Numbers, stretches: Numbers) -> Numbers:
+    """Those of the places that stand in these stretches, told by their first places."""
+    first = np.searchsorted(places, stretches)
+    counts = np.searchsorted(places, stretches | (1 << STRETCH_BITS) - 1, side="right") - first
+    ends = np.cumsum(counts)
+    chosen: Numbers = places[np.repeat(first - ends + counts, counts) + np.arange(counts.sum())]
+    return chosen
+
+
+def _best(worth: Numbers, limit: int) -> Flags:
     """The `limit` that are worth most; of equals the last."""
+    if len(worth) <= limit:
+        return np.ones(len(worth), dtype=np.bool_)
     least = np.partition(worth, -limit)[-limit]
-    chosen: NDArray[np.bool_] = worth > least
+    chosen: Flags = worth > least
     equal = np.flatnonzero(worth == least)
     chosen[equal[len(equal) - (limit - int(chosen.sum())) :]] = True
     return chosen
@@ -73,11 +152,11 @@ def distinct(numbers: Numbers) -> Numbers:
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
-def among(places: Numbers, others: Numbers) -> NDArray[np.bool_]:
+def among(places: Numbers, others: Numbers) -> Flags:
     """For each place whether it is one of the others; both ascend."""
     if not len(others):
         return np.zeros(len(places), dtype=np.bool_)
     at = np.searchsorted(others, places)
     at[at == len(others)] = 0
-    found: NDArray[np.bool_] = others[at] == places
+    found: Flags = others[at] == places
     return found

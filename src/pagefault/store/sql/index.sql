@@ -204,9 +204,9 @@ SELECT session FROM session WHERE name = ? ORDER BY last_used_ms DESC, session D
 SELECT place, ordinal, turn FROM page_row
 WHERE place BETWEEN ? AND ? AND seq <= ? ORDER BY place DESC LIMIT 1;
 
--- page_by_id: The page of this id in a session, up to a place.
+-- page_by_id: The page of this id in a session, up to a seq.
 SELECT * FROM page_row WHERE place IN (
-    SELECT place FROM page WHERE place >> 28 = ? AND page_id = ? AND place <= ?
+    SELECT place FROM page WHERE place >> 28 = ? AND page_id = ? AND seq <= ?
 );
 
 -- page_at: The page that one record made.
@@ -242,6 +242,17 @@ SELECT coalesce(sum(own_pages), 0), coalesce(sum(own_length), 0) FROM session;
 
 -- posting: The places of a range that match an expression, less an offset, as a JSON array.
 SELECT json_group_array(rowid - ?2) FROM event_fts WHERE event_fts MATCH ?1 AND rowid BETWEEN ?3 AND ?4;
+
+-- segments: What the full-text index is made of, and the version of its format.
+SELECT block, (SELECT v FROM event_fts_config WHERE k = 'version') FROM event_fts_data WHERE id = 10;
+
+-- leaves_of_term: The leaf of a segment where a term's list begins if it has one, and where it ends.
+SELECT
+    (SELECT pgno >> 1 FROM event_fts_idx WHERE segid = ?1 AND term <= ?2 ORDER BY term DESC LIMIT 1),
+    (SELECT pgno >> 1 FROM event_fts_idx WHERE segid = ?1 AND term > ?2 ORDER BY term LIMIT 1);
+
+-- leaves: A range of leaves, in order.
+SELECT block FROM event_fts_data WHERE id BETWEEN ? AND ? ORDER BY id;
 
 -- lengths: How many terms the pages at these places (a JSON array) have, and the places less an offset.
 SELECT json_group_array(place - ?2), json_group_array(length)
