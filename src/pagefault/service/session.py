@@ -15,10 +15,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final, overload
+from typing import Any, Final, cast, overload
 
 from pagefault.engine.api import Engine
-from pagefault.engine.formats import FORMATS, Format, to_wire
+from pagefault.engine.formats import FORMATS, Format
 from pagefault.model.errors import (
     ArchiveMissing,
     BadInput,
@@ -66,6 +66,7 @@ from pagefault.recall.search import SearchResult
 from pagefault.service.artifacts import describe
 from pagefault.service.claiming import CLAIM, ClaimInfo, Claims
 from pagefault.service.drive import Answer, drive
+from pagefault.service.marking import Marker
 from pagefault.service.ownership import Owned
 from pagefault.service.plan import plan_backlog, plan_request
 from pagefault.service.plan_developer import plan_developer
@@ -125,6 +126,7 @@ class Session:
         self._open_new = open_new
         self._claims = Claims(runtime, owned.session)
         self._bearing: list[PageId] = []  # on the newest message, best first
+        self._marker = Marker(runtime.counter, session_id)
         self._asked_s: float | None = None  # when a request was packed last, by a steady clock
 
     def __repr__(self) -> str:
@@ -292,7 +294,14 @@ class Session:
                 return self._state.request()
 
         request = await self.owned.whole(verb)
-        return request if format is None else to_wire(request, format)
+        if format is None:
+            return request
+        return self._marker.to_wire(
+            request,
+            cast("Format", format),
+            prices=self._runtime.epochs.prices,
+            front_messages=self._state.front_messages,
+        )
 
     async def _plan(self, recalled: Sequence[Page]) -> list[Draft]:
         is_cold = self._cache_is_cold()

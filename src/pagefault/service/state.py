@@ -611,6 +611,12 @@ class SessionState:
         self.factor = max(1.0, min(factor, math.floor(1000 * most) / 1000))
         self._room = None
 
+    @property
+    def front_messages(self) -> int:
+        """How many messages stand before the turns: the head, and what an epoch put in front."""
+        segments = self.layout.segments
+        return 1 + bool(segments and any(isinstance(e, Front) for e in segments[0].entries))
+
     def request(self) -> Request:
         """The request as it was packed last."""
         messages: tuple[Message, ...] = self.layout.messages()
