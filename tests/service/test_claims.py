@@ -161,3 +161,15 @@ async def test_what_is_said_twice_under_one_key_claims_once() -> None:
         for _ in range(2):
             await session.user("Let's use MIT for the license.", key="one")
         assert len(await session.claims()) == 1
+
+
+async def test_a_claim_that_an_epoch_puts_in_front_is_not_recalled_beside_it() -> None:
+    async with open_memory(":memory:", window=1_500) as memory:
+        session = await memory.session("work")
+        await _decide(session)
+        for _ in range(6):
+            await _talk(session, 6)
+            text = "As we decided earlier, what's our database?"
+            await session.user(text)
+            check_request(await session.request(), text)
+            await session.assistant("PostgreSQL 16.")

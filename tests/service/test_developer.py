@@ -167,12 +167,12 @@ async def test_the_listing_has_what_bears_on_the_message_and_what_is_recent_not_
         tmp_path / "m", sync="os", window=2_600, layout="developer", limits=limits
     ) as memory:
         session = await memory.session("s")
-        await session.user("The zebra is called Zoltan.")
+        await session.user("They christened the zebra Zoltan.")
         for number in range(80):
             await session.user(f"number {number} {words(30)}")
             await session.request()
             await session.assistant("Noted.")
-        await session.user("What is the zebra called?")
+        await session.user("What did they christen the zebra?")
         listed = [
             page["page_id"] for page in manifest_of(await session.request())["available_pages"]
         ]
@@ -326,7 +326,7 @@ async def test_citations_of_an_answer_are_held_against_what_was_shown() -> None:
 async def test_the_abi_adds_up_and_tells_who_may_leave(layout: str) -> None:
     async with pagefault.open(":memory:", window=8_000, layout=layout) as memory:
         session = await memory.session("s", system="Be brief.")
-        await session.user("Postgres it is.")
+        await session.user("Postgres.")
         await session.assistant("Noted.")
         await session.user("Why?")
         await session.pin("msg_1")

@@ -39,7 +39,7 @@ _RECALLING: Final = re.compile(
     r"established|concluded|talked)(?: (?:on|about|upon|the|it|this|that))?(?= (?:earlier|"
     r"before|already|previously|then|"
     r"back)\b)|\b(?:earlier|again|previously|already|exactly|remind me|remember|as before|"
-    r"please)\b",
+    r"please|which one)\b",
     re.IGNORECASE,
 )
 """How somebody asks for what was said before: it tells that something is recalled, not what."""
