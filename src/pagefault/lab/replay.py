@@ -137,7 +137,7 @@ class ReplayReport:
             **self.cost.to_dict(),
             "epochs_by_reason": dict(sorted(self.said.epochs.items())),
             "tlb_hit_rate": _share(*self.lookups),
-            "prefetch_hit_rate": None,
+            "prefetch_hit_rate": self.said.figures()["prefetch_hit_rate"],
             "thrash_index": thrash.figures()["thrash_index"],
             "context_utilisation": self.said.figures()["context_utilisation"],
             "live_fraction": self.said.figures()["live_fraction"],

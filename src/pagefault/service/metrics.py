@@ -57,6 +57,8 @@ class Tally:
     pages_shown: int = 0
     citations: int = 0
     searches: int = 0
+    prefetched: int = 0  # pages read ahead
+    prefetch_used: int = 0  # of those, wanted later
     recalled_pages: int = 0
     recalled_tokens: int = 0
     faults: int = 0
@@ -103,6 +105,8 @@ class Tally:
             "thrash_index": _share(self.thrash_faults, self.turns),
             "searches": self.searches,
             "citations": self.citations,
+            "prefetched": self.prefetched,
+            "prefetch_hit_rate": _share(self.prefetch_used, self.prefetched),
             "recalled_pages": self.recalled_pages,
             "recalled_tokens": self.recalled_tokens,
             "recalls": self.recalls,
@@ -244,6 +248,8 @@ class Meter:
             self.resident[item.page_id] = Seq(0)
             tally.recalled_tokens += self._tokens.get(item.page_id, 0)
         tally.recalled_pages += len(body.recalled)
+        tally.prefetched += len(body.prefetched)
+        tally.prefetch_used += len(body.prefetch_used)
         tally.requests += 1
         tally.request_tokens += body.tokens
         tally.window_tokens += self.window_tokens

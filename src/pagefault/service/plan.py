@@ -62,7 +62,9 @@ def plan_request(
     if reason:
         plan = _plan_epoch(state, session, reason, pages)
         pages = plan.bring
-        tokens, shared = plan.tokens, state.layout.head_tokens
+        tokens = plan.tokens
+        # A new head, or new rules of rendering, leave nothing of what was sent.
+        shared = 0 if reason in ("configured", "renderer") else state.layout.head_tokens
         drafts = [*plan.summaries, draft(state, session, plan.epoch)]
     packed = Packed(
         request=state.request_next,

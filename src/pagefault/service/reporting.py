@@ -80,7 +80,6 @@ def report(folded: Folded, runtime: Runtime, state: SessionState, *, per_turn: b
         "layout": str(state.layout_name),
         "prices": prices.name,
         "tlb_hit_rate": round(hits / lookups, 4) if lookups >= LOOKUPS_MIN else None,
-        "prefetch_hit_rate": None,
         "latency": latency,
         "fault_p95_ms": latency["fault"]["p95_ms"] if "fault" in latency else None,
         "tiers": _tiers(state, tally.pages, tally.page_tokens, tally.text_bytes),
