@@ -19,7 +19,7 @@ def summariser(counter: TokenCounter) -> Callable[[Sequence[Page]], Made | None]
     def summarise(run: Sequence[Page]) -> Made | None:
         # Only who comes to an epoch needs these.
         from pagefault.represent.api import Source
-        from pagefault.represent.extractive import compress_range
+        from pagefault.represent.extractive import RATIO, compress_range
         from pagefault.represent.topics import topic_tags
 
         sources = [
@@ -35,7 +35,11 @@ def summariser(counter: TokenCounter) -> Callable[[Sequence[Page]], Made | None]
         ]
         if not sources:
             return None
-        abstract = compress_range(sources, Level.ABSTRACT, count=counter.count)
+        said = sum(page.row.tokens for page in run)
+        # A run too short for a sentence of that size is told by its header alone.
+        abstract = compress_range(
+            sources, Level.ABSTRACT, count=counter.count, tokens_max=said // RATIO
+        )
         topics = topic_tags("\n".join(page.text for page in run))[:TOPICS_MAX]
         return Made(
             event_type=EventType.SUMMARY,
@@ -46,7 +50,7 @@ def summariser(counter: TokenCounter) -> Callable[[Sequence[Page]], Made | None]
             derived=Derived(
                 provenance=tuple(page.page_id for page in run),
                 level=int(Level.ABSTRACT),
-                source_tokens=sum(page.row.tokens for page in run),
+                source_tokens=said,
             ),
         )
 

@@ -34,7 +34,7 @@ from pagefault.model.events import (
     SessionOpened,
 )
 from pagefault.model.ids import PageId, Seq, SessionNo
-from pagefault.model.kinds import DERIVED_TYPES, Kind, Level, Role
+from pagefault.model.kinds import DERIVED_TYPES, EventType, Kind, Level, Role
 from pagefault.pack.citations import cited_pages
 from pagefault.recall.corrections import asks_to_recall, corrects
 from pagefault.represent.topics import topic_tags
@@ -207,7 +207,7 @@ class Meter:
         tally.page_tokens += body.tokens
         self._tokens[body.page_id] = body.tokens
         if body.event_type in DERIVED_TYPES:
-            if body.source_tokens:
+            if body.event_type is EventType.SUMMARY:
                 tally.summarised_tokens += body.source_tokens
                 tally.summary_tokens += body.tokens
             return
