@@ -114,7 +114,7 @@ def test_a_retraction_without_a_name_is_about_the_turn_before() -> None:
         ("lets go wiht React and TypeScript for the UI", "decision", "UI", "React and TypeScript"),
         ("I prefer tabs over spaces.", "preference", "", "tabs"),
         ("My favourite editor is Neovim.", "preference", "editor", "Neovim"),
-        ("Please always answer in German.", "preference", "", "answer in German"),
+        ("Please always answer in German.", "rule", "", "answer in German"),
         ("Our budget is $50K.", "fact", "budget", "$50K"),
         ("My name is Maria Lopez.", "fact", "name", "Maria Lopez"),
         ("I live in Lisbon now.", "fact", "home", "Lisbon"),

@@ -68,7 +68,12 @@ def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) ->
 
     now, metrics = app.run(read())
     if as_json:
-        app.term.data(asdict(now) | {"metrics": metrics.to_dict()})
+        budget = asdict(now.budget) | {
+            "reserved": now.budget.reserved,
+            "used": now.budget.used,
+            "available": now.budget.available,
+        }
+        app.term.data(asdict(now) | {"budget": budget, "metrics": metrics.to_dict()})
         return
     share = now.request_tokens / now.window_tokens
     app.term.line(app.term.style(now.name or now.session_id, "bold"))

@@ -25,6 +25,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from pagefault.model.defaults import DEAD_SHARE_MAX
 from pagefault.model.prices import PriceList
 
 WINDOW_FULL: Final = "window_full"
@@ -34,8 +35,6 @@ DEAD_SHARE: Final = "dead_share"
 EVERY_N: Final = "every_n"
 
 BETA: Final = 1.0
-DEAD_SHARE_MAX: Final = 0.4
-"""Dead tokens also cost attention: beyond this share of the prompt they go whatever they cost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

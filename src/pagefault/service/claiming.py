@@ -31,6 +31,7 @@ TURNS_BEFORE: Final = 3  # pages: a question, an answer to it, and what stood be
 IMPORTANCE: Final = {
     ClaimType.DECISION: 0.95,  # requirement 000, "Claim Page Example"
     ClaimType.RETRACTION: 0.95,
+    ClaimType.RULE: 0.9,
     ClaimType.PREFERENCE: 0.85,
     ClaimType.FACT: 0.8,
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from pagefault.model.errors import BadInput
 from pagefault.model.events import (
@@ -24,7 +24,7 @@ from pagefault.model.events import (
     Unpinned,
 )
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import DERIVED_TYPES, Actor, Level, Role
+from pagefault.model.kinds import DERIVED_TYPES, Actor, EventType, Level, Role
 from pagefault.model.page import Scope, SessionRow
 from pagefault.pack.citations import cited_pages
 from pagefault.pack.layout import Exchange, Front, Note, Recalled, Shown
@@ -284,12 +284,14 @@ def _movements(event: Event) -> Iterator[_Told]:
             pass  # nothing is left that would tell of which page it was
 
 
+_MADE_OF: Final = {EventType.REPRESENTATION: "represented", EventType.CLAIM: "claimed_from"}
+"""What is told of a page of which something was made."""
+
+
 def _made(body: Content) -> Iterator[_Told]:
     yield "created", body.page_id, None, str(body.event_type)
     if body.event_type in DERIVED_TYPES:
-        what = "represented" if body.represents else "summed_up"
-        if body.evidence:
-            what = "claimed_from"
+        what = _MADE_OF.get(body.event_type, "summed_up")
         for source in dict.fromkeys([*body.provenance, *filter(None, [body.represents])]):
             yield what, source, body.level or None, body.page_id
         if body.supersedes:

@@ -14,6 +14,7 @@ class ClaimType(StrEnum):
     DECISION = "decision"
     PREFERENCE = "preference"
     FACT = "fact"
+    RULE = "rule"  # how to answer, from now on: it is recited with every request
     RETRACTION = "retraction"  # says of an earlier claim that it no longer stands
 
 
@@ -81,6 +82,8 @@ def wording(kind: ClaimType, subject: str, value: str, old: str = "") -> str:
             return f"Preference: {value}{about}{was}"
         case ClaimType.FACT:
             return f"Fact: {subject}: {value}" if subject else f"Fact: {value}"
+        case ClaimType.RULE:
+            return f"Rule: {value}{about}{was}"
         case ClaimType.RETRACTION:
             return f"No longer: {value or subject or 'what was said before'}"
 

@@ -203,8 +203,8 @@ def held_of(claim_id: PageId, entry: Entry) -> Held:
 
 
 def _kind(kind: ClaimType) -> str:
-    """Decisions and facts contradict each other; a preference contradicts preferences."""
-    return "preference" if kind is ClaimType.PREFERENCE else "held"
+    """Decisions and facts contradict each other; preferences and rules only their own kind."""
+    return str(kind) if kind in (ClaimType.PREFERENCE, ClaimType.RULE) else "held"
 
 
 def _names(named: set[str], held: Held) -> bool:

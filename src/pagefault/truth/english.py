@@ -10,6 +10,7 @@ from pagefault.truth.language import Language, Needs, Rule, Words
 
 _DECISION, _PREFERENCE = ClaimType.DECISION, ClaimType.PREFERENCE
 _FACT, _RETRACTION = ClaimType.FACT, ClaimType.RETRACTION
+_STANDING = ClaimType.RULE
 
 
 def _any(*words: str) -> str:
@@ -547,10 +548,10 @@ _PREFERENCES: Final = (
           rf"\bi (?:always|usually|normally|generally|typically|only|mostly|almost always) (?:use|go with|write in|work in|work with|pick|choose|reach for|stick to|drink|eat|buy|order|take|wear) {_TAIL}", 0.8),
     _rule("like-my", _PREFERENCE,
           r"\bi (?:like|want|need|take|have|keep|prefer) (?P<subject>(?:my|your|all) [^,;:?]{2,40}?) (?:to be |to have )?(?P<value>(?:short|brief|in |with |without |as |terse|formal|informal|black|plain|simple|detailed|concise|dark|light|small|direct)[^,;:?]{0,40}?)" + _END, 0.85, Needs.PLAIN),
-    _rule("standing", _PREFERENCE,
+    _rule("standing", _STANDING,
           r"^(?:please,? |and |also,? |ok(?:ay)?,? )*(?:always|never|from now on|going forward|in (?:the )?future|by default|as a (?:general )?rule|for all (?:future )?\w+)(?:,| please| you)*,? (?:please )?"
           r"(?P<value>(?:answer|reply|respond|write|use|format|keep|give|be|speak|show|send|avoid|put|sign|add|include|address|call|explain|cite|ask|name|run|prefer|start|end|do|don't|never|always|make|translate|stick|order|book|choose|buy) [^;?]{3,90}?)(?=[;.!?]|\s*$)", 0.9, Needs.PLAIN),
-    _rule("answer-so", _PREFERENCE,
+    _rule("answer-so", _STANDING,
           r"^(?:please,? |and |also,? |ok(?:ay)?,? )*(?P<value>(?:answer|reply|respond|speak|talk|write)(?: to)?(?: me| us)?(?: always| only| please)? (?:in|with|without|using|as) [^,;?]{2,60}?(?:,? (?:please|from now on|going forward|always|in future))?)" + _END, 0.75, Needs.PLAIN),
 )  # fmt: skip
 
