@@ -216,7 +216,10 @@ class Conversation:
             [
                 ["session", status.name or status.session_id],
                 ["turns", f"{status.turns:,}"],
-                ["pages", f"{status.pages:,}, {status.resident_pages:,} of them in the window"],
+                [
+                    "pages",
+                    f"{status.pages:,}; in the window {status.resident_pages:,}, claims and summaries too",
+                ],
                 [
                     "window",
                     f"{status.request_tokens:,} of {status.window_tokens:,} tokens ({share:.0%})",

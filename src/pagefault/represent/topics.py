@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
 from pagefault.represent.protected import IDENTIFIER, suspects
@@ -54,10 +55,16 @@ _CALENDAR: Final = frozenset(
     " july august september october november december today tomorrow yesterday week weeks month"
     " months year years day days hour hours minute minutes tonight weekend".split()
 )
+_NO_NAME: Final = _UNTOLD | _CALENDAR
+_PLAIN: Final = re.compile(r"(?:[\"'(]*[A-Z]?[a-z]+[\"'),.;:!?]*(?:\s+|\Z))*")
+"""Ordinary words and nothing else: seen at once, and there is no identifier among them."""
+_DIGIT: Final = re.compile(r"\d")
 
 
 def task_refs(text: str) -> tuple[str, ...]:
     """Tasks that a text names, each once, in its order: `ABC-123`, `#42`; *issue 42* is `#42`."""
+    if _DIGIT.search(text) is None:
+        return ()
     found = (
         f"#{match['number']}" if match["number"] else match[0]
         for match in _TASK.finditer(text, 0, READ_MAX)
@@ -72,12 +79,14 @@ def entities(text: str) -> tuple[str, ...]:
     counts if it stands elsewhere in the text, too, or has several words.
     """
     text = text[:READ_MAX]
-    found = [
-        (match.start(), match[0])
-        for start, end in suspects(text)
-        for match in _IDENTIFIER.finditer(text, start, end)
-    ]
-    if any(char.isdigit() for char in text):
+    found = []
+    if _PLAIN.fullmatch(text) is None:
+        found = [
+            (match.start(), match[0])
+            for start, end in suspects(text)
+            for match in _IDENTIFIER.finditer(text, start, end)
+        ]
+    if _DIGIT.search(text) is not None:
         found += [(match.start(), match[0]) for match in _DATE.finditer(text)]
     taken = [(at, at + len(name)) for at, name in found]
     sure: set[str] = set()
@@ -86,15 +95,15 @@ def entities(text: str) -> tuple[str, ...]:
         name, at = match["name"], match.start("name")
         if match["start"] is not None:
             begins.append((at, name))
-        elif name.casefold() not in _UNTOLD and name.casefold() not in _CALENDAR:
+        elif name.casefold() not in _NO_NAME:
             sure.add(name)
             found.append((at, name))
     for at, name in begins:
         first, _, rest = name.partition(" ")
         if name in sure:
             found.append((at, name))
-        elif rest and first.casefold() in _UNTOLD | _CALENDAR:
-            if rest.casefold() not in _UNTOLD | _CALENDAR:
+        elif rest and first.casefold() in _NO_NAME:
+            if rest.casefold() not in _NO_NAME:
                 found.append((at + len(first) + 1, rest))
         elif rest:
             found.append((at, name))
@@ -113,21 +122,25 @@ def topic_tags(text: str) -> tuple[str, ...]:
     that every conversation has tell nothing; a text of nothing else has no tags.
     """
     weights: dict[str, float] = {}
-    for place, match in enumerate(_WORD.finditer(text, 0, READ_MAX)):
-        word = match[0]
-        folded = word.casefold()
-        if folded in weights:
-            weights[folded] += 1.0
-            continue
-        if len(folded) < 3 and folded.isascii() and not word.isupper():
-            continue
-        stem = folded.replace("’", "'").partition("'")[0]
-        if stem in _UNTOLD or stem in _CALENDAR or folded in _UNTOLD:
-            continue
-        named = 0.5 if place and word[0].isupper() else 0.0
-        weights[folded[:40]] = 1.0 + min(len(folded), 12) / 24 + named - min(place, 200) / 1000
+    for place, word in enumerate(_WORD.findall(text, 0, READ_MAX)):
+        tag, weight, named = _telling(word)
+        if tag in weights:
+            weights[tag] += 1.0
+        elif tag:
+            weights[tag] = weight + (named if place else 0.0) - min(place, 200) / 1000
     ranked = sorted(weights, key=lambda word: (-weights[word], word))
     return tuple(_distinct(ranked))
+
+
+@lru_cache(maxsize=50_000)
+def _telling(word: str) -> tuple[str, float, float]:
+    """The tag that a word would be, its weight, and what it weighs more as a name; "" for none."""
+    folded = word.casefold()
+    if len(folded) < 3 and folded.isascii() and not word.isupper():
+        return "", 0.0, 0.0
+    if folded.replace("’", "'").partition("'")[0] in _NO_NAME or folded in _UNTOLD:
+        return "", 0.0, 0.0
+    return folded[:40], 1.0 + min(len(folded), 12) / 24, 0.5 if word[0].isupper() else 0.0
 
 
 def _distinct(ranked: Iterable[str]) -> list[str]:

@@ -21,7 +21,7 @@ from pagefault.model.events import (
 )
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, Actor, EventType, Kind, LayoutName, Modality, Mode
-from pagefault.model.page import EVERYTHING, Page, PageRow, SessionRow
+from pagefault.model.page import EVERYTHING, Page, PageRow, SessionRow, is_derived
 from pagefault.model.progress import Progress
 from pagefault.pack.citations import cited_pages
 from pagefault.recall.search import SearchResult
@@ -415,6 +415,7 @@ class Memory:
     def _parts(self, target: Session, page_id: PageId) -> list[PageRow]:
         """Every part of the text that a page is part of."""
         index, scope = self._runtime.index, self._runtime.scope(target.session)
+        scope = scope.derived if is_derived(page_id) else scope
         row = index.find_page(scope, PageId(encodable(page_id)))
         if row is None:
             raise target.no_such_page(page_id)
