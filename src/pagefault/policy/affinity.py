@@ -44,18 +44,18 @@ class Affinity:
             return []
         everything = sum(self._pages[page_id].tokens for page_id in evictable)
         order = self._inner.victims(evictable, everything + 1)
-        colder = set(order[: (len(order) + 1) // 2])
+        about: dict[str, list[int]] = {}  # topic -> which of the colder ones are about it
+        for place, page_id in enumerate(order[: (len(order) + 1) // 2]):
+            for topic in self._pages[page_id].topics:
+                about.setdefault(topic, []).append(place)
         chosen: dict[PageId, None] = {}
         for page_id in order:
             if page_id in chosen:
                 continue
+            # A topic is followed once: all that are about it have left then.
             topics = self._pages[page_id].topics
-            follow = [
-                other
-                for other in order
-                if other in colder and not topics.isdisjoint(self._pages[other].topics)
-            ]
-            for leaving in (page_id, *follow):
+            follow = {place for topic in topics for place in about.pop(topic, ())}
+            for leaving in (page_id, *(order[place] for place in sorted(follow))):
                 if tokens_needed <= 0:
                     return list(chosen)
                 if leaving not in chosen:

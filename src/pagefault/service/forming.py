@@ -13,10 +13,12 @@ from pagefault.service.deriving import Made
 TOPICS_MAX: Final = 3  # in the header of a summary
 
 
-def summariser(counter: TokenCounter) -> Callable[[Sequence[Page]], Made | None]:
-    """Sums up runs of turns by quoting them (`represent/extractive.py`)."""
+def summariser(counter: TokenCounter) -> Callable[[Sequence[Page], bool], Made | None]:
+    """Sums up runs of turns by quoting them (`represent/extractive.py`), or tells of them by their
+    topics alone.
+    """
 
-    def summarise(run: Sequence[Page]) -> Made | None:
+    def summarise(run: Sequence[Page], quotes: bool) -> Made | None:
         # Only who comes to an epoch needs these.
         from pagefault.represent.api import Source
         from pagefault.represent.extractive import RATIO, compress_range
@@ -37,13 +39,15 @@ def summariser(counter: TokenCounter) -> Callable[[Sequence[Page]], Made | None]
             return None
         said = sum(page.row.tokens for page in run)
         # A run too short for a sentence of that size is told by its header alone.
-        abstract = compress_range(
-            sources, Level.ABSTRACT, count=counter.count, tokens_max=said // RATIO
-        )
+        text = ""
+        if quotes:
+            text = compress_range(
+                sources, Level.ABSTRACT, count=counter.count, tokens_max=said // RATIO
+            ).text
         topics = topic_tags("\n".join(page.text for page in run))[:TOPICS_MAX]
         return Made(
             event_type=EventType.SUMMARY,
-            text=abstract.text,
+            text=text,
             title=", ".join(topics),
             topic_tags=topics,
             origin=least_trusted(page.row.origin for page in run),

@@ -198,9 +198,8 @@ def candidate(state: SessionState, session: SessionNo, reason: str, spared: Roun
         else:  # where all must go that may, no policy is asked whom it would protect
             victims = {p for p in evictable if not state.working_set.is_held(p)}
     verbatim_from = _verbatim_from(state, shown if spared.in_place else [], victims, spared.unsent)
-    summaries = plan_summaries(
-        state, session, [entry.page for entry in shown if entry.seq < verbatim_from]
-    )
+    run = [entry.page for entry in shown if entry.seq < verbatim_from]
+    summaries = plan_summaries(state, session, run, quotes=reason != "backlog")
     if not spared.down_to:
         summaries = summaries.untold()
     stay_exchange = {

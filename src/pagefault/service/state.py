@@ -88,7 +88,7 @@ class Sources:
     counter: TokenCounter
     policy: Callable[[], EvictionPolicy]
     epochs: EpochRule
-    summarise: Callable[[Sequence[Page]], Made | None]  # what a run of turns comes to
+    summarise: Callable[[Sequence[Page], bool], Made | None]  # what a run of turns comes to
     packs: PackCache = field(default_factory=PackCache)
 
 
@@ -148,6 +148,7 @@ def turn_now(state: SessionState) -> TurnNo:
     return TurnNo(max(state.turn, 0))
 
 
+_FORMED_MAX: Final = 32  # summaries of a plan that may be made again
 _RATIOS: Final = 16  # reports that a lower factor rests on
 
 
@@ -228,13 +229,13 @@ class SessionState:
     def epochs(self) -> EpochRule:
         return self._sources.epochs
 
-    def summarise(self, run: Sequence[Page]) -> Made | None:
+    def summarise(self, run: Sequence[Page], *, quotes: bool) -> Made | None:
         """What a run of turns comes to; asked again for the same run, the same."""
         key = run[0].page_id, run[-1].page_id
         if key not in self._formed:
-            self._formed = {
-                key: self._sources.summarise(run)
-            }  # planned again, seldom more than once
+            if len(self._formed) >= _FORMED_MAX:
+                self._formed.clear()
+            self._formed[key] = self._sources.summarise(run, quotes)
         return self._formed[key]
 
     # --- the fold -----------------------------------------------------------------------------

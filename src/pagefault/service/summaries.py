@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from pagefault.model.events import Content, Draft, PagedIn, expected
 from pagefault.model.ids import PageId, SessionNo
@@ -19,6 +20,11 @@ from pagefault.service.deriving import write_derived
 from pagefault.service.state import SessionState, page_of
 
 Shown = tuple[Page, Level]
+
+QUOTED_MAX: Final = 8
+"""Runs that one epoch quotes, each some tens of milliseconds. More than these leave at once only
+where much came in without a request.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +49,18 @@ class Summaries:
         return replace(self, shown=[], older=0)
 
 
-def plan_summaries(state: SessionState, session: SessionNo, leaving: Sequence[Page]) -> Summaries:
-    """The summaries after an epoch at which these pages leave their places."""
-    made = [state.summarise(run) for run in _runs(leaving, state.limits.summarised_tokens_max)]
+def plan_summaries(
+    state: SessionState, session: SessionNo, leaving: Sequence[Page], *, quotes: bool
+) -> Summaries:
+    """The summaries after an epoch at which these pages leave their places.
+
+    The latest runs are quoted if `quotes` says so; all before them together get one header.
+    """
+    runs = list(_runs(leaving, state.limits.summarised_tokens_max))
+    quoted = runs[-QUOTED_MAX:] if quotes else []
+    rest = [page for run in runs[: len(runs) - len(quoted)] for page in run]
+    made = [state.summarise(rest, quotes=False)] if rest else []
+    made += [state.summarise(run, quotes=True) for run in quoted]
     drafts = write_derived(
         [one for one in made if one is not None],
         session=session,
