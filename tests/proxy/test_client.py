@@ -62,6 +62,8 @@ def test_a_path_may_name_a_session() -> None:
     assert named_in_path("/s/holiday/v1/messages") == ("holiday", "/v1/messages")
     assert named_in_path("/s/../v1") == ("..", "/v1")
     assert named_in_path("/v1/messages") == ("", "/v1/messages")
+    assert named_in_path("/s/%E8%AE%A1%E5%88%92/v1/messages") == ("计划", "/v1/messages")
+    assert named_in_path("/s/a%2Fb/v1/messages") == ("a/b", "/v1/messages")
 
 
 def test_without_its_header_claude_code_is_known_by_its_metadata() -> None:

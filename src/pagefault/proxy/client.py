@@ -12,11 +12,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import unquote
 
 from pagefault.proxy.history import History, Json, digest
 
 SESSION_HEADER: Final = "x-pagefault-session"  # never sent on
-_PATH: Final = re.compile(r"\A/s/([A-Za-z0-9._-]{1,60})(/.*)\Z")
+_PATH: Final = re.compile(r"\A/s/([^/?#]{1,300})(/.*)\Z")
 _NO_NAME: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _NAME_MAX: Final = 48
 
@@ -37,9 +38,12 @@ class Client:
 
 
 def named_in_path(path: str) -> tuple[str, str]:
-    """The session that a path names, or "", and the path as the provider knows it."""
+    """The session that a path names, or "", and the path as the provider knows it.
+
+    `path` is as it was sent, percent-encoded: a name may be in any script.
+    """
     match = _PATH.match(path)
-    return (match[1], match[2]) if match else ("", path)
+    return (unquote(match[1]), match[2]) if match else ("", path)
 
 
 def recognise(headers: Mapping[str, str], body: Json, history: History, named: str = "") -> Client:
