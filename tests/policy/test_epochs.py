@@ -138,8 +138,14 @@ def test_when_nothing_survives_behind_the_dead_they_go_at_once() -> None:
 
 def test_what_is_dead_may_not_take_more_than_its_share() -> None:
     full_of_it = replace(CALL, dead_tokens=2_100, surviving_tokens=2_500)
-    assert BreakEven(prices=PRICES).decide(full_of_it).reason == epochs.DEAD_SHARE
-    assert not BreakEven(prices=PRICES).decide(replace(full_of_it, dead_tokens=1_900)).fire
+    assert (
+        BreakEven(prices=PRICES, dead_share_max=0.4).decide(full_of_it).reason == epochs.DEAD_SHARE
+    )
+    assert (
+        not BreakEven(prices=PRICES, dead_share_max=0.4)
+        .decide(replace(full_of_it, dead_tokens=1_900))
+        .fire
+    )
     assert not UNCAPPED.decide(full_of_it).fire
 
 

@@ -197,7 +197,7 @@ async def test_two_topics_in_turn_do_not_thrash(tmp_path: Path) -> None:
     async with pagefault.open(tmp_path / "m", sync="os", window=6_000) as memory:
         session = await memory.session("s")
         brought, thrashed = await toggled(session, 60)
-        assert (await session.status()).epoch > 2
+        assert (await session.status()).epoch > 1
         assert brought > 0
         assert thrashed / 60 < 0.5
 
