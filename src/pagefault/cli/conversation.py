@@ -218,7 +218,7 @@ class Conversation:
                 ["turns", f"{status.turns:,}"],
                 [
                     "pages",
-                    f"{status.pages:,}; in the window {status.resident_pages:,}, claims and summaries too",
+                    f"{status.pages:,}; in the window {status.resident_pages:,}, summaries too",
                 ],
                 [
                     "window",

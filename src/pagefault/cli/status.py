@@ -79,7 +79,7 @@ def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) ->
     app.term.line(app.term.style(now.name or now.session_id, "bold"))
     rows = [
         ["turns", f"{now.turns:,}"],
-        ["pages", f"{now.pages:,}; in the window {now.resident_pages:,}, claims and summaries too"],
+        ["pages", f"{now.pages:,}; in the window {now.resident_pages:,}, summaries too"],
         ["window", f"{now.request_tokens:,} of {now.window_tokens:,} tokens ({share:.0%})"],
         ["mode", now.mode],
         ["pinned", ", ".join(now.pinned) or "nothing"],
