@@ -364,3 +364,20 @@ async def test_every_format_of_a_request_says_the_same(layout: str) -> None:
             told = json.dumps(await session.request(format=format))  # type: ignore[call-overload]
             for text in ("Be brief.", "What is the plan?", "Let me look.", "The plan."):
                 assert text in told, f"{text!r} in {format}"
+
+
+@pytest.mark.parametrize("length", range(120, 252, 3))
+async def test_a_request_that_is_asked_for_again_has_the_same_bytes_however_full(
+    length: int,
+) -> None:
+    async with pagefault.open(":memory:", window=1_500, layout="developer") as memory:
+        session = await memory.session("s")
+        for number in range(6):
+            await session.user(f"Topic {number}: {words(12, f't{number}w')}")
+            await session.request()
+            await session.assistant(words(10, f"a{number}w"))
+        await session.user(words(length, "long"))
+        first = await session.request()
+        epoch = (await session.status()).epoch
+        assert (await session.request()).messages == first.messages
+        assert (await session.status()).epoch == epoch

@@ -53,9 +53,13 @@ def plan_developer(
     without_epoch = 0
     drafts: list[Draft] = []
     entries: list[Entry] = with_recalled(layout.entries(), pages)
-    over = (
-        tokens + min(share, len({*near, *bearing, *recent}) * layout.row_tokens) - state.window_room
+    # A listing that stays is counted: a request that is asked for again has the same bytes.
+    listing = (
+        min(share, len({*near, *bearing, *recent}) * layout.row_tokens)
+        if is_anew
+        else layout.tokens_listing(layout.listed, pages) - layout.tokens_listing((), pages)
     )
+    over = tokens + listing - state.window_room
     if state.epoch_due or over > 0:
         plan = _plan_leaving(state, session, pages, over)
         entries = with_recalled(layout.survivors(plan.front, plan.epoch.verbatim_from), plan.bring)
