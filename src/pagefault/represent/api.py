@@ -21,7 +21,7 @@ from typing import Protocol
 from pagefault.model.errors import BadInput
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Kind, Level, Modality, Role
-from pagefault.model.page import Evidence
+from pagefault.model.page import Evidence, Page
 
 CountTokens = Callable[[str], int]
 """How long a text is, in the unit of stored counts. Passed in: who counts is not our business."""
@@ -37,6 +37,17 @@ class Source:
     role: Role = Role.USER
     speaker: str = ""
     occurred_at: str = ""
+
+    @classmethod
+    def of(cls, page: Page) -> Source:
+        return cls(
+            page_id=page.page_id,
+            text=page.text,
+            kind=page.row.kind,
+            role=page.row.role,
+            speaker=page.speaker,
+            occurred_at=page.occurred_at,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,23 +24,13 @@ def summariser(counter: TokenCounter) -> Callable[[Sequence[Page], bool], Made |
         from pagefault.represent.extractive import RATIO, compress_range
         from pagefault.represent.topics import topic_tags
 
-        sources = [
-            Source(
-                page_id=page.page_id,
-                text=page.text,
-                kind=page.row.kind,
-                role=page.row.role,
-                speaker=page.speaker,
-                occurred_at=page.occurred_at,
-            )
-            for page in run
-        ]
-        if not sources:
+        if not run:
             return None
         said = sum(page.row.tokens for page in run)
         # A run too short for a sentence of that size is told by its header alone.
         text = ""
         if quotes:
+            sources = [Source.of(page) for page in run]
             text = compress_range(
                 sources, Level.ABSTRACT, count=counter.count, tokens_max=said // RATIO
             ).text

@@ -7,7 +7,7 @@ finds it again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -135,15 +135,7 @@ def representation(page: Page, level: Level, count: Callable[[str], int]) -> tup
     from pagefault.represent.api import Source
     from pagefault.represent.extractive import compress_page
 
-    source = Source(
-        page_id=page.page_id,
-        text=page.text,
-        kind=page.row.kind,
-        role=page.row.role,
-        speaker=page.speaker,
-        occurred_at=page.occurred_at,
-    )
-    made = compress_page(source, level, count=count)
+    made = compress_page(Source.of(page), level, count=count)
     derived = Derived(
         provenance=(page.page_id,),
         represents=page.page_id,
@@ -161,8 +153,3 @@ def representation(page: Page, level: Level, count: Callable[[str], int]) -> tup
         ),
         made.tokens,
     )
-
-
-def tokens_by_level(ladder: Ladder, levels: Sequence[int]) -> tuple[int, ...]:
-    """The tokens of these levels, for a record."""
-    return tuple(ladder[Level(level)] for level in levels)

@@ -157,12 +157,22 @@ class Plan:
 def _plan_epoch(state: SessionState, session: SessionNo, reason: str, pages: list[Page]) -> Plan:
     """Choose what leaves: first by policy down to the target, then whatever it takes to fit."""
     state.relearn_factor()
-    pinned = [page for page in pages if state.table.is_pinned(page.page_id)]
     target = _target(state)
     unsent = state.unsent()
+    for last_turns in (state.limits.last_turns_kept, 0):
+        plan = candidate(state, session, reason, Round(last_turns, target, pages, unsent))
+        if plan.tokens <= state.window_room:
+            return plan
+    return plan_whatever_it_takes(state, session, reason, pages)
+
+
+def plan_whatever_it_takes(
+    state: SessionState, session: SessionNo, reason: str, pages: list[Page]
+) -> Plan:
+    """The epoch that spares most of what need not stay, and fits; `WindowTooSmall` if none does."""
+    pinned = [page for page in pages if state.table.is_pinned(page.page_id)]
+    unsent = state.unsent()
     for spared in (
-        Round(state.limits.last_turns_kept, target, pages, unsent),
-        Round(0, target, pages, unsent),
         Round(0, 0.0, pages, unsent),
         Round(0, 0.0, pinned, unsent),
         Round(0, 0.0, pinned, unsent, in_place=False),

@@ -12,7 +12,6 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
-from pagefault.model.errors import WindowTooSmall
 from pagefault.model.events import Draft, Packed, PagedIn
 from pagefault.model.ids import PageId, SessionNo
 from pagefault.model.page import Page
@@ -21,7 +20,15 @@ from pagefault.pack.developer import DeveloperLayout
 from pagefault.pack.envelope import dump
 from pagefault.pack.layout import Entry, pages_of, with_recalled
 from pagefault.pack.manifest import ENTRIES_MAX, Listed, listed_entry
-from pagefault.service.plan import Plan, Round, candidate, draft, unseen_claims, unseen_pins
+from pagefault.service.plan import (
+    Plan,
+    Round,
+    candidate,
+    draft,
+    plan_whatever_it_takes,
+    unseen_claims,
+    unseen_pins,
+)
 from pagefault.service.state import SessionState
 
 _TRIES = 4  # at leaving just enough, before whatever it takes leaves
@@ -114,20 +121,7 @@ def _plan_leaving(state: SessionState, session: SessionNo, pages: list[Page], ov
             if short <= 0:
                 return plan
             needed += short + step
-    pinned = [page for page in pages if state.table.is_pinned(page.page_id)]
-    for spared in (
-        Round(0, 0.0, pages, unsent),
-        Round(0, 0.0, pinned, unsent),
-        Round(0, 0.0, pinned, unsent, in_place=False),
-        Round(0, 0.0, pinned, [], in_place=False),
-    ):
-        plan = candidate(state, session, reason, spared)
-        if plan.tokens <= state.window_room:
-            return plan
-    raise WindowTooSmall(
-        f"what must be in the request exceeds the window of {state.window_tokens:,} tokens",
-        hint="unpin pages, shorten the system prompt, or open the session with a larger window",
-    )
+    return plan_whatever_it_takes(state, session, reason, pages)
 
 
 def _in_turn(first: Sequence[PageId], second: Sequence[PageId]) -> Iterator[PageId]:
