@@ -36,6 +36,15 @@ async def test_the_end_of_each_request_is_marked_in_the_next_one_too() -> None:
             await session.assistant("It says this. " * 40)
 
 
+async def test_a_model_of_openai_that_takes_marks_gets_them_and_older_ones_do_not() -> None:
+    for model, is_marked in (("gpt-5.6", True), ("gpt-5.1", False)):
+        async with pagefault.open(":memory:", model=model) as memory:
+            session = await memory.session("talk", system="You help. " * 900)
+            await session.user("Which of the two? " * 300)
+            told = str(await session.request(format="openai-responses"))
+            assert ("prompt_cache_breakpoint" in told) is is_marked, model
+
+
 async def test_a_routing_key_goes_only_where_it_is_known() -> None:
     async with pagefault.open(":memory:") as memory:
         session = await memory.session("talk")

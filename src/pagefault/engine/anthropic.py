@@ -29,8 +29,8 @@ _NO_ID: Final = re.compile(r"[^a-zA-Z0-9_-]")
 def to_wire(request: Request, *, breakpoints: Sequence[int] = ()) -> dict[str, Any]:
     """`system`, `messages` and `tools`; the caller adds `model` and `max_tokens`.
 
-    `breakpoints` are positions in `request.messages` up to whose end the prefix is worth caching;
-    at most four blocks are marked (`breakpoints.py`), never the tail.
+    `breakpoints` are positions in `request.messages` up to whose end the prefix is worth caching,
+    the most useful first; at most four blocks are marked (`breakpoints.py`), never the tail.
     """
     ids = _Ids()
     blocks: list[dict[str, Any]] = []  # all that may be marked, in the order of the prefix

@@ -17,15 +17,16 @@ def to_wire(
 ) -> dict[str, Any]:
     """The body of a call, less the model's name. `KeyError` for a format that is none of `FORMATS`.
 
-    `breakpoints` (positions of messages whose end is worth caching up to) and `cache_key` (what
-    requests of one conversation have in common) go where a provider has a place for them: the
-    first to Anthropic, the second to OpenAI; Gemini and everything else needs neither.
+    `breakpoints` (positions of messages whose end is worth caching up to, the most useful first)
+    and `cache_key` (what requests of one conversation have in common) go where a provider has a
+    place for them: the first to Anthropic and OpenAI, whose older models refuse it; the second to
+    OpenAI. Gemini needs neither.
     """
     match format:
         case "openai":
-            return chat_completions.to_wire(request, cache_key=cache_key)
+            return chat_completions.to_wire(request, cache_key=cache_key, breakpoints=breakpoints)
         case "openai-responses":
-            return responses.to_wire(request, cache_key=cache_key)
+            return responses.to_wire(request, cache_key=cache_key, breakpoints=breakpoints)
         case "anthropic":
             return anthropic.to_wire(request, breakpoints=breakpoints)
         case "gemini":

@@ -6,9 +6,10 @@ it (`store`, `previous_response_id`), since what the model sees is decided here.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from pagefault.engine.openai_marks import mark
 from pagefault.engine.usage import usage_from
 from pagefault.engine.values import minted, object_of, objects, sendable, text_of
 from pagefault.model.errors import EngineGarbled
@@ -17,16 +18,28 @@ from pagefault.model.request import Message, Reply, Request
 
 
 def to_wire(
-    request: Request, *, system_role: str = "developer", cache_key: str = ""
+    request: Request,
+    *,
+    system_role: str = "developer",
+    cache_key: str = "",
+    breakpoints: Sequence[int] = (),
 ) -> dict[str, Any]:
     """`input`, and `tools` where there are any. The tail is a part of its own, after the last text.
 
     `cache_key` goes out as `prompt_cache_key`: requests of one conversation are routed alike.
+    `breakpoints` are positions in `request.messages` whose ends are to be marked, the most useful
+    first (`openai_marks.py`); what the model said carries no mark in this API.
     """
-    items = [item for message in request.messages for item in _items(message, system_role)]
+    items: list[dict[str, Any]] = []
+    wire: dict[str, Any] = {"input": items}
+    ends: dict[int, dict[str, Any]] = {}
+    for place, message in enumerate(request.messages):
+        items += _items(message, system_role)
+        if message.role is not Role.ASSISTANT:
+            ends[place] = items[-1]
+    mark(wire, ends, breakpoints, part_type="input_text")
     if request.tail:
         _add_tail(items, request.tail)
-    wire: dict[str, Any] = {"input": items}
     if request.tools:
         wire["tools"] = [
             {
@@ -105,5 +118,7 @@ def _add_tail(items: list[dict[str, Any]], tail: str) -> None:
     if newest is None:
         newest = {"role": "user", "content": ""}
         items.append(newest)
-    said = [newest["content"]] if newest["content"] else []
-    newest["content"] = [{"type": "input_text", "text": text} for text in (*said, tail)]
+    said = newest["content"] or []
+    if isinstance(said, str):
+        said = [{"type": "input_text", "text": said}]
+    newest["content"] = [*said, {"type": "input_text", "text": tail}]
