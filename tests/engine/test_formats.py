@@ -104,8 +104,8 @@ def _wrong(validator: jsonschema.Draft202012Validator, body: dict[str, Any]) -> 
 def test_the_openai_forms_are_valid_for_the_openai_api(format: str, schema: str) -> None:
     validator = _openai(schema)
     for tail in ("", "C (clm_1 · standing rule): answer in French"):
-        sent = replace(WHOLE, tail=tail)
-        body = to_wire(sent, format, cache_key="ses_1", breakpoints=[5, 3, 0]) | {"model": "gpt-5"}
+        sent = replace(WHOLE, tail=tail, cache_key="ses_1", breakpoints=(5, 3, 0))
+        body = to_wire(sent, format) | {"model": "gpt-5"}
         assert not _wrong(validator, body)
         assert body["prompt_cache_key"] == "ses_1"
     body["tools"][0]["type"] = "hammer"
@@ -115,7 +115,8 @@ def test_the_openai_forms_are_valid_for_the_openai_api(format: str, schema: str)
 @settings(deadline=None)
 @given(conversations(), st.sampled_from(["", "the tail"]))
 def test_whatever_was_said_anthropic_would_take_it(messages: list[Message], tail: str) -> None:
-    body = to_wire(request(*messages, tail=tail), "anthropic", breakpoints=range(len(messages)))
+    hinted = replace(request(*messages, tail=tail), breakpoints=tuple(range(len(messages))))
+    body = to_wire(hinted, "anthropic")
     assert not _wrong(jsonschema.Draft202012Validator(ANTHROPIC), body)
     roles = [message["role"] for message in body["messages"]]
     assert roles[0] == "user"
@@ -231,7 +232,7 @@ def test_a_mark_that_is_left_over_bridges_what_a_look_back_cannot() -> None:
 
 
 def test_anthropic_marks_the_ends_of_the_messages_that_were_hinted_at() -> None:
-    body = anthropic.to_wire(replace(WHOLE, tail="be brief"), breakpoints=[0, 3, 5, 77])
+    body = anthropic.to_wire(replace(WHOLE, tail="be brief", breakpoints=(0, 3, 5, 77)))
     assert "cache_control" in body["system"][-1]
     marked = [
         (place, block.get("text", block["type"]))
@@ -241,7 +242,7 @@ def test_anthropic_marks_the_ends_of_the_messages_that_were_hinted_at() -> None:
     ]
     assert marked == [(2, "tool_result"), (4, "Which?")], "and never the tail"
     assert "cache_control" not in json.dumps(to_wire(WHOLE, "anthropic"))
-    assert to_wire(WHOLE, "gemini", breakpoints=[0, 1]) == to_wire(WHOLE, "gemini")
+    assert to_wire(replace(WHOLE, breakpoints=(0, 1)), "gemini") == to_wire(WHOLE, "gemini")
 
 
 @pytest.mark.parametrize(
@@ -251,8 +252,8 @@ def test_anthropic_marks_the_ends_of_the_messages_that_were_hinted_at() -> None:
 def test_openai_marks_parts_and_writes_nothing_else(
     format: str, list_name: str, model_said: list[str]
 ) -> None:
-    said = replace(WHOLE, tail="be brief")
-    body = to_wire(said, format, breakpoints=[5, 3, 0, 2, 77])
+    said = replace(WHOLE, tail="be brief", breakpoints=(5, 3, 0, 2, 77))
+    body = to_wire(said, format)
     assert body["prompt_cache_options"] == {"mode": "explicit"}
     ends = [
         parts[-1 if len(parts) == 1 else -2]["text"]
@@ -261,7 +262,7 @@ def test_openai_marks_parts_and_writes_nothing_else(
     ]
     assert ends == [SYSTEM.content, *model_said, FOUND.content, ASKED.content]
     assert "prompt_cache_breakpoint" not in body[list_name][-1]["content"][-1], "never the tail"
-    plain = to_wire(said, format)
+    plain = to_wire(replace(said, breakpoints=()), format)
     assert "prompt_cache" not in json.dumps(plain)
     body.pop("prompt_cache_options")
     unmarked = json.loads(

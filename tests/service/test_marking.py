@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pagefault
+from pagefault.engine.formats import to_wire
+from pagefault.engine.scripted import ScriptedEngine
+from pagefault.lab.replay import Watched
 
 
 def _marked(body: dict[str, Any]) -> list[tuple[int, int]]:
@@ -43,6 +46,18 @@ async def test_a_model_of_openai_that_takes_marks_gets_them_and_older_ones_do_no
             await session.user("Which of the two? " * 300)
             told = str(await session.request(format="openai-responses"))
             assert ("prompt_cache_breakpoint" in told) is is_marked, model
+
+
+async def test_the_hints_reach_the_engine_that_a_session_runs() -> None:
+    async with pagefault.open(":memory:", model="gpt-5.6") as memory:
+        session = await memory.session("talk", system="You help. " * 900)
+        await session.user("Which of the two?")
+        engine = Watched(ScriptedEngine())
+        await session.run(engine)
+        sent = engine.requests[0]
+        assert sent.cache_key == session.session_id
+        assert sent.breakpoints == (len(sent.messages) - 1, 0)
+        assert "prompt_cache_breakpoint" in str(to_wire(sent, "openai"))
 
 
 async def test_a_routing_key_goes_only_where_it_is_known() -> None:

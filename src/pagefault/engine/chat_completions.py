@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -32,27 +32,20 @@ EVENT_BYTES_MAX: Final = 8 * 1024 * 1024
 # --- requests ---------------------------------------------------------------------------------
 
 
-def to_wire(
-    request: Request,
-    *,
-    system_role: SystemRole = "system",
-    cache_key: str = "",
-    breakpoints: Sequence[int] = (),
-) -> dict[str, Any]:
+def to_wire(request: Request, *, system_role: SystemRole = "system") -> dict[str, Any]:
     """`messages`, and `tools` where there are any (an empty list is refused by some servers).
 
     The same messages give the same values in the same order, so a stable prefix stays stable. The
-    tail is a part of its own, after the text of the newest user message. `cache_key` goes out as
-    `prompt_cache_key`, which only OpenAI's own servers are known to take. `breakpoints` are
-    positions in `request.messages` whose ends are to be marked, the most useful first
-    (`openai_marks.py`).
+    tail is a part of its own, after the text of the newest user message. The request's key goes out
+    as `prompt_cache_key`, its breakpoints as marks (`openai_marks.py`): only OpenAI's own servers
+    are known to take them.
     """
     wire: dict[str, Any] = {"messages": [_message(m, system_role) for m in request.messages]}
-    mark(wire, dict(enumerate(wire["messages"])), breakpoints, part_type="text")
+    mark(wire, dict(enumerate(wire["messages"])), request.breakpoints, part_type="text")
     if request.tail:
         _add_tail(wire["messages"], request.tail)
-    if cache_key:
-        wire["prompt_cache_key"] = cache_key
+    if request.cache_key:
+        wire["prompt_cache_key"] = request.cache_key
     if request.tools:
         wire["tools"] = [
             {

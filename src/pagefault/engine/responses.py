@@ -6,7 +6,7 @@ it (`store`, `previous_response_id`), since what the model sees is decided here.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from pagefault.engine.openai_marks import mark
@@ -17,18 +17,11 @@ from pagefault.model.kinds import Role
 from pagefault.model.request import Message, Reply, Request
 
 
-def to_wire(
-    request: Request,
-    *,
-    system_role: str = "developer",
-    cache_key: str = "",
-    breakpoints: Sequence[int] = (),
-) -> dict[str, Any]:
+def to_wire(request: Request, *, system_role: str = "developer") -> dict[str, Any]:
     """`input`, and `tools` where there are any. The tail is a part of its own, after the last text.
 
-    `cache_key` goes out as `prompt_cache_key`: requests of one conversation are routed alike.
-    `breakpoints` are positions in `request.messages` whose ends are to be marked, the most useful
-    first (`openai_marks.py`); what the model said carries no mark in this API.
+    The request's key goes out as `prompt_cache_key`: requests of one conversation are routed alike.
+    Its breakpoints go out as marks (`openai_marks.py`); what the model said carries none here.
     """
     items: list[dict[str, Any]] = []
     wire: dict[str, Any] = {"input": items}
@@ -37,7 +30,7 @@ def to_wire(
         items += _items(message, system_role)
         if message.role is not Role.ASSISTANT:
             ends[place] = items[-1]
-    mark(wire, ends, breakpoints, part_type="input_text")
+    mark(wire, ends, request.breakpoints, part_type="input_text")
     if request.tail:
         _add_tail(items, request.tail)
     if request.tools:
@@ -51,8 +44,8 @@ def to_wire(
             }
             for tool in request.tools
         ]
-    if cache_key:
-        wire["prompt_cache_key"] = cache_key
+    if request.cache_key:
+        wire["prompt_cache_key"] = request.cache_key
     return wire
 
 
