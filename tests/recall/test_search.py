@@ -7,8 +7,9 @@ import pytest
 from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.kinds import Kind, Role
 from pagefault.model.page import Scope
+from pagefault.model.wanted import SearchFilter
 from pagefault.recall.hint import WORDS_MAX, hint
-from pagefault.recall.search import Searcher, SearchFilter, SearchResult
+from pagefault.recall.search import STRETCHES_MAX, Searcher, SearchResult
 from pagefault.store.memory_index import MemoryIndex
 from pagefault.testing.index_contract import whole
 from pagefault.testing.records import Records
@@ -155,6 +156,44 @@ def test_filters_leave_out_what_is_not_wanted(talk: Talk) -> None:
     result = talk.search("tea", limit=9, kinds=(Kind.SUMMARY,))
     assert [hit.page.seq for hit in result.hits] == [summary.seq]
     assert result.total == 1
+
+
+def test_a_filter_finds_the_best_of_what_it_admits_however_much_outranks_it(talk: Talk) -> None:
+    for _ in range(4 * STRETCHES_MAX + 100):
+        talk.records.say(1, "The harbour lease, the harbour lease and the harbour lease again.")
+    talk.filler()
+    wanted = talk.records.say(1, "A harbour, perhaps.", kind=Kind.ARTIFACT)
+    talk.filler()
+    crowd = talk.search("the harbour lease", limit=500)
+    assert wanted.seq not in [hit.page.seq for hit in crowd.hits]
+    found = talk.search("the harbour lease", kinds=(Kind.ARTIFACT,))
+    assert [hit.page.seq for hit in found.hits] == [wanted.seq]
+    assert found.total == 1
+
+
+def test_what_stands_beside_counts_though_it_is_not_wanted_itself(talk: Talk) -> None:
+    talk.records.say(1, "Which colour did the gate get?")
+    answer = talk.records.say(1, "Ochre, in the end.", role=Role.ASSISTANT, kind=Kind.ARTIFACT)
+    talk.filler()
+    hits = talk.search("colour of the gate", kinds=(Kind.ARTIFACT,)).hits
+    assert [hit.page.seq for hit in hits] == [answer.seq]
+
+
+def test_what_stands_too_far_from_every_wanted_page_is_not_found(talk: Talk) -> None:
+    talk.records.say(1, "A note.", kind=Kind.ARTIFACT)
+    talk.filler(5)
+    talk.records.say(1, "The harbour lease.")
+    assert talk.search("harbour lease", kinds=(Kind.ARTIFACT,)).hits == ()
+
+
+def test_a_search_of_a_time_finds_what_was_said_then(talk: Talk) -> None:
+    says = [
+        talk.records.say(1, "The harbour lease.", occurred_at=f"2024-0{month}-10T12:00:00+02:00")
+        for month in range(1, 7)
+    ]
+    talk.filler()
+    hits = talk.search("harbour lease", since="2024-03-10", until="2024-04-10").hits
+    assert {hit.page.seq for hit in hits} == {says[2].seq, says[3].seq}
 
 
 def test_a_fork_finds_what_its_parent_had_and_nothing_later(talk: Talk) -> None:

@@ -64,6 +64,9 @@ def test_a_page_is_the_same_from_its_event_and_from_its_record(event_type: Event
         {"speaker": "Ann Lee"},
         {"speaker": "!!!"},
         {"title": "Brewing", "occurred_at": "2023-05-07T10:00:00+02:00"},
+        {"occurred_at": "2023-05-07"},
+        {"occurred_at": "last Friday"},
+        {"occurred_at": "0001-01-01T00:00:00+14:00"},
         {"importance": 0.9, "part": 1, "parts": 3, "part_of": PageId("msg_6")},
         {"text": "茶と tea", "tokens": 4},
     ],
@@ -105,6 +108,28 @@ def test_a_page_that_makes_no_sense_is_refused_either_way(old: bytes, new: bytes
         codec.to_event(record)
     with pytest.raises(StoreCorrupt):
         to_fold(record)
+
+
+@pytest.mark.parametrize(
+    ("occurred_at", "occurred_ms"),
+    [
+        ("", None),
+        ("1970-01-01T00:00:00.250Z", 250),
+        ("1970-01-01T01:00:00+01:00", 0),
+        ("1970-01-01", 0),
+        ("1969-12-31T23:59:59+00:00", -1_000),
+        ("last Friday", None),
+        ("2024-13-45", None),
+        ("9999-12-31T23:59:59-14:00", 253_402_351_199_000),
+        ("9" * 5_000, None),
+    ],
+)
+def test_a_page_is_of_the_time_its_record_tells_if_that_is_one(
+    occurred_at: str, occurred_ms: int | None
+) -> None:
+    leaf = to_fold(record_of(page(occurred_at=occurred_at)))
+    assert isinstance(leaf, Leaf)
+    assert leaf.occurred_ms == occurred_ms
 
 
 def test_a_leaf_tells_its_terms_as_often_as_they_stand() -> None:

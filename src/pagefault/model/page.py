@@ -36,6 +36,12 @@ class PageRow:
     part: int
     parts: int
     tier: Tier = Tier.L2
+    occurred_ms: int | None = None  # when it was said, where its record tells
+
+    @property
+    def said_ms(self) -> int:
+        """When it was said; if nothing tells that, when it was logged."""
+        return self.at_ms if self.occurred_ms is None else self.occurred_ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -64,13 +64,15 @@ def rank(
     *,
     speakers: Collection[int] = (),
     coverage_min: float = 0.0,
+    only: Numbers | None = None,
 ) -> Ranking:
     """Places in scope by how likely they answer, best first; ties in their order.
 
     `found` are candidates whose neighbours in place are neighbours in a conversation; `lengths`
     tells how long pages are. `speakers` are the positions, among the query's terms, of words that
     name a speaker. A place without any term of the query is in the answer if a neighbour has one;
-    whether there is a page at every place is for the caller to see.
+    whether there is a page at every place is for the caller to see. With `only` (ascending), no
+    other place is in the answer.
     """
     weights = np.array([rarity(found.pages, frequency) for frequency in found.frequencies])
     if len(speakers) < sum(map(bool, found.frequencies)):
@@ -80,6 +82,10 @@ def rank(
         return Ranking((), 0)
     # First as if every page were of mean length, which costs no look-up.
     places = distinct(at[:, None] + np.array([distance for distance, _ in NEAR]))
+    if only is not None:
+        places = places[among(places, only)]
+        if not len(places):
+            return Ranking((), 0)
     level = np.ones(len(at))
     own, neighbourhood, coverage = _score(places, at, counts, level, weights)
     order = np.lexsort((places, -(own + neighbourhood)))

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from pagefault.model.ids import Seq
-from pagefault.model.kinds import Kind, Modality
 from pagefault.model.page import DERIVED_ORDER, PageRow, Scope
+from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.store.analyzer import query_terms
 from pagefault.store.api import PageFilter, PageIndex
 from pagefault.store.place import place_of
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from pagefault.recall.rank import Ranked
 
 STRETCHES_MAX: Final = 200  # of four pages, ranked at most; more find no more
@@ -25,19 +28,6 @@ SPEAKER: Final = 0.5  # a page by the speaker asked about is worth half as much 
 RECENCY: Final = 0.02  # of the best score: enough to settle ties, too little to bury an answer
 RECENCY_PAGES: Final = 200.0  # over so many pages recency fades to 1/e
 IMPORTANCE: Final = 0.1  # of the best score, between a page that matters not at all and wholly
-
-
-@dataclass(frozen=True, slots=True)
-class SearchFilter:
-    """Which pages are wanted. Empty collections mean any."""
-
-    kinds: Collection[Kind] = ()
-    modalities: Collection[Modality] = ()
-
-    def admits(self, row: PageRow) -> bool:
-        return (not self.kinds or row.kind in self.kinds) and (
-            not self.modalities or row.modality in self.modalities
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +67,6 @@ class SearchResult:
         return replace(self, hits=tuple(hits))
 
 
-_EVERYTHING: Final = SearchFilter()
 _NOTHING_FOUND: Final = SearchResult()
 
 
@@ -88,40 +77,46 @@ class Searcher:
         self._index = index
 
     def search(
-        self, scope: Scope, query: str, *, limit: int = 5, wanted: SearchFilter = _EVERYTHING
+        self,
+        scope: Scope,
+        query: str,
+        *,
+        limit: int = 5,
+        wanted: SearchFilter = ANY,
+        only: NDArray[np.int64] | None = None,
     ) -> SearchResult:
         """Pages in `scope` (one line of descent, or everything) that may answer, best first.
 
         A query without a word that stands in scope finds nothing. The same index and query give
-        the same result; of equals the earlier page comes first.
+        the same result; of equals the earlier page comes first. What is not wanted, or stands at
+        no place of `only` (ascending), takes no page's room: the best of the others are found.
         """
-        from pagefault.recall.rank import (
-            rank,  # with NumPy, which only who searches should wait for
-        )
+        import numpy as np  # only who searches should wait for it
+
+        from pagefault.recall.rank import rank
 
         terms = query_terms(query)
         if not terms:
             return _NOTHING_FOUND
-        found = self._index.candidates(scope, terms, limit=STRETCHES_MAX)
+        if wanted.is_some:
+            places = self._index.matching(scope, wanted).places
+            only = places if only is None else np.intersect1d(places, only, assume_unique=True)
+        found = self._index.candidates(scope, terms, limit=STRETCHES_MAX, near=only)
         names = self._index.speakers(scope, terms)
         ranking = rank(
             found,
             partial(self._index.lengths, scope),
             speakers=[position for position, term in enumerate(terms) if term in names],
             coverage_min=RELEVANCE_MIN,
+            only=only,
         )
-        is_some = bool(wanted.kinds or wanted.modalities)
         standing = self._standing(scope, ranking.places, pages=found.pages)
         total = ranking.total - len(ranking.places) + len(standing)
         shortlist = max(SHORTLIST, limit)
-        admitted = self._pages(scope, standing if is_some else standing[:shortlist])
-        if is_some:
-            admitted = [(place, page) for place, page in admitted if wanted.admits(page)]
-            total = len(admitted)
+        admitted = self._pages(scope, standing[:shortlist])
         if not admitted:
             return _NOTHING_FOUND
         best = admitted[0][0].score
-        admitted = admitted[:shortlist]
         spoken = self._index.spoken([page.seq for _, page in admitted], names) if names else ()
         newest = (
             self._index.applied_seq() if scope.is_everything else _first(scope) + found.pages - 1

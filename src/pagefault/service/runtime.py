@@ -16,11 +16,12 @@ from pagefault.model.events import Content, Event, SessionOpened
 from pagefault.model.ids import PageId, Seq, SessionNo
 from pagefault.model.kinds import Kind, Modality
 from pagefault.model.page import Page, PageRow, Scope
+from pagefault.model.wanted import SearchFilter
 from pagefault.pack.cache import PackCache
 from pagefault.pack.count import TokenCounter
 from pagefault.paging.questions import EvictionPolicy
 from pagefault.policy.epochs import EpochRule
-from pagefault.recall.search import Searcher, SearchFilter, SearchResult
+from pagefault.recall.search import Searcher, SearchResult
 from pagefault.service.flights import Flights
 from pagefault.service.forming import summariser
 from pagefault.service.journal import Journal

@@ -58,6 +58,7 @@ from pagefault.model.kinds import (
 from pagefault.model.page import DERIVED_ORDER, Derived, Page, PageRow
 from pagefault.model.request import Message, Request, ToolCall, ToolSpec
 from pagefault.model.residency import Residency
+from pagefault.model.times import iso_ms
 from pagefault.pack import envelope, prompts, render
 from pagefault.pack.abi import MemoryABI, entry_of, toolset_hash
 from pagefault.pack.cache import PackCache
@@ -109,6 +110,7 @@ def page_of(event: Event, body: Content) -> Page:
         at_ms=event.at_ms,
         part=body.part,
         parts=body.parts,
+        occurred_ms=iso_ms(body.occurred_at),
     )
     derived = None
     if body.event_type in DERIVED_TYPES:

@@ -15,6 +15,7 @@ from pagefault.model.events import Draft, Event
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import Kind
 from pagefault.model.page import PageRow, Scope, SessionRow
+from pagefault.model.wanted import SearchFilter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -90,6 +91,14 @@ class Candidates:
     # up to `COUNT_MAX`
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Matching:
+    """Pages that pass a filter: where they stand, ascending, and when each was said."""
+
+    places: NDArray[np.int64]
+    said_ms: NDArray[np.int64]
+
+
 @dataclass(slots=True)
 class PageFilter:
     """Which pages of a scope are wanted. Empty collections mean any."""
@@ -141,6 +150,10 @@ class PageIndex(Protocol):
         """Pages in scope by their order."""
         ...
 
+    def matching(self, scope: Scope, wanted: SearchFilter) -> Matching:
+        """All pages in scope that are wanted."""
+        ...
+
     def pages_at(self, scope: Scope, places: Collection[int]) -> list[PageRow]:
         """The pages in scope that stand at these places, by place; gaps are left out."""
         ...
@@ -156,11 +169,19 @@ class PageIndex(Protocol):
         """
         ...
 
-    def candidates(self, scope: Scope, terms: Sequence[str], *, limit: int) -> Candidates:
+    def candidates(
+        self,
+        scope: Scope,
+        terms: Sequence[str],
+        *,
+        limit: int,
+        near: NDArray[np.int64] | None = None,
+    ) -> Candidates:
         """Pages in scope that contain any of `terms` (already analysed).
 
         Statistics are over the whole scope; pages are those of the `limit` stretches of four
-        where most is told about the terms, and those beside them (`likely.py`).
+        where most is told about the terms, and those beside them (`likely.py`); with `near`, of
+        the stretches at these places (ascending), whatever is told elsewhere.
         """
         ...
 

@@ -16,7 +16,7 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import apsw
 
@@ -25,8 +25,9 @@ from pagefault.model.events import Event
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import DERIVED_STEMS, Kind, Modality, Origin, Role
 from pagefault.model.page import PageRow, Scope, SessionRow
+from pagefault.model.wanted import TOOL, SearchFilter
 from pagefault.store.analyzer import ANALYZER
-from pagefault.store.api import Candidates, PageFilter, never
+from pagefault.store.api import Candidates, Matching, PageFilter, never
 from pagefault.store.batch import (
     FRESH_MAX,
     Batch,
@@ -49,10 +50,14 @@ from pagefault.store.place import (
 from pagefault.store.sql import Queries
 from pagefault.store.tokens import COUNT_MAX
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 MERGE_PAGES: Final = 16
 """Of the full-text index, written at a time when its parts are merged: some milliseconds."""
 
-SCHEMA: Final = 4
+SCHEMA: Final = 5
 """Changes with the tables. No migration: the index is made again."""
 
 _SQL: Final = Queries("index.sql")
@@ -279,6 +284,36 @@ class SqliteIndex:
         rows.sort(key=_position, reverse=newest_first)
         return rows[:limit]
 
+    def matching(self, scope: Scope, wanted: SearchFilter) -> Matching:
+        import numpy as np
+
+        kinds = self._code_array(wanted.kinds) if wanted.kinds else None
+        modalities = self._code_array(wanted.modalities) if wanted.modalities else None
+        origins = self._code_array(self._origins(wanted)) if wanted.origins else None
+        places: list[int] = []
+        said_ms: list[int] = []
+        with self._connections.read() as db:
+            for first, last, origin in self._spans(db, scope):
+                found = _SQL.rows(
+                    *(db, "matching", first, last, origin, kinds, modalities, origins),
+                    *(wanted.since_ms, wanted.until_ms),
+                )
+                for at, times in found:
+                    places += json.loads(at)
+                    said_ms += json.loads(times)
+        order = np.argsort(np.array(places, dtype=np.int64), kind="stable")
+        return Matching(
+            places=np.array(places, dtype=np.int64)[order],
+            said_ms=np.array(said_ms, dtype=np.int64)[order],
+        )
+
+    def _origins(self, wanted: SearchFilter) -> list[str]:
+        """Every origin that this admits, of those that are written."""
+        if TOOL not in wanted.origins:
+            return list(wanted.origins)
+        with self._connections.read() as db:
+            return [word for word in self._learn(db).values() if wanted.admits_origin(word)]
+
     def pages_at(self, scope: Scope, places: Collection[int]) -> list[PageRow]:
         with self._connections.read() as db:
             rows = [
@@ -322,7 +357,14 @@ class SqliteIndex:
 
     # --- finding ------------------------------------------------------------------------------
 
-    def candidates(self, scope: Scope, terms: Sequence[str], *, limit: int) -> Candidates:
+    def candidates(
+        self,
+        scope: Scope,
+        terms: Sequence[str],
+        *,
+        limit: int,
+        near: NDArray[np.int64] | None = None,
+    ) -> Candidates:
         # NumPy takes a tenth of a second to import: only who searches pays for it.
         import numpy as np
 
@@ -333,7 +375,7 @@ class SqliteIndex:
             spans, pages, length = self._extent(db, scope)
             postings = SqlitePostings(db, spans, terms)
             lists = [postings.places(term, 1) for term in terms]
-            places = likeliest(lists, pages=pages, limit=limit)
+            places = likeliest(lists, pages=pages, limit=limit, near=near)
             counts = np.zeros((len(places), len(terms)), dtype=np.int64)
             for column, term in enumerate(terms):
                 counts[:, column] = among(places, lists[column])
@@ -456,6 +498,7 @@ class SqliteIndex:
             at_ms=row[11],
             part=row[12],
             parts=row[13],
+            occurred_ms=row[15],
         )
 
     def _code_array(self, words: Iterable[str]) -> str:

@@ -12,6 +12,7 @@ import msgspec
 
 from pagefault.model.events import Content, Event
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
+from pagefault.model.times import iso_ms
 from pagefault.store import codec
 from pagefault.store.analyzer import analyze, page_terms
 from pagefault.store.tokens import tokens
@@ -41,6 +42,7 @@ class Leaf(msgspec.Struct, frozen=True, gc=False):
     speaker: str | None  # the terms of a name, nothing for nobody
     length: int  # terms, repeated as they repeat
     terms: str  # what stands in the full-text index
+    occurred_ms: int | None  # nothing where the record tells no time, or none that is one
 
 
 def leaf_of(event: Event, body: Content) -> Leaf:
@@ -94,4 +96,5 @@ def _leaf(
         speaker_terms(body.speaker) if body.speaker else None,
         terms.total(),
         tokens(terms),
+        iso_ms(body.occurred_at) if body.occurred_at else None,
     )

@@ -37,17 +37,27 @@ def rarity(pages: int, frequency: int) -> float:
     return math.log(1 + (pages - frequency + 0.5) / (frequency + 0.5))
 
 
-def likeliest(lists: Sequence[Numbers], *, pages: int, limit: int) -> Numbers:
+def likeliest(
+    lists: Sequence[Numbers], *, pages: int, limit: int, near: Numbers | None = None
+) -> Numbers:
     """The places in the best `limit` stretches and in those beside them, ascending.
 
     `lists` has for each term the places where it stands, ascending. Of stretches that are worth
-    the same, the latest come first.
+    the same, the latest come first. With `near`, places (ascending) of which some are looked for,
+    no stretch counts that is neither one of theirs nor beside one.
     """
     telling = sorted((one for one in lists if len(one)), key=len)
     if not telling or limit <= 0:
         return _NONE
     gains = [rarity(pages, len(one)) for one in telling[:TERMS_MAX]]
     gains += [0.0] * (len(telling) - len(gains))
+    if near is not None:
+        looked_at = distinct((near >> STRETCH_BITS)[:, None] + np.arange(-1, 2))
+        held = [one[among(one >> STRETCH_BITS, looked_at)] for one in telling]
+        gains = [gain for gain, one in zip(gains, held, strict=True) if len(one)]
+        telling = [one for one in held if len(one)]
+        if not telling:
+            return _NONE
     kept = distinct(_best_stretches(telling, gains, limit)[:, None] + np.arange(-1, 2))
     return distinct(np.concatenate([_from(one, kept << STRETCH_BITS) for one in telling]))
 

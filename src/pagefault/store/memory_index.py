@@ -12,10 +12,12 @@ from pagefault.model.errors import StoreError
 from pagefault.model.events import Content, Erased, Event, ForgetBegun, SessionOpened
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.page import DERIVED_ORDER, PageRow, Scope, SessionRow, is_derived
+from pagefault.model.times import iso_ms
+from pagefault.model.wanted import SearchFilter
 from pagefault.store.analyzer import analyze, page_terms
-from pagefault.store.api import Candidates, PageFilter, never
+from pagefault.store.api import Candidates, Matching, PageFilter, never
 from pagefault.store.fold import NUMBERED, RECEIPTS, SessionTally, is_orphan
-from pagefault.store.likely import likeliest
+from pagefault.store.likely import Numbers, likeliest
 from pagefault.store.place import place_of
 from pagefault.store.tokens import COUNT_MAX
 
@@ -84,6 +86,7 @@ class MemoryIndex:
                 at_ms=event.at_ms,
                 part=body.part,
                 parts=body.parts,
+                occurred_ms=iso_ms(body.occurred_at),
             )
             self._pages[event.seq] = _Entry(row, page_terms(body), frozenset(analyze(body.speaker)))
 
@@ -149,6 +152,14 @@ class MemoryIndex:
         ]
         return sorted(rows, key=_position, reverse=newest_first)[:limit]
 
+    def matching(self, scope: Scope, wanted: SearchFilter) -> Matching:
+        rows = [entry.row for entry in self._in_scope(scope) if wanted.admits(entry.row)]
+        rows.sort(key=lambda row: _place(scope, row))
+        return Matching(
+            places=np.array([_place(scope, row) for row in rows], dtype=np.int64),
+            said_ms=np.array([row.said_ms for row in rows], dtype=np.int64),
+        )
+
     def pages_at(self, scope: Scope, places: Collection[int]) -> list[PageRow]:
         rows = (entry.row for entry in self._in_scope(scope))
         found = (row for row in rows if _place(scope, row) in places)
@@ -167,7 +178,9 @@ class MemoryIndex:
             counts[match[1]] = max(int(match[2]), counts.get(match[1], 0))
         return counts
 
-    def candidates(self, scope: Scope, terms: Sequence[str], *, limit: int) -> Candidates:
+    def candidates(
+        self, scope: Scope, terms: Sequence[str], *, limit: int, near: Numbers | None = None
+    ) -> Candidates:
         entries = {_place(scope, entry.row): entry for entry in self._in_scope(scope)}
         counted = [
             e for e in entries.values() if (e.row.order >= DERIVED_ORDER) == scope.of_derived
@@ -176,7 +189,7 @@ class MemoryIndex:
             np.array(sorted(p for p, e in entries.items() if e.terms[term]), dtype=np.int64)
             for term in terms
         ]
-        places = likeliest(lists, pages=len(counted), limit=limit)
+        places = likeliest(lists, pages=len(counted), limit=limit, near=near)
         counts = [[min(entries[p].terms[t], COUNT_MAX) for t in terms] for p in places.tolist()]
         length = sum(entry.terms.total() for entry in counted)
         return Candidates(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -19,8 +22,9 @@ from pagefault.model.events import (
     Taken,
 )
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
-from pagefault.model.kinds import Kind, Role
-from pagefault.model.page import EVERYTHING, Scope
+from pagefault.model.kinds import Kind, Modality, Role
+from pagefault.model.page import DERIVED_ORDER, EVERYTHING, Scope
+from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.store.analyzer import analyze
 from pagefault.store.api import Candidates, PageFilter, PageIndex
 from pagefault.store.memory_index import MemoryIndex
@@ -170,6 +174,59 @@ class PageIndexContract:
         assert [row.order for row in index.pages_at(whole(1), [9, 4, 0])] == [0, 4]
         assert index.standing(whole(1), [9, 4, 0, -1]) == {0, 4}
 
+    def test_a_page_is_of_when_it_was_said_or_else_of_when_it_was_logged(
+        self, index: PageIndex
+    ) -> None:
+        records = Records()
+        records.open("planning")
+        told = records.say(1, "tea", occurred_at="2024-03-05T08:45:00+01:00")
+        untold = records.say(1, "tea")
+        garbled = records.say(1, "tea", occurred_at="on the fifth, I think")
+        index.apply(records.events)
+        rows = index.pages(whole(1), PageFilter(), limit=9)
+        assert [row.occurred_ms for row in rows] == [1_709_624_700_000, None, None]
+        times = [1_709_624_700_000, untold.at_ms, garbled.at_ms]
+        assert [row.said_ms for row in rows] == times
+        assert [row.at_ms for row in rows] == [told.at_ms, untold.at_ms, garbled.at_ms]
+        assert index.matching(whole(1), ANY).said_ms.tolist() == times
+
+    def test_what_matches_a_filter_is_told_by_its_place_and_time(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        records.say(1, "a cup of tea", occurred_at="2024-03-05")
+        records.say(1, "tea.png", kind=Kind.ARTIFACT, modality=Modality.IMAGE)
+        records.say(1, "tea too", occurred_at="2024-03-07T23:30:00Z")
+        records.from_tool(1, "a tool's tea", tool="kettle", occurred_at="2024-03-06")
+        records.open("aside", parent=1, parent_seq=4)
+        records.say(6, "more tea", order=3, occurred_at="2024-03-08")
+        records.derive(6, "We decided for tea.", number=1)
+        index.apply(records.events)
+
+        def places(scope: Scope, **wanted: Any) -> list[int]:
+            found = index.matching(scope, SearchFilter(**wanted))
+            assert len(found.said_ms) == len(found.places)
+            at: list[int] = found.places.tolist()
+            return at
+
+        assert places(whole(1)) == [0, 1, 2, 3]
+        assert places(whole(1), kinds=(Kind.ARTIFACT,)) == [1]
+        assert places(whole(1), modalities=("image",)) == [1]
+        assert places(whole(1), origins=("tool",)) == places(whole(1), origins=("tool:kettle",))
+        assert places(whole(1), origins=("tool",)) == [3]
+        assert places(whole(1), origins=("tool:pot",)) == places(whole(1), origins=("web",)) == []
+        assert places(whole(1), origins=("user_typed", "tool")) == [0, 1, 2, 3]
+        assert places(whole(1), since="2024-03-06", until="2024-03-07") == [2, 3]
+        assert places(whole(1), until="2024-03-07T23:30:00Z") == [0, 3]
+        assert places(whole(1), since="2024-03-07T23:30:00Z", kinds=("transcript",)) == [2]
+        fork = Scope(((SessionNo(6), LAST), (SessionNo(1), Seq(4))))
+        assert places(fork) == [0, 1, 2, 3]
+        assert places(fork, since="2024-03-07", kinds=("transcript",)) == [2, 3]
+        assert len(places(EVERYTHING)) == 6
+        assert len(places(EVERYTHING, kinds=("claim",))) == 1
+        assert places(fork.derived, kinds=("claim",)) == [DERIVED_ORDER]
+        index.forget([Seq(4)], [])
+        assert places(whole(1), since="2024-03-07", kinds=("transcript",)) == []
+
     def test_a_fork_sees_its_parent_as_it_was(self, index: PageIndex) -> None:
         records = Records()
         records.open("planning")
@@ -232,6 +289,20 @@ class PageIndexContract:
         assert not {5, 40, 50} & set(found.places.tolist())
         assert len(index.candidates(scope, terms, limit=99).places) == 60
         assert len(index.candidates(scope, terms, limit=0).places) == 0
+
+    def test_what_is_told_elsewhere_takes_no_room_from_what_is_near(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        for _ in range(40):
+            records.say(1, "tea tea tea")
+        wanted = records.say(1, "tea", order=200)
+        index.apply(records.events)
+        near = np.array([200], dtype=np.int64)
+        found = index.candidates(whole(1), ["tea"], limit=1, near=near)
+        assert seqs(index, whole(1), found) == {wanted.seq}
+        assert found.frequencies == (41,)
+        nowhere = index.candidates(whole(1), ["tea"], limit=9, near=near + 100)
+        assert not len(nowhere.places)
 
     def test_what_was_derived_stands_apart_from_what_was_said(self, index: PageIndex) -> None:
         records = Records()

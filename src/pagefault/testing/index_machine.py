@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -11,6 +12,7 @@ from pagefault.model.events import Content, Erased, Event, SessionOpened, type_o
 from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.kinds import Kind
 from pagefault.model.page import EVERYTHING, Scope
+from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.store.api import PageFilter
 from pagefault.store.connections import MEMORY
 from pagefault.store.index import SqliteIndex
@@ -20,6 +22,13 @@ from pagefault.testing.records import Records
 
 CHANCE = st.integers(0, 2**16)
 QUERY = ["plan", "databas", "cafe", "the"]
+
+
+FILTERS: Final = (
+    ANY,
+    SearchFilter(kinds=(Kind.SUMMARY,)),
+    SearchFilter(since="2024-03-01", until="2024-06-01"),
+)
 
 
 class IndexMachine(RuleBasedStateMachine):
@@ -64,8 +73,16 @@ class IndexMachine(RuleBasedStateMachine):
         order = self.orders[session]
         self.orders[session] += 1
         kind = Kind.SUMMARY if chance % 5 == 0 else Kind.TRANSCRIPT
+        occurred_at = f"2024-0{chance % 9 + 1}-01" if chance % 3 else ""
         self.pending.append(
-            self.records.say(session, text, order=order, turn=order // 2, kind=kind, key=key)
+            self.records.say(
+                *(session, text),
+                order=order,
+                turn=order // 2,
+                kind=kind,
+                key=key,
+                occurred_at=occurred_at,
+            )
         )
 
     @precondition(lambda self: self.scopes)
@@ -121,6 +138,10 @@ class IndexMachine(RuleBasedStateMachine):
             assert told(self.real.candidates(scope, QUERY, limit=5)) == told(
                 self.model.candidates(scope, QUERY, limit=5)
             )
+            for wanted in FILTERS:
+                ours, theirs = (one.matching(scope, wanted) for one in (self.real, self.model))
+                assert ours.places.tolist() == theirs.places.tolist()
+                assert ours.said_ms.tolist() == theirs.said_ms.tolist()
             for newest_first in (False, True):
                 assert self.real.pages(
                     scope, PageFilter(kinds=(Kind.TRANSCRIPT,)), limit=7, newest_first=newest_first

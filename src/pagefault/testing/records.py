@@ -7,7 +7,7 @@ from typing import Any
 
 from pagefault.model.events import Body, Content, Event, SessionOpened
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import RUNTIME, USER_TYPED, Actor, EventType, Kind, Mode, Role
+from pagefault.model.kinds import RUNTIME, USER_TYPED, Actor, EventType, Kind, Mode, Origin, Role
 from pagefault.model.page import DERIVED_ORDER
 
 
@@ -72,6 +72,12 @@ class Records:
             **fields,
         )
         return self.add(session, body)
+
+    def from_tool(self, session: int, text: str, *, tool: str, **fields: Any) -> Event:
+        """As `say`, by a tool."""
+        said = self.say(session, text, role=Role.TOOL, **fields)
+        self.events[-1] = replace(said, origin=Origin(f"tool:{tool}"))
+        return self.events[-1]
 
     def add(self, session: int, body: Body, *, turn: int = 0, key: str = "") -> Event:
         """Any record. A session that opens gets its own seq as its number."""

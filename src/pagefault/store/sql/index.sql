@@ -51,7 +51,8 @@ CREATE TABLE page (
     part INTEGER NOT NULL,
     parts INTEGER NOT NULL,
     length INTEGER NOT NULL,
-    speaker INTEGER  -- null for nobody
+    speaker INTEGER,  -- null for nobody
+    occurred_ms INTEGER  -- when it was said, where its record tells: null costs nothing
 );
 CREATE INDEX page_by_id ON page (place >> 28, page_id);
 
@@ -91,7 +92,7 @@ CREATE VIEW page_row AS
     SELECT
         page.seq AS seq, page.place >> 28 AS session, page_id, page.place & 268435455 AS ordinal,
         turn, role, kind, modality, origin, tokens, importance, at_ms, part, parts,
-        page.place AS place
+        page.place AS place, occurred_ms
     FROM page CROSS JOIN event ON event.seq = page.seq;
 
 -- The names that requirement 004 gives to what is here.
@@ -135,8 +136,8 @@ INSERT INTO event (seq, session, type, turn, at_ms, place) VALUES (?, ?, ?, ?, ?
 -- add_pages: One row for each record that is a page.
 INSERT INTO page (
     place, seq, page_id, role, kind, modality, origin,
-    tokens, importance, part, parts, length, speaker
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+    tokens, importance, part, parts, length, speaker, occurred_ms
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- find_speaker: The code of a name in a session.
 SELECT code FROM speaker WHERE session = ? AND terms = ?;
@@ -214,6 +215,20 @@ SELECT page_row.* FROM json_each(?) AS wanted CROSS JOIN page_row ON place = wan
 
 -- standing: Those of these places (a JSON array) where a page stands, less an offset.
 SELECT json_group_array(place - ?2) FROM json_each(?1) AS wanted CROSS JOIN page ON place = wanted.value;
+
+-- matching: Where in a range pages stand, less an offset, and when each was said: of some kinds,
+-- modalities and origins (JSON arrays of codes) if not null, from a time on and before another.
+SELECT json_group_array(place - ?3), json_group_array(said_ms) FROM (
+    SELECT page.place AS place, coalesce(occurred_ms, at_ms) AS said_ms
+    FROM page CROSS JOIN event ON event.seq = page.seq
+    WHERE page.place BETWEEN ?1 AND ?2
+        AND (?4 IS NULL OR kind IN (SELECT value FROM json_each(?4)))
+        AND (?5 IS NULL OR modality IN (SELECT value FROM json_each(?5)))
+        AND (?6 IS NULL OR origin IN (SELECT value FROM json_each(?6)))
+        AND (?7 IS NULL OR coalesce(occurred_ms, at_ms) >= ?7)
+        AND (?8 IS NULL OR coalesce(occurred_ms, at_ms) < ?8)
+    ORDER BY page.place
+);
 
 -- pages: Pages of a range of places, in order; of some kinds (a JSON array of codes) if not null.
 SELECT * FROM page_row

@@ -1,0 +1,30 @@
+"""Times as people and records write them, in milliseconds since 1970."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Final
+
+DAY_MS: Final = 86_400_000
+
+_DATE: Final = re.compile(r"\d{4}-?\d\d-?\d\d")
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MS: Final = timedelta(milliseconds=1)
+
+
+def iso_ms(text: str, zone: tzinfo | None = None) -> int | None:
+    """A time in ISO 8601; nothing for what is none. Without a zone of its own it is of `zone`.
+
+    `zone` is UTC unless it is given.
+    """
+    try:
+        at = datetime.fromisoformat(text)
+        return ((at if at.tzinfo else at.replace(tzinfo=zone or UTC)) - _EPOCH) // _MS
+    except (ValueError, OverflowError):  # the first and last days of the calendar have no UTC
+        return None
+
+
+def is_date(text: str) -> bool:
+    """Whether this is a day and no time of it."""
+    return _DATE.fullmatch(text) is not None

@@ -1,0 +1,112 @@
+"""Which pages somebody wants to see: one filter for every way to ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from pagefault.model.errors import BadInput
+from pagefault.model.kinds import ORIGINS, Kind, Modality
+from pagefault.model.page import PageRow
+from pagefault.model.times import DAY_MS, is_date, iso_ms
+
+TOOL: Final = "tool"
+"""As an origin: whatever tool it was."""
+
+_MS_MAX: Final = 1 << 52  # some 140,000 years
+
+Time = str | int | datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchFilter:
+    """Which pages are wanted. Empty collections mean any; what is named wrongly is `BadInput`.
+
+    `kinds`, `modalities` and `origins` are told by their names; the origin "tool" is any tool's. A
+    page is of the time when it was said, as its record tells, else when it was logged; those
+    `since` a time and before `until` are wanted. A time is ISO 8601, a `datetime`, or milliseconds
+    since 1970; without a zone it is UTC. A day as `until` is wanted, too.
+
+    Without kinds, pages that were made of others (claims, summaries) are not among what is listed.
+    """
+
+    kinds: Collection[str] = ()
+    modalities: Collection[str] = ()
+    origins: Collection[str] = ()
+    since: Time | None = None
+    until: Time | None = None
+
+    def __post_init__(self) -> None:
+        _check("kind", self.kinds, tuple(Kind))
+        _check("modality", self.modalities, tuple(Modality))
+        for origin in _told("origin", self.origins):
+            if origin not in (*ORIGINS, TOOL) and not origin.startswith(f"{TOOL}:"):
+                raise BadInput(
+                    f"unknown origin {origin!r}",
+                    hint=f"one of {', '.join(ORIGINS)}, tool, or tool:NAME",
+                )
+        _ = self.since_ms, self.until_ms
+
+    @property
+    def since_ms(self) -> int | None:
+        return None if self.since is None else a_time_ms(self.since)
+
+    @property
+    def until_ms(self) -> int | None:
+        """The first millisecond that is wanted no more."""
+        return None if self.until is None else an_end_ms(self.until)
+
+    @property
+    def is_some(self) -> bool:
+        """Whether it leaves out anything."""
+        return bool(self.kinds or self.modalities or self.origins) or self.has_time
+
+    @property
+    def has_time(self) -> bool:
+        return self.since is not None or self.until is not None
+
+    def admits(self, row: PageRow) -> bool:
+        since, until = self.since_ms, self.until_ms
+        return (
+            (not self.kinds or row.kind in self.kinds)
+            and (not self.modalities or row.modality in self.modalities)
+            and (not self.origins or self.admits_origin(row.origin))
+            and (since is None or row.said_ms >= since)
+            and (until is None or row.said_ms < until)
+        )
+
+    def admits_origin(self, origin: str) -> bool:
+        is_tool = origin.startswith(f"{TOOL}:")
+        return origin in self.origins or (is_tool and TOOL in self.origins)
+
+
+def a_time_ms(time: Time) -> int:
+    """A time in milliseconds since 1970. Raises `BadInput`."""
+    found = time if isinstance(time, int) else iso_ms(str(time))  # a datetime's form is ISO, too
+    if found is None or abs(found) > _MS_MAX:
+        raise BadInput(f"{time!r} is no time", hint="ISO 8601: 2026-03-05, 2026-03-05T08:45:00Z")
+    return found
+
+
+def an_end_ms(time: Time) -> int:
+    """As `a_time_ms`; of a day its end."""
+    is_day = isinstance(time, str) and is_date(time)
+    return a_time_ms(time) + (DAY_MS if is_day else 0)
+
+
+def _told(what: str, names: Collection[str]) -> Collection[str]:
+    if isinstance(names, str):
+        raise BadInput(f"{names!r} is one {what}, not several", hint=f"give ({names!r},)")
+    return names
+
+
+def _check(what: str, names: Collection[str], known: Collection[StrEnum]) -> None:
+    for name in _told(what, names):
+        if name not in known:
+            raise BadInput(f"unknown {what} {name!r}", hint=f"one of {', '.join(known)}")
+
+
+ANY: Final = SearchFilter()
