@@ -23,7 +23,8 @@ INSIDE = {
 def _verbs(cls: type) -> dict[str, object]:
     return {
         name: value
-        for name, value in vars(cls).items()
+        for part in reversed(cls.__mro__[:-1])
+        for name, value in vars(part).items()
         if not name.startswith("_") and name not in INSIDE and callable(value)
     }
 

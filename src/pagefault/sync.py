@@ -26,17 +26,19 @@ from pagefault.engine.formats import Format
 from pagefault.model.errors import CallerError
 from pagefault.model.events import Event
 from pagefault.model.ids import PageId, Seq
-from pagefault.model.kinds import Level, Modality, Origin
+from pagefault.model.kinds import Level, Origin
 from pagefault.model.page import Page, PageRow, SessionRow
 from pagefault.model.prices import PriceList
 from pagefault.model.progress import Progress
 from pagefault.model.request import Request, ToolCall, Usage
+from pagefault.model.wanted import ANY, SearchFilter, Time
 from pagefault.pack.abi import MemoryABI
 from pagefault.paging.deferred import DeferredPage
 from pagefault.paging.pressure import Callback
 from pagefault.recall.search import SearchResult
 from pagefault.service import memory as _memory
 from pagefault.service import session as _session
+from pagefault.service.asking import Asking
 from pagefault.service.claiming import ClaimInfo
 from pagefault.service.drive import Answer
 from pagefault.service.ledger import Entry
@@ -147,10 +149,74 @@ async def _leave(opening: Any) -> None:
     await opening.__aexit__(None, None, None)
 
 
-class Memory:
+class _Asks:
+    """The verbs that memories and sessions have in common."""
+
+    def __init__(self, asking: Asking) -> None:
+        self._asking = asking
+
+    def recall(
+        self,
+        query: str = "",
+        *,
+        limit: int = 5,
+        wanted: SearchFilter = ANY,
+        topic: str = "",
+        task: str = "",
+        tokens: int | None = None,
+    ) -> SearchResult:
+        """Pages that bear on `query`, best first, each with the parts of its score and its source.
+
+        With `topic` or `task` ("#42", "ABC-7"), only pages that have it among their tags; the
+        query may then be empty. `tokens` bounds what the hits come to; what had no room is told.
+        """
+        return _LOOP.run(
+            self._asking.recall(
+                query, limit=limit, wanted=wanted, topic=topic, task=task, tokens=tokens
+            )
+        )
+
+    def recent(
+        self, n: int = 10, wanted: SearchFilter = ANY, *, tokens: int | None = None
+    ) -> SearchResult:
+        """The `n` pages that were said last, the latest first."""
+        return _LOOP.run(self._asking.recent(n, wanted, tokens=tokens))
+
+    def by_topic(
+        self, topic: str, n: int = 10, wanted: SearchFilter = ANY, *, tokens: int | None = None
+    ) -> SearchResult:
+        """At most `n` pages of a topic, those first that are most about it."""
+        return _LOOP.run(self._asking.by_topic(topic, n, wanted, tokens=tokens))
+
+    def by_task(
+        self, task: str, n: int = 10, wanted: SearchFilter = ANY, *, tokens: int | None = None
+    ) -> SearchResult:
+        """At most `n` pages that name a task ("#42", "ABC-7"), those first that are most about
+        it.
+        """
+        return _LOOP.run(self._asking.by_task(task, n, wanted, tokens=tokens))
+
+    def timeline(
+        self,
+        start: Time | None = None,
+        end: Time | None = None,
+        wanted: SearchFilter = ANY,
+        *,
+        n: int = 50,
+        tokens: int | None = None,
+    ) -> SearchResult:
+        """The first `n` pages that were said from `start` on and before `end`, in that order.
+
+        Times are as in `SearchFilter`, and stand instead of those of `wanted`.
+        """
+        return _LOOP.run(self._asking.timeline(start, end, wanted, n=n, tokens=tokens))
+
+
+class Memory(_Asks):
     """As `pagefault.Memory`; every verb returns when it is done."""
 
     def __init__(self, memory: _memory.Memory) -> None:
+        super().__init__(memory)
         self._memory = memory
 
     @property
@@ -191,16 +257,6 @@ class Memory:
     def sessions(self) -> builtins.list[SessionRow]:
         """Every session, the most recently used first."""
         return _LOOP.run(self._memory.sessions())
-
-    def recall(
-        self, query: str, *, limit: int = 5, modality: Modality | None = None
-    ) -> SearchResult:
-        """Pages of any session that bear on `query`, best first: for a person who may see all.
-
-        A model's own search never leaves its session. Page ids are unique in a session only:
-        `hit.page.session` tells which.
-        """
-        return _LOOP.run(self._memory.recall(query, limit=limit, modality=modality))
 
     def read(self, row: PageRow) -> Page:
         """The page of a row, such as a hit's, at level 0. `RecordGone` if it was forgotten."""
@@ -258,10 +314,11 @@ class Memory:
         return _LOOP.run(self._memory.backup(target, progress))
 
 
-class Session:
+class Session(_Asks):
     """As `pagefault.Session`; every verb returns when it is done."""
 
     def __init__(self, session: _session.Session) -> None:
+        super().__init__(session)
         self.asynchronous = session
 
     @property
@@ -357,24 +414,6 @@ class Session:
         `on_text` is given pieces of text as they arrive.
         """
         return _LOOP.run(self.asynchronous.run(engine, on_text=on_text))
-
-    def recall(
-        self,
-        query: str = "",
-        *,
-        limit: int = 5,
-        modality: Modality | None = None,
-        topic: str = "",
-        task: str = "",
-    ) -> SearchResult:
-        """Pages that bear on `query`, best first, each with the parts of its score.
-
-        With `topic` or `task` ("#42", "ABC-7"), only pages that have it among their tags; the
-        query may then be empty.
-        """
-        return _LOOP.run(
-            self.asynchronous.recall(query, limit=limit, modality=modality, topic=topic, task=task)
-        )
 
     def defer(self, page_id: str) -> DeferredPage:
         """Begin to read a page and do not wait for it: for answers that stream.

@@ -11,6 +11,7 @@ import pytest
 from pagefault import Limits
 from pagefault.model.errors import BadInput, NoSuchPage, RecordGone, StoreCorrupt
 from pagefault.model.kinds import Kind, Modality
+from pagefault.model.wanted import SearchFilter
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.memory import Memory
 from pagefault.store.blobs import DirectoryBlobs
@@ -42,7 +43,7 @@ async def test_an_artifact_is_kept_found_and_given_back(tmp_path: Path) -> None:
         assert await session.artifact_bytes(page_id) == PNG
         request = await session.request()
         assert any("bridge at Remagen" in message.content for message in request.messages)
-        hits = (await session.recall("Remagen", modality=Modality.IMAGE)).hits
+        hits = (await session.recall("Remagen", wanted=SearchFilter(modalities=("image",)))).hits
         assert [hit.page.page_id for hit in hits] == ["art_1"]
         fork = await session.fork("f")
         assert await fork.artifact_bytes(page_id) == PNG

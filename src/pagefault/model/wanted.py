@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
@@ -30,6 +30,8 @@ class SearchFilter:
     `since` a time and before `until` are wanted. A time is ISO 8601, a `datetime`, or milliseconds
     since 1970; without a zone it is UTC. A day as `until` is wanted, too.
 
+    `session`, a name or an id, is for who asks a whole memory: what that session sees.
+
     Without kinds, pages that were made of others (claims, summaries) are not among what is listed.
     """
 
@@ -38,6 +40,7 @@ class SearchFilter:
     origins: Collection[str] = ()
     since: Time | None = None
     until: Time | None = None
+    session: str = ""
 
     def __post_init__(self) -> None:
         _check("kind", self.kinds, tuple(Kind))
@@ -67,6 +70,11 @@ class SearchFilter:
     @property
     def has_time(self) -> bool:
         return self.since is not None or self.until is not None
+
+    def between(self, since: Time | None, until: Time | None) -> SearchFilter:
+        """The same with other times, where any are given."""
+        since = self.since if since is None else since
+        return replace(self, since=since, until=self.until if until is None else until)
 
     def admits(self, row: PageRow) -> bool:
         since, until = self.since_ms, self.until_ms

@@ -32,9 +32,12 @@ IMPORTANCE: Final = 0.1  # of the best score, between a page that matters not at
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A page that was found. `parts` add up to `score`; `relevance` is 0..1 and comparable.
+    """A page that was found. `parts` add up to `score`; `relevance` is 0..1 and comparable. They
+    are 0 where pages were listed, not searched.
 
     `archive` is set where the page's text cannot be read now: the directory that is not there.
+    Where a page is from: `page` tells its id, turn, role, origin and when it was said, the last
+    three who said it, when by her own words, and in which session (empty if it is gone).
     """
 
     page: PageRow
@@ -42,22 +45,44 @@ class SearchHit:
     relevance: float
     parts: Mapping[str, float]
     archive: str = ""
+    speaker: str = ""
+    occurred_at: str = ""
+    session_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
     """`hits`, best first, and how many there would be without a limit.
 
-    Where many hundreds are found, `total` may count a few places where no page stands (any more).
+    `left_out` of those within the limit had no room in the tokens that were asked for. Where many
+    hundreds are found, `total` may count a few places where no page stands (any more).
     """
 
     hits: tuple[SearchHit, ...] = ()
     total: int = 0
+    left_out: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """What the hits come to at level 0."""
+        return sum(hit.page.tokens for hit in self.hits)
 
     @property
     def out_of_reach(self) -> tuple[SearchHit, ...]:
         """The hits whose text is in an archive that is not there."""
         return tuple(hit for hit in self.hits if hit.archive)
+
+    def within(self, tokens_max: int) -> SearchResult:
+        """The best of these that come to `tokens_max` at most: one that has no room is left out,
+        and a smaller one after it may have some.
+        """
+        kept: list[SearchHit] = []
+        left = tokens_max
+        for hit in self.hits:
+            if hit.page.tokens <= left:
+                kept.append(hit)
+                left -= hit.page.tokens
+        return replace(self, hits=tuple(kept), left_out=len(self.hits) - len(kept))
 
     def marked(self, archives: Mapping[Seq, str]) -> SearchResult:
         """The same, with the archive of each page that is out of reach."""

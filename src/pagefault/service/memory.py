@@ -20,17 +20,19 @@ from pagefault.model.events import (
     Taken,
 )
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import RUNTIME, Actor, EventType, Kind, LayoutName, Modality, Mode
-from pagefault.model.page import EVERYTHING, Page, PageRow, SessionRow, is_derived
+from pagefault.model.kinds import RUNTIME, Actor, EventType, Kind, LayoutName, Mode
+from pagefault.model.page import EVERYTHING, Page, PageRow, Scope, SessionRow, is_derived
 from pagefault.model.progress import Progress
+from pagefault.model.wanted import SearchFilter
 from pagefault.pack.citations import cited_pages
-from pagefault.recall.search import SearchResult
+from pagefault.service.asking import Asking
 from pagefault.service.derivatives import derivatives
 from pagefault.service.limits import Limits
 from pagefault.service.ownership import Owned
 from pagefault.service.restore import restore
 from pagefault.service.runtime import Runtime
 from pagefault.service.session import Session, a_layout, a_mode, a_window, check_name
+from pagefault.service.topics import pages_about
 from pagefault.service.turn import encodable
 from pagefault.store.api import PageFilter
 from pagefault.store.backup import Copied, backup
@@ -62,7 +64,7 @@ class Forgetting:
     )
 
 
-class Memory:
+class Memory(Asking):
     """Made by `pagefault.open`. Use it from one event loop."""
 
     def __init__(
@@ -163,10 +165,12 @@ class Memory:
     ) -> list[PageRow]:
         """Pages that a session can see, by their order; those of a topic or a task, if named."""
         if topic or task:
-            found = await session.recall(topic=topic, task=task, limit=_MANY)
-            rows = sorted((hit.page for hit in found.hits), key=lambda row: row.order)
-            rows = [row for row in rows if row.order > after]
-            return (rows[::-1] if newest_first else rows)[:limit]
+            scope = self._runtime.scope(session.session)
+            found = await asyncio.to_thread(
+                lambda: list(pages_about(self._runtime, scope, topic, task))
+            )
+            rows = [row for row in found if row.order > after]
+            return (rows if newest_first else rows[::-1])[:limit]
         return await asyncio.to_thread(
             self._runtime.index.pages,
             self._runtime.scope(session.session),
@@ -175,16 +179,15 @@ class Memory:
             newest_first=newest_first,
         )
 
-    async def recall(
-        self, query: str, *, limit: int = 5, modality: Modality | None = None
-    ) -> SearchResult:
-        """Pages of any session that bear on `query`, best first: for a person who may see all.
-
-        A model's own search never leaves its session. Page ids are unique in a session only:
-        `hit.page.session` tells which.
-        """
+    async def _asked(self, wanted: SearchFilter) -> Scope:
         self._committer.check_open()
-        return await self._runtime.search(EVERYTHING, query, limit=limit, modality=modality)
+        await self._runtime.journal.look()
+        if not wanted.session:
+            return EVERYTHING
+        row = await asyncio.to_thread(self._runtime.index.find_session, wanted.session)
+        if row is None:
+            raise SessionNotFound(wanted.session)
+        return await asyncio.to_thread(self._runtime.scope, row.session)
 
     async def read(self, row: PageRow) -> Page:
         """The page of a row, such as a hit's, at level 0. `RecordGone` if it was forgotten."""

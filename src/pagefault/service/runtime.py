@@ -8,15 +8,14 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pagefault.model.clock import Clock
 from pagefault.model.errors import RecordDamaged, RecordGone, StoreClosed, StoreCorrupt
 from pagefault.model.events import Content, Event, SessionOpened
 from pagefault.model.ids import PageId, Seq, SessionNo
-from pagefault.model.kinds import Kind, Modality
 from pagefault.model.page import Page, PageRow, Scope
-from pagefault.model.wanted import SearchFilter
+from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.pack.cache import PackCache
 from pagefault.pack.count import TokenCounter
 from pagefault.paging.questions import EvictionPolicy
@@ -31,6 +30,10 @@ from pagefault.service.room import check_window
 from pagefault.service.state import SessionState, Sources, page_of
 from pagefault.service.stopwatch import Stopwatch
 from pagefault.store.api import BlobStore, EventLog, PageIndex
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 LAST: Final = Seq(2**62)
 """Later than any record: the scope of a session that is still being written."""
@@ -130,14 +133,13 @@ class Runtime:
         query: str,
         *,
         limit: int,
-        modality: Modality | None = None,
-        kinds: Collection[Kind] = (),
+        wanted: SearchFilter = ANY,
+        only: NDArray[np.int64] | None = None,
     ) -> SearchResult:
         """As `Searcher.search`, in a thread of its own; hits out of reach are marked as such."""
-        wanted = SearchFilter(kinds=kinds, modalities=(modality,) if modality else ())
 
         def search() -> SearchResult:
-            found = self.searcher.search(scope, query, limit=limit, wanted=wanted)
+            found = self.searcher.search(scope, query, limit=limit, wanted=wanted, only=only)
             return found.marked(self.log.out_of_reach([hit.page.seq for hit in found.hits]))
 
         try:

@@ -64,6 +64,7 @@ from pagefault.model.kinds import (
 from pagefault.model.page import Page, PageRow, Scope, SessionRow
 from pagefault.model.prices import PriceList
 from pagefault.model.request import Request, ToolCall, Usage
+from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.pack.abi import MemoryABI
 from pagefault.pack.envelope import refusal
 from pagefault.pack.manifest import ENTRIES_MAX
@@ -75,6 +76,7 @@ from pagefault.policy.prefetch import LOADING
 from pagefault.recall.gate import gate
 from pagefault.recall.search import SearchResult
 from pagefault.service.artifacts import describe
+from pagefault.service.asking import Asking
 from pagefault.service.claiming import CLAIM, ClaimInfo, Claims
 from pagefault.service.compressing import compress, compress_due, nearest
 from pagefault.service.drive import Answer, drive
@@ -101,7 +103,6 @@ from pagefault.service.timetravel import (
     history,
     moment,
 )
-from pagefault.service.topics import search_about
 from pagefault.service.turn import encodable
 from pagefault.service.writing import Said, write_down
 from pagefault.store.api import PageFilter
@@ -109,9 +110,10 @@ from pagefault.store.api import PageFilter
 _NAME: Final = re.compile(r"[^\x00-\x1f\x7f/\ud800-\udfff]{1,80}")
 RECALL_CANDIDATES = 50  # pages that a turn-start recall looks at
 CLAIMS_RECALLED: Final = 5  # claims that it brings at most: each is a line
+_CLAIMS: Final = SearchFilter(kinds=(Kind.CLAIM,))
 
 
-class Session:
+class Session(Asking):
     """Made by `Memory.session`. All verbs may be awaited from one event loop, in any order."""
 
     def __init__(
@@ -392,32 +394,15 @@ class Session:
 
     # --- pages --------------------------------------------------------------------------------
 
-    async def recall(
-        self,
-        query: str = "",
-        *,
-        limit: int = 5,
-        modality: Modality | None = None,
-        topic: str = "",
-        task: str = "",
-    ) -> SearchResult:
-        """Pages that bear on `query`, best first, each with the parts of its score.
-
-        With `topic` or `task` ("#42", "ABC-7"), only pages that have it among their tags; the
-        query may then be empty.
-        """
+    async def _asked(self, wanted: SearchFilter) -> Scope:
+        if wanted.session not in ("", self.name, self.session_id):
+            raise BadInput(
+                f"this session sees nothing of {wanted.session!r}",
+                hint="a memory's own `recall` looks in every session",
+            )
         self.owned.check_there()
         await self._runtime.journal.look()
-        if topic or task:
-            return await search_about(
-                self._runtime, self.owned.scope, query, topic=topic, task=task, limit=limit
-            )
-        return await self._find(self.owned.scope, query, limit, modality)
-
-    async def _find(
-        self, scope: Scope, query: str, limit: int, modality: Modality | None = None
-    ) -> SearchResult:
-        return await self._runtime.search(scope, query, limit=limit, modality=modality)
+        return self.owned.scope
 
     async def page(self, page_id: str) -> Page:
         """A page at level 0. Raises `NoSuchPage`; `RecordGone` if it was forgotten."""
@@ -867,7 +852,7 @@ class Session:
         query = await asyncio.to_thread(self._claims.telling, query, state)
         scope = self._before_newest().derived
         find = self._runtime.search
-        found = await find(scope, query, limit=CLAIMS_RECALLED, kinds=(Kind.CLAIM,))
+        found = await find(scope, query, limit=CLAIMS_RECALLED, wanted=_CLAIMS)
         # By their own words: what stands beside a claim is another claim.
         rows = [hit.page for hit in found.hits if hit.parts["own"] > 0]
         newest = state.newest_user[0].row.seq
@@ -893,7 +878,8 @@ class Session:
         self, query: str, limit: int, modality: Modality | None
     ) -> SearchResult:
         """Search what was said before the newest user message."""
-        return await self._find(self._before_newest(), query, limit, modality)
+        wanted = SearchFilter(modalities=(modality,)) if modality else ANY
+        return await self._runtime.search(self._before_newest(), query, limit=limit, wanted=wanted)
 
     def _read_all(self, rows: Sequence[PageRow]) -> list[Page]:
         pages = []

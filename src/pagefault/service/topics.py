@@ -6,19 +6,18 @@ A tag is a word of its page, so the words of the index lead to it; the record de
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
 from pagefault.model.errors import ArchiveMissing, RecordGone
-from pagefault.model.page import Page, Scope
-from pagefault.recall.search import SearchHit, SearchResult
+from pagefault.model.page import Page, PageRow, Scope
 from pagefault.service.runtime import Runtime
+from pagefault.store.analyzer import query_terms
 
-LOOKED_AT: Final = 500
-"""Pages that have the word, the best of which are asked for their tags."""
+LOOKED_AT: Final = 5_000
+"""Pages that have the word, the latest of which are asked for their tags."""
 
 _NUMBER: Final = re.compile(r"#(\d+)")
 
@@ -30,21 +29,19 @@ def is_about(page: Page, topic: str, task: str) -> bool:
     return has_topic and (not task or task.casefold() in map(str.casefold, page.task_refs))
 
 
-async def search_about(
-    runtime: Runtime, scope: Scope, query: str, *, topic: str, task: str, limit: int
-) -> SearchResult:
-    """As a search, of pages with this topic and task alone. An empty query asks for those."""
+def words_of(topic: str, task: str) -> str:
+    """The words that every page about these has."""
     number = _NUMBER.fullmatch(task)
-    words = " ".join(filter(None, (query or topic, number[1] if number else task)))
-    found = await runtime.search(scope, words, limit=LOOKED_AT, modality=None)
-    hits = await asyncio.to_thread(_about, runtime, found.hits, topic, task)
-    return SearchResult(tuple(hits[:limit]), len(hits))
+    return " ".join(filter(None, (topic, number[1] if number else task)))
 
 
-def _about(runtime: Runtime, hits: Sequence[SearchHit], topic: str, task: str) -> list[SearchHit]:
-    kept: list[SearchHit] = []
-    for hit in hits:
+def pages_about(runtime: Runtime, scope: Scope, topic: str, task: str) -> Iterator[PageRow]:
+    """Pages of a scope with this topic and this task, the latest first. Reads each."""
+    terms = query_terms(words_of(topic, task))
+    found = runtime.index.candidates(scope, terms, limit=LOOKED_AT)
+    places = found.places[found.counts.any(axis=1)].tolist()
+    rows = runtime.index.pages_at(scope, places[-LOOKED_AT:])
+    for row in reversed(rows):
         with suppress(RecordGone, ArchiveMissing):
-            if is_about(runtime.pages.read(hit.page), topic, task):
-                kept.append(hit)
-    return kept
+            if is_about(runtime.pages.read(row), topic, task):
+                yield row
