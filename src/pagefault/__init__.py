@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     )
     from pagefault.model.prices import PriceList
     from pagefault.model.request import Reply, Request, ToolCall, Usage
+    from pagefault.model.wanted import SearchFilter
     from pagefault.pack.abi import MemoryABI, PageManifestEntry
     from pagefault.pack.developer import build_vm_developer_message
     from pagefault.pack.vm_prompts import VM_STRICT_PROMPT
@@ -103,6 +104,7 @@ __all__ = [
     "Said",
     "ScreenFailed",
     "ScriptedEngine",
+    "SearchFilter",
     "Session",
     "SessionBusy",
     "SessionNotFound",
@@ -159,6 +161,7 @@ _HOMES = {
     "Said": "service.writing",
     "ScreenFailed": "model.errors",
     "ScriptedEngine": "engine.scripted",
+    "SearchFilter": "model.wanted",
     "Session": "service.session",
     "SessionBusy": "model.errors",
     "SessionNotFound": "model.errors",

@@ -120,7 +120,7 @@ def test_a_page_that_makes_no_sense_is_refused_either_way(old: bytes, new: bytes
         ("1969-12-31T23:59:59+00:00", -1_000),
         ("last Friday", None),
         ("2024-13-45", None),
-        ("9999-12-31T23:59:59-14:00", 253_402_351_199_000),
+        ("9999-12-31T23:59:59-14:00", None),
         ("9" * 5_000, None),
     ],
 )

@@ -178,7 +178,7 @@ class Conversation:
 
     def _page_of(self, row: PageRow) -> tuple[Page | None, str]:
         """A page and its text, or what to show instead."""
-        from pagefault.cli.pages import instead_of
+        from pagefault.cli.asking import instead_of
         from pagefault.model.errors import ArchiveMissing, RecordGone
 
         try:

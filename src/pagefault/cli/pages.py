@@ -16,15 +16,14 @@ from pagefault.cli.app import (
     pass_app,
     session_option,
 )
+from pagefault.cli.asking import JSON, asking_options, instead_of, search_words
 from pagefault.cli.compress import compress
 from pagefault.cli.term import iso, plural, printable, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from pagefault.model.errors import ArchiveMissing, RecordGone
     from pagefault.model.page import Page, PageRow
-    from pagefault.recall.search import SearchHit
     from pagefault.service.session import Session
 
 _ALL = 2**31
@@ -201,82 +200,24 @@ def _print_page(app: App, told: dict[str, Any], page: Page, text: str) -> None:
     term.line(wrapped(text, min(term.width, 100)))
 
 
-@pages.command("search", cls=Command)
+@pages.command(
+    "search",
+    cls=Command,
+    help=f"""Find pages that bear on some WORDS, best first.
+
+    As `pagefault recall search`; of a topic or a task alone, if one is named.
+
+    {JSON}
+    """,
+)
 @click.argument("words", nargs=-1, required=True)
 @session_option
-@click.option("-n", "--limit", type=click.IntRange(1, 1000), default=10, show_default=True)
 @topic_option
 @task_option
-@json_option
+@asking_options
 @pass_app
-def search(
-    app: App,
-    words: tuple[str, ...],
-    session_name: str | None,
-    limit: int,
-    topic: str,
-    task: str,
-    as_json: bool,
-) -> None:
-    """Find pages that bear on some WORDS, best first.
-
-    JSON: {session, query, total, hits: [{page_id, relevance, score, parts, hint, turn, role,
-    speaker, occurred_at, tokens, resident, archive}]}; `parts` add up to `score`. `archive` is the
-    directory that a page's text is in, where that is not there now; else empty.
-    """
-    query = " ".join(words)
-
-    async def read() -> tuple[dict[str, Any], str]:
-        async with app.reading() as memory:
-            session = await find_session(memory, session_name)
-            result = await session.recall(query, limit=limit, topic=topic, task=task)
-            resident = set(session.resident())
-            return {
-                "session": session.name or session.session_id,
-                "query": query,
-                "total": result.total,
-                "hits": [await _hit(session, hit, resident) for hit in result.hits],
-            }, session.session_id
-
-    found, session_id = app.run(read())
-    if as_json:
-        app.term.data(found)
-        return
-    if not found["hits"]:
-        app.term.note(f"nothing in {found['session']!r} bears on that; try other words")
-        return
-    print_hits(app, found["hits"])
-    tell_of_archives(app, found["hits"])
-    app.term.note(
-        f"{len(found['hits'])} of {plural(found['total'], 'page')} in {found['session']!r}; "
-        f"`{app.to_show(found['hits'][0]['page_id'], session_id)}` shows the first"
-    )
-
-
-def tell_of_archives(app: App, hits: list[dict[str, Any]]) -> None:
-    """Say which archive is not there, if some of these hits lie in one."""
-    away = [hit for hit in hits if hit["archive"]]
-    if away:
-        what = f"the text of {plural(len(away), 'hit')} is in the archive at {away[0]['archive']}"
-        app.term.warn(f"{what}, which is not there: mount it, or put it back, to read it")
-
-
-def print_hits(app: App, hits: list[dict[str, Any]]) -> None:
-    app.term.table(
-        ["id", "relevance", "who", "tokens", "state", "begins"],
-        [
-            [
-                hit["page_id"],
-                f"{hit['relevance']:.2f}",
-                hit["speaker"] or hit["role"],
-                f"{hit['tokens']:,}",
-                _state(hit),
-                hit["hint"],
-            ]
-            for hit in hits
-        ],
-        right="relevance tokens",
-    )
+def search(app: App, /, words: tuple[str, ...], **options: Any) -> None:
+    search_words(app, words, **options)
 
 
 @pages.command("pin", cls=Command)
@@ -364,24 +305,6 @@ async def _listed(
     }
 
 
-async def _hit(session: Session, hit: SearchHit, resident: Collection[str]) -> dict[str, Any]:
-    page, begins = await _find(session, hit.page)
-    return {
-        "page_id": hit.page.page_id,
-        "relevance": round(hit.relevance, 3),
-        "score": round(hit.score, 4),
-        "parts": {name: round(value, 4) for name, value in hit.parts.items()},
-        "hint": begins,
-        "turn": hit.page.turn,
-        "role": str(hit.page.role),
-        "speaker": page.speaker if page else "",
-        "occurred_at": page.occurred_at if page else "",
-        "tokens": hit.page.tokens,
-        "resident": hit.page.page_id in resident,
-        "archive": hit.archive,
-    }
-
-
 async def _find(session: Session, row: PageRow) -> tuple[Page | None, str]:
     """A page and how it begins, or what to show instead."""
     from pagefault.model.errors import ArchiveMissing, RecordGone
@@ -392,15 +315,6 @@ async def _find(session: Session, row: PageRow) -> tuple[Page | None, str]:
     except (ArchiveMissing, RecordGone) as gone:
         return None, instead_of(gone)
     return page, hint(page.text, title=page.title)
-
-
-def instead_of(gone: ArchiveMissing | RecordGone) -> str:
-    """What stands where a page's first words would."""
-    from pagefault.model.errors import ArchiveMissing, RecordDamaged
-
-    if isinstance(gone, ArchiveMissing):
-        return "(archived)"
-    return "(damaged)" if isinstance(gone, RecordDamaged) else "(forgotten)"
 
 
 def _state(page: dict[str, Any]) -> str:

@@ -20,6 +20,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     "Look": {
         "sessions": "List the sessions of a memory.",
         "search": "Find pages in every session.",
+        "recall": "Ask for pages: the latest, by topic, by task, by time, by words.",
         "pages": "List, show, search and pin pages.",
         "claims": "List and show claims: decisions, preferences and facts.",
         "status": "How a session stands: its window, its figures, and the targets that they miss.",

@@ -20,7 +20,8 @@ def iso_ms(text: str, zone: tzinfo | None = None) -> int | None:
     """
     try:
         at = datetime.fromisoformat(text)
-        return ((at if at.tzinfo else at.replace(tzinfo=zone or UTC)) - _EPOCH) // _MS
+        at = at if at.tzinfo else at.replace(tzinfo=zone or UTC)
+        return (at.astimezone(UTC) - _EPOCH) // _MS
     except (ValueError, OverflowError):  # the first and last days of the calendar have no UTC
         return None
 

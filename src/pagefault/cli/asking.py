@@ -1,0 +1,271 @@
+"""What the commands that find pages have in common: their options, and how hits are told."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+import click
+
+from pagefault.cli.app import App, find_session, json_option
+from pagefault.cli.term import iso, plural
+from pagefault.model.kinds import Kind, Modality
+
+if TYPE_CHECKING:
+    from pagefault.model.wanted import SearchFilter
+    from pagefault.recall.search import SearchHit, SearchResult
+    from pagefault.service.asking import Asking
+    from pagefault.service.memory import Memory
+    from pagefault.service.session import Session
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+JSON: Final = """JSON: {session, query, total, left_out, tokens, hits: [{session, session_id,
+    page_id, turn, role, speaker, kind, modality, origin, said_at, occurred_at, tokens, relevance,
+    score, parts, hint, resident, archive}]}. `session` above the hits and `resident` are null where
+    every session is asked. `parts` add up to `score`; both are 0 where pages are listed, not
+    searched. `archive` is the directory that a page's text is in, where that is not there now; else
+    empty."""
+"""What they all print, for their helps."""
+
+_OPTIONS = (
+    click.option("-n", "--limit", type=click.IntRange(1, 1000), default=10, show_default=True),
+    click.option(
+        "--tokens", type=click.IntRange(min=0), help="What the pages may come to, best first."
+    ),
+    click.option(
+        "--kind",
+        "kinds",
+        multiple=True,
+        type=click.Choice([str(kind) for kind in Kind]),
+        help="Only pages of this kind; may be given again.",
+    ),
+    click.option(
+        "--modality",
+        "modalities",
+        multiple=True,
+        type=click.Choice([str(modality) for modality in Modality]),
+        help="Only pages of this modality; may be given again.",
+    ),
+    click.option(
+        "--origin",
+        "origins",
+        multiple=True,
+        metavar="ORIGIN",
+        help="Only what came this way: user_typed, tool, tool:NAME …; may be given again.",
+    ),
+    click.option(
+        "--since",
+        metavar="WHEN",
+        help='Only what was said from then on: 2026-03-01, yesterday, "3 days ago".',
+    ),
+    click.option("--until", metavar="WHEN", help="Only what was said before, or on that day."),
+    json_option,
+)
+
+
+def asking_options(command: F) -> F:
+    """The options that every way of asking for pages has."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def filter_of(
+    kinds: tuple[str, ...] = (),
+    modalities: tuple[str, ...] = (),
+    origins: tuple[str, ...] = (),
+    since: str | None = None,
+    until: str | None = None,
+) -> SearchFilter:
+    """The filter that these options make. Times are by this computer's clock."""
+    from datetime import UTC, datetime
+
+    from pagefault.cli.when import after_ms, first_ms
+    from pagefault.model.wanted import SearchFilter
+
+    now = datetime.now(UTC)
+    return SearchFilter(
+        kinds=kinds,
+        modalities=modalities,
+        origins=origins,
+        since=None if since is None else first_ms(since, now),
+        until=None if until is None else after_ms(until, now),
+    )
+
+
+class Question(Protocol):
+    """What is asked of a session, or of a whole memory."""
+
+    def __call__(
+        self, asked: Asking, wanted: SearchFilter, limit: int, tokens: int | None
+    ) -> Awaitable[SearchResult]: ...
+
+
+def ask(
+    app: App,
+    question: Question,
+    *,
+    session_name: str | None,
+    everywhere: bool,
+    limit: int,
+    tokens: int | None,
+    as_json: bool,
+    query: str = "",
+    **filters: Any,
+) -> None:
+    """Put a question to a session, or to all of a memory, and print what it finds."""
+    wanted = filter_of(**filters)
+
+    async def read() -> dict[str, Any]:
+        async with app.reading() as memory:
+            session = None if everywhere else await find_session(memory, session_name)
+            result = await question(session or memory, wanted, limit, tokens)
+            return {
+                "session": (session.name or session.session_id) if session else None,
+                "query": query,
+                "total": result.total,
+                "left_out": result.left_out,
+                "tokens": result.tokens,
+                "hits": await _hits(memory, session, result),
+            }
+
+    found = app.run(read())
+    if as_json:
+        app.term.data(found)
+    else:
+        _print(app, found)
+
+
+def search_words(
+    app: App,
+    words: tuple[str, ...],
+    *,
+    session_name: str | None = None,
+    everywhere: bool = False,
+    topic: str = "",
+    task: str = "",
+    **options: Any,
+) -> None:
+    """Search one session or all: `recall search`, `pages search` and `search`."""
+    query = " ".join(words)
+    ask(
+        app,
+        lambda asked, wanted, limit, tokens: asked.recall(
+            query, limit=limit, wanted=wanted, topic=topic, task=task, tokens=tokens
+        ),
+        session_name=session_name,
+        everywhere=everywhere,
+        query=query,
+        **options,
+    )
+
+
+async def _hits(
+    memory: Memory, session: Session | None, result: SearchResult
+) -> list[dict[str, Any]]:
+    rows = await memory.sessions() if result.hits else []
+    names = {row.session_id: row.name or row.session_id for row in rows}
+    resident = None if session is None else set(session.resident())
+    return [
+        {
+            "session": names.get(hit.session_id, "(forgotten)"),
+            "session_id": hit.session_id,
+            "page_id": hit.page.page_id,
+            "turn": hit.page.turn,
+            "role": str(hit.page.role),
+            "speaker": hit.speaker,
+            "kind": str(hit.page.kind),
+            "modality": str(hit.page.modality),
+            "origin": str(hit.page.origin),
+            "said_at": iso(hit.page.said_ms),
+            "occurred_at": hit.occurred_at,
+            "tokens": hit.page.tokens,
+            "relevance": round(hit.relevance, 3),
+            "score": round(hit.score, 4),
+            "parts": {name: round(value, 4) for name, value in hit.parts.items()},
+            "hint": await _begins(memory, hit),
+            "resident": None if resident is None else hit.page.page_id in resident,
+            "archive": hit.archive,
+        }
+        for hit in result.hits
+    ]
+
+
+async def _begins(memory: Memory, hit: SearchHit) -> str:
+    from pagefault.model.errors import ArchiveMissing, RecordGone
+    from pagefault.recall.hint import hint
+
+    try:
+        page = await memory.read(hit.page)
+    except (ArchiveMissing, RecordGone) as gone:
+        return instead_of(gone)
+    return hint(page.text, title=page.title)
+
+
+def instead_of(gone: Exception) -> str:
+    """What stands where a page's first words would."""
+    from pagefault.model.errors import ArchiveMissing, RecordDamaged
+
+    if isinstance(gone, ArchiveMissing):
+        return "(archived)"
+    return "(damaged)" if isinstance(gone, RecordDamaged) else "(forgotten)"
+
+
+def _print(app: App, found: dict[str, Any]) -> None:
+    hits, where = found["hits"], repr(found["session"]) if found["session"] else "any session"
+    if not hits:
+        app.term.note(_nothing(found, where))
+        return
+    is_ranked = any(hit["score"] for hit in hits)
+    columns = {
+        **({} if found["session"] else {"session": "session"}),
+        "id": "page_id",
+        **({"relevance": "relevance"} if is_ranked else {"when": "said_at"}),
+        "who": "who",
+        "tokens": "tokens",
+        **({"state": "state"} if found["session"] else {}),
+        "begins": "hint",
+    }
+    app.term.table(
+        list(columns),
+        [[_cell(hit, field) for field in columns.values()] for hit in hits],
+        right="relevance tokens",
+    )
+    _tell_of_archives(app, hits)
+    more = f", {found['left_out']} left out for their tokens" if found["left_out"] else ""
+    app.term.note(
+        f"{len(hits)} of {plural(found['total'], 'page')} in {where}{more}; "
+        f"`{app.to_show(hits[0]['page_id'], hits[0]['session_id'])}` shows the first"
+    )
+
+
+def _nothing(found: dict[str, Any], where: str) -> str:
+    if found["left_out"]:
+        return f"none of {plural(found['total'], 'page')} in {where} fits so few tokens"
+    if found["query"]:
+        return f"nothing in {where} bears on that; try other words"
+    return f"no page in {where} is as asked for"
+
+
+def _cell(hit: dict[str, Any], field: str) -> str:
+    match field:
+        case "relevance":
+            return f"{hit['relevance']:.2f}"
+        case "who":
+            return str(hit["speaker"] or hit["role"])
+        case "tokens":
+            return f"{hit['tokens']:,}"
+        case "said_at":
+            return str((hit["occurred_at"] or hit["said_at"])[:16].replace("T", " "))
+        case "state":
+            return "in window" if hit["resident"] else ""
+    return str(hit[field])
+
+
+def _tell_of_archives(app: App, hits: list[dict[str, Any]]) -> None:
+    """Say which archive is not there, if some of these hits lie in one."""
+    away = [hit for hit in hits if hit["archive"]]
+    if away:
+        what = f"the text of {plural(len(away), 'hit')} is in the archive at {away[0]['archive']}"
+        app.term.warn(f"{what}, which is not there: mount it, or put it back, to read it")

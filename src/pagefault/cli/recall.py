@@ -1,0 +1,140 @@
+"""`pagefault recall`: pages of a session, or of all, by one question or another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from pagefault.cli.app import App, Command, Group, pass_app
+from pagefault.cli.asking import JSON, ask, asking_options, search_words
+
+
+@click.group(cls=Group)
+def recall() -> None:
+    """Ask for pages: the latest, by topic, by task, by time, by words.
+
+    A page is of the time when it was said, or else when it was logged. Days, and times without a
+    zone, are by this computer's clock.
+    """
+
+
+@recall.command(
+    "recent",
+    cls=Command,
+    help=f"""The pages that were said last, the latest first.
+
+    Without SESSION of every session.
+
+    {JSON}
+    """,
+)
+@click.argument("session_name", metavar="[SESSION]", required=False)
+@asking_options
+@pass_app
+def recent(app: App, /, session_name: str | None, **options: Any) -> None:
+    ask(
+        app,
+        lambda asked, wanted, limit, tokens: asked.recent(limit, wanted, tokens=tokens),
+        session_name=session_name,
+        everywhere=session_name is None,
+        **options,
+    )
+
+
+@recall.command(
+    "timeline",
+    cls=Command,
+    help=f"""What was said from --since on and until --until, in that order.
+
+    Without SESSION in every session.
+
+    {JSON}
+    """,
+)
+@click.argument("session_name", metavar="[SESSION]", required=False)
+@asking_options
+@pass_app
+def timeline(app: App, /, session_name: str | None, **options: Any) -> None:
+    ask(
+        app,
+        lambda asked, wanted, limit, tokens: asked.timeline(wanted=wanted, n=limit, tokens=tokens),
+        session_name=session_name,
+        everywhere=session_name is None,
+        **options,
+    )
+
+
+def _named(
+    _ctx: click.Context, _param: click.Parameter, words: tuple[str, ...]
+) -> tuple[str | None, str]:
+    """A session, if two words are given, and what is asked of it."""
+    if len(words) > 2:
+        raise click.UsageError("Give at most a session and one word; quote what has blanks.")
+    return (words[0] if len(words) == 2 else None), words[-1]
+
+
+@recall.command(
+    "topic",
+    cls=Command,
+    help=f"""Pages that have TOPIC among their topics, those first that are most about it.
+
+    Without SESSION of every session.
+
+    {JSON}
+    """,
+)
+@click.argument("named", metavar="[SESSION] TOPIC", nargs=-1, required=True, callback=_named)
+@asking_options
+@pass_app
+def topic(app: App, /, named: tuple[str | None, str], **options: Any) -> None:
+    session_name, topic = named
+    ask(
+        app,
+        lambda asked, wanted, limit, tokens: asked.by_topic(topic, limit, wanted, tokens=tokens),
+        session_name=session_name,
+        everywhere=session_name is None,
+        **options,
+    )
+
+
+@recall.command(
+    "task",
+    cls=Command,
+    help=f"""Pages that name TASK (#42, ABC-7), those first that are most about it.
+
+    Without SESSION of every session.
+
+    {JSON}
+    """,
+)
+@click.argument("named", metavar="[SESSION] TASK", nargs=-1, required=True, callback=_named)
+@asking_options
+@pass_app
+def task(app: App, /, named: tuple[str | None, str], **options: Any) -> None:
+    session_name, task = named
+    ask(
+        app,
+        lambda asked, wanted, limit, tokens: asked.by_task(task, limit, wanted, tokens=tokens),
+        session_name=session_name,
+        everywhere=session_name is None,
+        **options,
+    )
+
+
+@recall.command(
+    "search",
+    cls=Command,
+    help=f"""Pages of SESSION that bear on some WORDS, best first.
+
+    `pagefault search` looks in every session.
+
+    {JSON}
+    """,
+)
+@click.argument("session_name", metavar="SESSION")
+@click.argument("words", nargs=-1, required=True)
+@asking_options
+@pass_app
+def search(app: App, /, session_name: str, words: tuple[str, ...], **options: Any) -> None:
+    search_words(app, words, session_name=session_name, **options)
