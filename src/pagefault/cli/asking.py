@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import click
 
 from pagefault.cli.app import App, find_session, json_option
-from pagefault.cli.term import iso, plural
+from pagefault.cli.term import iso, local, plural
 from pagefault.model.kinds import Kind, Modality
 
 if TYPE_CHECKING:
@@ -79,8 +80,6 @@ def filter_of(
     until: str | None = None,
 ) -> SearchFilter:
     """The filter that these options make. Times are by this computer's clock."""
-    from datetime import UTC, datetime
-
     from pagefault.cli.when import after_ms, first_ms
     from pagefault.model.wanted import SearchFilter
 
@@ -257,7 +256,7 @@ def _cell(hit: dict[str, Any], field: str) -> str:
         case "tokens":
             return f"{hit['tokens']:,}"
         case "said_at":
-            return str((hit["occurred_at"] or hit["said_at"])[:16].replace("T", " "))
+            return local(int(datetime.fromisoformat(hit["said_at"]).timestamp() * 1000))
         case "state":
             return "in window" if hit["resident"] else ""
     return str(hit[field])

@@ -1,0 +1,146 @@
+"""`pagefault recall`: every question as a command."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from pagefault.service.bootstrap import open_memory
+from tests.cli.conftest import Cli
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Two sessions, and words in several scripts."""
+
+    async def make() -> None:
+        async with open_memory(tmp_path / "memory", window=4_000) as memory:
+            plan = await memory.session("plan")
+            await plan.user(
+                "The ledger migration is LED-7 and issue 42.",
+                speaker="Zoë",
+                occurred_at="2026-03-01T23:30:00-05:00",
+            )
+            await plan.assistant("抹茶 is in the cupboard.", occurred_at="2026-03-03T10:00:00Z")
+            await plan.artifact(b"bytes", name="ledger.png")
+            await plan.tool_result("3 rows of the ledger", name="sql")
+            other = await memory.session("other")
+            await other.user("Another ledger, LED-7 too.")
+
+    asyncio.run(make())
+    return tmp_path / "memory"
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        (["recent", "plan"], ["tool_1", "art_1", "msg_2", "msg_1"]),
+        (["recent", "plan", "-n", "1"], ["tool_1"]),
+        (["recent", "plan", "--modality", "image"], ["art_1"]),
+        (
+            ["recent", "plan", "--origin", "tool", "--origin", "model_generated"],
+            ["tool_1", "msg_2"],
+        ),
+        (["recent", "plan", "--kind", "summary"], []),
+        (["timeline", "plan", "--until", "2026-03-31"], ["msg_1", "msg_2"]),
+        (["timeline", "plan", "--since", "2026-03-02T05:00Z", "--until", "2026-03-31"], ["msg_2"]),
+        (["timeline", "plan", "--since", "1 hour ago"], ["art_1", "tool_1"]),
+        (["task", "plan", "LED-7"], ["msg_1"]),
+        (["task", "plan", "#42"], ["msg_1"]),
+        (["topic", "plan", "migration"], ["msg_1"]),
+        (["search", "plan", "抹茶", "-n", "1"], ["msg_2"]),
+        (["search", "plan", "ledger", "--kind", "artifact"], ["art_1"]),
+        (["search", "plan", "granite"], []),
+    ],
+)
+def test_a_session_answers(cli: Cli, root: Path, command: list[str], found: list[str]) -> None:
+    told = cli("recall", *command, "--root", root, "--json").data
+    assert [hit["page_id"] for hit in told["hits"]] == found
+    assert told["session"] == "plan"
+    assert told["tokens"] == sum(hit["tokens"] for hit in told["hits"])
+    assert told["total"] >= len(found)
+    shown = cli("recall", *command, "--root", root)
+    assert shown.code == 0
+    assert all(page_id in shown.out for page_id in found)
+
+
+def test_without_a_session_every_one_answers(cli: Cli, root: Path) -> None:
+    for command in (["recent"], ["timeline"], ["topic", "ledger"], ["task", "LED-7"]):
+        told = cli("recall", *command, "--root", root, "--json").data
+        assert told["session"] is None
+        assert {hit["session"] for hit in told["hits"]} == {"plan", "other"}, command
+
+
+def test_every_way_to_search_is_the_same_one(cli: Cli, root: Path) -> None:
+    first = cli("recall", "search", "plan", "ledger", "--root", root, "--json").data
+    second = cli("pages", "search", "ledger", "--session", "plan", "--root", root, "--json").data
+    assert first == second
+    everywhere = cli("search", "ledger", "--root", root, "--json").data
+    assert everywhere.keys() == first.keys()
+    assert everywhere["hits"][0].keys() == first["hits"][0].keys()
+
+
+def test_a_hit_as_json_says_where_it_is_from(cli: Cli, root: Path) -> None:
+    [hit] = cli("recall", "task", "plan", "LED-7", "--root", root, "--json").data["hits"]
+    assert hit["session_id"].startswith("ses_")
+    assert hit["speaker"] == "Zoë"
+    assert (hit["turn"], hit["role"], hit["origin"]) == (0, "user", "user_typed")
+    assert (hit["kind"], hit["modality"]) == ("transcript", "text")
+    assert hit["said_at"] == "2026-03-02T04:30:00.000Z"
+    assert hit["occurred_at"] == "2026-03-01T23:30:00-05:00"
+    assert hit["score"] == pytest.approx(sum(hit["parts"].values()), abs=1e-3)
+
+
+def test_what_has_no_room_is_told(cli: Cli, root: Path) -> None:
+    told = cli("recall", "recent", "plan", "--tokens", "12", "--root", root, "--json").data
+    assert told["tokens"] <= 12
+    assert told["left_out"] == 4 - len(told["hits"]) > 0
+    assert "left out" in cli("recall", "recent", "plan", "--tokens", "12", "--root", root).err
+    nothing = cli("recall", "recent", "plan", "--tokens", "1", "--root", root)
+    assert (nothing.code, nothing.out) == (0, "")
+    assert "none of 4 pages" in nothing.err
+
+
+def test_a_day_is_one_of_the_users_zone(
+    cli: Cli, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def said_on(day: str) -> list[str]:
+        told = cli("recall", "timeline", "--since", day, "--until", day, "--root", root, "--json")
+        return [hit["page_id"] for hit in told.data["hits"]]
+
+    try:
+        for zone, day in (("America/New_York", "2026-03-01"), ("Asia/Tokyo", "2026-03-02")):
+            monkeypatch.setenv("TZ", zone)
+            time.tzset()
+            assert said_on(day) == ["msg_1"]
+            assert said_on("2026-03-05") == []
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "hint"),
+    [
+        (["recent", "nobody"], 3, "pagefault sessions"),
+        (["recent", "--since", "soon"], 2, "yesterday"),
+        (["timeline", "--until", "2026-13-01"], 2, "2026-03-01"),
+        (["recent", "--origin", "elsewhere"], 2, "user_typed"),
+        (["recent", "--kind", "claims"], 2, "--help"),
+        (["recent", "-n", "0"], 2, "--help"),
+        (["recent", "--tokens", "-5"], 2, "--help"),
+        (["topic"], 2, "--help"),
+        (["task", "plan", "LED-7", "more"], 2, "--help"),
+        (["search", "plan"], 2, "--help"),
+        (["latest"], 2, ""),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_with_a_hint(
+    cli: Cli, root: Path, command: list[str], code: int, hint: str
+) -> None:
+    refused = cli("recall", *command, "--root", root)
+    assert (refused.code, refused.out) == (code, "")
+    assert hint in refused.err
