@@ -15,6 +15,7 @@ from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
 from pagefault.model.times import iso_ms
 from pagefault.store import codec
 from pagefault.store.analyzer import analyze, page_terms
+from pagefault.store.form import Form, form_of
 from pagefault.store.tokens import tokens
 
 USUAL_IMPORTANCE: Final = 0.5  # of a page that nobody weighed
@@ -41,6 +42,7 @@ class Leaf(msgspec.Struct, frozen=True, gc=False):
     parts: int
     speaker: str | None  # the terms of a name, nothing for nobody
     length: int  # terms, repeated as they repeat
+    form: Form
     terms: str  # what stands in the full-text index
     occurred_ms: int | None  # nothing where the record tells no time, or none that is one
 
@@ -95,6 +97,7 @@ def _leaf(
         body.parts,
         speaker_terms(body.speaker) if body.speaker else None,
         terms.total(),
+        form_of(body, at_ms),
         tokens(terms),
         iso_ms(body.occurred_at) if body.occurred_at else None,
     )
