@@ -164,15 +164,23 @@ class _Asks:
         topic: str = "",
         task: str = "",
         tokens: int | None = None,
+        profile: str = "",
     ) -> SearchResult:
         """Pages that bear on `query`, best first, each with the parts of its score and its source.
 
         With `topic` or `task` ("#42", "ABC-7"), only pages that have it among their tags; the
         query may then be empty. `tokens` bounds what the hits come to; what had no room is told.
+        `profile` ("measured", "studio-v1") is how they are ordered, else as configured.
         """
         return _LOOP.run(
             self._asking.recall(
-                query, limit=limit, wanted=wanted, topic=topic, task=task, tokens=tokens
+                query,
+                limit=limit,
+                wanted=wanted,
+                topic=topic,
+                task=task,
+                tokens=tokens,
+                profile=profile,
             )
         )
 

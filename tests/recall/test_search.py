@@ -214,7 +214,9 @@ def test_what_stands_too_far_from_every_wanted_page_is_not_found(talk: Talk) -> 
 
 def test_a_search_of_a_time_finds_what_was_said_then(talk: Talk) -> None:
     says = [
-        talk.records.say(1, "The harbour lease.", occurred_at=f"2024-0{month}-10T12:00:00+02:00")
+        talk.records.say(
+            1, f"The harbour lease {month}.", occurred_at=f"2024-0{month}-10T12:00:00+02:00"
+        )
         for month in range(1, 7)
     ]
     talk.filler()

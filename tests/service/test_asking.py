@@ -141,8 +141,8 @@ async def test_what_a_page_of_a_topic_says_besides_takes_no_room(memory: Memory)
 
 async def test_tokens_bound_what_comes_back_and_what_is_left_out_is_told(memory: Memory) -> None:
     session = await memory.session("s")
-    for number in (1, 30, 2):
-        await session.user("The harbour lease. " * number)
+    for text in ("Short.", "The clerk read it aloud. " * 30, "Signed."):
+        await session.user(f"The harbour lease. {text}")
     whole = await session.recall("harbour lease", limit=10)
     assert (whole.left_out, len(whole.hits)) == (0, 3)
     found = await session.recall("harbour lease", limit=10, tokens=30)
@@ -272,3 +272,37 @@ async def test_no_time_however_badly_told_keeps_a_text_out(
     said = await session.user("The ledger.", occurred_at=occurred_at)
     assert ids(await session.recent()) == [said]
     assert ids(await memory.timeline()) == [said]
+
+
+async def test_what_says_the_same_is_one_hit_that_names_the_others(memory: Memory) -> None:
+    session = await memory.session("s")
+    said = [await session.user("The harbour lease is signed.") for _ in range(3)]
+    [hit] = (await session.recall("harbour lease", limit=10)).hits
+    assert sorted([hit.page.page_id, *(row.page_id for row in hit.also)]) == said
+    assert len((await session.recent()).hits) == 3, "a listing leaves out nothing"
+
+
+async def test_a_search_is_ordered_by_the_profile_that_it_names(memory: Memory) -> None:
+    session = await talk(memory)
+    measured = (await session.recall("ledger migration")).hits[0]
+    assert "own" in measured.parts
+    for asked in (session, memory):
+        for hit in (await asked.recall("ledger migration", profile="studio-v1")).hits:
+            assert set(hit.parts) == {"lexical", "recency", "importance"}
+            assert hit.score == pytest.approx(sum(hit.parts.values()))
+    assert (await session.recall("zzyzx", profile="studio-v1")).hits == ()
+    with pytest.raises(BadInput, match="unknown profile") as refused:
+        await session.recall("ledger", profile="studio-v2")
+    assert "studio-v1" in refused.value.hint
+
+
+async def test_a_profile_can_be_configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAGEFAULT_RECALL__PROFILE", "studio-v1")
+    async with pagefault.open(tmp_path / "m", window=8_000, sync="os") as memory:
+        session = await talk(memory)
+        await session.user("I prefer the ledger in ink. What is the ledger migration?")
+        assert (await session.request()).messages
+        [hit, *_] = (await session.recall("ledger migration")).hits
+        assert "lexical" in hit.parts
+        [hit, *_] = (await session.recall("ledger migration", profile="measured")).hits
+        assert "own" in hit.parts

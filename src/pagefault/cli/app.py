@@ -99,6 +99,7 @@ class App:
                 epochs=config.epochs.rule,
                 beta=config.epochs.beta,
                 claims=config.claims.extract,
+                profile=config.recall.profile,
                 layout=config.layout,
                 limits=more.pop("limits", None) or limits_of(config),
                 secrets={"engine.api_key": config.engine.api_key},

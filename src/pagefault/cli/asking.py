@@ -10,7 +10,7 @@ import click
 
 from pagefault.cli.app import App, find_session, json_option
 from pagefault.cli.term import iso, local, plural
-from pagefault.model.kinds import Kind, Modality
+from pagefault.model.kinds import Kind, Modality, Profile
 
 if TYPE_CHECKING:
     from pagefault.model.wanted import SearchFilter
@@ -23,10 +23,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 JSON: Final = """JSON: {session, query, total, left_out, tokens, hits: [{session, session_id,
     page_id, turn, role, speaker, kind, modality, origin, said_at, occurred_at, tokens, relevance,
-    score, parts, hint, resident, archive}]}. `session` above the hits and `resident` are null where
-    every session is asked. `parts` add up to `score`; both are 0 where pages are listed, not
-    searched. `archive` is the directory that a page's text is in, where that is not there now; else
-    empty."""
+    score, parts, hint, resident, also, archive}]}. `session` above the hits and `resident` are
+    null where every session is asked. `parts` add up to `score`; both are 0 where pages are listed,
+    not searched. `also` are pages that say the same. `archive` is the directory that a page's text
+    is in, where that is not there now; else empty."""
 """What they all print, for their helps."""
 
 _OPTIONS = (
@@ -70,6 +70,13 @@ def asking_options(command: F) -> F:
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
+
+
+profile_option = click.option(
+    "--profile",
+    type=click.Choice([str(profile) for profile in Profile]),
+    help="How what is found is ordered; else as recall.profile says.",
+)
 
 
 def filter_of(
@@ -144,6 +151,7 @@ def search_words(
     everywhere: bool = False,
     topic: str = "",
     task: str = "",
+    profile: str | None = None,
     **options: Any,
 ) -> None:
     """Search one session or all: `recall search`, `pages search` and `search`."""
@@ -151,7 +159,13 @@ def search_words(
     ask(
         app,
         lambda asked, wanted, limit, tokens: asked.recall(
-            query, limit=limit, wanted=wanted, topic=topic, task=task, tokens=tokens
+            query,
+            limit=limit,
+            wanted=wanted,
+            topic=topic,
+            task=task,
+            tokens=tokens,
+            profile=profile or "",
         ),
         session_name=session_name,
         everywhere=everywhere,
@@ -185,6 +199,7 @@ async def _hits(
             "parts": {name: round(value, 4) for name, value in hit.parts.items()},
             "hint": await _begins(memory, hit),
             "resident": None if resident is None else hit.page.page_id in resident,
+            "also": [row.page_id for row in hit.also],
             "archive": hit.archive,
         }
         for hit in result.hits

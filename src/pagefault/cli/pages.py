@@ -16,7 +16,7 @@ from pagefault.cli.app import (
     pass_app,
     session_option,
 )
-from pagefault.cli.asking import JSON, asking_options, instead_of, search_words
+from pagefault.cli.asking import JSON, asking_options, instead_of, profile_option, search_words
 from pagefault.cli.compress import compress
 from pagefault.cli.term import iso, plural, printable, wrapped
 
@@ -214,6 +214,7 @@ def _print_page(app: App, told: dict[str, Any], page: Page, text: str) -> None:
 @session_option
 @topic_option
 @task_option
+@profile_option
 @asking_options
 @pass_app
 def search(app: App, /, words: tuple[str, ...], **options: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from pagefault.cli.app import App, Command, Group, pass_app
-from pagefault.cli.asking import JSON, ask, asking_options, search_words
+from pagefault.cli.asking import JSON, ask, asking_options, profile_option, search_words
 
 
 @click.group(cls=Group)
@@ -134,6 +134,7 @@ def task(app: App, /, named: tuple[str | None, str], **options: Any) -> None:
 )
 @click.argument("session_name", metavar="SESSION")
 @click.argument("words", nargs=-1, required=True)
+@profile_option
 @asking_options
 @pass_app
 def search(app: App, /, session_name: str, words: tuple[str, ...], **options: Any) -> None:

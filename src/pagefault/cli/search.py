@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from pagefault.cli.app import App, Command, pass_app
-from pagefault.cli.asking import JSON, asking_options, search_words
+from pagefault.cli.asking import JSON, asking_options, profile_option, search_words
 
 
 @click.command(
@@ -21,6 +21,7 @@ from pagefault.cli.asking import JSON, asking_options, search_words
     """,
 )
 @click.argument("words", nargs=-1, required=True)
+@profile_option
 @asking_options
 @pass_app
 def search(app: App, /, words: tuple[str, ...], **options: Any) -> None:

@@ -103,6 +103,17 @@ class Sync(StrEnum):
     OS = "os"
 
 
+class Profile(StrEnum):
+    """How what a search found is ordered.
+
+    `measured`: as found the most evidence where it was measured. `studio-v1`: requirement 004's
+    formula.
+    """
+
+    MEASURED = "measured"
+    STUDIO_V1 = "studio-v1"
+
+
 class ClaimRules(StrEnum):
     """How claims are made of what users say: by rules, or not at all."""
 

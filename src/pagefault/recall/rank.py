@@ -60,8 +60,8 @@ def rank(
     `found` are candidates whose neighbours in place are neighbours in a conversation; `look` tells
     what is known of the pages at places. `speakers` are the positions, among the query's terms, of
     words that name a speaker. A place without any term of the query is in the answer if a neighbour
-    has one; whether there is a page at every place is for the caller to see. With `only` (ascending)
-    no other place is in the answer.
+    has one; whether there is a page at every place is for the caller to see. With `only`, which
+    ascend, no other place is in the answer.
     """
     weights = np.array([rarity(found.pages, frequency) for frequency in found.frequencies])
     if len(speakers) < sum(map(bool, found.frequencies)):

@@ -10,8 +10,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from pagefault.model.ids import Seq
+from pagefault.model.kinds import Profile
 from pagefault.model.page import DERIVED_ORDER, PageRow, Scope
 from pagefault.model.wanted import ANY, SearchFilter
+from pagefault.recall.studio import rescored
 from pagefault.store.api import PageFilter, PageIndex
 from pagefault.store.place import place_of
 
@@ -115,13 +117,15 @@ class Searcher:
         wanted: SearchFilter = ANY,
         only: NDArray[np.int64] | None = None,
         today: date | None = None,
+        profile: Profile = Profile.MEASURED,
     ) -> SearchResult:
         """Pages in `scope` (one line of descent, or everything) that may answer, best first.
 
         A query without a word that stands in scope finds nothing, unless by its meaning. The same
         index and query give the same result; of equals the earlier page comes first. What is not
         wanted, or stands at no place of `only` (ascending), takes no page's room: the best of the
-        others are found. `today` is what a query's "yesterday" counts from.
+        others are found. `today` is what a query's "yesterday" counts from; `profile` orders what
+        is found.
         """
         # With NumPy, which only who searches should wait for.
         import numpy as np
@@ -157,17 +161,24 @@ class Searcher:
         newest = (
             self._index.applied_seq() if scope.is_everything else _first(scope) + found.pages - 1
         )
-        hits = [
-            (
-                _hit(
-                    place,
-                    page,
-                    best=best,
-                    age=newest - (page.seq if scope.is_everything else page.order),
-                ),
-                place.likeness,
+        recencies = [
+            _recency(newest - (page.seq if scope.is_everything else page.order))
+            for _, page in admitted
+        ]
+        if profile is Profile.STUDIO_V1:
+            parts = rescored(
+                [place.parts for place, _ in admitted],
+                recencies,
+                [page.importance for _, page in admitted],
             )
-            for place, page in admitted[:shortlist]
+        else:
+            parts = [
+                _parts(place, page, best=best, recency=recency)
+                for (place, page), recency in zip(admitted, recencies, strict=True)
+            ]
+        hits = [
+            (SearchHit(page, sum(summands.values()), place.relevance, summands), place)
+            for (place, page), summands in zip(admitted, parts, strict=True)
         ]
         hits.sort(key=lambda entry: (-entry[0].score, entry[0].page.seq))
         told = once(hits)
@@ -195,20 +206,21 @@ class Searcher:
         return [one for one in places if one.place in standing]
 
 
-def once(hits: Sequence[tuple[SearchHit, int]]) -> list[SearchHit]:
-    """Hits, best first, each with its likeness: of those that say the same the best stands for all.
+def once(hits: Sequence[tuple[SearchHit, Ranked]]) -> list[SearchHit]:
+    """Hits, best first, each with its place: of those that say the same the best stands for all.
 
     Only where its own words were found: `Yes!` says something else after every question.
     """
     first: dict[int, int] = {}
     told: list[SearchHit] = []
-    for hit, likeness in hits:
-        at = first.get(likeness) if hit.parts["own"] > 0 else None
+    for hit, place in hits:
+        has_words = place.parts["own"] > 0
+        at = first.get(place.likeness) if has_words else None
         if at is not None:
             told[at] = replace(told[at], also=(*told[at].also, hit.page))
             continue
-        if hit.parts["own"] > 0:
-            first[likeness] = len(told)
+        if has_words:
+            first[place.likeness] = len(told)
         told.append(hit)
     return told
 
@@ -218,10 +230,15 @@ def _first(scope: Scope) -> int:
     return DERIVED_ORDER if scope.of_derived else 0
 
 
-def _hit(place: Ranked, row: PageRow, *, best: float, age: int) -> SearchHit:
-    parts = {
+def _recency(age: int) -> float:
+    """1 for the newest page, 1/e after `RECENCY_PAGES`."""
+    return math.exp(-max(0, age) / RECENCY_PAGES)
+
+
+def _parts(place: Ranked, row: PageRow, *, best: float, recency: float) -> dict[str, float]:
+    """The summands of the measured score."""
+    return {
         **place.parts,
-        "recency": RECENCY * best * math.exp(-max(0, age) / RECENCY_PAGES),
+        "recency": RECENCY * best * recency,
         "importance": IMPORTANCE * best * (row.importance - 0.5),
     }
-    return SearchHit(row, sum(parts.values()), place.relevance, parts)

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from pagefault.model.errors import ArchiveMissing, BadInput, RecordGone
-from pagefault.model.kinds import Kind
+from pagefault.model.kinds import Kind, Profile
 from pagefault.model.page import PageRow, Scope
 from pagefault.model.wanted import ANY, SearchFilter, Time
 from pagefault.recall.search import SearchHit, SearchResult
@@ -51,11 +51,13 @@ class Asking:
         topic: str = "",
         task: str = "",
         tokens: int | None = None,
+        profile: str = "",
     ) -> SearchResult:
         """Pages that bear on `query`, best first, each with the parts of its score and its source.
 
         With `topic` or `task` ("#42", "ABC-7"), only pages that have it among their tags; the
         query may then be empty. `tokens` bounds what the hits come to; what had no room is told.
+        `profile` ("measured", "studio-v1") is how they are ordered, else as configured.
         """
         return await about(
             self._runtime,
@@ -66,6 +68,7 @@ class Asking:
             topic=topic,
             task=task,
             tokens=tokens,
+            profile=a_profile(profile) if profile else None,
         )
 
     async def recent(
@@ -132,6 +135,7 @@ async def about(
     topic: str = "",
     task: str = "",
     tokens: int | None = None,
+    profile: Profile | None = None,
 ) -> SearchResult:
     """Pages that have this topic and this task, if any are named, those first that bear most on
     the query; without one, on topic and task.
@@ -141,10 +145,21 @@ async def about(
     for part in _parts(scope, wanted):
         only = await asyncio.to_thread(_places, runtime, part, topic, task)
         words = query or words_of(topic, task)
-        results.append(await runtime.search(part, words, limit=limit, wanted=wanted, only=only))
+        results.append(
+            await runtime.search(
+                part, words, limit=limit, wanted=wanted, only=only, profile=profile
+            )
+        )
     hits = sorted((hit for one in results for hit in one.hits), key=lambda hit: -hit.score)
     found = SearchResult(tuple(hits[:limit]), sum(one.total for one in results))
     return await _told(runtime, found, tokens)
+
+
+def a_profile(text: str) -> Profile:
+    try:
+        return Profile(text)
+    except ValueError:
+        raise BadInput(f"unknown profile {text!r}", hint=f"one of {', '.join(Profile)}") from None
 
 
 def _check(limit: int, tokens: int | None) -> None:

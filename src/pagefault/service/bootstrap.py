@@ -28,6 +28,7 @@ from pagefault.policy.lru import LRU
 from pagefault.policy.modality_lru import ModalityLRU
 from pagefault.policy.steady import Steady
 from pagefault.recall.search import Searcher
+from pagefault.service.asking import a_profile
 from pagefault.service.journal import Journal
 from pagefault.service.limits import Limits
 from pagefault.service.lineage import Lineage
@@ -69,6 +70,7 @@ async def open_memory(
     epochs: str = "break_even",
     beta: float = BETA,
     claims: str = "rules",
+    profile: str = "measured",
     limits: Limits | None = None,
     secrets: Mapping[str, str] | None = None,
     read_only: bool = False,
@@ -94,7 +96,8 @@ async def open_memory(
     `prices` of what is asked, which are else those of `model`, as far as they are known; `beta` is
     the patience of break_even. `cache_s` are the seconds by which the provider's cache lapses, if
     other than the clock's: those of a conversation that is replayed. `claims` is "rules", or "off":
-    then what users say is not made into claims.
+    then what users say is not made into claims. `profile` (measured, studio-v1) is how what a
+    search finds is ordered, unless it says otherwise.
     """
     if policy not in POLICIES:
         raise BadInput(f"unknown eviction policy {policy!r}", hint=f"one of {', '.join(POLICIES)}")
@@ -103,6 +106,7 @@ async def open_memory(
     if not 0 <= beta < float("inf"):
         raise BadInput(f"a beta of {beta} cannot be", hint="0 or more; 1 is the cheapest")
     extracts_claims = a_claims(claims) is ClaimRules.RULES
+    order = a_profile(profile)
     chance = random.SystemRandom() if seed is None else random.Random(seed)
     entropy = os.urandom if seed is None else chance.randbytes
     real_clock = clock or SystemClock()
@@ -148,6 +152,7 @@ async def open_memory(
         limits=limits or Limits(),
         policy=lambda: Steady(POLICIES[policy]()),
         epochs=EPOCHS[epochs](prices or find_model(model).prices, beta),
+        profile=order,
         extracts_claims=extracts_claims,
         hash_key=store.hash_key,
         clock=real_clock,

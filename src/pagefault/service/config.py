@@ -28,7 +28,7 @@ from typing import Any, Final, get_type_hints
 from pagefault.model import defaults
 from pagefault.model.catalogue import find_model, find_prices
 from pagefault.model.errors import BadInput
-from pagefault.model.kinds import ClaimRules, LayoutName, Mode, Sync
+from pagefault.model.kinds import ClaimRules, LayoutName, Mode, Profile, Sync
 from pagefault.model.prices import PriceList
 
 MEMORY: Final = ":memory:"
@@ -122,6 +122,13 @@ class ClaimsConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecallConfig:
+    """How pages are found."""
+
+    profile: Profile = setting(Profile.MEASURED)  # noqa: RUF009
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """Everything that can be configured, read and checked. Made by `load`."""
 
@@ -136,6 +143,7 @@ class Config:
     engine: EngineConfig = field(default_factory=EngineConfig)
     limits: LimitsConfig = field(default_factory=LimitsConfig)
     claims: ClaimsConfig = field(default_factory=ClaimsConfig)
+    recall: RecallConfig = field(default_factory=RecallConfig)
     origins: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     @property

@@ -54,6 +54,7 @@ def open(
         epochs=config.epochs.rule if epochs is None else epochs,
         beta=config.epochs.beta,
         claims=config.claims.extract,
+        profile=config.recall.profile,
         limits=limits or Limits(**asdict(config.limits)),
         secrets={"engine.api_key": config.engine.api_key} | dict(secrets or {}),
         read_only=read_only,

@@ -14,6 +14,7 @@ from pagefault.model.clock import Clock
 from pagefault.model.errors import RecordDamaged, RecordGone, StoreClosed, StoreCorrupt
 from pagefault.model.events import Content, Event, SessionOpened
 from pagefault.model.ids import PageId, Seq, SessionNo
+from pagefault.model.kinds import Profile
 from pagefault.model.page import Page, PageRow, Scope
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.pack.cache import PackCache
@@ -109,6 +110,7 @@ class Runtime:
     meter: Callable[[str, float], None]  # told what took how many seconds
     cache_s: Callable[[], float]  # by which a provider's cache lapses
     mint_session_id: Callable[[], str]
+    profile: Profile = Profile.MEASURED  # how searches are ordered
     extracts_claims: bool = True  # by rules, from what users say
     packs: PackCache = field(default_factory=PackCache)
     watch: Stopwatch = field(default_factory=Stopwatch)  # of this opening
@@ -135,11 +137,18 @@ class Runtime:
         limit: int,
         wanted: SearchFilter = ANY,
         only: NDArray[np.int64] | None = None,
+        profile: Profile | None = None,
     ) -> SearchResult:
-        """As `Searcher.search`, in a thread of its own; hits out of reach are marked as such."""
+        """As `Searcher.search`, in a thread of its own; hits out of reach are marked as such.
+
+        Without a profile it is that of this memory.
+        """
+        order = profile or self.profile
 
         def search() -> SearchResult:
-            found = self.searcher.search(scope, query, limit=limit, wanted=wanted, only=only)
+            found = self.searcher.search(
+                scope, query, limit=limit, wanted=wanted, only=only, profile=order
+            )
             return found.marked(self.log.out_of_reach([hit.page.seq for hit in found.hits]))
 
         try:

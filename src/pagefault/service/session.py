@@ -59,6 +59,7 @@ from pagefault.model.kinds import (
     Modality,
     Mode,
     Origin,
+    Profile,
     Role,
 )
 from pagefault.model.page import Page, PageRow, Scope, SessionRow
@@ -852,7 +853,9 @@ class Session(Asking):
         query = await asyncio.to_thread(self._claims.telling, query, state)
         scope = self._before_newest().derived
         find = self._runtime.search
-        found = await find(scope, query, limit=CLAIMS_RECALLED, wanted=_CLAIMS)
+        found = await find(
+            scope, query, limit=CLAIMS_RECALLED, wanted=_CLAIMS, profile=Profile.MEASURED
+        )
         # By their own words: what stands beside a claim is another claim.
         rows = [hit.page for hit in found.hits if hit.parts["own"] > 0]
         newest = state.newest_user[0].row.seq
