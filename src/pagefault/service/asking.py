@@ -150,6 +150,8 @@ async def about(
                 part, words, limit=limit, wanted=wanted, only=only, profile=profile
             )
         )
+    if len(results) == 1:
+        return await _told(runtime, results[0], tokens)
     hits = sorted((hit for one in results for hit in one.hits), key=lambda hit: -hit.score)
     found = SearchResult(tuple(hits[:limit]), sum(one.total for one in results))
     return await _told(runtime, found, tokens)
