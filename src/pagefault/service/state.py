@@ -400,7 +400,7 @@ class SessionState:
                 kind=row.kind,
                 modality=row.modality,
                 importance=row.importance,
-                topics=frozenset(page.topic_tags),
+                about=page.about,
             )
         )
 
