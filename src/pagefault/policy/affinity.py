@@ -46,14 +46,14 @@ class Affinity:
         order = self._inner.victims(evictable, everything + 1)
         about: dict[str, list[int]] = {}  # topic -> which of the colder ones are about it
         for place, page_id in enumerate(order[: (len(order) + 1) // 2]):
-            for topic in self._pages[page_id].topics:
+            for topic in self._pages[page_id].about.topic_tags:
                 about.setdefault(topic, []).append(place)
         chosen: dict[PageId, None] = {}
         for page_id in order:
             if page_id in chosen:
                 continue
             # A topic is followed once: all that are about it have left then.
-            topics = self._pages[page_id].topics
+            topics = self._pages[page_id].about.topic_tags
             follow = {place for topic in topics for place in about.pop(topic, ())}
             for leaving in (page_id, *(order[place] for place in sorted(follow))):
                 if tokens_needed <= 0:

@@ -14,9 +14,10 @@ from pagefault.model.events import Content, Draft, expected
 from pagefault.model.ids import PageId, SessionNo, TurnNo
 from pagefault.model.kinds import PAGE_PREFIX, Actor, EventType, Kind, Modality, Origin, Role
 from pagefault.pack.count import TokenCounter
+from pagefault.service.content import page_of
 from pagefault.service.room import check_message
 from pagefault.service.split import split
-from pagefault.service.state import SessionState, page_of
+from pagefault.service.state import SessionState
 
 _ACTORS: Final = {
     Role.USER: Actor.USER,
@@ -76,8 +77,6 @@ def write_down(
     for item in items:
         if not isinstance(item.text, str):
             raise BadInput("a text is a str", hint="decode bytes before")
-    from pagefault.represent.topics import entities, task_refs, topic_tags  # not for who only reads
-
     numbers, order, turn = dict(state.numbers), state.order_next, state.turn
     tokens_max = state.limits.page_room(state.window_tokens)
     texts = [clean(item.text) for item in items]
@@ -111,9 +110,6 @@ def write_down(
                     importance=item.importance,
                     modality=item.modality,
                     blob=item.blob,
-                    topic_tags=topic_tags(part_text),
-                    entities=entities(part_text),
-                    task_refs=task_refs(part_text),
                 ),
                 key="" if part else item.key,
             )
