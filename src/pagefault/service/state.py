@@ -45,8 +45,7 @@ from pagefault.model.kinds import (
     DERIVED_TYPES,
     RETRACTION,
     RULE,
-    USER_APPROVED,
-    USER_TYPED,
+    USERS,
     Actor,
     EventType,
     Kind,
@@ -139,10 +138,6 @@ def page_of(event: Event, body: Content) -> Page:
     )
 
 
-CORE_ORIGINS: Final = frozenset({USER_TYPED, USER_APPROVED})
-"""Whose claims may stand in the core: what the user typed, or agreed to."""
-
-
 def turn_now(state: SessionState) -> TurnNo:
     """The turn that a record made now belongs to."""
     return TurnNo(max(state.turn, 0))
@@ -191,6 +186,7 @@ class SessionState:
         self.summaries: list[tuple[Page, Level]] = []  # in the front, oldest first
         self.summaries_older = 0
         self.core: dict[PageId, Page] = {}  # claims that stand on the user's word, oldest first
+        self.closed_by: dict[PageId, PageId] = {}  # claims that hold no more, and what ended each
         self.epoch_seq = NOTHING
         self._formed: dict[tuple[PageId, PageId], Made | None] = {}
         self.session_id = opened.session_id
@@ -288,7 +284,9 @@ class SessionState:
 
     def _fold_claim(self, page: Page, derived: Derived) -> None:
         self.core.pop(derived.supersedes, None)
-        if page.row.origin in CORE_ORIGINS and derived.claim_type != RETRACTION:
+        if derived.supersedes:
+            self.closed_by[derived.supersedes] = page.page_id
+        if page.row.origin in USERS and derived.claim_type != RETRACTION:
             self.core[page.page_id] = page
 
     @property
@@ -646,8 +644,14 @@ class SessionState:
         return sum(lines) + len(lines) * self.layout.row_tokens
 
     def must_show(self) -> list[Page]:
-        """The pages that every request holds: the newest user message, and the pins."""
+        """The pages that every request holds: the newest user message, and the pins; of a pinned
+        claim that holds no more, what closed it.
+        """
         pages = {page.page_id: page for page in (*self.newest_user, *self.pinned_pages())}
+        for closed, closer in self.closed_by.items():
+            if closed in pages and closer not in pages:
+                with suppress(RecordGone, ArchiveMissing, KeyError):
+                    pages[closer] = self.read_page(closer)
         return list(pages.values())
 
     @property
