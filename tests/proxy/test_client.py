@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pagefault.proxy.client import named_in_path, recognise
-from pagefault.service.session import check_name
+from pagefault.service.arguments import check_name
 from tests.proxy.histories import body, history, user
 from tests.proxy.recorded import NAMES, recorded
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pagefault import Request, Session
+from pagefault.model.page import Page
 from pagefault.service import plan, plan_developer
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.state import SessionState
@@ -92,7 +93,8 @@ async def test_the_line_is_appended_and_the_prefix_stays_until_an_epoch_folds_bo
         await session.assistant("The columns.")
         after = await _ask(session, "I changed my mind, let's use MySQL 8 instead.")
         assert after.messages[: len(before.messages)] == before.messages
-        assert _lines(after, "clm_1") and _lines(after, "clm_2")
+        assert _lines(after, "clm_1")
+        assert _lines(after, "clm_2")
         await session.assistant("Fine.")
         await session.configure(system="Be brief.")  # begins an epoch
         folded = await _ask(session, "Go on, please.")
@@ -193,12 +195,13 @@ async def test_control_a_plan_that_forgets_what_closed_a_claim_is_caught(
 ) -> None:
     whole = plan.to_bring
 
-    def forgetful(state: SessionState, recalled: Sequence[plan.Page]) -> list[plan.Page]:
-        known, state.closed_by = state.closed_by, {}
+    def forgetful(state: SessionState, recalled: Sequence[Page]) -> list[Page]:
+        known = dict(state.closed_by)
+        state.closed_by.clear()
         try:
             return whole(state, recalled)
         finally:
-            state.closed_by = known
+            state.closed_by.update(known)
 
     monkeypatch.setattr(plan, "to_bring", forgetful)
     monkeypatch.setattr(plan_developer, "to_bring", forgetful)

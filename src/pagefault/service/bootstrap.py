@@ -28,12 +28,12 @@ from pagefault.policy.lru import LRU
 from pagefault.policy.modality_lru import ModalityLRU
 from pagefault.policy.steady import Steady
 from pagefault.recall.search import Searcher
+from pagefault.service.arguments import a_layout, a_mode
 from pagefault.service.journal import Journal
 from pagefault.service.limits import Limits
 from pagefault.service.lineage import Lineage
 from pagefault.service.memory import Memory
 from pagefault.service.runtime import PageReader, Runtime
-from pagefault.service.session import a_layout, a_mode
 from pagefault.store.commit import Committer
 from pagefault.store.root import memory_store, open_store
 from pagefault.store.store import Store

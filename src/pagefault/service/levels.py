@@ -17,10 +17,10 @@ from pagefault.model.ids import PageId
 from pagefault.model.kinds import Actor, EventType, Level
 from pagefault.model.page import Derived, Page
 from pagefault.pack.envelope import offered_levels
+from pagefault.service.content import page_of
 from pagefault.service.deriving import Made, write_derived
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
-from pagefault.service.state import page_of
 
 _KEY: Final = "pagefault/represents/{page_id}/{level}"
 

@@ -25,12 +25,13 @@ from pagefault.model.page import EVERYTHING, Page, PageRow, SessionRow, is_deriv
 from pagefault.model.progress import Progress
 from pagefault.pack.citations import cited_pages
 from pagefault.recall.search import SearchResult
+from pagefault.service.arguments import a_layout, a_mode, a_window, check_name
 from pagefault.service.derivatives import derivatives
 from pagefault.service.limits import Limits
 from pagefault.service.ownership import Owned
 from pagefault.service.restore import restore
 from pagefault.service.runtime import Runtime
-from pagefault.service.session import Session, a_layout, a_mode, a_window, check_name
+from pagefault.service.session import Session
 from pagefault.service.turn import encodable
 from pagefault.store.api import PageFilter
 from pagefault.store.backup import Copied, backup

@@ -9,11 +9,11 @@ from dataclasses import asdict
 from pathlib import Path
 
 from pagefault.model.prices import PriceList
+from pagefault.service.arguments import a_window
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.config import load
 from pagefault.service.limits import Limits
 from pagefault.service.memory import Memory
-from pagefault.service.session import a_window
 
 
 def open(

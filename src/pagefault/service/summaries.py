@@ -16,8 +16,9 @@ from pagefault.model.ids import PageId, SessionNo
 from pagefault.model.kinds import Kind, Level, Role
 from pagefault.model.page import Page
 from pagefault.pack import render
+from pagefault.service.content import page_of
 from pagefault.service.deriving import write_derived
-from pagefault.service.state import SessionState, page_of
+from pagefault.service.state import SessionState
 
 Shown = tuple[Page, Level]
 

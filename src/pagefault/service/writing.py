@@ -14,9 +14,10 @@ from pagefault.model.events import Content, Draft, expected
 from pagefault.model.ids import PageId, SessionNo, TurnNo
 from pagefault.model.kinds import PAGE_PREFIX, Actor, EventType, Kind, Modality, Origin, Role
 from pagefault.pack.count import TokenCounter
+from pagefault.service.content import page_of
 from pagefault.service.room import check_message
 from pagefault.service.split import split
-from pagefault.service.state import SessionState, page_of
+from pagefault.service.state import SessionState
 
 _ACTORS: Final = {
     Role.USER: Actor.USER,

@@ -1,0 +1,59 @@
+"""What a content record is a page of, and what kind of thing was said."""
+
+from __future__ import annotations
+
+from pagefault.model.events import Content, Event
+from pagefault.model.kinds import DERIVED_TYPES, Kind, Role
+from pagefault.model.page import Derived, Page, PageRow
+
+
+def page_of(event: Event, body: Content) -> Page:
+    """The page that a content record made."""
+    row = PageRow(
+        page_id=body.page_id,
+        seq=event.seq,
+        session=event.session,
+        order=body.order,
+        turn=event.turn,
+        role=body.role,
+        kind=body.kind,
+        modality=body.modality,
+        origin=event.origin,
+        tokens=body.tokens,
+        importance=body.importance,
+        at_ms=event.at_ms,
+        part=body.part,
+        parts=body.parts,
+    )
+    derived = None
+    if body.event_type in DERIVED_TYPES:
+        derived = Derived(
+            provenance=body.provenance,
+            represents=body.represents,
+            level=body.level,
+            evidence=body.evidence,
+            supersedes=body.supersedes,
+            claim_type=body.claim_type,
+            subject=body.subject,
+            value=body.value,
+            source_tokens=body.source_tokens,
+        )
+    return Page(
+        row=row,
+        text=body.text,
+        speaker=body.speaker,
+        title=body.title,
+        occurred_at=body.occurred_at,
+        call_id=body.call_id,
+        part_of=body.part_of,
+        blob=body.blob,
+        derived=derived,
+        topic_tags=body.topic_tags,
+        entities=body.entities,
+        task_refs=body.task_refs,
+    )
+
+
+def is_user_message(row: PageRow) -> bool:
+    """Whether a page is (part of) something a user said, and not a document handed in."""
+    return row.role is Role.USER and row.kind is Kind.TRANSCRIPT

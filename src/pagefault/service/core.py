@@ -1,0 +1,36 @@
+"""The core of a session: the claims that stand on the user's word, and what is recited of them."""
+
+from __future__ import annotations
+
+from pagefault.model.defaults import TAIL_TOKENS
+from pagefault.model.ids import PageId
+from pagefault.model.kinds import RETRACTION, RULE, USERS
+from pagefault.model.page import Derived, Page
+from pagefault.pack import render
+from pagefault.pack.count import TokenCounter
+
+
+class Core:
+    def __init__(self, counter: TokenCounter) -> None:
+        self._counter = counter
+        self.claims: dict[PageId, Page] = {}  # that stand, oldest first
+        self.closed_by: dict[PageId, PageId] = {}  # claims that hold no more, and what ended each
+
+    def fold(self, page: Page, derived: Derived) -> None:
+        """Take one more claim into account: it may close an older one."""
+        self.claims.pop(derived.supersedes, None)
+        if derived.supersedes:
+            self.closed_by[derived.supersedes] = page.page_id
+        if page.row.origin in USERS and derived.claim_type != RETRACTION:
+            self.claims[page.page_id] = page
+
+    def tail(self) -> str:
+        """The standing rules of the user, recited where a model attends most: at the very end."""
+        lines: list[str] = []
+        for page in reversed(self.claims.values()):
+            if page.derived is not None and page.derived.claim_type == RULE:
+                told = [render.standing_rule(page), *lines]
+                if self._counter.count("\n".join(told)) > TAIL_TOKENS:
+                    break
+                lines = told
+        return "\n".join(lines)

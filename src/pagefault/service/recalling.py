@@ -1,0 +1,99 @@
+"""What a turn's first request brings in by itself: what the newest message calls for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
+
+from pagefault.model.errors import ArchiveMissing, RecordGone
+from pagefault.model.ids import PageId, Seq
+from pagefault.model.kinds import Kind, Modality
+from pagefault.model.page import Page, PageRow, Scope
+from pagefault.pack.render import LABEL_TOKENS
+from pagefault.recall.gate import gate
+from pagefault.recall.search import SearchResult
+from pagefault.service.claiming import CLAIM, Claims
+from pagefault.service.ownership import Owned
+from pagefault.service.prefetch import Prefetcher
+from pagefault.service.runtime import Runtime
+
+RECALL_CANDIDATES: Final = 50  # pages that a turn-start recall looks at
+CLAIMS_RECALLED: Final = 5  # claims that it brings at most: each is a line
+
+
+class TurnRecall:
+    def __init__(
+        self, owned: Owned, runtime: Runtime, claims: Claims, prefetcher: Prefetcher
+    ) -> None:
+        self._owned = owned
+        self._runtime = runtime
+        self._claims = claims
+        self._prefetcher = prefetcher
+        self.bearing: list[PageId] = []  # on the newest message, best first
+
+    async def pages(self) -> list[Page]:
+        """What the newest user message calls for and the window does not show, best first."""
+        state = self._owned.state
+        if not state.awaits_request:
+            return []
+        query = "".join(page.text for page in state.newest_user)
+        calls_for = gate(query)
+        recall_room = state.limits.recall_room(state.window_tokens)
+        chosen = await self._claims_for_turn(query, recall_room)
+        room = int(calls_for.room_share * recall_room)
+        room -= sum(row.tokens + LABEL_TOKENS for row in chosen)
+        result = await self.find_earlier(query, RECALL_CANDIDATES, None)
+        self.bearing = [hit.page.page_id for hit in result.hits]
+        for hit in calls_for.admitted(result.hits):
+            cost = hit.page.tokens + LABEL_TOKENS
+            if hit.page.page_id not in state.working_set and cost <= room:
+                chosen.append(hit.page)
+                state.table.tlb.insert(hit.page)
+                room -= cost
+        self._prefetcher.used([row.page_id for row in chosen])
+        return await asyncio.to_thread(self._read_all, chosen)
+
+    async def _claims_for_turn(self, query: str, room: int) -> list[PageRow]:
+        """The claims that bear on the newest message, best first: those that hold now."""
+        state = self._owned.state
+        if CLAIM not in state.numbers:
+            return []
+        query = await asyncio.to_thread(self._claims.telling, query, state)
+        scope = self._before_newest().derived
+        find = self._runtime.search
+        found = await find(scope, query, limit=CLAIMS_RECALLED, kinds=(Kind.CLAIM,))
+        # By their own words: what stands beside a claim is another claim.
+        rows = [hit.page for hit in found.hits if hit.parts["own"] > 0]
+        newest = state.newest_user[0].row.seq
+        chosen: list[PageRow] = []
+        for row in await asyncio.to_thread(self._claims.current, rows, state):
+            cost = row.tokens + LABEL_TOKENS
+            is_earlier = row.seq < newest  # what this message itself claims stands in it
+            if is_earlier and row.page_id not in state.working_set and cost <= room:
+                chosen.append(row)
+                state.table.tlb.insert(row)
+                room -= cost
+        return chosen
+
+    def _before_newest(self) -> Scope:
+        """What was said before the newest user message: no question answers itself."""
+        scope, newest = self._owned.scope, self._owned.state.newest_user
+        if not newest:
+            return scope
+        before = Seq(newest[0].row.seq - 1)
+        return Scope(tuple((part, min(upto, before)) for part, upto in scope.parts))
+
+    async def find_earlier(self, query: str, limit: int, modality: Modality | None) -> SearchResult:
+        """Search what was said before the newest user message."""
+        return await self._runtime.search(
+            self._before_newest(), query, limit=limit, modality=modality
+        )
+
+    def _read_all(self, rows: Sequence[PageRow]) -> list[Page]:
+        pages = []
+        for row in rows:
+            with suppress(RecordGone, ArchiveMissing):
+                pages.append(self._runtime.pages.read(row))
+        return pages
