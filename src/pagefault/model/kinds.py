@@ -205,3 +205,8 @@ LOCAL_FILE: Final = Origin("local_file")
 IMPORT: Final = Origin("import")
 MODEL_GENERATED: Final = Origin("model_generated")
 RUNTIME: Final = Origin("runtime")
+
+USERS: Final = frozenset({USER_TYPED, USER_APPROVED})
+"""What has the user's authority: what the user typed, or agreed to. Nothing else may stand in the
+core, supersede what a user said, or be recited as a rule.
+"""

@@ -15,7 +15,7 @@ from typing import Final
 from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.events import Content, Draft
 from pagefault.model.ids import PageId, SessionNo
-from pagefault.model.kinds import GOAL_SUBJECT, PAGE_PREFIX, EventType, Kind, Origin, Role
+from pagefault.model.kinds import GOAL_SUBJECT, PAGE_PREFIX, USERS, EventType, Kind, Origin, Role
 from pagefault.model.page import Derived, Evidence, Page, PageRow
 from pagefault.pack.layout import Note, Shown
 from pagefault.service.deriving import Made, write_derived
@@ -24,7 +24,8 @@ from pagefault.service.state import SessionState
 from pagefault.store.analyzer import query_terms
 from pagefault.store.api import PageFilter
 from pagefault.truth.claim import Authority, ClaimType, Turn
-from pagefault.truth.claims import ClaimBook, Entry, Held, Status, held_of
+from pagefault.truth.claims import ClaimBook, Entry, held_of
+from pagefault.truth.held import Held, Status
 
 CLAIM: Final = PAGE_PREFIX["claim"]
 TURNS_BEFORE: Final = 3  # pages: a question, an answer to it, and what stood before
@@ -105,7 +106,7 @@ class Claims:
                     if book is None:
                         book = self.book(state).copy()
                     number = state.numbers.get(CLAIM, 0) + len(written)
-                    entries = book.entries(claims, CLAIM, number)
+                    entries = book.entries(claims, CLAIM, number, (turn, *reversed(before)))
                     for place, entry in enumerate(entries, number + 1):
                         book.fold(held_of(PageId(f"{CLAIM}_{place}"), entry))
                     made = [_made(entry) for entry in entries]
@@ -228,10 +229,7 @@ def _made(entry: Entry) -> Made:
         origin=claim.origin,
         derived=Derived(
             provenance=claim.pages,
-            evidence=tuple(
-                Evidence(page_id=span.page_id, start=span.start, end=span.end)
-                for span in claim.evidence
-            ),
+            evidence=claim.evidence,
             supersedes=entry.supersedes,
             claim_type=str(claim.type),
             subject=claim.subject,
@@ -257,7 +255,7 @@ def _held(page: Page) -> Held:
 
 
 def authority_of(origin: Origin) -> Authority:
-    return Authority.USER if origin in ("user_typed", "user_approved") else Authority.PROPOSED
+    return Authority.USER if origin in USERS else Authority.PROPOSED
 
 
 def _is_users(body: Content) -> bool:

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from pagefault.model.defaults import TAIL_TOKENS
 from pagefault.model.ids import PageId
-from pagefault.model.kinds import RETRACTION, RULE, USER_APPROVED, USER_TYPED
+from pagefault.model.kinds import RETRACTION, RULE, USERS
 from pagefault.model.page import Derived, Page
 from pagefault.pack import render
 from pagefault.pack.count import TokenCounter
-
-CORE_ORIGINS: Final = frozenset({USER_TYPED, USER_APPROVED})
-"""Whose claims may stand in the core: what the user typed, or agreed to."""
 
 
 class Core:
     def __init__(self, counter: TokenCounter) -> None:
         self._counter = counter
         self.claims: dict[PageId, Page] = {}  # that stand, oldest first
+        self.closed_by: dict[PageId, PageId] = {}  # claims that hold no more, and what ended each
 
     def fold(self, page: Page, derived: Derived) -> None:
         """Take one more claim into account: it may close an older one."""
         self.claims.pop(derived.supersedes, None)
-        if page.row.origin in CORE_ORIGINS and derived.claim_type != RETRACTION:
+        if derived.supersedes:
+            self.closed_by[derived.supersedes] = page.page_id
+        if page.row.origin in USERS and derived.claim_type != RETRACTION:
             self.claims[page.page_id] = page
 
     def tail(self) -> str:

@@ -492,6 +492,11 @@ class SessionState:
         """The claims that stand on the user's word, oldest first."""
         return self._core.claims
 
+    @property
+    def closed_by(self) -> dict[PageId, PageId]:
+        """Claims that hold no more, and the claim that closed each, in the order of that."""
+        return self._core.closed_by
+
     def tail(self) -> str:
         """The standing rules of the user, as a request ends with them."""
         return self._core.tail()
@@ -533,8 +538,14 @@ class SessionState:
         return sum(lines) + len(lines) * self.layout.row_tokens
 
     def must_show(self) -> list[Page]:
-        """The pages that every request holds: the newest user message, and the pins."""
+        """The pages that every request holds: the newest user message, and the pins; of a pinned
+        claim that holds no more, what closed it.
+        """
         pages = {page.page_id: page for page in (*self.newest_user, *self.pinned_pages())}
+        for closed, closer in self.closed_by.items():
+            if closed in pages and closer not in pages:
+                with suppress(RecordGone, ArchiveMissing, KeyError):
+                    pages[closer] = self.read_page(closer)
         return list(pages.values())
 
     @property

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Origin, Role
+from pagefault.model.page import Evidence
 
 
 class ClaimType(StrEnum):
@@ -35,15 +36,6 @@ class Turn:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Bytes `start` to `end` of the UTF-8 encoding of a page's stored text."""
-
-    page_id: PageId
-    start: int
-    end: int
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """What somebody decided, prefers or knows.
@@ -58,11 +50,13 @@ class Claim:
     subject: str
     value: str
     text: str
-    evidence: tuple[Span, ...]  # never empty; the first is in the turn that made the claim
+    evidence: tuple[Evidence, ...]  # never empty; the first is in the turn that made the claim
     authority: Authority
     origin: Origin
     confidence: float
     instead_of: str = ""  # the value that this one replaces, if it was named
+    changes: bool = False  # it takes the place of something, and need not say of what
+    topic: str = ""  # what was spoken of before a change that has no subject
     about: tuple[PageId, ...] = ()
 
     @property
