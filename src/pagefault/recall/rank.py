@@ -9,7 +9,7 @@ where a neighbour's words count the less the further off it stands. BM25: Robert
 "The Probabilistic Relevance Framework: BM25 and Beyond", 2009, §3; with `log(1 + …)` even a term
 that most pages have counts for something.
 
-The constants were chosen on five LoCoMo conversations (`benchmarks/retrieval_locomo.py`), with an
+The constants were chosen on five LoCoMo conversations (`pagefault bench retrieval`), with an
 eye on three and two of them apart: no choice helped the one part and hurt the other, and results
 are flat around all of them. The five that are kept apart have not been looked at.
 """
