@@ -7,7 +7,6 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
@@ -15,23 +14,16 @@ import pytest
 from pagefault.proxy.history import Json
 from pagefault.proxy.passage import GONE, survival
 from pagefault.proxy.relay import Patience
-from tests.proxy.histories import body, call, model, result, text, user
+from tests.proxy.histories import FACT, body, call, long_talk, model, result, text, user
 from tests.proxy.recorded import NAMES, Recorded, recorded
-from tests.proxy.standing import Standing, standing
+from tests.proxy.standing import KEY, SESSION, Standing, post, standing, talk
 from tests.proxy.upstream import Call, Say, Seen, Upstream, always, in_turn
-
-KEY = "sk-ant-api03-none-of-your-business-0123456789"
-SESSION = {"x-pagefault-session": "planning", "x-api-key": KEY}
 
 
 @pytest.fixture
 def upstream() -> Iterator[Upstream]:
     with Upstream(always()) as up:
         yield up
-
-
-async def post(to: Standing, request: Json, path: str = "/v1/messages", **more: Any) -> Any:
-    return await to.http.post(path, json=request, headers=SESSION, **more)
 
 
 async def test_unknown_paths_pass_byte_for_byte(upstream: Upstream) -> None:
@@ -363,25 +355,6 @@ async def test_a_session_can_be_named_by_the_path(upstream: Upstream) -> None:
 
 
 # --- paging -----------------------------------------------------------------------------------
-
-FACT = "The launch code of project Heron is 7741, and Ilse keeps it."
-
-
-def long_talk(turns: int) -> list[Json]:
-    said = [user(FACT), model("Noted.")]
-    for n in range(turns):
-        said += [
-            user(f"Tell me of garden {n}. " + f"leaf{n} " * 60),
-            model(f"Garden {n} is green."),
-        ]
-    return said
-
-
-async def talk(to: Standing, turns: int) -> list[Json]:
-    said = long_talk(turns)
-    for upto in range(1, len(said) + 1, 2):
-        assert (await post(to, body(*said[:upto]))).status_code == 200
-    return said
 
 
 async def test_what_left_is_quoted_where_it_is_called_for_and_stays_there(

@@ -236,6 +236,7 @@ class Proxy:
                 name=name,
                 wire=wire,
                 counter=self._counter,
+                clock=self._clock,
                 window_tokens=self._window_tokens,
             )
             self._conversations[key] = found

@@ -252,7 +252,7 @@ class SessionState:
                 self._fold_epoch(event, body)
             case Searched() | Faulted() | CallRefused():
                 self.fold_call(event)
-            case Reported(input_tokens=tokens):
+            case Reported(relayed=False, input_tokens=tokens):
                 self._observe(tokens)
             case Pinned(page_id=page_id):
                 self.table.pin(page_id)
