@@ -56,6 +56,8 @@ async def standing(
     patience: Patience | None = None,
     body_bytes_max: int = 1_000_000,
     url: str = "",
+    token: str = "",
+    any_host: bool = False,
 ) -> AsyncIterator[Standing]:
     listening = bound("127.0.0.1", 0)
     log: list[str] = []
@@ -67,6 +69,8 @@ async def standing(
             counter=COUNTER,
             clock=SystemClock(),
             window_tokens=window,
+            token=token,
+            any_host=any_host,
             log=log.append,
             body_bytes_max=body_bytes_max,
         )
