@@ -96,6 +96,16 @@ class Entry:
         return 0 if prices.breakpoints and is_unmarked else self.shared_tokens
 
 
+def prices_of(entries: Sequence[Entry], default: PriceList) -> PriceList:
+    """What calls are weighed by: `default`, or where that is nobody's in particular and a proxy
+    passed them on, the list of the model that the client asked last.
+    """
+    last = entries[-1].relayed if entries else None
+    if last is None or default != UNKNOWN.prices:
+        return default
+    return find_model(last.model).prices
+
+
 class Ledger:
     """A fold. It is told the records of a session and, for a fork, of its ancestors before them,
     and keeps the calls of the session alone.
@@ -161,15 +171,6 @@ class Ledger:
                 relayed=relayed,
             )
         )
-
-    def prices(self, default: PriceList) -> PriceList:
-        """What the calls are weighed by: `default`, or where that is nobody's in particular and a
-        proxy passed them on, those of the model that the client asked last.
-        """
-        last = self.entries[-1].relayed if self.entries else None
-        if last is None or default != UNKNOWN.prices:
-            return default
-        return find_model(last.model).prices
 
     def _fold_reported(self, body: Reported) -> None:
         for at in range(len(self.entries) - 1, -1, -1):

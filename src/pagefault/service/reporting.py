@@ -9,7 +9,7 @@ from pagefault.model.errors import PagefaultError
 from pagefault.model.events import Body, Relayed, Reported
 from pagefault.model.ids import PageId, SessionNo
 from pagefault.model.kinds import LayoutName, Tier
-from pagefault.service.ledger import Ledger
+from pagefault.service.ledger import Ledger, prices_of
 from pagefault.service.metrics import Meter, Tally
 from pagefault.service.relaying import Proxied, proxied_of
 from pagefault.service.restore import records
@@ -77,7 +77,7 @@ def report(folded: Folded, runtime: Runtime, state: SessionState, *, per_turn: b
     """The figures, beside their targets. Counts of look-ups are since the session was opened here,
     latencies those of all sessions of this opening.
     """
-    prices = folded.ledger.prices(runtime.epochs.prices)
+    prices = prices_of(folded.ledger.entries, runtime.epochs.prices)
     tally = folded.meter.session_total
     figures = folded.ledger.summary(prices, window=state.window_tokens) | tally.figures()
     hits, lookups = state.table.tlb.hits, state.table.tlb.hits + state.table.tlb.misses
