@@ -43,6 +43,7 @@ from pagefault.service.ledger import Entry
 from pagefault.service.limits import Limits
 from pagefault.service.memory import Forgetting
 from pagefault.service.open import open as _open
+from pagefault.service.relaying import Proxied
 from pagefault.service.reporting import Metrics
 from pagefault.service.status import Status
 from pagefault.service.timetravel import Difference, Moment, Movement
@@ -191,6 +192,14 @@ class Memory:
     def sessions(self) -> builtins.list[SessionRow]:
         """Every session, the most recently used first."""
         return _LOOP.run(self._memory.sessions())
+
+    def proxied(self, session: Session) -> Proxied | None:
+        """What a proxy passed on under a session, and how large it was; None if nothing ever was.
+
+        Of such a session `status`, `at` and `resident` tell what it would pack itself, and not
+        what its client sends.
+        """
+        return _LOOP.run(self._memory.proxied(session.asynchronous))
 
     def recall(
         self, query: str, *, limit: int = 5, modality: Modality | None = None

@@ -49,6 +49,25 @@ def test_any_key_makes_a_session_s_name_and_different_keys_different_names(key: 
     assert named.session_name("abcdef") != other.session_name("abcdef")
 
 
+@pytest.mark.parametrize("name", ["holiday", "计划", "a plan", "2026-11"])
+def test_a_name_that_somebody_gave_stands_for_itself(name: str) -> None:
+    [by_header] = {
+        recognise({"x-pagefault-session": sent}, {}, HELLO)
+        for sent in (name, name.encode().decode("latin-1"))
+        if sent.isascii() or sent != name
+    }
+    by_path = recognise({}, {}, HELLO, named=name)
+    assert by_header == by_path
+    assert by_path.session_name("abcdef") == f"{name}:abcdef"
+
+
+def test_a_name_cannot_pass_for_a_client_s_id() -> None:
+    named = recognise({"x-pagefault-session": "claude:1"}, {}, HELLO).session_name("abcdef")
+    client = recognise({"x-claude-code-session-id": "1"}, {}, HELLO).session_name("abcdef")
+    assert named != client
+    assert named.count(":") == 1
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_recorded_requests_are_told_apart_by_client_and_task(name: str) -> None:
     sessions = [one.session for one in recorded(name)]

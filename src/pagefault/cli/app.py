@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -129,8 +130,11 @@ def limits_of(config: Config) -> Limits:
 
 
 async def find_row(memory: Memory, name: str | None) -> SessionRow:
-    """The session of that name or id; without one, the most recently used that is no fork."""
-    from pagefault.model.errors import SessionNotFound
+    """The session of that name or id; without one, the most recently used that is no fork.
+
+    A proxied session may be named without what the proxy adds, as long as that tells which.
+    """
+    from pagefault.model.errors import BadInput, SessionNotFound
 
     rows = await memory.sessions()
     if name is None:
@@ -143,9 +147,30 @@ async def find_row(memory: Memory, name: str | None) -> SessionRow:
         return row
     by_id = [row for row in rows if row.session_id == name]
     by_name = [row for row in rows if row.name == name]
-    if not by_id and not by_name:
+    found = by_id or by_name
+    if not found:
+        found = [row for row in rows if name in _short_names(row.name)]
+    if not found:
         raise SessionNotFound(name)
-    return (by_id or by_name)[0]
+    if len(found) > 1:
+        raise BadInput(
+            f"{name!r} may be any of {len(found)} sessions",
+            hint=f"say which: {', '.join(row.name for row in found[:_NAMES_TOLD])}"
+            + (", …" if len(found) > _NAMES_TOLD else ""),
+        )
+    return found[0]
+
+
+_PROXIED = re.compile(r"(?:[a-z]+:)?(?P<key>[^:]+):[0-9a-f]{6}")
+_NAMES_TOLD = 5
+
+
+def _short_names(name: str) -> set[str]:
+    """What a proxied session may be called for short: its client's own id, and the name that a
+    header or a path gave it, less what tells apart several conversations under one.
+    """
+    match = _PROXIED.fullmatch(name)
+    return {match["key"], name.rpartition(":")[0]} if match else set()
 
 
 async def find_session(memory: Memory, name: str | None) -> Session:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pagefault.cli.app import App, Command, find_session, json_option, pass_app
+from pagefault.cli.proxied import CLIENT_DECIDES, window_of
 from pagefault.cli.term import iso, plural
 
 if TYPE_CHECKING:
@@ -25,8 +26,9 @@ _WHEN = """WHEN is a turn (12: as it was at its end), a record (seq:345), or a t
     {_WHEN} What was said after the last request is among the pages, and not among its tokens.
 
     JSON: {{session, seq, turn, at, epoch, request, request_tokens, window_tokens, pinned, pages:
-    [{{page_id, level, tokens, place}}]}}; `place` is turn, recalled, core, summary, kept or
-    faulted.
+    [{{page_id, level, tokens, place}}], relayed}}; `place` is turn, recalled, core, summary, kept
+    or faulted. `relayed` is null, or the request that a proxy passed on: then `pages` are those
+    that it quoted with it, and the client decides what else there is.
     """,
 )
 @click.argument("session_name", metavar="SESSION")
@@ -43,7 +45,9 @@ def at(app: App, session_name: str, when: str, as_json: bool) -> None:
     if as_json:
         app.term.data({"session": name} | _object(moment))
         return
-    app.term.table(["id", "level", "tokens", "place"], map(_cells, moment.pages), right="tokens")
+    if moment.pages or moment.relayed is None:
+        cells = map(_cells, moment.pages)
+        app.term.table(["id", "level", "tokens", "place"], cells, right="tokens")
     app.term.note(f"{name}, {_told(moment)}")
 
 
@@ -169,6 +173,13 @@ async def _moment(session: Session, when: str) -> Moment:
 
 
 def _told(moment: Moment) -> str:
+    if moment.relayed is not None:
+        sent = moment.relayed
+        return (
+            f"turn {moment.turn} (seq {moment.seq}), {CLIENT_DECIDES}; request {sent.request}: "
+            f"{window_of(sent)}, {sent.messages:,} of {plural(sent.client_messages, 'message')}, "
+            f"{plural(sent.hidden, 'page')} left out, {plural(len(sent.recalled), 'page')} quoted"
+        )
     request = "before any request"
     if moment.request >= 0:
         request = (

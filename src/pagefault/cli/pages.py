@@ -17,6 +17,7 @@ from pagefault.cli.app import (
     session_option,
 )
 from pagefault.cli.compress import compress
+from pagefault.cli.proxied import CLIENT_DECIDES
 from pagefault.cli.term import iso, plural, printable, wrapped
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from pagefault.model.errors import ArchiveMissing, RecordGone
     from pagefault.model.page import Page, PageRow
     from pagefault.recall.search import SearchHit
+    from pagefault.service.memory import Memory
     from pagefault.service.session import Session
 
 _ALL = 2**31
@@ -62,21 +64,24 @@ def ls(
 ) -> None:
     """List the latest pages of a session, in their order.
 
-    JSON: {session, total, pages: [{page_id, turn, role, kind, speaker, occurred_at, tokens,
-    importance, origin, tier, at, part, parts, resident, pinned, hint}]}.
+    JSON: {session, proxied, total, pages: [{page_id, turn, role, kind, speaker, occurred_at,
+    tokens, importance, origin, tier, at, part, parts, resident, pinned, hint}]}.
     """
 
     async def read() -> dict[str, Any]:
         async with app.reading() as memory:
             session = await find_session(memory, session_name)
             status = await session.status()
+            proxied = await memory.proxied(session)
             count = _ALL if everything else limit
             rows = await memory.pages(
                 session, limit=count, newest_first=True, topic=topic, task=task
             )
-            resident, pinned = set(session.resident()), set(status.pinned)
+            resident = await _resident(memory, session)
+            pinned = set(status.pinned)
             return {
                 "session": session.name or session.session_id,
+                "proxied": proxied is not None,
                 "total": status.pages,
                 "pages": [await _listed(session, row, resident, pinned) for row in rows[::-1]],
             }
@@ -103,6 +108,8 @@ def ls(
     shown = len(found["pages"])
     more = f" of {found['total']:,}; --all shows them all" if shown < found["total"] else ""
     app.term.note(f"{plural(shown, 'page')}{more} in {found['session']!r}")
+    if found["proxied"]:
+        app.term.note(f"{CLIENT_DECIDES}; `pagefault status` tells what was left out")
 
 
 @pages.command("show", cls=Command)
@@ -146,7 +153,8 @@ def show(
             session = await find_session(memory, session_name)
             page = await session.page(page_id)
             pinned = (await session.status()).pinned
-            listed = await _listed(session, page.row, session.resident(), pinned, page)
+            resident = await _resident(memory, session)
+            listed = await _listed(session, page.row, resident, pinned, page)
             told = {"session": session.name or session.session_id, **listed}
             served, text, _ = await session.at_level(page_id, level)
             return told, page, int(served), text
@@ -189,7 +197,7 @@ def _print_page(app: App, told: dict[str, Any], page: Page, text: str) -> None:
         f"turn {page.row.turn}",
         plural(page.row.tokens, "token"),
         f"from {page.row.origin}",
-        _state(told) or "not in the window",
+        _state(told) or ("proxied" if told["resident"] is None else "not in the window"),
     ]
     if page.title:
         facts.insert(1, repr(page.title))
@@ -230,7 +238,7 @@ def search(
         async with app.reading() as memory:
             session = await find_session(memory, session_name)
             result = await session.recall(query, limit=limit, topic=topic, task=task)
-            resident = set(session.resident())
+            resident = await _resident(memory, session)
             return {
                 "session": session.name or session.session_id,
                 "query": query,
@@ -336,10 +344,15 @@ def _set_pin(
 # --- pages as objects ---------------------------------------------------------------------------
 
 
+async def _resident(memory: Memory, session: Session) -> set[str] | None:
+    """The pages in the window; None where a proxy's client decides which these are."""
+    return set(session.resident()) if await memory.proxied(session) is None else None
+
+
 async def _listed(
     session: Session,
     row: PageRow,
-    resident: Collection[str],
+    resident: Collection[str] | None,
     pinned: Collection[str],
     page: Page | None = None,
 ) -> dict[str, Any]:
@@ -358,13 +371,15 @@ async def _listed(
         "at": iso(row.at_ms),
         "part": row.part + 1,
         "parts": row.parts,
-        "resident": row.page_id in resident,
+        "resident": None if resident is None else row.page_id in resident,
         "pinned": row.page_id in pinned,
         "hint": begins,
     }
 
 
-async def _hit(session: Session, hit: SearchHit, resident: Collection[str]) -> dict[str, Any]:
+async def _hit(
+    session: Session, hit: SearchHit, resident: Collection[str] | None
+) -> dict[str, Any]:
     page, begins = await _find(session, hit.page)
     return {
         "page_id": hit.page.page_id,
@@ -377,7 +392,7 @@ async def _hit(session: Session, hit: SearchHit, resident: Collection[str]) -> d
         "speaker": page.speaker if page else "",
         "occurred_at": page.occurred_at if page else "",
         "tokens": hit.page.tokens,
-        "resident": hit.page.page_id in resident,
+        "resident": None if resident is None else hit.page.page_id in resident,
         "archive": hit.archive,
     }
 

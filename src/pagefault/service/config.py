@@ -204,7 +204,12 @@ def _settings(owner: type[Any], prefix: str) -> Iterator[Setting]:
 
 
 _LISTED: Final = "`pagefault config show` lists what there is"
-_OTHER_VARIABLES: Final = ("PAGEFAULT_CONFIG", "PAGEFAULT_DEBUG", "PAGEFAULT_VERIFY")
+_OTHER_VARIABLES: Final = (
+    "PAGEFAULT_CONFIG",
+    "PAGEFAULT_DEBUG",
+    "PAGEFAULT_PROXY_TOKEN",
+    "PAGEFAULT_VERIFY",
+)
 
 
 # --- loading --------------------------------------------------------------------------------------

@@ -176,7 +176,7 @@ class SessionState:
                 self._fold_epoch(event, body)
             case Searched() | Faulted() | CallRefused():
                 self.fold_call(event)
-            case Reported(input_tokens=tokens):
+            case Reported(relayed=False, input_tokens=tokens):
                 counted = self.layout.frozen_tokens()
                 self.token_factor.observe(tokens, counted, most=self._factor_max())
             case Pinned(page_id=page_id):
