@@ -6,7 +6,7 @@ follow it before others do. In which order pages leave is otherwise the inner po
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Set
 
 from pagefault.model.ids import PageId, TurnNo
 from pagefault.paging.questions import EvictionPolicy, Resident
@@ -39,7 +39,7 @@ class Affinity:
         del self._pages[page_id]
         self._inner.departed(page_id)
 
-    def victims(self, evictable: Collection[PageId], tokens_needed: int) -> list[PageId]:
+    def victims(self, evictable: Set[PageId], tokens_needed: int) -> list[PageId]:
         if tokens_needed <= 0:
             return []
         everything = sum(self._pages[page_id].tokens for page_id in evictable)
