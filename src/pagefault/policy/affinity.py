@@ -18,6 +18,7 @@ class Affinity:
     def __init__(self, inner: EvictionPolicy) -> None:
         self._inner = inner
         self._pages: dict[PageId, Resident] = {}
+        self._tagged = 0  # how many of them are about something
 
     def turn_began(self, turn: TurnNo) -> None:
         self._inner.turn_began(turn)
@@ -30,18 +31,21 @@ class Affinity:
 
     def admitted(self, page: Resident) -> None:
         self._pages[page.page_id] = page
+        self._tagged += bool(page.topics)
         self._inner.admitted(page)
 
     def touched(self, page_id: PageId) -> None:
         self._inner.touched(page_id)
 
     def departed(self, page_id: PageId) -> None:
-        del self._pages[page_id]
+        self._tagged -= bool(self._pages.pop(page_id).topics)
         self._inner.departed(page_id)
 
     def victims(self, evictable: Set[PageId], tokens_needed: int) -> list[PageId]:
         if tokens_needed <= 0:
             return []
+        if not self._tagged:
+            return self._inner.victims(evictable, tokens_needed)
         everything = sum(self._pages[page_id].tokens for page_id in evictable)
         order = self._inner.victims(evictable, everything + 1)
         about: dict[str, list[int]] = {}  # topic -> which of the colder ones are about it
