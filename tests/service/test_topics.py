@@ -113,7 +113,7 @@ def test_pages_of_one_topic_leave_together_if_they_are_cold() -> None:
     for resident in pages:
         policy.admitted(resident)
         plain.admitted(resident)
-    everyone = [resident.page_id for resident in pages]
+    everyone = {resident.page_id for resident in pages}
     assert policy.victims(everyone, 20) == ["msg_0", "msg_2"]
     assert policy.victims(everyone, 30) == ["msg_0", "msg_2", "msg_1"], "the warm one stays"
     assert plain.victims(everyone, 20) == ["msg_0", "msg_1"], "control"

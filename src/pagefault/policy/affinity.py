@@ -6,9 +6,10 @@ follow it before others do. In which order pages leave is otherwise the inner po
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Set
 
 from pagefault.model.ids import PageId, TurnNo
+from pagefault.model.page import NOT_TOLD
 from pagefault.paging.questions import EvictionPolicy, Resident
 
 
@@ -18,6 +19,7 @@ class Affinity:
     def __init__(self, inner: EvictionPolicy) -> None:
         self._inner = inner
         self._pages: dict[PageId, Resident] = {}
+        self._told = 0  # how many of them may be about something
 
     def turn_began(self, turn: TurnNo) -> None:
         self._inner.turn_began(turn)
@@ -30,18 +32,21 @@ class Affinity:
 
     def admitted(self, page: Resident) -> None:
         self._pages[page.page_id] = page
+        self._told += page.about is not NOT_TOLD
         self._inner.admitted(page)
 
     def touched(self, page_id: PageId) -> None:
         self._inner.touched(page_id)
 
     def departed(self, page_id: PageId) -> None:
-        del self._pages[page_id]
+        self._told -= self._pages.pop(page_id).about is not NOT_TOLD
         self._inner.departed(page_id)
 
-    def victims(self, evictable: Collection[PageId], tokens_needed: int) -> list[PageId]:
+    def victims(self, evictable: Set[PageId], tokens_needed: int) -> list[PageId]:
         if tokens_needed <= 0:
             return []
+        if not self._told:
+            return self._inner.victims(evictable, tokens_needed)
         everything = sum(self._pages[page_id].tokens for page_id in evictable)
         order = self._inner.victims(evictable, everything + 1)
         about: dict[str, list[int]] = {}  # topic -> which of the colder ones are about it

@@ -22,10 +22,14 @@ from pagefault.model.progress import Progress
 from pagefault.pack.count import O200k, TokenCounter
 from pagefault.paging.questions import EvictionPolicy
 from pagefault.policy.affinity import Affinity
+from pagefault.policy.arc import ARC
 from pagefault.policy.epochs import BETA, BreakEven, ColdOrFull, EpochRule, OnlyWhenFull
 from pagefault.policy.importance_lru import ImportanceLRU
+from pagefault.policy.locality_lru import LocalityLRU
 from pagefault.policy.lru import LRU
 from pagefault.policy.modality_lru import ModalityLRU
+from pagefault.policy.s3_fifo import S3FIFO
+from pagefault.policy.sieve import Sieve
 from pagefault.policy.steady import Steady
 from pagefault.recall.search import Searcher
 from pagefault.service.arguments import a_layout, a_mode
@@ -42,6 +46,10 @@ POLICIES: Final[dict[str, Callable[[], EvictionPolicy]]] = {
     "importance_weighted_lru": lambda: Affinity(ImportanceLRU()),
     "lru": LRU,
     "modality_aware_lru": ModalityLRU,
+    "locality_aware_lru": LocalityLRU,
+    "sieve": Sieve,
+    "s3_fifo": S3FIFO,
+    "arc": ARC,
 }
 
 EPOCHS: Final[dict[str, Callable[[PriceList, float], EpochRule]]] = {

@@ -93,7 +93,7 @@ class Entry:
 
     def _matchable(self, prices: PriceList) -> int:
         is_unmarked = self.relayed is not None and not self.relayed.is_marked
-        return 0 if prices.breakpoints and is_unmarked else self.shared_tokens
+        return 0 if prices.takes_marks and is_unmarked else self.shared_tokens
 
 
 def prices_of(entries: Sequence[Entry], default: PriceList) -> PriceList:

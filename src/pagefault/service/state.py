@@ -55,7 +55,7 @@ from pagefault.pack.citations import cited_pages
 from pagefault.pack.count import TokenCounter, tail_tokens
 from pagefault.pack.developer import DeveloperLayout, Frame, developer_head, policies_of
 from pagefault.pack.layout import Entry, Exchange, Front, Layout, Note, Recalled, Shown, pages_of
-from pagefault.pack.manifest import Listed
+from pagefault.pack.manifest import Listed, tier_of
 from pagefault.pack.tools import PAGE_FAULT, SEARCH_PAGES, vm_tools
 from pagefault.paging.fault import FaultBudget, FaultLimits
 from pagefault.paging.l1 import L1
@@ -64,6 +64,7 @@ from pagefault.paging.table import PageTable
 from pagefault.paging.tlb import TLB
 from pagefault.paging.working_set import WorkingSet
 from pagefault.policy.epochs import EpochRule
+from pagefault.policy.locality_lru import REFETCH
 from pagefault.recall.hint import hint
 from pagefault.service.ages import Ages
 from pagefault.service.content import is_user_message, page_of
@@ -296,8 +297,8 @@ class SessionState:
         self.epoch_seq, self.requests_since = event.seq, 0
         for page_id in list(self.working_set):
             self.table.evicted(page_id)
-        self.working_set.clear()
         self.working_set.evicted(body.evicted)
+        self.working_set.clear()
         for page in pages_of(front):
             self._admit(page)
         shown = [page for entry in self.layout.entries() for page in pages_of(entry)]
@@ -401,6 +402,7 @@ class SessionState:
                 modality=row.modality,
                 importance=row.importance,
                 about=page.about,
+                refetch=REFETCH[tier_of(row)],
             )
         )
 
