@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any, cast, overload
 
 from pagefault.engine.api import Engine
-from pagefault.engine.formats import FORMATS, Format
+from pagefault.engine.formats import FORMATS, Format, to_wire
 from pagefault.model.errors import (
     BadInput,
     NoSuchPage,
@@ -249,15 +249,13 @@ class Session:
             with self._runtime.timed("request"):
                 return await self._requests.next()
 
-        request = await self.owned.whole(verb)
-        if format is None:
-            return request
-        return self._marker.to_wire(
-            request,
-            cast("Format", format),
+        request = self._marker.marked(
+            await self.owned.whole(verb),
+            cast("Format | None", format),
             prices=self._runtime.epochs.prices,
             front_messages=self._state.front_messages,
         )
+        return request if format is None else to_wire(request, format)
 
     async def call(self, call: ToolCall, *, said: str = "") -> str:
         """Serve one tool call of the model and return the result's text.
