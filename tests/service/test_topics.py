@@ -119,6 +119,28 @@ def test_pages_of_one_topic_leave_together_if_they_are_cold() -> None:
     assert plain.victims(everyone, 20) == ["msg_0", "msg_1"], "control"
 
 
+class NeverAsked:
+    """Of a page that nobody should ask what it is about."""
+
+    @property
+    def topic_tags(self) -> tuple[str, ...]:
+        raise AssertionError("asked")
+
+    entities = task_refs = topic_tags
+
+
+def test_nobody_asks_what_pages_are_about_if_all_that_could_follow_leave_anyway() -> None:
+    policy = Affinity(LRU())
+    for number in range(8):
+        policy.admitted(replace(page(number, ""), about=NeverAsked()))
+    everyone = [PageId(f"msg_{number}") for number in range(8)]
+    assert policy.victims(everyone, 40) == everyone[:4]
+    assert policy.victims(everyone, 55) == everyone[:6]
+    assert policy.victims(everyone, 90) == everyone
+    with pytest.raises(AssertionError, match="asked"):
+        policy.victims(everyone, 30)
+
+
 async def test_a_deferred_page_is_a_placeholder_until_it_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,7 @@ from pagefault.model.ids import PageId, SessionNo, TurnNo
 from pagefault.model.kinds import PAGE_PREFIX, Actor, EventType, Kind, Modality, Origin, Role
 from pagefault.pack.count import TokenCounter
 from pagefault.service.content import page_of
-from pagefault.service.room import check_message
+from pagefault.service.room import check_message, surely_fits
 from pagefault.service.split import split
 from pagefault.service.state import SessionState
 
@@ -82,10 +82,11 @@ def write_down(
     texts = [clean(item.text) for item in items]
     written: list[Draft] = []
     for item, text, tokens in zip(items, texts, counter.count_all(texts), strict=True):
-        turn = TurnNo(turn + 1) if item.opens_turn or turn < 0 else turn
+        opens_turn, stem = item.opens_turn, item.stem
+        turn = TurnNo(turn + 1) if opens_turn or turn < 0 else turn
         parts = [(text, tokens)] if tokens <= tokens_max else split(text, tokens_max, counter)
-        first = numbers.get(item.stem, 0) + 1
-        numbers[item.stem] = first + len(parts) - 1
+        first = numbers.get(stem, 0) + 1
+        numbers[stem] = first + len(parts) - 1
         drafts = [
             Draft(
                 session=session,
@@ -94,10 +95,10 @@ def write_down(
                 origin=origin,
                 body=Content(
                     event_type=item.event_type,
-                    page_id=PageId(f"{item.stem}_{first + part}"),
+                    page_id=PageId(f"{stem}_{first + part}"),
                     order=order + part,
                     role=item.role,
-                    kind=Kind.ARTIFACT if item.stem == "art" else Kind.TRANSCRIPT,
+                    kind=Kind.ARTIFACT if stem == "art" else Kind.TRANSCRIPT,
                     text=part_text,
                     tokens=part_tokens,
                     speaker=item.speaker and clean(item.speaker),
@@ -105,7 +106,7 @@ def write_down(
                     occurred_at=item.occurred_at,
                     part=part,
                     parts=len(parts),
-                    part_of=PageId(f"{item.stem}_{first}" if part else ""),
+                    part_of=PageId(f"{stem}_{first}" if part else ""),
                     call_id=item.call_id,
                     importance=item.importance,
                     modality=item.modality,
@@ -115,7 +116,7 @@ def write_down(
             )
             for part, (part_text, part_tokens) in enumerate(parts)
         ]
-        if item.opens_turn:
+        if opens_turn and not surely_fits(state, len(text)):
             events = map(expected, drafts)
             pages = [page_of(e, e.body) for e in events if isinstance(e.body, Content)]
             check_message(state, pages)
