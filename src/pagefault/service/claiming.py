@@ -156,16 +156,16 @@ class Claims:
                     pages.append(page)
         return pages
 
-    def current(self, rows: Sequence[PageRow], state: SessionState) -> list[PageRow]:
-        """For claims that were found, those that hold now: what closed them in their place."""
+    def current(self, rows: Sequence[PageRow], state: SessionState) -> list[tuple[PageId, PageRow]]:
+        """Each of these claims, with the one that holds now: itself, or what closed it last."""
         book = self.book(state)
-        latest = dict.fromkeys(book.latest(row.page_id) for row in rows)
         known = {row.page_id: row for row in rows}
-        found: list[PageRow] = []
-        for claim_id in latest:
-            row = known.get(claim_id) or state.table.find(claim_id)
-            if row is not None:
-                found.append(row)
+        found: list[tuple[PageId, PageRow]] = []
+        for row in rows:
+            latest = book.latest(row.page_id)
+            now = known.get(latest) or state.table.find(latest)
+            if now is not None:
+                found.append((row.page_id, now))
         return found
 
     def told(self, state: SessionState) -> list[ClaimInfo]:

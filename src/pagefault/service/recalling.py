@@ -9,12 +9,12 @@ from typing import Final
 
 from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.ids import PageId, Seq
-from pagefault.model.kinds import Kind, Modality
+from pagefault.model.kinds import Modality
 from pagefault.model.page import Page, PageRow, Scope
 from pagefault.pack.render import LABEL_TOKENS
 from pagefault.recall.gate import gate
 from pagefault.recall.search import SearchResult
-from pagefault.service.claiming import CLAIM, Claims
+from pagefault.service.finding import Finder
 from pagefault.service.ownership import Owned
 from pagefault.service.prefetch import Prefetcher
 from pagefault.service.runtime import Runtime
@@ -25,11 +25,11 @@ CLAIMS_RECALLED: Final = 5  # claims that it brings at most: each is a line
 
 class TurnRecall:
     def __init__(
-        self, owned: Owned, runtime: Runtime, claims: Claims, prefetcher: Prefetcher
+        self, owned: Owned, runtime: Runtime, finder: Finder, prefetcher: Prefetcher
     ) -> None:
         self._owned = owned
         self._runtime = runtime
-        self._claims = claims
+        self._finder = finder
         self._prefetcher = prefetcher
         self.bearing: list[PageId] = []  # on the newest message, best first
 
@@ -58,20 +58,12 @@ class TurnRecall:
     async def _claims_for_turn(self, query: str, room: int) -> list[PageRow]:
         """The claims that bear on the newest message, best first: those that hold now."""
         state = self._owned.state
-        if CLAIM not in state.numbers:
-            return []
-        query = await asyncio.to_thread(self._claims.telling, query, state)
-        scope = self._before_newest().derived
-        find = self._runtime.search
-        found = await find(scope, query, limit=CLAIMS_RECALLED, kinds=(Kind.CLAIM,))
-        # By their own words: what stands beside a claim is another claim.
-        rows = [hit.page for hit in found.hits if hit.parts["own"] > 0]
-        newest = state.newest_user[0].row.seq
         chosen: list[PageRow] = []
-        for row in await asyncio.to_thread(self._claims.current, rows, state):
-            cost = row.tokens + LABEL_TOKENS
-            is_earlier = row.seq < newest  # what this message itself claims stands in it
-            if is_earlier and row.page_id not in state.working_set and cost <= room:
+        # Of before the message: what it claims itself stands in it.
+        find = self._finder.claims
+        for hit in await find(self._before_newest(), query, limit=CLAIMS_RECALLED):
+            row, cost = hit.page, hit.page.tokens + LABEL_TOKENS
+            if row.page_id not in state.working_set and cost <= room:
                 chosen.append(row)
                 state.table.tlb.insert(row)
                 room -= cost
@@ -84,6 +76,13 @@ class TurnRecall:
             return scope
         before = Seq(newest[0].row.seq - 1)
         return Scope(tuple((part, min(upto, before)) for part, upto in scope.parts))
+
+    async def find_for_model(
+        self, query: str, limit: int, modality: Modality | None
+    ) -> SearchResult:
+        """What `search_pages` finds: as `find_earlier`, and before it the claims that answer."""
+        scope = self._before_newest()
+        return await self._finder.find(scope, query, limit=limit, modality=modality)
 
     async def find_earlier(self, query: str, limit: int, modality: Modality | None) -> SearchResult:
         """Search what was said before the newest user message."""
