@@ -89,6 +89,7 @@ def write_derived(
             subject=derived.subject and clean(derived.subject),
             value=derived.value and clean(derived.value),
             source_tokens=derived.source_tokens,
+            made_by=derived.made_by,
             importance=item.importance,
             confidence=item.confidence,
             topic_tags=item.topic_tags,

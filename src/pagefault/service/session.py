@@ -62,6 +62,7 @@ from pagefault.service.arguments import (
     check_name,
 )
 from pagefault.service.artifacts import bytes_of, describe
+from pagefault.service.asking import ask
 from pagefault.service.claiming import ClaimInfo, Claims
 from pagefault.service.compressing import compress, nearest
 from pagefault.service.configuring import configured
@@ -422,14 +423,17 @@ class Session:
 
         Returns what will stand for it, a page of its own; the page itself, where nothing can be
         left out. Level 0 stays as it was said, and `page` always gives it. Pins, and what stands
-        in its place in the conversation, are shown whole all the same.
+        in its place in the conversation, are shown whole all the same. The memory's compressor is
+        asked, if it was opened with one; `derived.made_by` of the page says whose the text is.
         """
         wanted = a_level(level, least=Level.REDUCED)
+        # Before the verb, which keeps others waiting: a model may take its time.
+        written = await ask(self._runtime, self._levels, await self.page(page_id), wanted)
 
         async def verb() -> Page:
             await self.owned.lease()
             page = await self.page(page_id)
-            return compress(self._state, self._levels, page, wanted)
+            return compress(self._state, self._levels, page, wanted, written)
 
         return await self.owned.whole(verb)
 
