@@ -17,6 +17,7 @@ from pagefault.recall.search import SearchResult
 from pagefault.service.finding import Finder
 from pagefault.service.ownership import Owned
 from pagefault.service.prefetch import Prefetcher
+from pagefault.service.procedures import Procedures
 from pagefault.service.runtime import Runtime
 
 RECALL_CANDIDATES: Final = 50  # pages that a turn-start recall looks at
@@ -25,11 +26,17 @@ CLAIMS_RECALLED: Final = 5  # claims that it brings at most: each is a line
 
 class TurnRecall:
     def __init__(
-        self, owned: Owned, runtime: Runtime, finder: Finder, prefetcher: Prefetcher
+        self,
+        owned: Owned,
+        runtime: Runtime,
+        finder: Finder,
+        procedures: Procedures,
+        prefetcher: Prefetcher,
     ) -> None:
         self._owned = owned
         self._runtime = runtime
         self._finder = finder
+        self._procedures = procedures
         self._prefetcher = prefetcher
         self.bearing: list[PageId] = []  # on the newest message, best first
 
@@ -42,6 +49,7 @@ class TurnRecall:
         calls_for = gate(query)
         recall_room = state.limits.recall_room(state.window_tokens)
         chosen = await self._claims_for_turn(query, recall_room)
+        chosen += await self._procedures_for_turn(query, recall_room)
         room = int(calls_for.room_share * recall_room)
         room -= sum(row.tokens + LABEL_TOKENS for row in chosen)
         result = await self.find_earlier(query, RECALL_CANDIDATES, None)
@@ -68,6 +76,23 @@ class TurnRecall:
                 state.table.tlb.insert(row)
                 room -= cost
         return chosen
+
+    async def _procedures_for_turn(self, query: str, room: int) -> list[PageRow]:
+        """How what the newest message names is done, if somebody said so before."""
+        state = self._owned.state
+        newest = state.newest_user[0].row.seq
+        return [
+            page.row
+            for page in await asyncio.to_thread(self._procedures.bearing, query, state)
+            if page.row.seq < newest
+            and page.page_id not in state.working_set
+            and page.row.tokens + LABEL_TOKENS <= room
+        ]
+
+    def procedures_of(self, tools: Sequence[str]) -> dict[str, list[PageId]]:
+        """What is known of how each of these tools is used."""
+        state, bearing = self._owned.state, self._procedures.bearing
+        return {tool: [page.page_id for page in bearing(tool, state)] for tool in tools}
 
     def _before_newest(self) -> Scope:
         """What was said before the newest user message: no question answers itself."""

@@ -95,6 +95,7 @@ class Requests:
 
         said = "".join(page.text for page in state.newest_user)
         facts = self._prefetcher.facts(state, bearing=self._recall.bearing, text=text or said)
+        facts = replace(facts, procedures=self._recall.procedures_of(facts.tools))
         self._prefetcher.plan(state, facts, frozenset(topic_tags(said)))
 
     def _note(self) -> None:

@@ -75,6 +75,7 @@ from pagefault.service.looking import Looking
 from pagefault.service.marking import Marker
 from pagefault.service.ownership import Owned
 from pagefault.service.prefetch import Prefetcher
+from pagefault.service.procedures import Procedures
 from pagefault.service.recalling import TurnRecall
 from pagefault.service.reporting import Metrics
 from pagefault.service.requesting import Requests
@@ -121,10 +122,11 @@ class Session:
             depth=runtime.limits.prefetch_pages_max,
             gauge=self.pressure,
         )
-        self._claims = Claims(runtime, owned.session)
+        self._procedures = Procedures(runtime, owned.session)
+        self._claims = Claims(runtime, owned.session, self._procedures)
         self._saying = Saying(owned, runtime, self._claims)
         self._finder = Finder(owned, runtime, self._claims)
-        self._recall = TurnRecall(owned, runtime, self._finder, self.prefetcher)
+        self._recall = TurnRecall(owned, runtime, self._finder, self._procedures, self.prefetcher)
         self._requests = Requests(
             owned,
             runtime,
