@@ -16,7 +16,7 @@ import asyncio
 import builtins
 import os
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar, overload
@@ -373,16 +373,22 @@ class Session:
         *,
         limit: int = 5,
         modality: Modality | None = None,
+        kinds: Collection[str] = (),
         topic: str = "",
         task: str = "",
     ) -> SearchResult:
         """Pages that bear on `query`, best first, each with the parts of its score.
 
+        Claims that answer it come first, those that hold now. With `kinds` ("claim", "transcript",
+        "summary" and so on), only pages of these.
+
         With `topic` or `task` ("#42", "ABC-7"), only pages that have it among their tags; the
         query may then be empty.
         """
         return _LOOP.run(
-            self.asynchronous.recall(query, limit=limit, modality=modality, topic=topic, task=task)
+            self.asynchronous.recall(
+                query, limit=limit, modality=modality, kinds=kinds, topic=topic, task=task
+            )
         )
 
     def defer(self, page_id: str) -> DeferredPage:

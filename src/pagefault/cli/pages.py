@@ -19,6 +19,7 @@ from pagefault.cli.app import (
 from pagefault.cli.compress import compress
 from pagefault.cli.proxied import CLIENT_DECIDES
 from pagefault.cli.term import iso, plural, printable, wrapped
+from pagefault.model.kinds import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -213,6 +214,13 @@ def _print_page(app: App, told: dict[str, Any], page: Page, text: str) -> None:
 @click.argument("words", nargs=-1, required=True)
 @session_option
 @click.option("-n", "--limit", type=click.IntRange(1, 1000), default=10, show_default=True)
+@click.option(
+    "--kind",
+    "kinds",
+    type=click.Choice([str(kind) for kind in Kind]),
+    multiple=True,
+    help="Only pages of this kind; may be given several times.",
+)
 @topic_option
 @task_option
 @json_option
@@ -222,11 +230,12 @@ def search(
     words: tuple[str, ...],
     session_name: str | None,
     limit: int,
+    kinds: tuple[str, ...],
     topic: str,
     task: str,
     as_json: bool,
 ) -> None:
-    """Find pages that bear on some WORDS, best first.
+    """Find pages that bear on some WORDS, best first; before them the claims that answer.
 
     JSON: {session, query, total, hits: [{page_id, relevance, score, parts, hint, turn, role,
     speaker, occurred_at, tokens, resident, archive}]}; `parts` add up to `score`. `archive` is the
@@ -237,7 +246,7 @@ def search(
     async def read() -> tuple[dict[str, Any], str]:
         async with app.reading() as memory:
             session = await find_session(memory, session_name)
-            result = await session.recall(query, limit=limit, topic=topic, task=task)
+            result = await session.recall(query, limit=limit, kinds=kinds, topic=topic, task=task)
             resident = await _resident(memory, session)
             return {
                 "session": session.name or session.session_id,

@@ -117,6 +117,7 @@ class Content:
     subject: str = ""  # of a claim: what it is about; a later claim on the same supersedes it
     value: str = ""  # of a claim: what it says of its subject, as it was written
     source_tokens: int = 0  # of a summary: what it sums up takes so many at level 0
+    made_by: str = ""  # of a representation: the compressor that wrote it, if not our rules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

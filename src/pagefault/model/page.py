@@ -64,6 +64,7 @@ class Derived:
     subject: str = ""
     value: str = ""
     source_tokens: int = 0  # of what a summary sums up
+    made_by: str = ""  # the compressor that wrote it, if not our rules
 
 
 class About(Protocol):

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from pagefault.model.errors import BadInput
-from pagefault.model.kinds import Actor, LayoutName, Level, Mode, Origin
+from pagefault.model.kinds import Actor, Kind, LayoutName, Level, Mode, Origin
 
 _NAME: Final = re.compile(r"[^\x00-\x1f\x7f/\ud800-\udfff]{1,80}")
 
@@ -39,6 +39,13 @@ def an_actor(actor: str) -> Actor:
         return Actor(actor)
     except ValueError:
         raise BadInput(f"unknown actor {actor!r}", hint=f"one of {', '.join(Actor)}") from None
+
+
+def a_kind(kind: str) -> Kind:
+    try:
+        return Kind(kind)
+    except ValueError:
+        raise BadInput(f"unknown kind {kind!r}", hint=f"one of {', '.join(Kind)}") from None
 
 
 def a_time(time: str | int) -> int:

@@ -19,6 +19,7 @@ from pagefault.model.kinds import GOAL_SUBJECT, PAGE_PREFIX, USERS, EventType, K
 from pagefault.model.page import Derived, Evidence, Page, PageRow
 from pagefault.pack.layout import Note, Shown
 from pagefault.service.deriving import Made, write_derived
+from pagefault.service.procedures import Procedures
 from pagefault.service.runtime import Runtime
 from pagefault.service.state import SessionState
 from pagefault.store.analyzer import query_terms
@@ -76,7 +77,8 @@ class ClaimInfo:
 class Claims:
     """The claims that one session can see. Holds the fold, and knows when it is out of date."""
 
-    def __init__(self, runtime: Runtime, session: SessionNo) -> None:
+    def __init__(self, runtime: Runtime, session: SessionNo, procedures: Procedures) -> None:
+        self._procedures = procedures
         self._runtime = runtime
         self._session = session
         self._book = ClaimBook()
@@ -86,7 +88,7 @@ class Claims:
         self._words_as_of = (0, 0)
 
     def drafts(self, said: Sequence[Draft], state: SessionState) -> list[Draft]:
-        """Drafts of the claims that are made by what is about to be said."""
+        """Drafts of the claims and procedures that are made by what is about to be said."""
         if not self._runtime.extracts_claims:
             return []
         if not any(_is_users(draft.body) for draft in said if isinstance(draft.body, Content)):
@@ -95,6 +97,7 @@ class Claims:
 
         before = _shown_before(state)
         written: list[Draft] = []
+        claimed = 0
         book: ClaimBook | None = None
         for draft in said:
             body = draft.body
@@ -105,12 +108,14 @@ class Claims:
                 if claims:
                     if book is None:
                         book = self.book(state).copy()
-                    number = state.numbers.get(CLAIM, 0) + len(written)
+                    number = state.numbers.get(CLAIM, 0) + claimed
                     entries = book.entries(claims, CLAIM, number, (turn, *reversed(before)))
                     for place, entry in enumerate(entries, number + 1):
                         book.fold(held_of(PageId(f"{CLAIM}_{place}"), entry))
                     made = [_made(entry) for entry in entries]
-                    written += self._written(made, draft, state, len(written))
+                    claimed += len(made)
+                    written += self._written(made, draft, state, written)
+                written += self._procedures.drafts(turn, draft, state, written)
             before = [*before, turn if not _is_handed_in(body) else _wall(turn)][-TURNS_BEFORE:]
         return written
 
@@ -156,16 +161,16 @@ class Claims:
                     pages.append(page)
         return pages
 
-    def current(self, rows: Sequence[PageRow], state: SessionState) -> list[PageRow]:
-        """For claims that were found, those that hold now: what closed them in their place."""
+    def current(self, rows: Sequence[PageRow], state: SessionState) -> list[tuple[PageId, PageRow]]:
+        """Each of these claims, with the one that holds now: itself, or what closed it last."""
         book = self.book(state)
-        latest = dict.fromkeys(book.latest(row.page_id) for row in rows)
         known = {row.page_id: row for row in rows}
-        found: list[PageRow] = []
-        for claim_id in latest:
-            row = known.get(claim_id) or state.table.find(claim_id)
-            if row is not None:
-                found.append(row)
+        found: list[tuple[PageId, PageRow]] = []
+        for row in rows:
+            latest = book.latest(row.page_id)
+            now = known.get(latest) or state.table.find(latest)
+            if now is not None:
+                found.append((row.page_id, now))
         return found
 
     def told(self, state: SessionState) -> list[ClaimInfo]:
@@ -208,7 +213,7 @@ class Claims:
         return stored[span.start : span.end].decode(errors="replace")
 
     def _written(
-        self, made: Sequence[Made], cause: Draft, state: SessionState, before: int
+        self, made: Sequence[Made], cause: Draft, state: SessionState, before: Sequence[Draft]
     ) -> list[Draft]:
         return write_derived(
             made,
@@ -217,7 +222,7 @@ class Claims:
             counter=self._runtime.counter,
             clean=self._runtime.journal.clean,
             turn=cause.turn,
-            already=before,
+            before=before,
         )
 
 

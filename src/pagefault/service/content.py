@@ -38,6 +38,7 @@ def page_of(event: Event, body: Content) -> Page:
             subject=body.subject,
             value=body.value,
             source_tokens=body.source_tokens,
+            made_by=body.made_by,
         )
     return Page(
         row=row,

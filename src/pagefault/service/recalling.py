@@ -9,14 +9,15 @@ from typing import Final
 
 from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.ids import PageId, Seq
-from pagefault.model.kinds import Kind, Modality
+from pagefault.model.kinds import Modality
 from pagefault.model.page import Page, PageRow, Scope
 from pagefault.pack.render import LABEL_TOKENS
 from pagefault.recall.gate import gate
 from pagefault.recall.search import SearchResult
-from pagefault.service.claiming import CLAIM, Claims
+from pagefault.service.finding import Finder
 from pagefault.service.ownership import Owned
 from pagefault.service.prefetch import Prefetcher
+from pagefault.service.procedures import Procedures
 from pagefault.service.runtime import Runtime
 
 RECALL_CANDIDATES: Final = 50  # pages that a turn-start recall looks at
@@ -25,11 +26,17 @@ CLAIMS_RECALLED: Final = 5  # claims that it brings at most: each is a line
 
 class TurnRecall:
     def __init__(
-        self, owned: Owned, runtime: Runtime, claims: Claims, prefetcher: Prefetcher
+        self,
+        owned: Owned,
+        runtime: Runtime,
+        finder: Finder,
+        procedures: Procedures,
+        prefetcher: Prefetcher,
     ) -> None:
         self._owned = owned
         self._runtime = runtime
-        self._claims = claims
+        self._finder = finder
+        self._procedures = procedures
         self._prefetcher = prefetcher
         self.bearing: list[PageId] = []  # on the newest message, best first
 
@@ -42,6 +49,7 @@ class TurnRecall:
         calls_for = gate(query)
         recall_room = state.limits.recall_room(state.window_tokens)
         chosen = await self._claims_for_turn(query, recall_room)
+        chosen += await self._procedures_for_turn(query, recall_room)
         room = int(calls_for.room_share * recall_room)
         room -= sum(row.tokens + LABEL_TOKENS for row in chosen)
         result = await self.find_earlier(query, RECALL_CANDIDATES, None)
@@ -58,24 +66,33 @@ class TurnRecall:
     async def _claims_for_turn(self, query: str, room: int) -> list[PageRow]:
         """The claims that bear on the newest message, best first: those that hold now."""
         state = self._owned.state
-        if CLAIM not in state.numbers:
-            return []
-        query = await asyncio.to_thread(self._claims.telling, query, state)
-        scope = self._before_newest().derived
-        find = self._runtime.search
-        found = await find(scope, query, limit=CLAIMS_RECALLED, kinds=(Kind.CLAIM,))
-        # By their own words: what stands beside a claim is another claim.
-        rows = [hit.page for hit in found.hits if hit.parts["own"] > 0]
-        newest = state.newest_user[0].row.seq
         chosen: list[PageRow] = []
-        for row in await asyncio.to_thread(self._claims.current, rows, state):
-            cost = row.tokens + LABEL_TOKENS
-            is_earlier = row.seq < newest  # what this message itself claims stands in it
-            if is_earlier and row.page_id not in state.working_set and cost <= room:
+        # Of before the message: what it claims itself stands in it.
+        find = self._finder.claims
+        for hit in await find(self._before_newest(), query, limit=CLAIMS_RECALLED):
+            row, cost = hit.page, hit.page.tokens + LABEL_TOKENS
+            if row.page_id not in state.working_set and cost <= room:
                 chosen.append(row)
                 state.table.tlb.insert(row)
                 room -= cost
         return chosen
+
+    async def _procedures_for_turn(self, query: str, room: int) -> list[PageRow]:
+        """How what the newest message names is done, if somebody said so before."""
+        state = self._owned.state
+        newest = state.newest_user[0].row.seq
+        return [
+            page.row
+            for page in await asyncio.to_thread(self._procedures.bearing, query, state)
+            if page.row.seq < newest
+            and page.page_id not in state.working_set
+            and page.row.tokens + LABEL_TOKENS <= room
+        ]
+
+    def procedures_of(self, tools: Sequence[str]) -> dict[str, list[PageId]]:
+        """What is known of how each of these tools is used."""
+        state, bearing = self._owned.state, self._procedures.bearing
+        return {tool: [page.page_id for page in bearing(tool, state)] for tool in tools}
 
     def _before_newest(self) -> Scope:
         """What was said before the newest user message: no question answers itself."""
@@ -84,6 +101,13 @@ class TurnRecall:
             return scope
         before = Seq(newest[0].row.seq - 1)
         return Scope(tuple((part, min(upto, before)) for part, upto in scope.parts))
+
+    async def find_for_model(
+        self, query: str, limit: int, modality: Modality | None
+    ) -> SearchResult:
+        """What `search_pages` finds: as `find_earlier`, and before it the claims that answer."""
+        scope = self._before_newest()
+        return await self._finder.find(scope, query, limit=limit, modality=modality)
 
     async def find_earlier(self, query: str, limit: int, modality: Modality | None) -> SearchResult:
         """Search what was said before the newest user message."""

@@ -94,6 +94,7 @@ class Requests:
         said = "".join(page.text for page in state.newest_user)
         facts = self._prefetcher.facts(state, bearing=self._recall.bearing, text=text or said)
         topic = frozenset(tag for page in state.newest_user for tag in page.topic_tags)
+        facts = replace(facts, procedures=self._recall.procedures_of(facts.tools))
         self._prefetcher.plan(state, facts, topic)
 
     def _note(self) -> None:

@@ -21,6 +21,7 @@ from pagefault.pack.count import TokenCounter
 from pagefault.paging.questions import EvictionPolicy
 from pagefault.policy.epochs import EpochRule
 from pagefault.recall.search import Searcher, SearchFilter, SearchResult
+from pagefault.represent.api import Compressor
 from pagefault.service.content import page_of
 from pagefault.service.flights import Flights
 from pagefault.service.forming import summariser
@@ -108,6 +109,7 @@ class Runtime:
     cache_s: Callable[[], float]  # by which a provider's cache lapses
     mint_session_id: Callable[[], str]
     extracts_claims: bool = True  # by rules, from what users say
+    compressor: Compressor | None = None  # of the caller's; without one, our rules
     packs: PackCache = field(default_factory=PackCache)
     watch: Stopwatch = field(default_factory=Stopwatch)  # of this opening
     under_way: set[asyncio.Future[Any]] = field(default_factory=set)  # records nobody waits for

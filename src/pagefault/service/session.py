@@ -10,7 +10,7 @@ What other processes do to the session meanwhile is the affair of `ownership.py`
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any, cast, overload
 
@@ -54,6 +54,7 @@ from pagefault.policy.prefetch import LOADING
 from pagefault.recall.search import SearchResult
 from pagefault.service.abi import abi_of
 from pagefault.service.arguments import (
+    a_kind,
     a_level,
     a_time,
     an_actor,
@@ -61,10 +62,12 @@ from pagefault.service.arguments import (
     check_name,
 )
 from pagefault.service.artifacts import bytes_of, describe
+from pagefault.service.asking import ask
 from pagefault.service.claiming import ClaimInfo, Claims
 from pagefault.service.compressing import compress, nearest
 from pagefault.service.configuring import configured
 from pagefault.service.drive import Answer, drive
+from pagefault.service.finding import Finder
 from pagefault.service.goals import plan_goal
 from pagefault.service.ledger import Entry
 from pagefault.service.levels import Levels
@@ -72,6 +75,7 @@ from pagefault.service.looking import Looking
 from pagefault.service.marking import Marker
 from pagefault.service.ownership import Owned
 from pagefault.service.prefetch import Prefetcher
+from pagefault.service.procedures import Procedures
 from pagefault.service.recalling import TurnRecall
 from pagefault.service.reporting import Metrics
 from pagefault.service.requesting import Requests
@@ -118,9 +122,11 @@ class Session:
             depth=runtime.limits.prefetch_pages_max,
             gauge=self.pressure,
         )
-        self._claims = Claims(runtime, owned.session)
+        self._procedures = Procedures(runtime, owned.session)
+        self._claims = Claims(runtime, owned.session, self._procedures)
         self._saying = Saying(owned, runtime, self._claims)
-        self._recall = TurnRecall(owned, runtime, self._claims, self.prefetcher)
+        self._finder = Finder(owned, runtime, self._claims)
+        self._recall = TurnRecall(owned, runtime, self._finder, self._procedures, self.prefetcher)
         self._requests = Requests(
             owned,
             runtime,
@@ -288,7 +294,7 @@ class Session:
                 said,
                 state=self._state,
                 read=self._runtime.pages.read,
-                find=self._recall.find_earlier,
+                find=self._recall.find_for_model,
                 levels=self._levels,
             )
             if isinstance(body, Faulted) and not body.refusal:
@@ -313,22 +319,32 @@ class Session:
         *,
         limit: int = 5,
         modality: Modality | None = None,
+        kinds: Collection[str] = (),
         topic: str = "",
         task: str = "",
     ) -> SearchResult:
         """Pages that bear on `query`, best first, each with the parts of its score.
+
+        Claims that answer it come first, those that hold now. With `kinds` ("claim", "transcript",
+        "summary" and so on), only pages of these.
 
         With `topic` or `task` ("#42", "ABC-7"), only pages that have it among their tags; the
         query may then be empty.
         """
         self.owned.check_there()
         await self._runtime.journal.look()
+        if kinds and (topic or task):
+            raise BadInput(
+                "topics and tasks are of what was said, whatever its kind",
+                hint="ask for kinds, or for a topic and a task",
+            )
         if topic or task:
             return await search_about(
                 self._runtime, self.owned.scope, query, topic=topic, task=task, limit=limit
             )
+        wanted = tuple(map(a_kind, kinds))
         scope = self.owned.scope
-        return await self._runtime.search(scope, query, limit=limit, modality=modality)
+        return await self._finder.find(scope, query, limit=limit, modality=modality, kinds=wanted)
 
     async def page(self, page_id: str) -> Page:
         """A page at level 0. Raises `NoSuchPage`; `RecordGone` if it was forgotten."""
@@ -409,14 +425,17 @@ class Session:
 
         Returns what will stand for it, a page of its own; the page itself, where nothing can be
         left out. Level 0 stays as it was said, and `page` always gives it. Pins, and what stands
-        in its place in the conversation, are shown whole all the same.
+        in its place in the conversation, are shown whole all the same. The memory's compressor is
+        asked, if it was opened with one; `derived.made_by` of the page says whose the text is.
         """
         wanted = a_level(level, least=Level.REDUCED)
+        # Before the verb, which keeps others waiting: a model may take its time.
+        written = await ask(self._runtime, self._levels, await self.page(page_id), wanted)
 
         async def verb() -> Page:
             await self.owned.lease()
             page = await self.page(page_id)
-            return compress(self._state, self._levels, page, wanted)
+            return compress(self._state, self._levels, page, wanted, written)
 
         return await self.owned.whole(verb)
 
