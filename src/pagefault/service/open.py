@@ -26,6 +26,7 @@ def open(
     model: str | None = None,
     prices: PriceList | None = None,
     epochs: str | None = None,
+    eviction_policy: str | None = None,
     limits: Limits | None = None,
     secrets: Mapping[str, str] | None = None,
     read_only: bool = False,
@@ -37,10 +38,18 @@ def open(
     (passive, active, strict) and `layout` (stable, developer) are what new sessions get. `model`,
     as its API calls it, gives the window that is not given, and the prices, unless there are
     `prices`: by these an epoch rewrites the prefix when `epochs` (break_even, window_full,
-    cold_or_full) says so. `secrets` are values, by name, that must never be logged. Any number of
+    cold_or_full) says so; what leaves then is for the `eviction_policy` to choose (one of those in
+    docs/policies.md). `secrets` are values, by name, that must never be logged. Any number of
     processes may have a root open: they take turns, and each session has one writer at a time.
     """
-    given = {"root": root, "mode": mode, "layout": layout, "sync": sync, "engine.model": model}
+    given = {
+        "root": root,
+        "mode": mode,
+        "layout": layout,
+        "sync": sync,
+        "engine.model": model,
+        "eviction_policy": eviction_policy,
+    }
     flags = {key: str(value) for key, value in given.items() if value is not None}
     config = load(environ=os.environ, cwd=Path.cwd(), flags=flags)
     return open_memory(
