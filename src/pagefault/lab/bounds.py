@@ -12,8 +12,7 @@ moment a price: for any prices, what the room fetches at its price, and the inte
 are worth above theirs, is more than the hits that anybody can have (Lagrange's dual of the linear
 program). One price for all moments gives the bound PFOO-L of D. Berger, N. Beckmann and
 M. Harchol-Balter, "Practical bounds on optimal caching with variable object sizes", SIGMETRICS
-2018; from there the prices descend by subgradients. Any of them bound; more steps bound more
-closely.
+2018; from there the prices descend by subgradients. Any prices bound; more steps bound closer.
 """
 
 from __future__ import annotations

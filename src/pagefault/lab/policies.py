@@ -6,7 +6,8 @@ can beat, and with a choice that knows the future (`lab/bounds.py`). Policies ar
 in a session.
 
 A default is chosen on half of the recorded conversations, every other one by name, and judged on
-the others: by the mean, over conversations and windows, of its misses over the bound's.
+the others: by the mean, over conversations and windows, of its misses over the bound's. What is the
+default stays it unless another is better by `MARGIN`: less is noise.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pagefault.lab.caches import alike, misses, optimal_misses
 from pagefault.lab.compare import PRICES
 from pagefault.lab.page_traces import PageTrace, record
 from pagefault.lab.rules import RULES
-from pagefault.lab.traces import KNOWN_LRU, Trace, find_traces, name_of, read_trace
+from pagefault.lab.traces import KNOWN_LRU, Trace, name_of, read_trace
 from pagefault.lab.transcripts import Conversation
 from pagefault.lab.windows import (
     Played,
@@ -42,19 +43,35 @@ WINDOWS: Final = (2_000, 4_000, 8_000)
 OPTIMUM: Final = "belady"
 UNSTEADY: Final = "lru_unsteady"  # what the wrapper against thrash is worth
 
+MARGIN: Final = 0.01
+
 Make = Callable[[], EvictionPolicy]
 
 
-def bench_traces(
-    folder: Path, *, only: Sequence[str] = (), progress: StageProgress
-) -> dict[str, Any]:
-    """Miss ratios of every policy on every trace under a folder; the known rows of LRU beside."""
-    paths = [path for path in find_traces(folder) if not only or name_of(path) in only]
+def choose(
+    paths: Sequence[Path], conversations: Sequence[Conversation], only: Sequence[str]
+) -> tuple[list[Path], list[Conversation]]:
+    """The traces and conversations of these names; all, if none is named. Raises `BadInput`."""
+    names = [*map(name_of, paths), *(one.name for one in conversations)]
+    unknown = [name for name in only if name not in names]
+    if unknown:
+        raise BadInput(
+            f"there is no trace or conversation {unknown[0]!r}", hint=f"one of {', '.join(names)}"
+        )
+    wanted = only or names
+    return (
+        [path for path in paths if name_of(path) in wanted],
+        [one for one in conversations if one.name in wanted],
+    )
+
+
+def bench_traces(paths: Sequence[Path], *, progress: StageProgress) -> dict[str, Any]:
+    """Miss ratios of every policy on every trace; the known rows of LRU beside."""
     traces: dict[str, Any] = {}
-    for number, path in enumerate(paths):
+    for number, path in enumerate(paths, 1):
         trace = read_trace(path)
         traces[trace.name] = _trace(trace, progress)
-        progress("traces", number + 1, len(paths))
+        progress("traces", number, len(paths))
     off = [row["known_lru_off_by"] for one in traces.values() for row in one["sizes"].values()]
     known = [points for points in off if points is not None]
     return {
@@ -80,11 +97,11 @@ def _trace(trace: Trace, progress: StageProgress) -> dict[str, Any]:
             done += 1
             progress(trace.name, done, len(trace.sizes) * len(POLICIES))
         known = KNOWN_LRU.get(trace.name, {}).get(size)
-        hits = 100 * (1 - row["lru"]["miss_ratio"])
+        hits = round(100 * (1 - row["lru"]["miss_ratio"]), 2)
         sizes[str(size)] = {
             "optimum_miss_ratio": round(optimum / total, 5),
             "policies": row,
-            "lru_hit_percent": round(hits, 2),
+            "lru_hit_percent": hits,
             "known_lru_hit_percent": known,
             "known_lru_off_by": None if known is None else round(abs(hits - known), 3),
         }
@@ -99,8 +116,6 @@ async def bench_windows(
     progress: StageProgress,
 ) -> dict[str, Any]:
     """Policies on the page traces of conversations, recorded at several windows."""
-    if not conversations:
-        raise BadInput("there is no conversation to record", hint="give a file with --replay")
     traces = [
         await record(one, window=window, questions_max=questions_max, progress=progress)
         for one in conversations
@@ -114,24 +129,27 @@ async def bench_windows(
     chosen_on = names[::2]
     first = [one for one in told if one["name"] in chosen_on]
     rest = [one for one in told if one["name"] not in chosen_on]
-    scores = {name: _score(first, name) for name in POLICIES}
-    best = min(scores, key=lambda name: (scores[name] or 0.0, name))
+    scored = [*POLICIES, UNSTEADY, OPTIMUM]
+    scores = {name: _score(first, name) for name in scored}
+    best = min(POLICIES, key=lambda name: (scores[name], name != defaults.EVICTION_POLICY))
+    is_better = scores[best] < (1 - MARGIN) * scores[defaults.EVICTION_POLICY]
     return {
-        "windows": list(windows),
+        "windows_tokens": list(windows),
         "recorded": told,
         "chosen_on": chosen_on,
         "scores": scores,
-        "scores_of_the_others": {name: _score(rest, name) for name in POLICIES},
+        "scores_of_the_others": {name: _score(rest, name) for name in scored} if rest else None,
         "best": best,
+        "chosen": best if is_better else defaults.EVICTION_POLICY,
         "default": defaults.EVICTION_POLICY,
         "when_and_which": _when_and_which(traces),
     }
 
 
-def _score(told: Sequence[Mapping[str, Any]], name: str) -> float | None:
+def _score(told: Sequence[Mapping[str, Any]], name: str) -> float:
     """The mean of misses over the bound's, with epochs as they were."""
-    ratios = [one["in_batches"]["policies"][name]["over_bound"] for one in told]
-    return round(mean(ratios), 4) if ratios else None
+    ratios: list[float] = [one["in_batches"]["policies"][name]["over_bound"] for one in told]
+    return round(mean(ratios), 4)
 
 
 def _window(trace: PageTrace) -> dict[str, Any]:

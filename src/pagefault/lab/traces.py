@@ -137,6 +137,6 @@ def _zstd() -> Any:
     except ImportError:
         raise BadInput(
             "a trace is compressed with zstd, which this Python cannot read",
-            hint='`pip install "pagefault[proxy]"` brings a reader; or `zstd -d` first',
+            hint='`pip install "pagefault[bench]"` brings a reader; or open it with `zstd -d`',
         ) from None
     return zstd

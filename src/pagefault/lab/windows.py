@@ -78,11 +78,23 @@ class _Window:
             return self.trace.pages[page_id].tokens
         return 0
 
+    def leaving(self, among: list[PageId], needed: int) -> list[PageId]:
+        """Whom the policy names; and where it spares too much, the coldest of those it spares: so
+        that all are held to the same room, and the bounds hold for all.
+        """
+        leaving = dict.fromkeys(self.pages.victims(among, needed))
+        needed -= sum(map(self.pages.tokens, leaving))
+        for page_id in among:
+            if needed > 0 and page_id not in leaving:
+                leaving[page_id] = None
+                needed -= self.pages.tokens(page_id)
+        return list(leaving)
+
     def epoch(self, spared: Sequence[PageId] = ()) -> None:
         """What leaves, leaves at once; of what stays the policy is told anew, as in a session."""
         stay = set().union(*self._recent, spared)
         needed = self.pages.tokens_used - self.trace.target_tokens
-        leaving = self.pages.victims([p for p in self.pages if p not in stay], needed)
+        leaving = self.leaving([p for p in self.pages if p not in stay], needed)
         kept = [p for p in self.pages if p not in set(leaving)]
         self.pages.evicted(leaving)
         self.pages.clear()
@@ -101,13 +113,7 @@ def each_time(trace: PageTrace, policy: EvictionPolicy) -> Played:
             window.refer(page_id, faulted=page_id in step.faulted)
             over = window.pages.tokens_used - trace.room_tokens
             if over > 0:
-                others = [p for p in window.pages if p != page_id]
-                leaving = window.pages.victims(others, over)
-                if sum(map(window.pages.tokens, leaving)) < over:  # what is spared gives way
-                    leaving += [p for p in others if p not in leaving]
-                for victim in leaving:
-                    if window.pages.tokens_used <= trace.room_tokens:
-                        break
+                for victim in window.leaving([p for p in window.pages if p != page_id], over):
                     window.pages.evicted([victim])
                     window.pages.evict(victim)
     return window.played

@@ -25,10 +25,12 @@ class ARC:
         self._border = 0.0  # tokens that those used once may take: p
         self._room = 0  # c
         self._newest: PageId | None = None
+        self._tips = False  # whether the newest came back to those used again
 
     def admitted(self, page: Resident) -> None:
         page_id, tokens = page.page_id, page.tokens
-        self._newest = page_id
+        self._room = max(self._room, self._once.tokens + self._again.tokens)
+        self._newest, self._tips = page_id, page_id in self._again_left.pages
         if page_id in self._once_left.pages:
             other = self._again_left.tokens / max(1, self._once_left.tokens)
             self._border = min(self._room, self._border + tokens * max(1.0, other))
@@ -41,7 +43,6 @@ class ARC:
             self._again.add(page_id, tokens)
         else:
             self._once.add(page_id, tokens)
-        self._room = max(self._room, self._once.tokens + self._again.tokens)
 
     def touched(self, page_id: PageId) -> None:
         if page_id in self._again.pages:
@@ -83,7 +84,8 @@ class ARC:
         once = ((p, n) for p, n in self._once.pages.items() if p in evictable)
         again = ((p, n) for p, n in self._again.pages.items() if p in evictable)
         while tokens_needed > 0:
-            is_once = once_tokens > self._border
+            over = once_tokens - self._border
+            is_once = over > 0 or (over == 0 and self._tips)
             found = next(once, None) if is_once else next(again, None)
             if found is None:
                 is_once = not is_once

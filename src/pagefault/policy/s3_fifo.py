@@ -6,8 +6,9 @@ used goes on to the large queue, and so does what comes back while it is remembe
 the large queue a page goes round again as often as it was used, three times at most.
 
 Source: J. Yang, Y. Zhang, Z. Qiu, Y. Yue, K. V. Rashmi, "FIFO queues are all you need for cache
-eviction", SOSP 2023. Two things are ours: shares are of tokens, not of pages; and as a policy is
-not told how large the window is, it takes the most that was ever in it.
+eviction", SOSP 2023. Three things are ours: shares are of tokens, not of pages; as a policy is not
+told how large the window is, it takes the most that was ever in it; and who comes back is looked
+up before room is made for it, not after.
 """
 
 from __future__ import annotations
@@ -36,10 +37,13 @@ class S3FIFO:
         self._ghosts: OrderedDict[PageId, int] = OrderedDict()  # left the small queue: tokens
         self._small_tokens = self._large_tokens = self._ghost_tokens = 0
         self._room = 0
+        self._newest: PageId | None = None
         self._passed: dict[PageId, list[PageId]] = {}  # by victim: who goes on before it leaves
 
     def admitted(self, page: Resident) -> None:
         page_id, tokens = page.page_id, page.tokens
+        self._room = max(self._room, self._small_tokens + self._large_tokens)
+        self._newest = page_id
         self._tokens[page_id], self._uses[page_id] = tokens, 0
         ghost = self._ghosts.pop(page_id, None)
         if ghost is None:
@@ -49,7 +53,6 @@ class S3FIFO:
             self._ghost_tokens -= ghost
             self._large[page_id] = None
             self._large_tokens += tokens
-        self._room = max(self._room, self._small_tokens + self._large_tokens)
 
     def touched(self, page_id: PageId) -> None:
         uses = self._uses[page_id]
@@ -103,12 +106,15 @@ class S3FIFO:
         """Evictable pages as they come to the end of a queue, and whether they leave there."""
         small, large = iter(self._small), iter(self._large)
         small_tokens = self._small_tokens
+        newest = self._newest
+        if newest is not None and newest in self._small and newest not in evictable:
+            small_tokens -= self._tokens[newest]  # room is being made for it
         again: deque[tuple[PageId, int]] = deque()  # those that went on, and their uses
         share = SMALL_SHARE * self._room
-        has_small = True
+        has_small, proved = True, False
         while True:
             page_id: PageId | None = None
-            if has_small and small_tokens > share:
+            if has_small and (proved or small_tokens >= share):
                 page_id = next(small, None)
                 has_small = page_id is not None
                 if page_id is not None:

@@ -53,8 +53,8 @@ class Sieve:
             self._newest = older
         else:
             self._older[newer] = older
-        if self._hand == page_id:
-            self._hand = newer
+        if self._hand == page_id:  # the newest may be the one that room is made for
+            self._hand = newer if newer != self._newest else None
         self._used.discard(page_id)
 
     def turn_began(self, turn: TurnNo) -> None:

@@ -28,6 +28,7 @@ def open(
     prices: PriceList | None = None,
     epochs: str | None = None,
     compressor: Compressor | None = None,
+    eviction_policy: str | None = None,
     limits: Limits | None = None,
     secrets: Mapping[str, str] | None = None,
     read_only: bool = False,
@@ -39,11 +40,19 @@ def open(
     (passive, active, strict) and `layout` (stable, developer) are what new sessions get. `model`,
     as its API calls it, gives the window that is not given, and the prices, unless there are
     `prices`: by these an epoch rewrites the prefix when `epochs` (break_even, window_full,
-    cold_or_full) says so. `compressor` writes the shorter forms that `Session.compress` wants.
+    cold_or_full) says so; what leaves then is for the `eviction_policy` to choose (one of those in
+    docs/policies.md). `compressor` writes the shorter forms that `Session.compress` wants.
     `secrets` are values, by name, that must never be logged. Any number of
     processes may have a root open: they take turns, and each session has one writer at a time.
     """
-    given = {"root": root, "mode": mode, "layout": layout, "sync": sync, "engine.model": model}
+    given = {
+        "root": root,
+        "mode": mode,
+        "layout": layout,
+        "sync": sync,
+        "engine.model": model,
+        "eviction_policy": eviction_policy,
+    }
     flags = {key: str(value) for key, value in given.items() if value is not None}
     config = load(environ=os.environ, cwd=Path.cwd(), flags=flags)
     return open_memory(
