@@ -133,7 +133,7 @@ def test_nobody_asks_what_pages_are_about_if_all_that_could_follow_leave_anyway(
     policy = Affinity(LRU())
     for number in range(8):
         policy.admitted(replace(page(number, ""), about=NeverAsked()))
-    everyone = [PageId(f"msg_{number}") for number in range(8)]
+    everyone = {PageId(f"msg_{number}") for number in range(8)}
     assert policy.victims(everyone, 40) == everyone[:4]
     assert policy.victims(everyone, 55) == everyone[:6]
     assert policy.victims(everyone, 90) == everyone
