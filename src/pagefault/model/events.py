@@ -78,7 +78,8 @@ class ArtifactRef:
 class Content:
     """Something was said, done or handed in; it is a page from now on.
 
-    The fields from `topic_tags` on are the common envelope of requirement 004. `tokens` counts
+    The fields from `topic_tags` on are the common envelope of requirement 004. Where a record of
+    something said has no tags, entities and tasks, its text tells them, when asked. `tokens` counts
     `text` alone (o200k) and never changes. `order` numbers the pages of a session from 0 without
     gaps, across forks; derived pages, those of `DERIVED_TYPES`, from `DERIVED_ORDER` in their turn.
     A long text is split: its parts follow one another, every part but the first names the first in

@@ -44,16 +44,19 @@ class Affinity:
             return []
         everything = sum(self._pages[page_id].tokens for page_id in evictable)
         order = self._inner.victims(evictable, everything + 1)
+        colder = order[: (len(order) + 1) // 2]
+        if sum(self._pages[page_id].tokens for page_id in colder) <= tokens_needed:
+            return self._first(order, tokens_needed)  # all that could follow leave in any case
         about: dict[str, list[int]] = {}  # topic -> which of the colder ones are about it
-        for place, page_id in enumerate(order[: (len(order) + 1) // 2]):
-            for topic in self._pages[page_id].topics:
+        for place, page_id in enumerate(colder):
+            for topic in self._pages[page_id].about.topic_tags:
                 about.setdefault(topic, []).append(place)
         chosen: dict[PageId, None] = {}
         for page_id in order:
             if page_id in chosen:
                 continue
             # A topic is followed once: all that are about it have left then.
-            topics = self._pages[page_id].topics
+            topics = self._pages[page_id].about.topic_tags
             follow = {place for topic in topics for place in about.pop(topic, ())}
             for leaving in (page_id, *(order[place] for place in sorted(follow))):
                 if tokens_needed <= 0:
@@ -62,3 +65,10 @@ class Affinity:
                     chosen[leaving] = None
                     tokens_needed -= self._pages[leaving].tokens
         return list(chosen)
+
+    def _first(self, order: list[PageId], tokens_needed: int) -> list[PageId]:
+        for count, page_id in enumerate(order):
+            if tokens_needed <= 0:
+                return order[:count]
+            tokens_needed -= self._pages[page_id].tokens
+        return order

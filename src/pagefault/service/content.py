@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pagefault.model.events import Content, Event
 from pagefault.model.kinds import DERIVED_TYPES, Kind, Role
-from pagefault.model.page import Derived, Page, PageRow
+from pagefault.model.page import About, Derived, Page, PageRow, Told
+from pagefault.represent.about import Found
 
 
 def page_of(event: Event, body: Content) -> Page:
@@ -49,10 +50,16 @@ def page_of(event: Event, body: Content) -> Page:
         part_of=body.part_of,
         blob=body.blob,
         derived=derived,
-        topic_tags=body.topic_tags,
-        entities=body.entities,
-        task_refs=body.task_refs,
+        about=_about(body),
     )
+
+
+def _about(body: Content) -> About:
+    """As the record tells it; where it tells nothing of what was said, as the text does."""
+    told = bool(body.topic_tags or body.entities or body.task_refs)
+    if told or body.event_type in DERIVED_TYPES:
+        return Told(topic_tags=body.topic_tags, entities=body.entities, task_refs=body.task_refs)
+    return Found(body.text)
 
 
 def is_user_message(said: PageRow | Content) -> bool:

@@ -91,12 +91,11 @@ class Requests:
         state = self._owned.state
         if not self._prefetcher.is_on:
             return
-        from pagefault.represent.topics import topic_tags
-
         said = "".join(page.text for page in state.newest_user)
         facts = self._prefetcher.facts(state, bearing=self._recall.bearing, text=text or said)
         facts = replace(facts, procedures=self._recall.procedures_of(facts.tools))
-        self._prefetcher.plan(state, facts, frozenset(topic_tags(said)))
+        topic = frozenset(tag for page in state.newest_user for tag in page.topic_tags)
+        self._prefetcher.plan(state, facts, topic)
 
     def _note(self) -> None:
         """A request was packed: what it says of the pressure on the window."""

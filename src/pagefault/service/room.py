@@ -24,8 +24,6 @@ _SPELLED_TOKENS: Final = 13
 def check_message(state: SessionState, pages: Sequence[Page]) -> None:
     """Raise `MessageTooLarge` unless a message fits the window with what must be there."""
     room = state.window_room - state.fixed_tokens()
-    if _surely_fits(pages, room):
-        return
     shown: list[Entry] = [Shown(page) for page in pages]
     needed = state.layout.tokens_of(shown)
     if needed > room:
@@ -34,6 +32,12 @@ def check_message(state: SessionState, pages: Sequence[Page]) -> None:
             f"room for {max(room, 0):,} beside its rules and pins",
             hint="send it as a document (it is then paged), or use a larger window",
         )
+
+
+def surely_fits(state: SessionState, characters: int) -> bool:
+    """A cheap answer for the many messages that are far from filling a window."""
+    room = state.window_room - state.fixed_tokens()
+    return _SPELLED_TOKENS * characters + render.LABEL_TOKENS_MAX <= room
 
 
 def check_window(state: SessionState, must_show: Sequence[Page] = ()) -> None:
@@ -97,11 +101,6 @@ def fits(state: SessionState, found: Searched) -> bool:
     said = neutralise(found.said, citations=True)
     exchange = [(call, state.search_result(found), None)]
     return state.layout.exchange_tokens(said, exchange) <= state.room_for_results()
-
-
-def _surely_fits(pages: Sequence[Page], room: int) -> bool:
-    """A cheap answer for the many messages that are far from filling a window."""
-    return _SPELLED_TOKENS * _characters(pages) + render.LABEL_TOKENS_MAX <= room
 
 
 def _characters(pages: Sequence[Page]) -> int:

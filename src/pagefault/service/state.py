@@ -52,7 +52,7 @@ from pagefault.model.request import Message, Request, ToolCall, ToolSpec
 from pagefault.model.residency import Residency
 from pagefault.pack import envelope, prompts, render
 from pagefault.pack.citations import cited_pages
-from pagefault.pack.count import TokenCounter, tail_tokens
+from pagefault.pack.count import TokenCounter
 from pagefault.pack.developer import DeveloperLayout, Frame, developer_head, policies_of
 from pagefault.pack.layout import Entry, Exchange, Front, Layout, Note, Recalled, Shown, pages_of
 from pagefault.pack.manifest import Listed
@@ -400,23 +400,21 @@ class SessionState:
                 kind=row.kind,
                 modality=row.modality,
                 importance=row.importance,
-                topics=frozenset(page.topic_tags),
+                about=page.about,
             )
         )
 
     def out_of_place(self) -> list[Page]:
         """The pages that the window shows out of their place: an epoch may keep them so."""
-        return [
-            page
-            for entry in self.layout.entries()
-            if isinstance(entry, Recalled | Exchange)
-            for page in pages_of(entry)
-        ] + [
-            page
-            for entry in self.layout.entries()
-            if isinstance(entry, Front)
-            for page in entry.kept
-        ]
+        moved: list[Page] = []
+        kept: list[Page] = []
+        for entry in self.layout.entries():
+            match entry:
+                case Recalled() | Exchange():
+                    moved += pages_of(entry)
+                case Front():
+                    kept += entry.kept
+        return moved + kept
 
     def turn_of(self, page_id: PageId) -> TurnNo:
         """The turn in which a page of the window was said."""
@@ -505,7 +503,7 @@ class SessionState:
         """What the tail adds to a request that is packed now: nothing while calls are served."""
         if self.layout.last_role(recalled) is not Role.USER:
             return 0
-        return tail_tokens(self._sources.counter, self.tail())
+        return self._core.tail_tokens()
 
     # --- the window ---------------------------------------------------------------------------
 
@@ -516,8 +514,10 @@ class SessionState:
 
     def floor_tokens(self) -> int:
         """What no epoch can remove: head, tools, pins and the newest user message."""
-        newest: list[Entry] = [Shown(page) for page in self.newest_user]
-        return self.fixed_tokens() + self.layout.tokens_of(newest)
+        if self._floor is None:
+            newest: list[Entry] = [Shown(page) for page in self.newest_user]
+            self._floor = self.fixed_tokens() + self.layout.tokens_of(newest)
+        return self._floor
 
     def fixed_tokens(self) -> int:
         """The same less the message: what stands in the window whatever is said."""
@@ -534,6 +534,8 @@ class SessionState:
 
     def pin_tokens(self, pages: Sequence[Page]) -> int:
         """What these pages take in the window as recalled lines, each counted as it is rendered."""
+        if not pages:
+            return 0
         lines = self._sources.counter.count_all([render.line([page]) for page in pages])
         return sum(lines) + len(lines) * self.layout.row_tokens
 
@@ -559,10 +561,8 @@ class SessionState:
     def room_for_results(self) -> int:
         """What the window could give to results of calls. Those of this turn stay until it ends."""
         if self._room is None:  # asked several times for each call
-            if self._floor is None:
-                self._floor = self.floor_tokens()
             shown = self.layout.tokens_of(self._exchanges(self.layout.latest()))
-            self._room = self.window_room - self._floor - shown
+            self._room = self.window_room - self.floor_tokens() - shown
         return self._room
 
     def unsent(self) -> list[Exchange]:
@@ -607,7 +607,7 @@ class SessionState:
         return Request(
             messages=messages,
             tools=self.layout.tools,
-            tokens=self.layout.frozen_tokens() + tail_tokens(self._sources.counter, tail),
+            tokens=self.layout.frozen_tokens() + (self._core.tail_tokens() if tail else 0),
             factor=self.factor,
             window_tokens=self.window_tokens,
             tail=tail,

@@ -44,6 +44,7 @@ _TAKE_CUES: Final = (
 )
 _CUES: Final = {
     "instead-of": "instead",
+    "mine-is": "my our 's",
     "replace": "replace replacing swap swapping ditch ditching drop dropping trade trading",
     "from-to": (
         "switch move migrate change go shift swap transition port switching moving migrating "
