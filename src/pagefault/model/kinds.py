@@ -144,18 +144,21 @@ DERIVED_TYPES: Final = frozenset(
 )
 """Records whose page was made of other pages, and could be made again."""
 
+HANDED_IN: Final = frozenset({EventType.DOCUMENT, EventType.ARTIFACT})
+"""Records of what a user hands in, and does not say."""
 
-RULE: Final = "rule"
-"""The type of a claim that is a standing rule of the user's: it is recited with every request."""
 
-GOAL: Final = "goal"
-"""The type of the claim that is the active goal of a session."""
+class ClaimType(StrEnum):
+    DECISION = "decision"
+    PREFERENCE = "preference"
+    FACT = "fact"
+    RULE = "rule"  # how to answer, from now on: it is recited with every request
+    GOAL = "goal"  # what a session works at: somebody sets it, no text makes one
+    RETRACTION = "retraction"  # says of an earlier claim that it no longer stands
+
 
 GOAL_SUBJECT: Final = "vm:goal"
 """The subject of a goal, and of its end: no claim that is found in a text has such a one."""
-
-RETRACTION: Final = "retraction"
-"""The type of a claim that only says that another no longer stands."""
 
 PAGE_PREFIX: Final[dict[str, str]] = {
     "message": "msg",

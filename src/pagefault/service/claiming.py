@@ -15,16 +15,28 @@ from typing import Final
 from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.events import Content, Draft
 from pagefault.model.ids import PageId, SessionNo
-from pagefault.model.kinds import GOAL_SUBJECT, PAGE_PREFIX, USERS, EventType, Kind, Origin, Role
+from pagefault.model.kinds import (
+    GOAL_SUBJECT,
+    HANDED_IN,
+    PAGE_PREFIX,
+    USERS,
+    ClaimType,
+    EventType,
+    Kind,
+    Origin,
+    Role,
+)
 from pagefault.model.page import Derived, Evidence, Page, PageRow
 from pagefault.pack.layout import Note, Shown
+from pagefault.represent.words import FUNCTION
+from pagefault.service.content import is_user_message
 from pagefault.service.deriving import Made, write_derived
 from pagefault.service.procedures import Procedures
 from pagefault.service.runtime import Runtime
 from pagefault.service.state import SessionState
 from pagefault.store.analyzer import query_terms
 from pagefault.store.api import PageFilter
-from pagefault.truth.claim import Authority, ClaimType, Turn
+from pagefault.truth.claim import Authority, Turn
 from pagefault.truth.claims import ClaimBook, Entry, held_of
 from pagefault.truth.held import Held, Status
 
@@ -38,15 +50,6 @@ IMPORTANCE: Final = {
     ClaimType.FACT: 0.8,
 }
 _WORD: Final = re.compile(r"\w+")
-_FUNCTION_WORDS: Final = (
-    "a about all always am an and any are as at be been but by can could did do does for from "
-    "had has "
-    "have he her him his how i if in into is it its just me my never no not of on one or our "
-    "out over "
-    "she so some than that the their them then there these they this those to too up us was we "
-    "were "
-    "what when where which while who why will with would you your use using"
-)
 _ALL: Final = 2**31
 
 
@@ -91,7 +94,9 @@ class Claims:
         """Drafts of the claims and procedures that are made by what is about to be said."""
         if not self._runtime.extracts_claims:
             return []
-        if not any(_is_users(draft.body) for draft in said if isinstance(draft.body, Content)):
+        if not any(
+            is_user_message(draft.body) for draft in said if isinstance(draft.body, Content)
+        ):
             return []
         from pagefault.truth.extract import extract  # with its rules, which only this needs
 
@@ -103,7 +108,7 @@ class Claims:
             body = draft.body
             assert isinstance(body, Content)
             turn = Turn(body.page_id, body.role, draft.origin, body.text)
-            if _is_users(body):
+            if is_user_message(body):
                 claims = extract(turn, before)
                 if claims:
                     if book is None:
@@ -116,7 +121,8 @@ class Claims:
                     claimed += len(made)
                     written += self._written(made, draft, state, written)
                 written += self._procedures.drafts(turn, draft, state, written)
-            before = [*before, turn if not _is_handed_in(body) else _wall(turn)][-TURNS_BEFORE:]
+            shown = _wall(turn) if body.event_type in HANDED_IN else turn
+            before = [*before, shown][-TURNS_BEFORE:]
         return written
 
     def is_current(self, state: SessionState) -> bool:
@@ -144,7 +150,7 @@ class Claims:
         if self._words_as_of != self._state_of(state):
             book = self.book(state)
             said = " ".join(f"{held.subject} {held.value}" for held in book).replace("_", " ")
-            self._words = frozenset(query_terms(said)) - frozenset(query_terms(_FUNCTION_WORDS))
+            self._words = frozenset(query_terms(said)) - frozenset(query_terms(" ".join(FUNCTION)))
             self._words_as_of = self._as_of
         words = _WORD.findall(query.replace("_", " "))
         return " ".join(word for word in words if not self._words.isdisjoint(query_terms(word)))
@@ -261,15 +267,6 @@ def _held(page: Page) -> Held:
 
 def authority_of(origin: Origin) -> Authority:
     return Authority.USER if origin in USERS else Authority.PROPOSED
-
-
-def _is_users(body: Content) -> bool:
-    """Whether it is something a user said, and not a document handed in."""
-    return body.role is Role.USER and body.kind is Kind.TRANSCRIPT
-
-
-def _is_handed_in(body: Content) -> bool:
-    return body.event_type in (EventType.DOCUMENT, EventType.ARTIFACT)
 
 
 def _wall(turn: Turn) -> Turn:

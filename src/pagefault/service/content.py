@@ -62,6 +62,6 @@ def _about(body: Content) -> About:
     return Found(body.text)
 
 
-def is_user_message(row: PageRow) -> bool:
+def is_user_message(said: PageRow | Content) -> bool:
     """Whether a page is (part of) something a user said, and not a document handed in."""
-    return row.role is Role.USER and row.kind is Kind.TRANSCRIPT
+    return said.role is Role.USER and said.kind is Kind.TRANSCRIPT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pagefault.model.defaults import TAIL_TOKENS
 from pagefault.model.ids import PageId
-from pagefault.model.kinds import RETRACTION, RULE, USERS
+from pagefault.model.kinds import USERS, ClaimType
 from pagefault.model.page import Derived, Page
 from pagefault.pack import render
 from pagefault.pack.count import TokenCounter, tail_tokens
@@ -23,7 +23,7 @@ class Core:
         self.claims.pop(derived.supersedes, None)
         if derived.supersedes:
             self.closed_by[derived.supersedes] = page.page_id
-        if page.row.origin in USERS and derived.claim_type != RETRACTION:
+        if page.row.origin in USERS and derived.claim_type != ClaimType.RETRACTION:
             self.claims[page.page_id] = page
 
     def tail(self) -> str:
@@ -43,7 +43,7 @@ class Core:
     def _rules(self) -> str:
         lines: list[str] = []
         for page in reversed(self.claims.values()):
-            if page.derived is not None and page.derived.claim_type == RULE:
+            if page.derived is not None and page.derived.claim_type == ClaimType.RULE:
                 told = [render.standing_rule(page), *lines]
                 if self._counter.count("\n".join(told)) > TAIL_TOKENS:
                     break

@@ -7,12 +7,11 @@ from dataclasses import replace
 from pagefault.model.events import Content, Draft, Pinned, Unpinned, expected
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import (
-    GOAL,
     GOAL_SUBJECT,
-    RETRACTION,
     RUNTIME,
     USER_TYPED,
     Actor,
+    ClaimType,
     EventType,
 )
 from pagefault.model.page import Derived, Page
@@ -29,7 +28,7 @@ def active_goal(state: SessionState) -> Page | None:
     goals = [
         page
         for page in state.core.values()
-        if page.derived is not None and page.derived.claim_type == GOAL
+        if page.derived is not None and page.derived.claim_type == ClaimType.GOAL
     ]
     return goals[-1] if goals else None
 
@@ -48,7 +47,7 @@ def plan_goal(owned: Owned, journal: Journal, text: str) -> tuple[list[Draft], P
         origin=USER_TYPED,
         importance=1.0,
         derived=Derived(
-            claim_type=GOAL if text else RETRACTION,
+            claim_type=ClaimType.GOAL if text else ClaimType.RETRACTION,
             subject=GOAL_SUBJECT,
             supersedes=before.page_id if before else PageId(""),
         ),

@@ -12,7 +12,16 @@ from typing import Final
 from pagefault.model.errors import BadInput
 from pagefault.model.events import Content, Draft, expected
 from pagefault.model.ids import PageId, SessionNo, TurnNo
-from pagefault.model.kinds import PAGE_PREFIX, Actor, EventType, Kind, Modality, Origin, Role
+from pagefault.model.kinds import (
+    HANDED_IN,
+    PAGE_PREFIX,
+    Actor,
+    EventType,
+    Kind,
+    Modality,
+    Origin,
+    Role,
+)
 from pagefault.pack.count import TokenCounter
 from pagefault.service.content import page_of
 from pagefault.service.room import check_message, surely_fits
@@ -50,7 +59,7 @@ class Said:
 
     @property
     def _is_handed_in(self) -> bool:
-        return self.event_type in (EventType.DOCUMENT, EventType.ARTIFACT)
+        return self.event_type in HANDED_IN
 
     @property
     def stem(self) -> str:

@@ -13,8 +13,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from pagefault.model.kinds import Role
-from pagefault.truth.claim import Authority, Claim, ClaimType, Turn
+from pagefault.model.kinds import ClaimType, Role
+from pagefault.truth.claim import Authority, Claim, Turn
 from pagefault.truth.held import Held, kind_of
 from pagefault.truth.subjects import subject_key, value_key
 

@@ -7,16 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from pagefault.model.ids import PageId
-from pagefault.model.kinds import Origin, Role
+from pagefault.model.kinds import ClaimType, Origin, Role
 from pagefault.model.page import Evidence
-
-
-class ClaimType(StrEnum):
-    DECISION = "decision"
-    PREFERENCE = "preference"
-    FACT = "fact"
-    RULE = "rule"  # how to answer, from now on: it is recited with every request
-    RETRACTION = "retraction"  # says of an earlier claim that it no longer stands
 
 
 class Authority(StrEnum):
@@ -78,6 +70,8 @@ def wording(kind: ClaimType, subject: str, value: str, old: str = "") -> str:
             return f"Fact: {subject}: {value}" if subject else f"Fact: {value}"
         case ClaimType.RULE:
             return f"Rule: {value}{about}{was}"
+        case ClaimType.GOAL:
+            return value
         case ClaimType.RETRACTION:
             return f"No longer: {value or subject or 'what was said before'}"
 

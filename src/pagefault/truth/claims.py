@@ -15,8 +15,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pagefault.model.ids import PageId
+from pagefault.model.kinds import ClaimType
 from pagefault.truth.changes import find_changed
-from pagefault.truth.claim import Authority, Claim, ClaimType, Turn, wording
+from pagefault.truth.claim import Authority, Claim, Turn, wording
 from pagefault.truth.held import Held, Status, kind_of
 from pagefault.truth.phrase import is_name
 from pagefault.truth.subjects import subject_key, value_key

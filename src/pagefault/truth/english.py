@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from pagefault.truth.claim import ClaimType
+from pagefault.model.kinds import ClaimType
 from pagefault.truth.language import Language, Needs, Rule, Words
 
 _DECISION, _PREFERENCE = ClaimType.DECISION, ClaimType.PREFERENCE

@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pagefault.model.ids import PageId
-from pagefault.model.kinds import MODEL_GENERATED, USER_APPROVED, USERS, Origin, Role
+from pagefault.model.kinds import MODEL_GENERATED, USER_APPROVED, USERS, ClaimType, Origin, Role
 from pagefault.model.page import Evidence
-from pagefault.truth.claim import Authority, Claim, ClaimType, Turn, wording
+from pagefault.truth.claim import Authority, Claim, Turn, wording
 from pagefault.truth.english import ENGLISH
 from pagefault.truth.language import Language, Needs, Rule
 from pagefault.truth.passages import Passage, Sentence, words_of

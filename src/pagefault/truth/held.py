@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from pagefault.model.ids import PageId
-from pagefault.truth.claim import Authority, ClaimType
+from pagefault.model.kinds import ClaimType
+from pagefault.truth.claim import Authority
 
 
 class Status(StrEnum):

@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Final
 
-from pagefault.truth.claim import ClaimType
+from pagefault.model.kinds import ClaimType
 
 _CUE_SETS: Final = 3
 
