@@ -270,6 +270,17 @@ pass_app = click.make_pass_decorator(App, ensure=True)
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 
+session_argument = click.argument("session_named", metavar="[SESSION]", required=False)
+"""Of commands that take --session too; `either` says which is meant."""
+
+
+def either(named: str | None, option: str | None) -> str | None:
+    """The session that a command was given, by its argument or by --session."""
+    if named is not None and option is not None and named != option:
+        raise click.UsageError(f"Two sessions are named: {named!r} and {option!r}.")
+    return named if named is not None else option
+
+
 session_option = click.option(
     "--session",
     "session_name",

@@ -85,10 +85,18 @@ def show(app: App, claim_id: str, session_name: str | None, as_json: bool) -> No
     """
     from pagefault.model.errors import NoSuchPage
 
-    found = [one for one in app.run(_read(app, session_name)) if one.claim_id == claim_id]
-    if not found:
-        raise NoSuchPage(claim_id, session_name or "the session used last")
-    told = claim_object(found[0])
+    async def read() -> ClaimInfo:
+        async with app.reading() as memory:
+            session = await find_session(memory, session_name)
+            for one in await session.claims():
+                if one.claim_id == claim_id:
+                    return one
+            missing = NoSuchPage(claim_id, session.name or session.session_id)
+            missing.args = (f"session {session.name or session.session_id!r} has no {claim_id!r}",)
+            missing.hint = "`pagefault claims` lists its claims"
+            raise missing
+
+    told = claim_object(app.run(read()))
     if as_json:
         app.term.data(told)
         return

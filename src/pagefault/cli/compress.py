@@ -25,8 +25,10 @@ def compress(app: App, page_id: str, session_name: str | None, level: int, as_js
     """Let the next epoch keep a shorter form of a page. Its text stays as it was said.
 
     JSON: {session, page_id, made (the page that will stand for it; itself, where nothing can be
-    left out), level, tokens, text}.
+    left out), is_new (whether it was made now), level, tokens, text}.
     """
+    from pagefault.model.ids import NOTHING
+
     app.existing_directory()
 
     async def write() -> dict[str, Any]:
@@ -37,6 +39,7 @@ def compress(app: App, page_id: str, session_name: str | None, level: int, as_js
                 "session": session.name or session.session_id,
                 "page_id": page_id,
                 "made": made.page_id,
+                "is_new": made.page_id != page_id and made.row.seq == NOTHING,
                 "level": made.derived.level if made.derived is not None else 0,
                 "tokens": made.row.tokens,
                 "text": made.text,
@@ -47,4 +50,9 @@ def compress(app: App, page_id: str, session_name: str | None, level: int, as_js
         app.term.data(told)
         return
     app.term.line(told["text"])
-    app.term.note(f"{told['made']}: level {told['level']} of {page_id}, {told['tokens']:,} tokens")
+    if told["made"] == page_id:
+        app.term.note(f"nothing changed: nothing can be left out of {page_id}")
+        return
+    before = "" if told["is_new"] else "made before; nothing changed: "
+    what = f"level {told['level']} of {page_id}, {told['tokens']:,} tokens"
+    app.term.note(f"{before}{told['made']}: {what}")
