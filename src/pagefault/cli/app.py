@@ -266,6 +266,20 @@ class Group(click.Group):
         self.params += _global_options(hidden=not visible_options)
 
 
+class WithDefault(Group):
+    """A group whose verb is `default` where none is named: `pagefault claims SESSION`."""
+
+    def __init__(self, *args: Any, default: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._default = default
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        is_named = any(arg in self.commands for arg in args[:1])
+        if not is_named and not any(arg in ("--help", "-h") for arg in args):
+            args = [self._default, *args]
+        return super().parse_args(ctx, args)
+
+
 pass_app = click.make_pass_decorator(App, ensure=True)
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")

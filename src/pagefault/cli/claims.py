@@ -9,7 +9,7 @@ import click
 from pagefault.cli.app import (
     App,
     Command,
-    Group,
+    WithDefault,
     find_session,
     json_option,
     pass_app,
@@ -21,17 +21,7 @@ if TYPE_CHECKING:
     from pagefault.service.claiming import ClaimInfo
 
 
-class Claims(Group):
-    """A group whose verb is `ls` where none is named: `pagefault claims SESSION`."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        is_named = any(arg in self.commands for arg in args[:1])
-        if not is_named and not any(arg in ("--help", "-h") for arg in args):
-            args = ["ls", *args]
-        return super().parse_args(ctx, args)
-
-
-@click.group(cls=Claims)
+@click.group(cls=WithDefault, default="ls")
 def claims() -> None:
     """List and show claims: decisions, preferences and facts.
 

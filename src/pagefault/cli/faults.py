@@ -50,9 +50,7 @@ def faults(
     (served, already_mapped or refused), code and why (of a refusal), faults_left, at. With --by, a
     list of {by, faults, share, served, already_mapped, refused, tokens}.
     """
-    rows, forked, is_proxied = app.run(
-        _read(app, either(session_named, session_name), forks=forks)
-    )
+    rows, forked, is_proxied = app.run(_read(app, either(session_named, session_name), forks=forks))
     if by is not None:
         _print_counts(app, rows, by, as_json=as_json)
         return

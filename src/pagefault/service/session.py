@@ -75,6 +75,7 @@ from pagefault.policy.prefetch import LOADING
 from pagefault.recall.gate import gate
 from pagefault.recall.search import SearchResult
 from pagefault.service.artifacts import describe
+from pagefault.service.checkpoints import Checkpoint, check_new, checkpoints
 from pagefault.service.claiming import CLAIM, ClaimInfo, Claims
 from pagefault.service.compressing import compress, compress_due, nearest
 from pagefault.service.drive import Answer, drive
@@ -531,14 +532,16 @@ class Session:
 
     async def checkpoint(self, name: str) -> Seq:
         """Name this point of the session, everything flushed. Returns the record's seq, by which
-        the log tells what the session was here.
+        the log tells what the session was here. Raises `BadInput` if there is one of that name.
         """
         check_name(name)
 
         async def verb() -> Seq:
-            state = self._state
+            state, cleaned = self._state, self._runtime.journal.clean(name)
+            scope = self._runtime.scope(self.session)
+            await asyncio.to_thread(check_new, self._runtime, scope, cleaned)
             body = Checkpointed(
-                name=self._runtime.journal.clean(name),
+                name=cleaned,
                 turns=state.turn + 1,
                 pages=state.order_next,
                 epoch=state.epoch,
@@ -547,6 +550,12 @@ class Session:
             return self.owned.folded
 
         return await self.owned.whole(verb)
+
+    async def checkpoints(self) -> list[Checkpoint]:
+        """Every checkpoint that this session can see, oldest first, its ancestors' included."""
+        await self._look()
+        scope = self._runtime.scope(self.session)
+        return await asyncio.to_thread(checkpoints, self._runtime, scope)
 
     def on_pressure(self, callback: Callback) -> Callable[[], None]:
         """Call `callback(before, now)` whenever the pressure on the window changes, with the
@@ -661,11 +670,18 @@ class Session:
         return self._runtime.epochs.prices
 
     async def at(
-        self, *, turn: int | None = None, seq: int | None = None, time: str | int | None = None
+        self,
+        *,
+        turn: int | None = None,
+        seq: int | None = None,
+        time: str | int | None = None,
+        checkpoint: str | None = None,
     ) -> Moment:
-        """What the window held at the end of a turn, after a record, or at a time (ISO 8601, UTC
-        without a zone; or milliseconds since 1970). Raises `BadInput` for a time before the
-        session began and a turn that has not been.
+        """What the window held at the end of a turn, after a record, at a checkpoint, or at a time
+        (ISO 8601, UTC without a zone, the day's end without an hour; or milliseconds since 1970).
+
+        Raises `BadInput` for a time before the session began and for a turn, record or checkpoint
+        that has not been.
         """
         await self._look()
         time_ms = None if time is None else a_time(time)
@@ -673,7 +689,9 @@ class Session:
         def look() -> Moment:
             row = self._row()
             scope = self._runtime.scope(self.session)
-            upto = find_seq(self._runtime, scope, turn=turn, seq=seq, time_ms=time_ms)
+            upto = find_seq(
+                self._runtime, scope, turn=turn, seq=seq, time_ms=time_ms, checkpoint=checkpoint
+            )
             return moment(self._runtime, row, upto)
 
         return await asyncio.to_thread(look)
@@ -946,6 +964,8 @@ def a_time(time: str | int) -> int:
         at = datetime.fromisoformat(time)
     except ValueError:
         raise BadInput(f"{time!r} is no time", hint="ISO 8601: 2026-03-05T08:45:00Z") from None
+    if len(time) == len("2026-03-05"):  # a day alone: all of it
+        at = at.replace(hour=23, minute=59, second=59, microsecond=999_000)
     return int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
 
 

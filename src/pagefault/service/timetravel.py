@@ -106,8 +106,8 @@ def find_seq(
             f"there is no turn {turn}",
             hint=f"turns so far: 0 to {turns}" if turns >= 0 else "nothing was said yet",
         )
-    if seq is not None and seq > max((upto for _, upto in scope.parts), default=NOTHING):
-        raise BadInput(f"there is no record {seq:,} yet", hint=f"records so far: up to {last:,}")
+    if seq is not None and seq > (end := runtime.index.applied_seq()):
+        raise BadInput(f"there is no record {seq:,} yet", hint=f"records so far: 1 to {end:,}")
     if last == NOTHING:
         raise BadInput(
             "the session had not begun by then", hint="`pagefault sessions --json` tells when"
