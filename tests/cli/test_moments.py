@@ -33,6 +33,13 @@ def test_checkpoints_are_listed_and_no_name_is_given_twice(cli: Cli, memory_root
     assert cli("--root", memory_root, "verify").code == 0
 
 
+@pytest.mark.parametrize("name", ["", "a/b", "x" * 81])
+def test_what_cannot_name_a_checkpoint_is_refused(cli: Cli, memory_root: Path, name: str) -> None:
+    told = cli("--root", memory_root, "checkpoint", "talk", name)
+    assert told.code == 2
+    assert "cannot be a checkpoint's name" in told.err
+
+
 def test_a_fork_has_the_checkpoints_of_what_it_was_forked_from(cli: Cli, memory_root: Path) -> None:
     cli("--root", memory_root, "checkpoint", "aside", "there")
     assert cli("--root", memory_root, "checkpoint", "talk", "--json").data["checkpoints"] == []

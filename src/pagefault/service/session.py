@@ -534,7 +534,7 @@ class Session:
         """Name this point of the session, everything flushed. Returns the record's seq, by which
         the log tells what the session was here. Raises `BadInput` if there is one of that name.
         """
-        check_name(name)
+        check_name(name, of="checkpoint")
 
         async def verb() -> Seq:
             state, cleaned = self._state, self._runtime.journal.clean(name)
@@ -921,11 +921,11 @@ class Session:
         return pages
 
 
-def check_name(name: str) -> None:
-    """Raise `BadInput` unless a session may be called so."""
+def check_name(name: str, *, of: str = "session") -> None:
+    """Raise `BadInput` unless a session, or what else is named here, may be called so."""
     if not _NAME.fullmatch(name):
         raise BadInput(
-            f"{name!r} cannot be a session's name",
+            f"{name!r} cannot be a {of}'s name",
             hint="1 to 80 characters, without / and control characters",
         )
 
