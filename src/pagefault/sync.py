@@ -37,6 +37,7 @@ from pagefault.paging.pressure import Callback
 from pagefault.recall.search import SearchResult
 from pagefault.service import memory as _memory
 from pagefault.service import session as _session
+from pagefault.service.checkpoints import Checkpoint
 from pagefault.service.claiming import ClaimInfo
 from pagefault.service.drive import Answer
 from pagefault.service.ledger import Entry
@@ -447,9 +448,13 @@ class Session:
 
     def checkpoint(self, name: str) -> Seq:
         """Name this point of the session, everything flushed. Returns the record's seq, by which
-        the log tells what the session was here.
+        the log tells what the session was here. Raises `BadInput` if there is one of that name.
         """
         return _LOOP.run(self.asynchronous.checkpoint(name))
+
+    def checkpoints(self) -> builtins.list[Checkpoint]:
+        """Every checkpoint that this session can see, oldest first, its ancestors' included."""
+        return _LOOP.run(self.asynchronous.checkpoints())
 
     def on_pressure(self, callback: Callback) -> Callable[[], None]:
         """Call `callback(before, now)` whenever the pressure on the window changes, with the
@@ -504,13 +509,20 @@ class Session:
         return self.asynchronous.prices
 
     def at(
-        self, *, turn: int | None = None, seq: int | None = None, time: str | int | None = None
+        self,
+        *,
+        turn: int | None = None,
+        seq: int | None = None,
+        time: str | int | None = None,
+        checkpoint: str | None = None,
     ) -> Moment:
-        """What the window held at the end of a turn, after a record, or at a time (ISO 8601, UTC
-        without a zone; or milliseconds since 1970). Raises `BadInput` for a time before the
-        session began and a turn that has not been.
+        """What the window held at the end of a turn, after a record, at a checkpoint, or at a time
+        (ISO 8601, UTC without a zone, the day's end without an hour; or milliseconds since 1970).
+
+        Raises `BadInput` for a time before the session began and for a turn, record or checkpoint
+        that has not been.
         """
-        return _LOOP.run(self.asynchronous.at(turn=turn, seq=seq, time=time))
+        return _LOOP.run(self.asynchronous.at(turn=turn, seq=seq, time=time, checkpoint=checkpoint))
 
     def diff(self, before: int, after: int) -> Difference:
         """What changed in the window from the end of one turn to the end of another."""

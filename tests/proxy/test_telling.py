@@ -246,7 +246,9 @@ async def test_a_claim_that_no_longer_stands_is_not_quoted(upstream: Upstream) -
     assert statuses["PostgreSQL"] == "superseded"
     front = str(upstream.seen[-1].body["messages"][0])
     assert "SQLite" in front
-    assert "decided to use PostgreSQL" not in front
+    lines = [line for line in front.split("\\n") if line.startswith("C (")]
+    assert any(line.startswith("C (clm_2") for line in lines)
+    assert not any(line.startswith("C (clm_1") for line in lines)
 
 
 async def test_claims_in_front_are_the_same_after_a_restart(

@@ -266,9 +266,34 @@ class Group(click.Group):
         self.params += _global_options(hidden=not visible_options)
 
 
+class WithDefault(Group):
+    """A group whose verb is `default` where none is named: `pagefault claims SESSION`."""
+
+    def __init__(self, *args: Any, default: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._default = default
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        is_named = any(arg in self.commands for arg in args[:1])
+        if not is_named and not any(arg in ("--help", "-h") for arg in args):
+            args = [self._default, *args]
+        return super().parse_args(ctx, args)
+
+
 pass_app = click.make_pass_decorator(App, ensure=True)
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
+
+session_argument = click.argument("session_named", metavar="[SESSION]", required=False)
+"""Of commands that take --session too; `either` says which is meant."""
+
+
+def either(named: str | None, option: str | None) -> str | None:
+    """The session that a command was given, by its argument or by --session."""
+    if named is not None and option is not None and named != option:
+        raise click.UsageError(f"Two sessions are named: {named!r} and {option!r}.")
+    return named if named is not None else option
+
 
 session_option = click.option(
     "--session",

@@ -41,8 +41,11 @@ def compress(
     form stands. A form that was made before stays.
 
     JSON: {session, page_id, made (the page that will stand for it; itself, where nothing can be
-    left out), level, tokens, made_by (the model that wrote it; empty: rules), text}.
+    left out), is_new (whether it was made now), level, tokens, made_by (the model that wrote it;
+    empty: rules), text}.
     """
+    from pagefault.model.ids import NOTHING
+
     app.existing_directory()
     config = app.config(compress__by=by)
     compressor = compressor_of(config)
@@ -55,6 +58,7 @@ def compress(
                 "session": session.name or session.session_id,
                 "page_id": page_id,
                 "made": made.page_id,
+                "is_new": made.page_id != page_id and made.row.seq == NOTHING,
                 "level": made.derived.level if made.derived is not None else 0,
                 "tokens": made.row.tokens,
                 "made_by": made.derived.made_by if made.derived is not None else "",
@@ -66,6 +70,10 @@ def compress(
         app.term.data(told)
         return
     app.term.line(told["text"])
+    if told["made"] == page_id:
+        app.term.note(f"nothing changed: nothing can be left out of {page_id}")
+        return
+    before = "" if told["is_new"] else "made before; nothing changed: "
     what = f"level {told['level']} of {page_id}, {told['tokens']:,} tokens"
     whose = f", written by {told['made_by']}" if told["made_by"] else ""
-    app.term.note(f"{told['made']}: {what}{whose}")
+    app.term.note(f"{before}{told['made']}: {what}{whose}")

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, find_row, json_option, pass_app, session_option
+from pagefault.cli.app import (
+    App,
+    Command,
+    either,
+    find_row,
+    json_option,
+    pass_app,
+    session_argument,
+    session_option,
+)
 from pagefault.cli.term import iso, plural
 
 if TYPE_CHECKING:
@@ -15,6 +24,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
+@session_argument
 @session_option
 @click.option("--forks", is_flag=True, help="The faults of this session's forks too.")
 @click.option(
@@ -24,14 +34,23 @@ if TYPE_CHECKING:
 )
 @json_option
 @pass_app
-def faults(app: App, session_name: str | None, forks: bool, by: str | None, as_json: bool) -> None:
+def faults(
+    app: App,
+    session_named: str | None,
+    session_name: str | None,
+    forks: bool,
+    by: str | None,
+    as_json: bool,
+) -> None:
     """Every page fault of a session: what was asked for, and what came of it.
+
+    Without SESSION, the one used last that is no fork.
 
     JSON is a list of objects, oldest first: session, turn, page_id, level, reason, tokens, outcome
     (served, already_mapped or refused), code and why (of a refusal), faults_left, at. With --by, a
     list of {by, faults, share, served, already_mapped, refused, tokens}.
     """
-    rows, forked, is_proxied = app.run(_read(app, session_name, forks=forks))
+    rows, forked, is_proxied = app.run(_read(app, either(session_named, session_name), forks=forks))
     if by is not None:
         _print_counts(app, rows, by, as_json=as_json)
         return

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pagefault.service.session import Session
     from pagefault.service.timetravel import InWindow, Moment, Movement
 
-_WHEN = """WHEN is a turn (12: as it was at its end), a record (seq:345), or a time (ISO 8601, UTC
-    without a zone)."""
+_WHEN = """WHEN is a turn (12: as it was at its end), a record (seq:345), a checkpoint
+    (checkpoint:NAME), or a time (ISO 8601, UTC without a zone; a date alone is the day's end)."""
 
 
 @click.command(
@@ -162,13 +162,25 @@ def history(app: App, session_name: str, page_id: str, actor: str | None, as_jso
 
 _TURN = re.compile(r"\d{1,15}")
 _SEQ = re.compile(r"seq:(\d{1,15})")
+_TIME = re.compile(r"\d{4}-")
 
 
 async def _moment(session: Session, when: str) -> Moment:
+    from pagefault.model.errors import BadInput
+
     if _TURN.fullmatch(when):
         return await session.at(turn=int(when))
     if seq := _SEQ.fullmatch(when):
         return await session.at(seq=int(seq[1]))
+    kind, colon, name = when.partition(":")
+    if colon and kind == "checkpoint":
+        return await session.at(checkpoint=name)
+    if not _TIME.match(when):
+        raise BadInput(
+            f"{when!r} is no moment",
+            hint="a turn (12), a record (seq:345), a checkpoint (checkpoint:NAME), or a time "
+            "(ISO 8601: 2026-03-05T08:45:00Z)",
+        )
     return await session.at(time=when)
 
 

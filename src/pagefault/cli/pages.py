@@ -11,9 +11,11 @@ from pagefault.cli.app import (
     App,
     Command,
     Group,
+    either,
     find_session,
     json_option,
     pass_app,
+    session_argument,
     session_option,
 )
 from pagefault.cli.compress import compress
@@ -47,6 +49,7 @@ def pages() -> None:
 
 
 @pages.command("ls", cls=Command)
+@session_argument
 @session_option
 @click.option("-n", "--limit", type=click.IntRange(min=1), default=50, show_default=True)
 @click.option("--all", "everything", is_flag=True, help="All pages, whatever --limit says.")
@@ -56,6 +59,7 @@ def pages() -> None:
 @pass_app
 def ls(
     app: App,
+    session_named: str | None,
     session_name: str | None,
     limit: int,
     everything: bool,
@@ -65,13 +69,15 @@ def ls(
 ) -> None:
     """List the latest pages of a session, in their order.
 
+    Without SESSION, the one used last that is no fork.
+
     JSON: {session, proxied, total, pages: [{page_id, turn, role, kind, speaker, occurred_at,
     tokens, importance, origin, tier, at, part, parts, resident, pinned, hint}]}.
     """
 
     async def read() -> dict[str, Any]:
         async with app.reading() as memory:
-            session = await find_session(memory, session_name)
+            session = await find_session(memory, either(session_named, session_name))
             status = await session.status()
             proxied = await memory.proxied(session)
             count = _ALL if everything else limit

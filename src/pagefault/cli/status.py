@@ -43,6 +43,7 @@ _SHOWN = {  # of the figures, for people; JSON has them all
     "regret": "cost over the best epochs in hindsight",
     "tlb_hit_rate": "look-ups that hit, share",
     "prefetch_hit_rate": "prefetched and used, share",
+    "metadata_bytes_per_page": "bytes a page beside its text",
     "metadata_overhead": "records over texts, share of bytes",
 }
 
@@ -116,6 +117,8 @@ def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) ->
 
 
 def _met(one: Judged) -> str:
+    if one.waits_for:
+        return f"too early: {one.waits_for} at least"
     if one.is_met is None:
         return "–"
     return "yes" if one.is_met else "no: a red flag" if one.is_red_flag else "no"

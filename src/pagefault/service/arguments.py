@@ -12,11 +12,11 @@ from pagefault.model.kinds import Actor, Kind, LayoutName, Level, Mode, Origin
 _NAME: Final = re.compile(r"[^\x00-\x1f\x7f/\ud800-\udfff]{1,80}")
 
 
-def check_name(name: str) -> None:
-    """Raise `BadInput` unless a session may be called so."""
+def check_name(name: str, *, of: str = "session") -> None:
+    """Raise `BadInput` unless a session, or what else is named here, may be called so."""
     if not _NAME.fullmatch(name):
         raise BadInput(
-            f"{name!r} cannot be a session's name",
+            f"{name!r} cannot be a {of}'s name",
             hint="1 to 80 characters, without / and control characters",
         )
 
@@ -56,6 +56,8 @@ def a_time(time: str | int) -> int:
         at = datetime.fromisoformat(time)
     except ValueError:
         raise BadInput(f"{time!r} is no time", hint="ISO 8601: 2026-03-05T08:45:00Z") from None
+    if len(time) == len("2026-03-05"):  # a day alone: all of it
+        at = at.replace(hour=23, minute=59, second=59, microsecond=999_000)
     return int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
 
 

@@ -92,7 +92,11 @@ class Entry:
         return one.change in _CLIENTS_DOING or went_as_it_came or went_back
 
     def _matchable(self, prices: PriceList) -> int:
-        is_unmarked = self.relayed is not None and not self.relayed.is_marked
+        """All that is shared; nothing where a client marks nothing for a provider that caches at
+        marks alone.
+        """
+        one = self.relayed
+        is_unmarked = one is not None and one.wire == "messages" and not one.is_marked
         return 0 if prices.takes_marks and is_unmarked else self.shared_tokens
 
 

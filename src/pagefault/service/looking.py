@@ -12,6 +12,7 @@ from pagefault.model.errors import NoSuchPage, SessionNotFound
 from pagefault.model.events import Event
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Actor
+from pagefault.service.checkpoints import Checkpoint, checkpoints
 from pagefault.service.ledger import Entry
 from pagefault.service.ownership import Owned
 from pagefault.service.reporting import Folded, Metrics, fold_session, report
@@ -41,7 +42,14 @@ class Looking:
         await self._look()
         return await asyncio.to_thread(fold_session, self._runtime, self._owned.session)
 
-    async def at(self, *, turn: int | None, seq: int | None, time_ms: int | None) -> Moment:
+    async def at(
+        self,
+        *,
+        turn: int | None,
+        seq: int | None,
+        time_ms: int | None,
+        checkpoint: str | None,
+    ) -> Moment:
         await self._look()
 
         def look() -> Moment:
@@ -49,10 +57,17 @@ class Looking:
             if row is None:
                 raise SessionNotFound(self._called)
             scope = self._runtime.scope(self._owned.session)
-            upto = find_seq(self._runtime, scope, turn=turn, seq=seq, time_ms=time_ms)
+            upto = find_seq(
+                self._runtime, scope, turn=turn, seq=seq, time_ms=time_ms, checkpoint=checkpoint
+            )
             return moment(self._runtime, row, upto)
 
         return await asyncio.to_thread(look)
+
+    async def checkpoints(self) -> list[Checkpoint]:
+        await self._look()
+        scope = self._runtime.scope(self._owned.session)
+        return await asyncio.to_thread(checkpoints, self._runtime, scope)
 
     async def history(self, page_id: str, actor: Actor | None) -> list[Movement]:
         await self._look()

@@ -119,10 +119,12 @@ class Tally:
             "epochs": self.epochs.total(),
             "epochs_by_reason": dict(sorted(self.epochs.items())),
             "epochs_share": _share(self.epochs.total(), self.requests),
+            "summarised_tokens": self.summarised_tokens,
             "compression_ratio": _share(self.summarised_tokens, self.summary_tokens),
             "pages": self.pages,
             "page_tokens": self.page_tokens,
             "text_bytes": self.text_bytes,
+            "metadata_bytes_per_page": _share(overhead, self.pages, 1),
             "metadata_overhead": _share(overhead, self.text_bytes),
         }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 from pagefault.model.errors import PagefaultError
 from pagefault.model.events import Body, Relayed, Reported
@@ -15,10 +15,7 @@ from pagefault.service.relaying import Proxied, proxied_of
 from pagefault.service.restore import records
 from pagefault.service.runtime import Runtime
 from pagefault.service.state import SessionState
-from pagefault.service.targets import Judged, judge
-
-LOOKUPS_MIN: Final = 100
-"""Look-ups that a hit rate must rest on: those of an opening are all misses."""
+from pagefault.service.targets import LOOKUPS_MIN, Judged, judge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +82,7 @@ def report(folded: Folded, runtime: Runtime, state: SessionState, *, per_turn: b
     figures |= {
         "layout": str(state.layout_name),
         "prices": prices.name,
+        "lookups": lookups,
         "tlb_hit_rate": round(hits / lookups, 4) if lookups >= LOOKUPS_MIN else None,
         "latency": latency,
         "fault_p95_ms": latency["fault"]["p95_ms"] if "fault" in latency else None,

@@ -63,6 +63,7 @@ from pagefault.service.arguments import (
 )
 from pagefault.service.artifacts import bytes_of, describe
 from pagefault.service.asking import ask
+from pagefault.service.checkpoints import Checkpoint, check_new
 from pagefault.service.claiming import ClaimInfo, Claims
 from pagefault.service.compressing import compress, nearest
 from pagefault.service.configuring import configured
@@ -455,14 +456,16 @@ class Session:
 
     async def checkpoint(self, name: str) -> Seq:
         """Name this point of the session, everything flushed. Returns the record's seq, by which
-        the log tells what the session was here.
+        the log tells what the session was here. Raises `BadInput` if there is one of that name.
         """
-        check_name(name)
+        check_name(name, of="checkpoint")
 
         async def verb() -> Seq:
-            state = self._state
+            state, cleaned = self._state, self._runtime.journal.clean(name)
+            scope = self._runtime.scope(self.session)
+            await asyncio.to_thread(check_new, self._runtime, scope, cleaned)
             body = Checkpointed(
-                name=self._runtime.journal.clean(name),
+                name=cleaned,
                 turns=state.turn + 1,
                 pages=state.order_next,
                 epoch=state.epoch,
@@ -471,6 +474,10 @@ class Session:
             return self.owned.folded
 
         return await self.owned.whole(verb)
+
+    async def checkpoints(self) -> list[Checkpoint]:
+        """Every checkpoint that this session can see, oldest first, its ancestors' included."""
+        return await self._looking.checkpoints()
 
     def on_pressure(self, callback: Callback) -> Callable[[], None]:
         """Call `callback(before, now)` whenever the pressure on the window changes, with the
@@ -567,14 +574,21 @@ class Session:
         return self._runtime.epochs.prices
 
     async def at(
-        self, *, turn: int | None = None, seq: int | None = None, time: str | int | None = None
+        self,
+        *,
+        turn: int | None = None,
+        seq: int | None = None,
+        time: str | int | None = None,
+        checkpoint: str | None = None,
     ) -> Moment:
-        """What the window held at the end of a turn, after a record, or at a time (ISO 8601, UTC
-        without a zone; or milliseconds since 1970). Raises `BadInput` for a time before the
-        session began and a turn that has not been.
+        """What the window held at the end of a turn, after a record, at a checkpoint, or at a time
+        (ISO 8601, UTC without a zone, the day's end without an hour; or milliseconds since 1970).
+
+        Raises `BadInput` for a time before the session began and for a turn, record or checkpoint
+        that has not been.
         """
         time_ms = None if time is None else a_time(time)
-        return await self._looking.at(turn=turn, seq=seq, time_ms=time_ms)
+        return await self._looking.at(turn=turn, seq=seq, time_ms=time_ms, checkpoint=checkpoint)
 
     async def diff(self, before: int, after: int) -> Difference:
         """What changed in the window from the end of one turn to the end of another."""

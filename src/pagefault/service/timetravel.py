@@ -29,6 +29,7 @@ from pagefault.model.kinds import DERIVED_TYPES, Actor, EventType, Level, Role
 from pagefault.model.page import Scope, SessionRow
 from pagefault.pack.citations import cited_pages
 from pagefault.pack.layout import Exchange, Front, Note, Recalled, Shown
+from pagefault.service.checkpoints import find_checkpoint
 from pagefault.service.restore import records, restore_at, scope_at
 from pagefault.service.runtime import Runtime
 from pagefault.service.state import SessionState
@@ -75,12 +76,19 @@ def find_seq(
     turn: int | None = None,
     seq: int | None = None,
     time_ms: int | None = None,
+    checkpoint: str | None = None,
 ) -> Seq:
-    """The last record of a turn, or not after a seq or a time. Raises `BadInput` if the session
-    had not begun by then, or there is no such turn yet.
+    """The last record of a turn, or not after a seq or a time; or the record of a checkpoint.
+    Raises `BadInput` if the session had not begun by then, or there is no such turn, record or
+    checkpoint yet.
     """
-    if sum(one is not None for one in (turn, seq, time_ms)) != 1:
-        raise BadInput("name one time", hint="turn=12, seq=345, or time=… as ISO 8601 or ms")
+    if sum(one is not None for one in (turn, seq, time_ms, checkpoint)) != 1:
+        raise BadInput(
+            "name one time",
+            hint="turn=12, seq=345, checkpoint='before', or time=… as ISO 8601 or ms",
+        )
+    if checkpoint is not None:
+        return find_checkpoint(runtime, scope, checkpoint)
     if turn is not None and turn < 0:
         raise BadInput(f"there is no turn {turn}", hint="turns count from 0")
     last, turns = NOTHING, -1
@@ -98,6 +106,8 @@ def find_seq(
             f"there is no turn {turn}",
             hint=f"turns so far: 0 to {turns}" if turns >= 0 else "nothing was said yet",
         )
+    if seq is not None and seq > (end := runtime.index.applied_seq()):
+        raise BadInput(f"there is no record {seq:,} yet", hint=f"records so far: 1 to {end:,}")
     if last == NOTHING:
         raise BadInput(
             "the session had not begun by then", hint="`pagefault sessions --json` tells when"
