@@ -35,6 +35,7 @@ from pagefault.pack.abi import MemoryABI
 from pagefault.paging.deferred import DeferredPage
 from pagefault.paging.pressure import Callback
 from pagefault.recall.search import SearchResult
+from pagefault.represent.api import Compressor
 from pagefault.service import memory as _memory
 from pagefault.service import session as _session
 from pagefault.service.checkpoints import Checkpoint
@@ -115,6 +116,7 @@ def open(
     model: str | None = None,
     prices: PriceList | None = None,
     epochs: str | None = None,
+    compressor: Compressor | None = None,
     eviction_policy: str | None = None,
     limits: Limits | None = None,
     secrets: Mapping[str, str] | None = None,
@@ -130,6 +132,7 @@ def open(
         model=model,
         prices=prices,
         epochs=epochs,
+        compressor=compressor,
         eviction_policy=eviction_policy,
         limits=limits,
         secrets=secrets,

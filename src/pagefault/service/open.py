@@ -42,8 +42,8 @@ def open(
     `prices`: by these an epoch rewrites the prefix when `epochs` (break_even, window_full,
     cold_or_full) says so; what leaves then is for the `eviction_policy` to choose (one of those in
     docs/policies.md). `compressor` writes the shorter forms that `Session.compress` wants.
-    `secrets` are values, by name, that must never be logged. Any number of
-    processes may have a root open: they take turns, and each session has one writer at a time.
+    `secrets` are values, by name, that must never be logged. Any number of processes may have a
+    root open: they take turns, and each session has one writer at a time.
     """
     given = {
         "root": root,

@@ -10,6 +10,7 @@ import asyncio
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
 from pagefault.model.errors import ArchiveMissing, RecordGone
@@ -45,7 +46,8 @@ async def search_about(
 def _about(runtime: Runtime, hits: Sequence[SearchHit], topic: str, task: str) -> list[SearchHit]:
     kept: list[SearchHit] = []
     for hit in hits:
-        with suppress(RecordGone, ArchiveMissing):
-            if is_about(runtime.pages.read(hit.page), topic, task):
-                kept.append(hit)
+        for row in (hit.page, *hit.also):  # each is about it, whatever else says the same
+            with suppress(RecordGone, ArchiveMissing):
+                if is_about(runtime.pages.read(row), topic, task):
+                    kept.append(replace(hit, page=row, also=()))
     return kept
