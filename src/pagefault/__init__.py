@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         StoreReadOnly,
         WindowTooSmall,
     )
-    from pagefault.model.prices import PriceList
+    from pagefault.model.prices import Measured, PriceList, calibrate
     from pagefault.model.request import Reply, Request, ToolCall, Usage
     from pagefault.model.wanted import SearchFilter
     from pagefault.pack.abi import MemoryABI, PageManifestEntry
@@ -84,6 +84,7 @@ __all__ = [
     "FaultRefused",
     "Forgetting",
     "Limits",
+    "Measured",
     "Memory",
     "MemoryABI",
     "MessageTooLarge",
@@ -121,6 +122,7 @@ __all__ = [
     "Usage",
     "WindowTooSmall",
     "build_vm_developer_message",
+    "calibrate",
     "find_prices",
     "open",
     "sync",
@@ -152,7 +154,9 @@ _HOMES = {
     "PageManifestEntry": "pack.abi",
     "PagefaultError": "model.errors",
     "PinsFull": "model.errors",
+    "Measured": "model.prices",
     "PriceList": "model.prices",
+    "calibrate": "model.prices",
     "RecordDamaged": "model.errors",
     "RecordGone": "model.errors",
     "RemoteEngine": "engine.remote",

@@ -20,18 +20,21 @@ from pagefault.model.events import (
     Taken,
 )
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import RUNTIME, Actor, EventType, Kind, LayoutName, Mode
+from pagefault.model.kinds import RUNTIME, Actor, EventType, Kind, LayoutName, Mode, Profile
 from pagefault.model.page import EVERYTHING, Page, PageRow, Scope, SessionRow, is_derived
 from pagefault.model.progress import Progress
 from pagefault.model.wanted import SearchFilter
 from pagefault.pack.citations import cited_pages
-from pagefault.service.asking import Asking
+from pagefault.recall.search import SearchResult
+from pagefault.service.arguments import a_layout, a_mode, a_window, check_name
 from pagefault.service.derivatives import derivatives
 from pagefault.service.limits import Limits
 from pagefault.service.ownership import Owned
+from pagefault.service.questions import Asking
+from pagefault.service.relaying import Proxied, proxied_of
 from pagefault.service.restore import restore
 from pagefault.service.runtime import Runtime
-from pagefault.service.session import Session, a_layout, a_mode, a_window, check_name
+from pagefault.service.session import Session
 from pagefault.service.topics import pages_about
 from pagefault.service.turn import encodable
 from pagefault.store.api import PageFilter
@@ -178,6 +181,24 @@ class Memory(Asking):
             limit=limit,
             newest_first=newest_first,
         )
+
+    async def proxied(self, session: Session) -> Proxied | None:
+        """What a proxy passed on under a session, and how large it was; None if nothing ever was.
+
+        Of such a session `status`, `at` and `resident` tell what it would pack itself, and not
+        what its client sends.
+        """
+        await session.owned.written()
+        await session.owned.refresh()
+        types = ("relayed", "reported")
+        events = await asyncio.to_thread(self._runtime.events_of, session.session, types)
+        return proxied_of(event.body for event in events)
+
+    async def _find(
+        self, scope: Scope, query: str, limit: int, wanted: SearchFilter, profile: Profile | None
+    ) -> SearchResult:
+        search = self._runtime.search
+        return await search(scope, query, limit=limit, wanted=wanted, profile=profile)
 
     async def _asked(self, wanted: SearchFilter) -> Scope:
         self._committer.check_open()

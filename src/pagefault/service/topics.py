@@ -1,7 +1,7 @@
 """Pages by what they are about: their topics, and the tasks they name.
 
-Tags are found by form alone when a text is written (`represent/topics.py`) and stand in its record.
-A tag is a word of its page, so the words of the index lead to it; the record decides.
+Tags are found by form alone (`represent/topics.py`), in the pages that have the word: a tag is a
+word of its page, so the words of the index lead to it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ _NUMBER: Final = re.compile(r"#(\d+)")
 
 def is_about(page: Page, topic: str, task: str) -> bool:
     """Whether a page has this topic and this task; an empty one is any."""
+    if task and task.casefold() not in map(str.casefold, page.task_refs):
+        return False
     wanted = topic.casefold().rstrip("s")
-    has_topic = not topic or any(tag.rstrip("s") == wanted for tag in page.topic_tags)
-    return has_topic and (not task or task.casefold() in map(str.casefold, page.task_refs))
+    return not topic or any(tag.rstrip("s") == wanted for tag in page.topic_tags)
 
 
 def words_of(topic: str, task: str) -> str:
