@@ -151,7 +151,7 @@ def _evidence(places: Numbers, told: lexical.Worth, known: Traits, length_mean: 
         marks=here.marks,
         likenesses=here.likenesses,
         spoken=here.spoken,
-        day_before=before.days,
+        days_before=before.days,
         marks_before=before.marks,
         worth_before=np.where(follows, np.roll(told.own, 1), 0.0),
         coverage_before=np.where(follows, np.roll(told.own_coverage, 1), 0.0),
