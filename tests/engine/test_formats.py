@@ -104,7 +104,8 @@ def _wrong(validator: jsonschema.Draft202012Validator, body: dict[str, Any]) -> 
 def test_the_openai_forms_are_valid_for_the_openai_api(format: str, schema: str) -> None:
     validator = _openai(schema)
     for tail in ("", "C (clm_1 · standing rule): answer in French"):
-        body = to_wire(replace(WHOLE, tail=tail), format, cache_key="ses_1") | {"model": "gpt-5"}
+        sent = replace(WHOLE, tail=tail, cache_key="ses_1", breakpoints=(5, 3, 0))
+        body = to_wire(sent, format) | {"model": "gpt-5"}
         assert not _wrong(validator, body)
         assert body["prompt_cache_key"] == "ses_1"
     body["tools"][0]["type"] = "hammer"
@@ -114,7 +115,8 @@ def test_the_openai_forms_are_valid_for_the_openai_api(format: str, schema: str)
 @settings(deadline=None)
 @given(conversations(), st.sampled_from(["", "the tail"]))
 def test_whatever_was_said_anthropic_would_take_it(messages: list[Message], tail: str) -> None:
-    body = to_wire(request(*messages, tail=tail), "anthropic", breakpoints=range(len(messages)))
+    hinted = replace(request(*messages, tail=tail), breakpoints=tuple(range(len(messages))))
+    body = to_wire(hinted, "anthropic")
     assert not _wrong(jsonschema.Draft202012Validator(ANTHROPIC), body)
     roles = [message["role"] for message in body["messages"]]
     assert roles[0] == "user"
@@ -211,29 +213,26 @@ def test_a_format_that_nobody_speaks_is_refused() -> None:
 
 
 @given(st.lists(st.integers(-3, 130), max_size=12), st.integers(0, 120))
-def test_marks_are_few_and_the_last_wish_is_always_granted(hints: list[int], blocks: int) -> None:
-    chosen = marks(hints, blocks)
-    wished = [hint for hint in hints if 0 <= hint < blocks]
+def test_marks_are_few_and_the_dearest_wishes_are_granted(wishes: list[int], blocks: int) -> None:
+    chosen = marks(wishes, blocks)
+    able = list(dict.fromkeys(wish for wish in wishes if 0 <= wish < blocks))
     assert chosen == sorted(set(chosen))
     assert len(chosen) <= MARKS_MAX
     assert all(0 <= mark < blocks for mark in chosen)
-    assert bool(chosen) == bool(wished)
-    if wished:
-        assert chosen[-1] == max(wished)
-        assert min(wished) in chosen or len(set(wished)) == 1
-        if len(set(wished)) <= MARKS_MAX:
-            assert set(wished) <= set(chosen)
+    assert bool(chosen) == bool(able)
+    assert set(able[:MARKS_MAX]) <= set(chosen)
+    assert marks(wishes, blocks, lookback=0) == sorted(able[:MARKS_MAX])
 
 
 def test_a_mark_that_is_left_over_bridges_what_a_look_back_cannot() -> None:
     assert marks([99], 100) == [39, 59, 79, 99]
-    assert marks([0, 30], 100) == [0, 10, 30]
-    assert marks([0, 15], 100) == [0, 15]
+    assert marks([30, 0], 100) == [0, 10, 30]
+    assert marks([15, 0], 100) == [0, 15]
     assert LOOKBACK_BLOCKS == 20
 
 
 def test_anthropic_marks_the_ends_of_the_messages_that_were_hinted_at() -> None:
-    body = anthropic.to_wire(replace(WHOLE, tail="be brief"), breakpoints=[0, 3, 5, 77])
+    body = anthropic.to_wire(replace(WHOLE, tail="be brief", breakpoints=(0, 3, 5, 77)))
     assert "cache_control" in body["system"][-1]
     marked = [
         (place, block.get("text", block["type"]))
@@ -243,8 +242,40 @@ def test_anthropic_marks_the_ends_of_the_messages_that_were_hinted_at() -> None:
     ]
     assert marked == [(2, "tool_result"), (4, "Which?")], "and never the tail"
     assert "cache_control" not in json.dumps(to_wire(WHOLE, "anthropic"))
-    for other in ("openai", "openai-responses", "gemini"):
-        assert to_wire(WHOLE, other, breakpoints=[0, 1]) == to_wire(WHOLE, other)
+    assert to_wire(replace(WHOLE, breakpoints=(0, 1)), "gemini") == to_wire(WHOLE, "gemini")
+
+
+@pytest.mark.parametrize(
+    ("format", "list_name", "model_said"),
+    [("openai", "messages", [CALLING.content]), ("openai-responses", "input", [])],
+)
+def test_openai_marks_parts_and_writes_nothing_else(
+    format: str, list_name: str, model_said: list[str]
+) -> None:
+    said = replace(WHOLE, tail="be brief", breakpoints=(5, 3, 0, 2, 77))
+    body = to_wire(said, format)
+    assert body["prompt_cache_options"] == {"mode": "explicit"}
+    ends = [
+        parts[-1 if len(parts) == 1 else -2]["text"]
+        for item in body[list_name]
+        if isinstance(parts := item.get("output", item.get("content")), list)
+    ]
+    assert ends == [SYSTEM.content, *model_said, FOUND.content, ASKED.content]
+    assert "prompt_cache_breakpoint" not in body[list_name][-1]["content"][-1], "never the tail"
+    plain = to_wire(replace(said, breakpoints=()), format)
+    assert "prompt_cache" not in json.dumps(plain)
+    body.pop("prompt_cache_options")
+    unmarked = json.loads(
+        json.dumps(body).replace(', "prompt_cache_breakpoint": {"mode": "explicit"}', "")
+    )
+    for item, other in zip(unmarked[list_name], plain[list_name], strict=True):
+        assert texts(item) == texts(other)
+
+
+def texts(item: dict[str, object]) -> list[str]:
+    """What a message or item says, part by part, whichever way it is written."""
+    said = item.get("output", item.get("content")) or []
+    return [said] if isinstance(said, str) else [part["text"] for part in said]  # type: ignore[attr-defined]
 
 
 def test_ids_that_anthropic_would_refuse_are_made_plain_and_stay_apart() -> None:

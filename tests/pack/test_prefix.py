@@ -9,16 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pagefault.engine.breakpoints import marks
 from pagefault.model.kinds import Role
 from pagefault.model.prices import PriceList
 from pagefault.model.request import Message, ToolCall, ToolSpec
-from pagefault.pack.breakpoints import cache_hints
-from pagefault.pack.cost import Account, Sent, effective_input_cost, predicted_cached, ratio
+from pagefault.pack.breakpoints import worth_marking
+from pagefault.pack.cost import Account, effective_input_cost, ratio
 from pagefault.pack.prefix import Prefix
 
 TOOLS = (ToolSpec("find", "Finds.", {"type": "object"}),)
 PRICES = PriceList(name="t", as_of="2026-11", read=0.1, write=1.25, output=5.0, ttl_s=300.0)
-MARKED = replace(PRICES, breakpoints=4, lookback_blocks=20)
+MARKED = replace(PRICES, takes_marks=True)
 
 
 class Words:
@@ -85,20 +86,11 @@ def test_tools_come_before_all_messages() -> None:
     other = (ToolSpec("find", "Finds more.", {"type": "object"}),)
     one, two = prefix(said("a")), prefix(said("a"), tools=other)
     assert one.shared_blocks(two) == 0
-    assert one.survival(two) == 0.0
 
 
 def test_half_of_a_surrogate_pair_in_a_call_is_hashed_too() -> None:
     call = Message(role=Role.ASSISTANT, content="", tool_calls=(ToolCall("c", "find", "\ud800"),))
     assert prefix(call).blocks == 2
-
-
-def test_survival_is_the_share_of_the_request_before() -> None:
-    before = prefix(said("a b c d"), said("e f g h"))
-    assert before.survival(prefix(said("a b c d"), said("e f g h"), said("i"))) == 1.0
-    kept = before.survival(prefix(said("a b c d"), said("other")))
-    assert kept == before.ends[1] / before.tokens
-    assert 0 < kept < 1
 
 
 # --- cost -----------------------------------------------------------------------------------------
@@ -133,22 +125,6 @@ def test_an_account_adds_up() -> None:
     double = Account(PRICES)
     double.add(2_000, 0)
     assert ratio([account], [double]) == account.cost / 2_500
-
-
-def test_nothing_is_cached_before_the_first_call_or_when_it_is_cold() -> None:
-    one = prefix(said("a b"))
-    assert predicted_cached(PRICES, None, one) == 0
-    assert predicted_cached(PRICES, Sent(one), one, is_cold=True) == 0
-    assert predicted_cached(PRICES, Sent(one), one) == one.tokens
-
-
-def test_whole_units_match_at_the_end_of_the_request_before_or_behind_the_head() -> None:
-    units = replace(PRICES, whole_units=True)
-    before = prefix(said("head"), said("a b"), said("c d"))
-    appended = prefix(said("head"), said("a b"), said("c d"), said("e"))
-    changed = prefix(said("head"), said("a b"), said("x"))
-    assert predicted_cached(units, Sent(before), appended) == before.tokens
-    assert predicted_cached(units, Sent(before), changed) == before.end(2)
 
 
 # --- marks ----------------------------------------------------------------------------------------
@@ -192,6 +168,12 @@ def conversation(steps: list[tuple[int, bool]]) -> list[tuple[list[Message], int
     return requests
 
 
+def marked(now: Prefix, *, boundary: int, previous: int) -> tuple[int, ...]:
+    """The marks of a request whose messages are a block each."""
+    wished = worth_marking(MARKED, now, boundary=boundary, previous=previous)
+    return tuple(one + 1 for one in marks([place - 1 for place in wished], now.blocks))
+
+
 @given(STEPS)
 def test_marks_find_all_that_the_request_before_shares_however_long_a_turn_is(
     steps: list[tuple[int, bool]],
@@ -199,35 +181,27 @@ def test_marks_find_all_that_the_request_before_shares_however_long_a_turn_is(
     cache, before = MarkedCache(lookback=20), None
     for messages, boundary, sent in conversation(steps):
         now = prefix(*messages)
-        hints = cache_hints(MARKED, now, boundary=boundary, previous=sent, key="ses_1")
-        assert len(hints.marks) <= 4
-        assert hints.marks == tuple(sorted(set(hints.marks)))
-        assert hints.marks[-1] == now.blocks
-        cached = cache.send(now, hints.marks)
-        assert cached == predicted_cached(MARKED, before, now)
-        if before is not None:
-            shared = now.shared_blocks(before.prefix)
-            assert cached == now.end(shared)
-        before = Sent(now, hints.marks)
+        places = marked(now, boundary=boundary, previous=sent)
+        assert len(places) <= 4
+        assert places[-1] == now.blocks
+        cached = cache.send(now, places)
+        assert cached == (now.end(now.shared_blocks(before)) if before is not None else 0)
+        before = now
 
 
 def test_without_the_mark_at_the_previous_end_a_long_turn_misses_in_silence() -> None:
     """The control of the test above."""
     cache = MarkedCache(lookback=20)
-    (first, *_), (second, boundary, sent) = conversation([(3, False), (25, False)])
+    (first, *_), (second, boundary, sent) = conversation([(3, False), (45, False)])
     cache.send(prefix(*first), (2, len(first) + 1))
     now = prefix(*second)
-    marks = cache_hints(MARKED, now, boundary=boundary, previous=sent, key="").marks
-    careless = tuple(mark for mark in marks if mark != sent)
-    assert MarkedCache(20).send(now, careless) == 0
+    wished = worth_marking(MARKED, now, boundary=boundary, previous=sent)
+    careless = tuple(place for place in wished if place != sent)
     assert cache.send(now, careless) == now.end(2) < now.end(sent)
 
 
-def test_marks_are_for_providers_that_look_at_them() -> None:
+def test_what_is_too_short_to_be_cached_is_not_worth_a_mark() -> None:
     now = prefix(said("head"), said("a"))
-    assert cache_hints(PRICES, now, boundary=2, previous=2, key="k").marks == ()
-    assert cache_hints(PRICES, now, boundary=2, previous=2, key="k").key == "k"
+    assert worth_marking(MARKED, now, boundary=2, previous=2) == (3, 2)
     large = replace(MARKED, min_tokens=10_000)
-    assert cache_hints(large, now, boundary=2, previous=2, key="k").marks == ()
-    one = replace(MARKED, breakpoints=1)
-    assert cache_hints(one, now, boundary=2, previous=2, key="k").marks == (3,)
+    assert worth_marking(large, now, boundary=2, previous=2) == ()

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pagefault
+from pagefault.engine.formats import to_wire
+from pagefault.engine.scripted import ScriptedEngine
+from pagefault.lab.replay import Watched
 
 
 def _marked(body: dict[str, Any]) -> list[tuple[int, int]]:
@@ -34,6 +37,27 @@ async def test_the_end_of_each_request_is_marked_in_the_next_one_too() -> None:
                 assert last_end in marks, "the entry that the request before wrote is found"
             last_end = marks[-1]
             await session.assistant("It says this. " * 40)
+
+
+async def test_a_model_of_openai_that_takes_marks_gets_them_and_older_ones_do_not() -> None:
+    for model, is_marked in (("gpt-5.6", True), ("gpt-5.1", False)):
+        async with pagefault.open(":memory:", model=model) as memory:
+            session = await memory.session("talk", system="You help. " * 900)
+            await session.user("Which of the two? " * 300)
+            told = str(await session.request(format="openai-responses"))
+            assert ("prompt_cache_breakpoint" in told) is is_marked, model
+
+
+async def test_the_hints_reach_the_engine_that_a_session_runs() -> None:
+    async with pagefault.open(":memory:", model="gpt-5.6") as memory:
+        session = await memory.session("talk", system="You help. " * 900)
+        await session.user("Which of the two?")
+        engine = Watched(ScriptedEngine())
+        await session.run(engine)
+        sent = engine.requests[0]
+        assert sent.cache_key == session.session_id
+        assert sent.breakpoints == (len(sent.messages) - 1, 0)
+        assert "prompt_cache_breakpoint" in str(to_wire(sent, "openai"))
 
 
 async def test_a_routing_key_goes_only_where_it_is_known() -> None:

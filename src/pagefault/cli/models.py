@@ -23,7 +23,7 @@ def models(app: App, names: tuple[str, ...], as_json: bool) -> None:
 
     JSON: {as_of, models: [{name, provider, is_known, window_tokens, reserve_tokens, room_tokens,
     tokenizer, factor, note, prices: {name, as_of, read, write, output, ttl_s, min_tokens, quantum,
-    breakpoints, lookback_blocks, cliff_tokens, cliff_factor, whole_units}}]}
+    takes_marks, cliff_tokens, cliff_factor, whole_units}}]}
     """
     from pagefault.model.catalogue import AS_OF, CATALOGUE, Model, find_model
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from pagefault.engine.breakpoints import marks
@@ -26,11 +26,10 @@ _FINISH: Final = {"max_tokens": "length", "model_context_window_exceeded": "leng
 _NO_ID: Final = re.compile(r"[^a-zA-Z0-9_-]")
 
 
-def to_wire(request: Request, *, breakpoints: Sequence[int] = ()) -> dict[str, Any]:
+def to_wire(request: Request) -> dict[str, Any]:
     """`system`, `messages` and `tools`; the caller adds `model` and `max_tokens`.
 
-    `breakpoints` are positions in `request.messages` up to whose end the prefix is worth caching;
-    at most four blocks are marked (`breakpoints.py`), never the tail.
+    At most four blocks are marked (`breakpoints.py`), never the tail.
     """
     ids = _Ids()
     blocks: list[dict[str, Any]] = []  # all that may be marked, in the order of the prefix
@@ -53,7 +52,8 @@ def to_wire(request: Request, *, breakpoints: Sequence[int] = ()) -> dict[str, A
             messages.append({"role": role, "content": made})
     if not messages:
         messages.append({"role": "user", "content": [_text("")]})
-    for block in marks([ends[place] for place in breakpoints if place in ends], len(blocks)):
+    wished = [ends[place] for place in request.breakpoints if place in ends]
+    for block in marks(wished, len(blocks)):
         blocks[block]["cache_control"] = {"type": "ephemeral"}
     if request.tail:
         _add_tail(messages, request.tail)

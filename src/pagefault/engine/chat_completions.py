@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from pagefault.engine.openai_marks import mark
 from pagefault.engine.usage import usage_from
 from pagefault.engine.values import is_object, minted, sendable, whole
 from pagefault.model.errors import EngineGarbled
@@ -31,20 +32,20 @@ EVENT_BYTES_MAX: Final = 8 * 1024 * 1024
 # --- requests ---------------------------------------------------------------------------------
 
 
-def to_wire(
-    request: Request, *, system_role: SystemRole = "system", cache_key: str = ""
-) -> dict[str, Any]:
+def to_wire(request: Request, *, system_role: SystemRole = "system") -> dict[str, Any]:
     """`messages`, and `tools` where there are any (an empty list is refused by some servers).
 
     The same messages give the same values in the same order, so a stable prefix stays stable. The
-    tail is a part of its own, after the text of the newest user message. `cache_key` goes out as
-    `prompt_cache_key`, which only OpenAI's own servers are known to take.
+    tail is a part of its own, after the text of the newest user message. The request's key goes out
+    as `prompt_cache_key`, its breakpoints as marks (`openai_marks.py`): only OpenAI's own servers
+    are known to take them.
     """
     wire: dict[str, Any] = {"messages": [_message(m, system_role) for m in request.messages]}
+    mark(wire, dict(enumerate(wire["messages"])), request.breakpoints, part_type="text")
     if request.tail:
         _add_tail(wire["messages"], request.tail)
-    if cache_key:
-        wire["prompt_cache_key"] = cache_key
+    if request.cache_key:
+        wire["prompt_cache_key"] = request.cache_key
     if request.tools:
         wire["tools"] = [
             {
@@ -65,8 +66,10 @@ def _add_tail(messages: list[dict[str, Any]], tail: str) -> None:
     if newest is None:
         newest = {"role": "user", "content": []}
         messages.append(newest)
-    said = [newest["content"]] if newest["content"] else []
-    newest["content"] = [{"type": "text", "text": text} for text in (*said, tail)]
+    said = newest["content"] or []
+    if isinstance(said, str):
+        said = [{"type": "text", "text": said}]
+    newest["content"] = [*said, {"type": "text", "text": tail}]
 
 
 def _message(message: Message, system_role: SystemRole) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any, Final, Literal, get_args
 
 from pagefault.engine import anthropic, chat_completions, gemini, responses
@@ -12,22 +12,19 @@ Format = Literal["openai", "openai-responses", "anthropic", "gemini"]
 FORMATS: Final[tuple[str, ...]] = get_args(Format)
 
 
-def to_wire(
-    request: Request, format: str, *, breakpoints: Sequence[int] = (), cache_key: str = ""
-) -> dict[str, Any]:
+def to_wire(request: Request, format: str) -> dict[str, Any]:
     """The body of a call, less the model's name. `KeyError` for a format that is none of `FORMATS`.
 
-    `breakpoints` (positions of messages whose end is worth caching up to) and `cache_key` (what
-    requests of one conversation have in common) go where a provider has a place for them: the
-    first to Anthropic, the second to OpenAI; Gemini and everything else needs neither.
+    The request's hints for a cache go where a provider has a place for them: breakpoints to
+    Anthropic and OpenAI (whose older models refuse them), the key to OpenAI.
     """
     match format:
         case "openai":
-            return chat_completions.to_wire(request, cache_key=cache_key)
+            return chat_completions.to_wire(request)
         case "openai-responses":
-            return responses.to_wire(request, cache_key=cache_key)
+            return responses.to_wire(request)
         case "anthropic":
-            return anthropic.to_wire(request, breakpoints=breakpoints)
+            return anthropic.to_wire(request)
         case "gemini":
             return gemini.to_wire(request)
     raise KeyError(format)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from pagefault.engine.openai_marks import mark
 from pagefault.engine.usage import usage_from
 from pagefault.engine.values import minted, object_of, objects, sendable, text_of
 from pagefault.model.errors import EngineGarbled
@@ -16,17 +17,22 @@ from pagefault.model.kinds import Role
 from pagefault.model.request import Message, Reply, Request
 
 
-def to_wire(
-    request: Request, *, system_role: str = "developer", cache_key: str = ""
-) -> dict[str, Any]:
+def to_wire(request: Request, *, system_role: str = "developer") -> dict[str, Any]:
     """`input`, and `tools` where there are any. The tail is a part of its own, after the last text.
 
-    `cache_key` goes out as `prompt_cache_key`: requests of one conversation are routed alike.
+    The request's key goes out as `prompt_cache_key`: requests of one conversation are routed alike.
+    Its breakpoints go out as marks (`openai_marks.py`); what the model said carries none here.
     """
-    items = [item for message in request.messages for item in _items(message, system_role)]
+    items: list[dict[str, Any]] = []
+    wire: dict[str, Any] = {"input": items}
+    ends: dict[int, dict[str, Any]] = {}
+    for place, message in enumerate(request.messages):
+        items += _items(message, system_role)
+        if message.role is not Role.ASSISTANT:
+            ends[place] = items[-1]
+    mark(wire, ends, request.breakpoints, part_type="input_text")
     if request.tail:
         _add_tail(items, request.tail)
-    wire: dict[str, Any] = {"input": items}
     if request.tools:
         wire["tools"] = [
             {
@@ -38,8 +44,8 @@ def to_wire(
             }
             for tool in request.tools
         ]
-    if cache_key:
-        wire["prompt_cache_key"] = cache_key
+    if request.cache_key:
+        wire["prompt_cache_key"] = request.cache_key
     return wire
 
 
@@ -105,5 +111,7 @@ def _add_tail(items: list[dict[str, Any]], tail: str) -> None:
     if newest is None:
         newest = {"role": "user", "content": ""}
         items.append(newest)
-    said = [newest["content"]] if newest["content"] else []
-    newest["content"] = [{"type": "input_text", "text": text} for text in (*said, tail)]
+    said = newest["content"] or []
+    if isinstance(said, str):
+        said = [{"type": "input_text", "text": said}]
+    newest["content"] = [*said, {"type": "input_text", "text": tail}]

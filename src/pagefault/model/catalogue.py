@@ -55,8 +55,7 @@ _ANTHROPIC: Final = PriceList(
     output=_OUTPUT,
     ttl_s=300.0,
     min_tokens=1_024,
-    breakpoints=4,
-    lookback_blocks=20,
+    takes_marks=True,
 )
 _OPENAI: Final = PriceList(
     name="openai",
@@ -69,7 +68,7 @@ _OPENAI: Final = PriceList(
     quantum=128,
 )
 _OPENAI_MARKED: Final = replace(
-    _OPENAI, name="openai-marked", write=1.25, ttl_s=1_800.0, breakpoints=4, whole_units=True
+    _OPENAI, name="openai-marked", write=1.25, ttl_s=1_800.0, takes_marks=True, whole_units=True
 )
 _GEMINI: Final = PriceList(
     name="gemini-implicit",
@@ -94,7 +93,9 @@ _DEEPSEEK: Final = PriceList(
 _LOCAL: Final = PriceList(
     name="local", as_of=AS_OF, read=0.10, write=1.0, output=3.0, ttl_s=None, quantum=1
 )
-_UNKNOWN: Final = replace(_ANTHROPIC, name="assumed", min_tokens=4_096, breakpoints=0, quantum=128)
+_UNKNOWN: Final = replace(
+    _ANTHROPIC, name="assumed", min_tokens=4_096, takes_marks=False, quantum=128
+)
 
 _WINDOW_NOTE: Final = "window assumed: the smaller of those that clients of this provider report"
 _CLIFF: Final = 272_000

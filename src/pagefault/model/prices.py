@@ -31,8 +31,7 @@ class PriceList:
     ttl_s: float | None  # unused for longer, the cache is cold; None: only by eviction
     min_tokens: int = 0  # a shorter prefix is not cached
     quantum: int = 1  # a cached prefix is a multiple of so many tokens
-    breakpoints: int = 0  # marks a request may carry; 0: the provider finds the prefix by itself
-    lookback_blocks: int = 0  # how far before a mark an older entry is found; 0: any distance
+    takes_marks: bool = False  # a prefix is cached where a mark stands, not wherever it may end
     cliff_tokens: int | None = None  # a longer request is priced `cliff_factor` times over
     cliff_factor: float = 1.0
     whole_units: bool = False  # a prefix matches only where an earlier request ended

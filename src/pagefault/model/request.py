@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pagefault.model.kinds import Role
@@ -43,6 +43,11 @@ class Request:
     most `window_tokens`. `tail` changes from request to request: it goes last, as a block of its
     own in the newest user message, and is no part of what the next request begins with. There is
     one only where the last message is the user's.
+
+    Two hints for a provider's cache, which a wire uses where it has a place for them: `breakpoints`
+    are positions in `messages` up to whose end the prefix is worth caching, the most useful first;
+    `cache_key` is what the requests of one conversation have in common. They say nothing to the
+    model, and requests that differ in them alone are equal.
     """
 
     messages: tuple[Message, ...]
@@ -51,6 +56,8 @@ class Request:
     factor: float
     window_tokens: int
     tail: str = ""
+    breakpoints: tuple[int, ...] = field(default=(), compare=False)
+    cache_key: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

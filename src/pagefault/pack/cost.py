@@ -1,4 +1,4 @@
-"""What a request costs: effective input tokens, and what of it the provider's cache should hold.
+"""What a request costs, in effective input tokens.
 
 Of a request of N tokens, C are read from the cache, V are its volatile tail, which is never written
 to it, and the rest is written:
@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pagefault.model.prices import PriceList
-from pagefault.pack.prefix import Prefix
 
 
 def effective_input_cost(
@@ -27,32 +26,6 @@ def effective_input_cost(
     cost = prices.read * cached_tokens + write * fresh + volatile_tokens
     over = prices.cliff_tokens is not None and prompt_tokens > prices.cliff_tokens
     return cost * prices.cliff_factor if over else cost
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """A request that was sent, as far as a cache may remember it."""
-
-    prefix: Prefix
-    marks: tuple[int, ...] = ()  # blocks, as `CacheHints` counts them
-
-
-def predicted_cached(
-    prices: PriceList, before: Sent | None, now: Prefix, *, is_cold: bool = False
-) -> int:
-    """How many tokens of a request the cache should hold, given the one sent `before` it.
-
-    Providers that are told marks match at the marks of the request before; those that keep whole
-    units, at its end, or else behind the head that all requests share; the others anywhere.
-    """
-    if before is None or is_cold:
-        return 0
-    shared = now.shared_blocks(before.prefix)
-    if prices.breakpoints:
-        shared = max((mark for mark in before.marks if mark <= shared), default=0)
-    elif prices.whole_units and shared < before.prefix.blocks:
-        shared = min(shared, 2)
-    return prices.cacheable(now.end(shared))
 
 
 @dataclass(slots=True)

@@ -85,10 +85,6 @@ class Prefix:
         """The tokens of what both begin with, in whole blocks."""
         return self.end(self.shared_blocks(other))
 
-    def survival(self, next_one: Prefix) -> float:
-        """How much of this request the next one begins with, 0 to 1: 1.0 outside epochs."""
-        return next_one.shared_tokens(self) / self.tokens if self.tokens else 1.0
-
 
 def _spans(ends: Sequence[int]) -> list[tuple[int, int]]:
     return list(zip((0, *ends), ends, strict=False))

@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any, Final, cast, overload
 
 from pagefault.engine.api import Engine
-from pagefault.engine.formats import FORMATS, Format
+from pagefault.engine.formats import FORMATS, Format, to_wire
 from pagefault.model.errors import (
     ArchiveMissing,
     BadInput,
@@ -320,15 +320,13 @@ class Session:
                 self._look_ahead()
                 return self._state.request()
 
-        request = await self.owned.whole(verb)
-        if format is None:
-            return request
-        return self._marker.to_wire(
-            request,
-            cast("Format", format),
+        request = self._marker.marked(
+            await self.owned.whole(verb),
+            cast("Format | None", format),
             prices=self._runtime.epochs.prices,
             front_messages=self._state.front_messages,
         )
+        return request if format is None else to_wire(request, format)
 
     async def _plan(self, recalled: Sequence[Page]) -> list[Draft]:
         is_cold = self._cache_is_cold()
