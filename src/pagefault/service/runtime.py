@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from pagefault.model.clock import Clock
@@ -147,11 +148,17 @@ class Runtime:
 
         Without a profile it is that of this memory.
         """
+        today = datetime.fromtimestamp(self.clock.now_ms() / 1000, UTC).date()
         order = profile or self.profile
 
         def search() -> SearchResult:
             found = self.searcher.search(
-                scope, query, limit=limit, wanted=wanted, only=only, profile=order
+                *(scope, query),
+                limit=limit,
+                wanted=wanted,
+                only=only,
+                today=today,
+                profile=order,
             )
             return found.marked(self.log.out_of_reach([hit.page.seq for hit in found.hits]))
 
