@@ -147,6 +147,6 @@ def _resident(page: Page) -> Resident:
         kind=row.kind,
         modality=row.modality,
         importance=row.importance,
-        topics=frozenset(page.topic_tags),
+        about=page.about,
         refetch=REFETCH[tier_of(row)],
     )

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from pagefault.model.ids import PageId, TurnNo
 from pagefault.model.kinds import Kind, Modality
+from pagefault.model.page import NOT_TOLD, About
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +20,7 @@ class Resident:
     kind: Kind
     modality: Modality
     importance: float  # 0 to 1
-    topics: frozenset[str] = frozenset()
+    about: About = NOT_TOLD  # found when it is asked: most pages never are
     refetch: float = 1.0  # what bringing it back would cost a token, over a page of the log
 
 

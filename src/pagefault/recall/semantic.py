@@ -1,0 +1,75 @@
+"""Candidates by meaning: what an embedder and its vectors are to search.
+
+Search needs none. Where there is one, it is asked once for a query, and what it finds joins what
+the words find: pages with none of the query's words become candidates, and every candidate's score
+gains a part, `meaning`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+from pagefault.model.page import Scope
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pagefault.recall.lexical import Values
+    from pagefault.store.likely import Numbers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Similar:
+    """Places of a scope and how near each page is in meaning. Both arrays are equally long.
+
+    `places` ascend, each once; they are places as `PageIndex.candidates` tells them for the same
+    scope (`store/place.py`). `scores` are 0..1, larger is nearer: a cosine, with what is below zero
+    as zero. What they mean beyond their order is the embedder's business: search compares them only
+    with one another.
+    """
+
+    places: NDArray[np.int64]
+    scores: NDArray[np.float64]
+
+
+class Semantic(Protocol):
+    """Finds pages by meaning. The same stored pages and query give the same answer."""
+
+    def __call__(self, scope: Scope, query: str, *, limit: int) -> Similar:
+        """The `limit` pages of the scope that are nearest to the query, at most.
+
+        Pages without a vector (yet) are left out, and so is what the scope does not see. Called
+        from several threads at once. An embedder that cannot be reached answers with nothing:
+        search goes by words then.
+        """
+        ...
+
+
+MEANING: Final = 0.8  # of the best page's words, for the page nearest in meaning
+BESIDE: Final = 0.5  # how much a neighbour's nearness counts, as an answer stands beside a question
+RELEVANCE: Final = 0.6  # of a page that has only meaning, at most
+
+
+def closeness(similar: Similar, places: Numbers) -> Values:
+    """For each of `places` (ascending) 0..1: 1 for the nearest, 0 for the middling and below.
+
+    Only what stands out of what was found counts: what a cosine is worth differs from one embedder
+    to the next, and one that finds everything alike near decides nothing.
+    """
+    import numpy as np
+
+    close = np.zeros(len(places))
+    if len(similar.places) < 2 or not len(places):
+        return close
+    middle, highest = float(np.median(similar.scores)), float(similar.scores.max())
+    if highest <= middle:
+        return close
+    relative = np.clip((similar.scores - middle) / (highest - middle), 0.0, 1.0)
+    for distance, share in ((0, 1.0), (-1, BESIDE), (1, BESIDE)):
+        position = np.searchsorted(similar.places + distance, places)
+        position[position == len(similar.places)] = 0
+        here = similar.places[position] + distance == places
+        close += share * np.where(here, relative[position], 0.0)
+    return np.asarray(close / (1 + 2 * BESIDE))
