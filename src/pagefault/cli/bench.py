@@ -228,9 +228,16 @@ def layout(
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Corrections of their evidence. Without it, audit….json beside the data, if it is there.",
 )
+@click.option(
+    "--cross-validate",
+    is_flag=True,
+    help="Also rank each conversation with weights fitted to the others.",
+)
 @json_option
 @pass_app
-def retrieval(app: App, data: Path, audit: Path | None, as_json: bool) -> None:
+def retrieval(
+    app: App, data: Path, audit: Path | None, cross_validate: bool, as_json: bool
+) -> None:
     """How much of what answers a question search finds: line by line, and by whole sessions.
 
     Each conversation is said to a session in memory, each question asked of its `recall`. Figures
@@ -239,7 +246,7 @@ def retrieval(app: App, data: Path, audit: Path | None, as_json: bool) -> None:
     JSON: {questions, turn: {n, frac: {"1", "5", "10", "20", "50"}, any: {…}, all: {…}, ndcg10},
     session: {…}, by_category: {…}, by_conversation: {…}, all_categories: {turn, session},
     corrected: {turn, session} or null, adversarial: {questions, nothing_offered}, search_p50_ms,
-    search_p95_ms}
+    search_p95_ms}, and cross_validated: {turn, session} if asked for
     """
     from pagefault.lab.retrieval import bench_retrieval, find_audit, read_audit
     from pagefault.lab.transcripts import read_conversations
@@ -251,7 +258,12 @@ def retrieval(app: App, data: Path, audit: Path | None, as_json: bool) -> None:
     corrections = read_audit(audit) if audit else []
     with app.term.progress() as progress:
         told: dict[str, Any] = app.run(
-            bench_retrieval(conversations, audit=corrections, progress=progress)
+            bench_retrieval(
+                conversations,
+                audit=corrections,
+                cross_validate=cross_validate,
+                progress=progress,
+            )
         )
     if as_json:
         app.term.data(told)
@@ -263,6 +275,7 @@ def retrieval(app: App, data: Path, audit: Path | None, as_json: bool) -> None:
         **told["by_conversation"],
         "all categories": told["all_categories"]["turn"],
         "corrected": (told["corrected"] or {}).get("turn", {}),
+        "cross-validated": told.get("cross_validated", {}).get("turn", {}),
     }
     app.term.table(
         ["share of the evidence", "n", "@1", "@5", "@10", "@20", "@50", "all@10", "any@5"],

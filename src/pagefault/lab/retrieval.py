@@ -11,6 +11,7 @@ shares of questions of which some or all is there; `ndcg10` discounts by the log
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import time
@@ -38,13 +39,18 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question of a conversation, and what a search for it found: hits, and their lines' refs."""
+    """A question of a conversation, and what a search for it found: hits, and the line of each."""
 
     conversation: str
     question: Question
     hits: tuple[SearchHit, ...]
-    refs: tuple[str, ...]
+    lines: tuple[str, ...]
     seconds: float
+
+    @property
+    def refs(self) -> list[str]:
+        """Of the lines, each once: a long line is several pages."""
+        return list(dict.fromkeys(self.lines))
 
 
 Evidence = Callable[[Asked], Sequence[str]]
@@ -54,11 +60,24 @@ async def bench_retrieval(
     conversations: Sequence[Conversation],
     *,
     audit: Sequence[Correction] = (),
+    cross_validate: bool = False,
     progress: Progress = lambda label, done, total: None,
 ) -> dict[str, Any]:
-    """`{"turn": …, "session": …, "by_category": …, …}`, as docs/recall.md describes it."""
+    """`{"turn": …, "session": …, "by_category": …, …}`, as docs/recall.md describes it.
+
+    With `cross_validate`, `cross_validated` has the figures of conversations ranked with weights
+    that were fitted to the others.
+    """
     asked = await ask_all(conversations, progress=progress)
-    return figures(asked, audit)
+    told = figures(asked, audit)
+    if cross_validate:
+        from pagefault.lab.crossfit import left_out
+
+        ranked = await asyncio.to_thread(left_out, asked, progress=progress)
+        told["cross_validated"] = _both(
+            [one for one in ranked if one.question.answerable], as_named
+        )
+    return told
 
 
 async def ask_all(
@@ -91,8 +110,7 @@ async def _ask(
             begun = time.perf_counter()
             hits = (await session.recall(question.text, limit=HITS)).hits
             took = time.perf_counter() - begun
-            found = (refs[hit.page.page_id] for hit in hits)
-            lines = tuple(dict.fromkeys(found))  # a long line is several pages
+            lines = tuple(refs[hit.page.page_id] for hit in hits)
             asked.append(Asked(conversation.name, question, hits, lines, took))
             done(len(before) + len(asked))
         return asked

@@ -30,7 +30,7 @@ class Evidence:
     marks: Numbers
     likenesses: Numbers
     spoken: Flags
-    day_before: Numbers  # of the page before; 0 where there is none
+    days_before: Numbers  # of the page before; 0 where there is none
     marks_before: Numbers
     worth_before: Values  # of its own words alone
     coverage_before: Values

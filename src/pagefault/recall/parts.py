@@ -19,14 +19,14 @@ from pagefault.store.form import ASKS
 
 TOLD: Final = 1.2  # for a window in which all that is asked about is told
 SPEAKER: Final = 1.0
-SITTING: Final = 1.0
+SITTING: Final = 1.2
 SITTING_BEST: Final = 3  # pages by which a sitting is judged
 DATE: Final = 2.0
-FORM: Final = 0.9
-REPLY: Final = 1.0
-REPLY_TOLD: Final = 0.4
-LENGTH: Final = 0.24
-OPENING: Final = 0.3
+FORM: Final = 1.4
+REPLY: Final = 1.25
+REPLY_TOLD: Final = 0.5
+LENGTH: Final = 0.15
+OPENING: Final = 0.4
 
 
 def told(seen: Evidence) -> Values:
@@ -76,7 +76,7 @@ def sitting(seen: Evidence) -> Values:
 
 def opening(seen: Evidence) -> Values:
     """Who comes back to a conversation begins with what is new."""
-    part: Values = np.multiply(OPENING * seen.worth, seen.day_before != seen.days)
+    part: Values = np.multiply(OPENING * seen.worth, seen.days_before != seen.days)
     return part
 
 
