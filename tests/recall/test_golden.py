@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import pagefault
-from pagefault.recall import parts, rank
+from pagefault.recall import lexical, parts
 from pagefault.recall.evidence import Evidence
 
 GOLDEN: dict[str, Any] = json.loads(
@@ -63,7 +63,7 @@ async def test_control_without_a_part_queries_of_its_kind_are_missed(
 async def test_control_a_ranking_by_own_words_alone_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(rank.lexical, "NEAR", ((0, 1.0),))
+    monkeypatch.setattr(lexical, "NEAR", ((0, 1.0),))
     for name in ("TOLD", "SPEAKER", "SITTING", "REPLY", "REPLY_TOLD"):
         monkeypatch.setattr(parts, name, 0.0)
     assert len(await missed()) > 3
