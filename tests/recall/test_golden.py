@@ -1,4 +1,7 @@
-"""A conversation of our own and what should be found in it, asked of a session as a user would."""
+"""A conversation of our own and what should be found in it, asked of a session as a user would.
+
+What was said is asked for: claims would stand before the lines they were made of.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,9 @@ async def missed() -> list[str]:
                 page_id = await say(text, speaker=speaker, occurred_at=sitting["on"])
                 lines[page_id] = ref
         for query in QUERIES:
-            result = await session.recall(query["ask"], limit=query.get("among", DEPTH))
+            result = await session.recall(
+                query["ask"], limit=query.get("among", DEPTH), kinds=("transcript",)
+            )
             found = [lines[hit.page.page_id] for hit in result.hits]
             right = not found if query.get("nothing") else set(query["expect"]) <= set(found)
             if not right:
