@@ -1,4 +1,7 @@
-"""A conversation of our own and what should be found in it, asked of a session as a user would."""
+"""A conversation of our own and what should be found in it, asked of a session as a user would.
+
+What was said is asked for: claims would stand before the lines they were made of.
+"""
 
 from __future__ import annotations
 
