@@ -91,7 +91,9 @@ async def test_a_nonsense_query_finds_nothing(tmp_path: Path) -> None:
         for query in ("", " ", "xyzzy", "!!!", "\x00", '" OR 1=1 --', "a" * 5_000, "NEAR(*"):
             assert (await session.recall(query)).hits == ()
         assert (await session.recall("postgres", limit=0)).hits == ()
-        assert (await session.recall("postgres", limit=-1)).total == 1
+        assert (await session.recall("postgres", limit=0)).total == 1
+        with pytest.raises(BadInput, match="cannot be asked for"):
+            await session.recall("postgres", limit=-1)
 
 
 async def test_one_process_writes_to_a_session_and_others_may_read(tmp_path: Path) -> None:
