@@ -213,13 +213,13 @@ async def test_a_page_faulted_in_this_turn_is_still_there_in_the_next(tmp_path: 
             await session.request()
             await session.assistant(words(40))
         epochs = 0
-        for number in range(8):
-            await session.user(f"Again {number}: {words(40)}")
+        for number in range(24):
+            await session.user(f"Next {number}: {words(40)}")
             await session.request()
             result = await faulted(session, fault(page))
             is_fetched = result["page"]["content"]["text"] != ""
             await session.assistant(words(40))
-            await session.user(f"And then {number}: {words(330)}")
+            await session.user(f"And then {number}: {words(330 + 70 * (number % 3))}")
             before = (await session.status()).epoch
             await session.request()
             epochs += is_fetched and (await session.status()).epoch > before

@@ -475,7 +475,7 @@ _DECISIONS: Final = (
     _rule(
         "for-settled",
         _DECISION,
-        rf"(?:^|[,:–—-]\s*)(?P<value>(?!it\b|this\b|that\b|there\b|what\b)[^,;:?!]{{1,60}}?) (?:for|as) {_SUBJECT}(?:[,–—-]+ ?(?:and )?(?:(?:that's|that is|it's|it is|we're|consider (?:it|that)) )?(?:now )?(?:settled|decided|final|agreed|done|official|fixed|locked in|a done deal|our decision|the decision|my decision|my final answer|final answer|decided then)\b| instead{_END})",
+        rf"(?:^|[,:–—-]\s*)(?P<value>(?!it\b|this\b|that\b|there\b|what\b|we\b|i\b|let's\b|let us\b|use\b|go\b|going\b|switch\b|pick\b|take\b|make\b)[^,;:?!]{{1,60}}?) (?:for|as) {_SUBJECT}(?:[,–—-]+ ?(?:and )?(?:(?:that's|that is|it's|it is|we're|consider (?:it|that)) )?(?:now )?(?:settled|decided|final|agreed|done|official|fixed|locked in|a done deal|our decision|the decision|my decision|my final answer|final answer|decided then)\b| instead{_END})",
         0.85,
         Needs.WORD,
     ),
