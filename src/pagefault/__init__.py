@@ -15,8 +15,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pagefault import sync
     from pagefault.engine.api import Engine
+    from pagefault.engine.embedding import Embedder
     from pagefault.engine.remote import RemoteEngine
+    from pagefault.engine.remote_embedding import RemoteEmbedder
     from pagefault.engine.scripted import ScriptedEngine
+    from pagefault.engine.static_embedding import StaticEmbedder
     from pagefault.model.catalogue import find_prices
     from pagefault.model.errors import (
         ArchiveMissing,
@@ -55,6 +58,7 @@ if TYPE_CHECKING:
     from pagefault.pack.vm_wire import VM_TOOLS
     from pagefault.service.claiming import ClaimInfo
     from pagefault.service.drive import Answer
+    from pagefault.service.embedding import EmbeddingStatus
     from pagefault.service.limits import Limits
     from pagefault.service.memory import Forgetting, Memory
     from pagefault.service.open import open
@@ -75,6 +79,8 @@ __all__ = [
     "CallerError",
     "ClaimInfo",
     "Difference",
+    "Embedder",
+    "EmbeddingStatus",
     "Engine",
     "EngineError",
     "EngineGarbled",
@@ -97,6 +103,7 @@ __all__ = [
     "PriceList",
     "RecordDamaged",
     "RecordGone",
+    "RemoteEmbedder",
     "RemoteEngine",
     "Reply",
     "Request",
@@ -106,6 +113,7 @@ __all__ = [
     "Session",
     "SessionBusy",
     "SessionNotFound",
+    "StaticEmbedder",
     "Status",
     "StoreBusy",
     "StoreClosed",
@@ -131,6 +139,8 @@ _HOMES = {
     "BadInput": "model.errors",
     "CallerError": "model.errors",
     "Difference": "service.timetravel",
+    "Embedder": "engine.embedding",
+    "EmbeddingStatus": "service.embedding",
     "Engine": "engine.api",
     "EngineError": "model.errors",
     "EngineGarbled": "model.errors",
@@ -153,6 +163,7 @@ _HOMES = {
     "PriceList": "model.prices",
     "RecordDamaged": "model.errors",
     "RecordGone": "model.errors",
+    "RemoteEmbedder": "engine.remote_embedding",
     "RemoteEngine": "engine.remote",
     "Reply": "model.request",
     "Request": "model.request",
@@ -163,6 +174,7 @@ _HOMES = {
     "SessionBusy": "model.errors",
     "SessionNotFound": "model.errors",
     "ClaimInfo": "service.claiming",
+    "StaticEmbedder": "engine.static_embedding",
     "Status": "service.status",
     "StoreBusy": "model.errors",
     "StoreClosed": "model.errors",

@@ -100,6 +100,7 @@ class App:
                 beta=config.epochs.beta,
                 claims=config.claims.extract,
                 layout=config.layout,
+                embedder=more.pop("embedder", None) or config.embedder_spec,
                 limits=more.pop("limits", None) or limits_of(config),
                 secrets={"engine.api_key": config.engine.api_key},
                 read_only=read_only,

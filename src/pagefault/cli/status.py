@@ -12,6 +12,7 @@ from pagefault.cli.bench import number
 from pagefault.cli.term import iso, plural
 
 if TYPE_CHECKING:
+    from pagefault.service.embedding import EmbeddingStatus
     from pagefault.service.ledger import Entry
     from pagefault.service.reporting import Metrics
     from pagefault.service.status import Status
@@ -58,22 +59,27 @@ def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) ->
     JSON: {session_id, name, turns, pages, window_tokens, request_tokens, mode, epoch, requests,
     resident_pages, pinned, faults_left, tlb_hits, tlb_misses, metrics: {FIGURE: …, targets:
     [{name, value, target, source, met, red_flag}], red_flags, per_turn}}; docs/benchmarks.md
-    defines the figures.
+    defines the figures. With an embedder also embedding: {embedder, embedded, missing, failure,
+    hint}, of the whole memory.
     """
 
-    async def read() -> tuple[Status, Metrics]:
+    async def read() -> tuple[Status, Metrics, EmbeddingStatus | None]:
         async with app.reading() as memory:
             session = await find_session(memory, session_name)
-            return await session.status(), await session.metrics(per_turn=per_turn)
+            metrics = await session.metrics(per_turn=per_turn)
+            return await session.status(), metrics, await memory.embedding()
 
-    now, metrics = app.run(read())
+    now, metrics, embedding = app.run(read())
     if as_json:
         budget = asdict(now.budget) | {
             "reserved": now.budget.reserved,
             "used": now.budget.used,
             "available": now.budget.available,
         }
-        app.term.data(asdict(now) | {"budget": budget, "metrics": metrics.to_dict()})
+        told = {"budget": budget, "metrics": metrics.to_dict()}
+        if embedding is not None:
+            told["embedding"] = asdict(embedding)
+        app.term.data(asdict(now) | told)
         return
     share = now.request_tokens / now.window_tokens
     app.term.line(app.term.style(now.name or now.session_id, "bold"))
@@ -84,6 +90,8 @@ def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) ->
         ["mode", now.mode],
         ["pinned", ", ".join(now.pinned) or "nothing"],
     ]
+    if embedding is not None:
+        rows.append(["vectors", _vectors(embedding)])
     rows += [[told, number(metrics.figures[name])] for name, told in _SHOWN.items()]
     app.term.table(["measure", "value"], rows)
     app.term.line("")
@@ -103,6 +111,11 @@ def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) ->
     flags = metrics.red_flags
     named = ", ".join(one.target.name.replace("_", " ") for one in flags)
     app.term.note(f"{plural(len(flags), 'red flag')}{': ' if flags else ''}{named}")
+
+
+def _vectors(now: EmbeddingStatus) -> str:
+    failed = f"; the embedder fails: {now.failure}" if now.failure else ""
+    return f"of {now.embedded:,} pages, {now.missing:,} missing{failed}"
 
 
 def _met(one: Judged) -> str:

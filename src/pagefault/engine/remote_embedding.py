@@ -194,8 +194,6 @@ class RemoteEmbedder:
             rows = np.array([one["embedding"] for one in data], dtype=np.float32)
             if rows.ndim != 2 or not rows.shape[1] or not np.isfinite(rows).all():
                 raise ValueError("vectors of several lengths, or no numbers")
-            if not rows.any(axis=1).all():
-                raise ValueError("a vector of zeros")
         except (KeyError, TypeError, ValueError, OverflowError) as bad:
             raise EngineGarbled(
                 f"{self._endpoint.host} answered with no embeddings: {type(bad).__name__}",

@@ -1,7 +1,7 @@
 """Static embeddings by model2vec: a vector for each token, and their weighted mean for a text.
 
-Tulkens and van Dongen, "Model2Vec: Fast State-of-the-Art Static Embeddings", 2024. No network is run,
-so thousands of pages a second take one core; what stands beside a word tells nothing of it.
+Tulkens and van Dongen, "Model2Vec: Fast State-of-the-Art Static Embeddings", 2024. One core
+makes thousands of pages a second; what stands beside a word tells nothing of it.
 """
 
 from __future__ import annotations

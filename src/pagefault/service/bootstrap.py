@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
+from pagefault.engine.embedding import Embedder
 from pagefault.guard.screen import Screen, known_secrets
 from pagefault.model import defaults
 from pagefault.model.catalogue import find_model
@@ -28,6 +29,8 @@ from pagefault.policy.lru import LRU
 from pagefault.policy.modality_lru import ModalityLRU
 from pagefault.policy.steady import Steady
 from pagefault.recall.search import Searcher
+from pagefault.service.embedders import EmbedderSpec
+from pagefault.service.embedding import Embedding
 from pagefault.service.journal import Journal
 from pagefault.service.limits import Limits
 from pagefault.service.lineage import Lineage
@@ -76,6 +79,7 @@ async def open_memory(
     clock: Clock | None = None,
     seed: int | None = None,
     counter: TokenCounter | None = None,
+    embedder: Embedder | EmbedderSpec | None = None,
     progress: Progress | None = None,
     meter: Callable[[str, float], None] = lambda what, seconds: None,
     cache_s: Callable[[], float] | None = None,
@@ -95,6 +99,9 @@ async def open_memory(
     the patience of break_even. `cache_s` are the seconds by which the provider's cache lapses, if
     other than the clock's: those of a conversation that is replayed. `claims` is "rules", or "off":
     then what users say is not made into claims.
+
+    With an `embedder`, pages get vectors in a thread of its own, and search finds them by meaning
+    too. One that was made here, of an `EmbedderSpec`, is closed with the memory.
     """
     if policy not in POLICIES:
         raise BadInput(f"unknown eviction policy {policy!r}", hint=f"one of {', '.join(POLICIES)}")
@@ -106,6 +113,7 @@ async def open_memory(
     chance = random.SystemRandom() if seed is None else random.Random(seed)
     entropy = os.urandom if seed is None else chance.randbytes
     real_clock = clock or SystemClock()
+    embeds = embedder.make() if isinstance(embedder, EmbedderSpec) else embedder
     minter = IdMinter(real_clock, chance)
     level, wanted_mode, wanted_layout = (
         _sync(sync),
@@ -136,12 +144,22 @@ async def open_memory(
         store.close()
         raise
     screen = Screen(known_secrets(os.environ, secrets or {}), store.secret)
+    embedding: Embedding | None = None
+    if embeds is not None:
+        owned = isinstance(embedder, EmbedderSpec)
+        embedding = Embedding(embeds, store, real_clock, owned=owned)
+    can_embed = embedding is not None and store.refusal is None and not read_only
     runtime = Runtime(
         log=store.log,
         index=store.index,
         blobs=store.blobs,
         lineage=Lineage(store.log, store.index),
-        journal=Journal(store, committer, screen),
+        journal=Journal(
+            store,
+            committer,
+            screen,
+            embedding.wake if embedding is not None and can_embed else lambda: None,
+        ),
         pages=PageReader(store.log),
         searcher=Searcher(store.index),
         counter=counter or O200k(),
@@ -159,6 +177,7 @@ async def open_memory(
         store=store,
         committer=committer,
         runtime=runtime,
+        embedding=embedding,
         window_tokens=window,
         mode=wanted_mode,
         layout=wanted_layout,

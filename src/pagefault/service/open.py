@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict
 from pathlib import Path
 
+from pagefault.engine.embedding import Embedder
 from pagefault.model.prices import PriceList
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.config import load
@@ -27,6 +28,7 @@ def open(
     prices: PriceList | None = None,
     epochs: str | None = None,
     limits: Limits | None = None,
+    embedder: str | Embedder | None = None,
     secrets: Mapping[str, str] | None = None,
     read_only: bool = False,
 ) -> AbstractAsyncContextManager[Memory]:
@@ -37,10 +39,20 @@ def open(
     (passive, active, strict) and `layout` (stable, developer) are what new sessions get. `model`,
     as its API calls it, gives the window that is not given, and the prices, unless there are
     `prices`: by these an epoch rewrites the prefix when `epochs` (break_even, window_full,
-    cold_or_full) says so. `secrets` are values, by name, that must never be logged. Any number of
-    processes may have a root open: they take turns, and each session has one writer at a time.
+    cold_or_full) says so. With an `embedder`, an object or as it is configured
+    ("model2vec:PATH", "openai:MODEL"), search goes by meaning too. `secrets` are values, by name,
+    that must never be logged. Any number of processes may have a root open: they take turns, and
+    each session has one writer at a time.
     """
-    given = {"root": root, "mode": mode, "layout": layout, "sync": sync, "engine.model": model}
+    named = embedder if isinstance(embedder, str) else None
+    given = {
+        "embedder": named,
+        "root": root,
+        "mode": mode,
+        "layout": layout,
+        "sync": sync,
+        "engine.model": model,
+    }
     flags = {key: str(value) for key, value in given.items() if value is not None}
     config = load(environ=os.environ, cwd=Path.cwd(), flags=flags)
     return open_memory(
@@ -56,5 +68,8 @@ def open(
         claims=config.claims.extract,
         limits=limits or Limits(**asdict(config.limits)),
         secrets={"engine.api_key": config.engine.api_key} | dict(secrets or {}),
+        embedder=config.embedder_spec
+        if embedder is None or isinstance(embedder, str)
+        else embedder,
         read_only=read_only,
     )
