@@ -6,7 +6,7 @@ import asyncio
 import os
 import random
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +15,7 @@ from pagefault.guard.screen import Screen, known_secrets
 from pagefault.model import defaults
 from pagefault.model.catalogue import find_model
 from pagefault.model.clock import Clock, SystemClock
-from pagefault.model.errors import BadInput
+from pagefault.model.errors import BadInput, StoreError
 from pagefault.model.ids import IdMinter
 from pagefault.model.kinds import ClaimRules, Sync
 from pagefault.model.prices import PriceList
@@ -122,6 +122,13 @@ async def open_memory(
     )  # before opening
 
     def make() -> Store:
+        store = made()
+        if embeds is not None:
+            with suppress(StoreError):  # search goes by words, and `Memory.embedding` says why
+                store.open_vectors(make=True)
+        return store
+
+    def made() -> Store:
         if str(root) == IN_MEMORY:
             return memory_store(real_clock, minter, entropy)
         return open_store(
@@ -148,7 +155,7 @@ async def open_memory(
     if embeds is not None:
         owned = isinstance(embedder, EmbedderSpec)
         embedding = Embedding(embeds, store, real_clock, owned=owned)
-    can_embed = embedding is not None and store.refusal is None and not read_only
+    can_embed = embedding is not None and store.vectors is not None and not read_only
     runtime = Runtime(
         log=store.log,
         index=store.index,

@@ -77,11 +77,14 @@ class Embedding:
     """Implements `recall.semantic.Semantic`. Its thread begins with the first `wake`."""
 
     def __init__(self, embedder: Embedder, store: Store, clock: Clock, *, owned: bool) -> None:
-        """`owned` says that the embedder is closed with this."""
+        """`owned` says that the embedder is closed with this. The store's vectors are open, if they
+        can be.
+        """
         self._embedder = embedder
         self._store = store
         self._clock = clock
         self._owned = owned
+        self._is_reader = store.path is not None and store.lock is None
         path = store.path
         self._turn = Turn(None if path is None else path / "embedding.lock")
         self._stop = threading.Event()
@@ -177,10 +180,11 @@ class Embedding:
                     return 0
 
     def _vectors(self) -> VectorStore:
-        if self._store.vectors is None:
-            self._store.open_vectors(make=True)
-        if self._store.vectors is None:
-            raise StoreReadOnly("this memory was opened for reading", hint="nothing is embedded")
+        if self._store.vectors is None or self._store.refusal is not None or self._is_reader:
+            raise StoreReadOnly(
+                "vectors cannot be written here",
+                hint="open this memory for writing; if that is so, make room for vectors.db",
+            )
         return self._store.vectors
 
     def _lists(self, vectors: VectorStore) -> Iterator[list[PageRow]]:
@@ -215,7 +219,6 @@ class Embedding:
 
         nothing = Similar(np.empty(0, np.int64), np.empty(0, np.float64))
         try:
-            self._store.open_vectors(make=False)
             vectors = self._store.vectors
             if vectors is None:
                 return nothing
@@ -265,7 +268,6 @@ class Embedding:
         name, embedded = "", 0
         try:
             name = self._embedder.name
-            self._store.open_vectors(make=False)
             if self._store.vectors is not None:
                 embedded = self._store.vectors.counts().get(name, 0)
         except Exception as failure:

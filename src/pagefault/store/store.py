@@ -382,8 +382,7 @@ class Store:
         self, begun: Seq, seqs: Collection[Seq], sessions: Collection[SessionNo]
     ) -> None:
         """Drop the vectors of these records, after the index knows no page of them any more."""
-        if self.vectors is None and not self._has_vectors():
-            return
+        was_open = self.vectors is not None
         try:
             self.open_vectors(make=False)
             if self.vectors is not None:
@@ -393,6 +392,7 @@ class Store:
             raise
         except StoreError:  # then whole: they can be made again
             self._drop_vectors()
+            self.open_vectors(make=was_open)
 
     def _sync_emptied(self, name: str) -> None:
         """Make it durable that a write-ahead log of SQLite was emptied: what was forgotten stands
@@ -423,8 +423,9 @@ class Store:
     def open_vectors(self, *, make: bool) -> None:
         """See that `vectors` is there, if the file is, or `make` says so and it may be written.
 
-        What was forgotten since it was last open is dropped from it. A file that cannot be used is
-        replaced by an empty one: nothing is lost, and some of it may have been forgotten.
+        Where the store may be written to, in `writing`, or before anybody else has it. What was
+        forgotten since it was last open is dropped from it. A file that cannot be used is replaced
+        by an empty one: nothing is lost, and some of it may have been forgotten.
         """
         if self.vectors is not None:
             return
@@ -432,8 +433,7 @@ class Store:
             self.vectors = VectorStore.create(MEMORY, root_id=self.root_id) if make else None
             return
         file = self.path / "vectors.db"
-        writable = self.refusal is None and self.lock is not None
-        if not writable:
+        if self.lock is None or self.refusal is not None:
             if file.is_file():
                 self.vectors = VectorStore.open(file, root_id=self.root_id, read_only=True)
             return
@@ -441,11 +441,10 @@ class Store:
             try:
                 if file.is_file():
                     self.vectors = VectorStore.open(file, root_id=self.root_id)
+                    self._catch_up_forgetting(self.vectors)
             except VectorsUnusable:
                 self._drop_vectors()
-            if self.vectors is not None:
-                self._catch_up_forgetting(self.vectors)
-            elif make:
+            if self.vectors is None and make:
                 begun = self._last_of("forget_begun")
                 self.vectors = VectorStore.create(file, root_id=self.root_id, forgotten=begun)
 
@@ -456,9 +455,6 @@ class Store:
             if isinstance(begun, ForgetBegun):
                 vectors.forget(seq, targets(begun), begun.sessions)
                 self._sync_emptied("vectors.db-wal")
-
-    def _has_vectors(self) -> bool:
-        return self.path is not None and (self.path / "vectors.db").exists()
 
     def _drop_vectors(self) -> None:
         """Delete the file of vectors, whatever is in it."""
@@ -477,21 +473,21 @@ class Store:
 
     def _check_vectors(self) -> list[str]:
         """What is wrong with the vectors. Pages that are just being forgotten may have some."""
-        if self.vectors is None and not self._has_vectors():
+        file = None if self.path is None else self.path / "vectors.db"
+        if file is None or not file.is_file():
             return []
         try:
-            self.open_vectors(make=False)
-            if self.vectors is None:
-                return []
-            stray = self.vectors.places() - self.index.standing(EVERYTHING, self.vectors.places())
-            stray &= self.vectors.places() if stray else stray
-            is_current = self.vectors.forgotten() >= self._last_of("forget_begun")
+            with closing(VectorStore.open(file, root_id=self.root_id, read_only=True)) as vectors:
+                places = vectors.places()
+                stray = places - self.index.standing(EVERYTHING, places)
+                if not stray or not stray & vectors.places():
+                    return []
+                if self._last_of("forget_done") < self._last_of("forget_begun"):
+                    return []  # it is on its way, or the next opening finishes it
         except StoreBusy:
             raise
         except StoreError as failure:
             return [f"the vectors cannot be checked: {failure}"]
-        if not stray or not is_current:
-            return []
         return [f"{len(stray)} vectors are of pages that are not there"]
 
     # --- upkeep -------------------------------------------------------------------------------
