@@ -2,7 +2,7 @@
 
     python benchmarks/haystack_locomo.py FILE TURNS [QUESTIONS]
 
-puts the conversations of FILE (as `retrieval_locomo.py`) among TURNS other turns, and asks their
+puts the conversations of FILE (LoCoMo's form) among TURNS other turns, and asks their
 answerable questions (or QUESTIONS of them, by chance) over everything. The others are drawn word by
 word from the conversations' own words and speakers, so that every word of a question is about as
 common as in the conversations. Beside the search as it is, the same ranking over every page that
@@ -11,19 +11,18 @@ has any term of the question: the exhaustive one.
 
 from __future__ import annotations
 
-import json
 import random
 import sys
 import tempfile
 import time
 from collections.abc import Collection, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from retrieval_locomo import Question, conversation
-
-from pagefault.model.events import Content, Event, SessionOpened
+from pagefault.lab.transcripts import Conversation, read_conversations
+from pagefault.model.events import Body, Content, Event, SessionOpened
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
+from pagefault.model.kinds import IMPORT, RUNTIME, Actor, EventType, Kind, Mode, Role
 from pagefault.model.page import EVERYTHING
 from pagefault.recall import search
 from pagefault.store.index import SqliteIndex
@@ -32,6 +31,54 @@ DEPTH = 10
 BATCH = 2_000
 SESSION_TURNS = 600  # about what a conversation of the file has
 EXHAUSTIVE = 10**9
+
+
+@dataclass(frozen=True)
+class Question:
+    """An answerable one, and the records that answer it."""
+
+    text: str
+    evidence: frozenset[Seq]
+
+
+def recorded(talk: Conversation) -> tuple[list[Event], list[Question]]:
+    """A conversation as records of one session, and what is asked of it."""
+    opening = SessionOpened(session_id="s", name="s", window_tokens=1, mode=Mode.PASSIVE, system="")
+    events = [_event(1, 0, opening)]
+    seqs: dict[str, Seq] = {}
+    for order, line in enumerate(talk.lines):
+        seqs[line.ref] = Seq(order + 2)
+        body = Content(
+            event_type=EventType.CHAT_TURN,
+            page_id=PageId(f"msg_{order}"),
+            order=order,
+            role=Role.USER,
+            kind=Kind.TRANSCRIPT,
+            text=line.text,
+            tokens=0,
+            speaker=line.speaker,
+            occurred_at=line.occurred_at,
+        )
+        events.append(_event(order + 2, order, body))
+    questions = [
+        Question(one.text, frozenset(seqs[ref] for ref in one.evidence))
+        for one in talk.questions
+        if one.answerable and one.evidence
+    ]
+    return events, questions
+
+
+def _event(seq: int, turn: int, body: Body) -> Event:
+    return Event(
+        seq=Seq(seq),
+        event_id=str(seq),
+        session=SessionNo(1),
+        turn=TurnNo(turn),
+        at_ms=0,
+        actor=Actor.SYSTEM,
+        origin=IMPORT if isinstance(body, Content) else RUNTIME,
+        body=body,
+    )
 
 
 class Haystack:
@@ -94,9 +141,7 @@ def fill(
             else:
                 moved[event.seq] = hay.add(event, SessionNo(moved[Seq(1)]))
         questions += [
-            Question(one.text, one.category, frozenset(moved[seq] for seq in one.evidence))
-            for one in asked
-            if one.category != 5
+            Question(one.text, frozenset(moved[seq] for seq in one.evidence)) for one in asked
         ]
     hay.flush()
     return questions
@@ -126,8 +171,7 @@ def found(
 
 def lines(file: Path, others: int, count: int) -> Iterator[str]:
     chance = random.Random(5)
-    samples = json.loads(file.read_text(encoding="utf-8"))
-    talks = [(talk.events, talk.questions) for talk in map(conversation, samples)]
+    talks = [recorded(talk) for talk in read_conversations(file, "locomo")]
     with tempfile.TemporaryDirectory() as folder:
         index = SqliteIndex.create(Path(folder) / "index.db", root_id="benchmark")
         questions = fill(Haystack(index), talks, others, chance)

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from datetime import date
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pagefault.recall.question import Question, read
 from pagefault.recall.rank import MEASURED_MAX, Ranked, rank
-from pagefault.store.api import Candidates
+from pagefault.recall.semantic import Similar
+from pagefault.store.api import Candidates, Traits
+from pagefault.store.form import ASKS, TELLS_NAME, TELLS_NUMBER, TELLS_TIME
+
+DAY = date(2024, 5, 8).toordinal()
 
 
 def found(rows: Mapping[int, tuple[int, ...]], *, pages: int = 100) -> Candidates:
@@ -28,16 +34,36 @@ def found(rows: Mapping[int, tuple[int, ...]], *, pages: int = 100) -> Candidate
 def ranked(
     candidates: Candidates,
     *,
+    asked: Question | None = None,
     long: Collection[int] = (),
+    marks: Mapping[int, int] = {},
+    days: Mapping[int, int] = {},
+    spoken: Collection[int] = (),
     speakers: Collection[int] = (),
-    coverage_min: float = 0.0,
+    similar: Similar | None = None,
+    relevance_min: float = 0.0,
 ) -> tuple[Ranked, ...]:
-    """Places, best first; all pages are of mean length, but for those that are `long`."""
+    """Places, best first; all pages are of mean length and one day, but for those named."""
 
-    def lengths(places: Collection[int]) -> dict[int, int]:
-        return {place: 40 if place in long else 10 for place in places}
+    def look(places: Collection[int]) -> Traits:
+        at = sorted(places)
+        return Traits(
+            places=np.array(at, dtype=np.int64),
+            lengths=np.array([40 if place in long else 10 for place in at], dtype=np.int64),
+            days=np.array([days.get(place, DAY) for place in at], dtype=np.int64),
+            marks=np.array([marks.get(place, 0) for place in at], dtype=np.int64),
+            likenesses=np.array(at, dtype=np.int64),
+            spoken=np.array([place in spoken for place in at], dtype=np.bool_),
+        )
 
-    return rank(candidates, lengths, speakers=speakers, coverage_min=coverage_min).places
+    return rank(
+        candidates,
+        look,
+        asked or Question(()),
+        speakers=speakers,
+        similar=similar,
+        relevance_min=relevance_min,
+    ).places
 
 
 def orders(candidates: Candidates, *, long: Collection[int] = ()) -> list[int]:
@@ -56,7 +82,9 @@ def test_a_long_page_says_less_with_the_same_words() -> None:
 
 def test_all_places_are_counted_and_the_best_are_told() -> None:
     many = found(dict.fromkeys(range(0, 30_000, 10), (1,)), pages=30_000)
-    ranking = rank(many, lambda places: dict.fromkeys(places, 10))
+    nothing = np.empty(0, dtype=np.int64)
+    unknown = Traits(nothing, nothing, nothing, nothing, nothing, nothing.astype(np.bool_))
+    ranking = rank(many, lambda places: unknown, Question(()))
     assert len(ranking.places) == MEASURED_MAX
     assert ranking.total == 3_000 * 7  # each with its neighbours
 
@@ -88,9 +116,9 @@ def test_of_equals_the_earlier_stands_first() -> None:
 
 def test_coverage_is_the_share_of_the_query_that_stands_around() -> None:
     half, whole = found({10: (1, 0), 50: (0, 1)}), found({10: (1, 1)})
-    assert ranked(half)[0].coverage == 0.5
-    assert ranked(whole)[0].coverage == 1.0
-    assert all(place.coverage >= 0.6 for place in ranked(whole, coverage_min=0.6))
+    assert ranked(half)[0].relevance == 0.5
+    assert ranked(whole)[0].relevance == 1.0
+    assert all(place.relevance >= 0.6 for place in ranked(whole, relevance_min=0.6))
 
 
 def test_the_name_of_a_speaker_weighs_less_unless_it_is_all_there_is() -> None:
@@ -98,6 +126,61 @@ def test_the_name_of_a_speaker_weighs_less_unless_it_is_all_there_is() -> None:
     assert ranked(both, speakers=[0])[0].place == 50
     alone = found({10: (1,)})
     assert ranked(alone, speakers=[0]) == ranked(alone)
+
+
+def test_the_one_asked_about_tells_it() -> None:
+    both = found({10: (1, 1), 50: (1, 1)})
+    assert ranked(both, speakers=[0], spoken=[50])[0].place == 50
+
+
+def test_an_answer_to_when_tells_a_time() -> None:
+    same = found({10: (1,), 30: (1,), 50: (1,), 70: (1,)})
+    marks = {30: TELLS_NAME, 50: TELLS_TIME, 70: TELLS_NUMBER}
+    best = {
+        query: ranked(same, asked=read(query), marks=marks)[0].place
+        for query in ("When was it?", "How many were there?", "Where was it?", "Was it there?")
+    }
+    assert list(best.values()) == [50, 70, 30, 10]
+
+
+def test_what_a_question_is_answered_with_stands_before_what_follows_a_statement() -> None:
+    same = found({10: (1,), 50: (1,)})
+    places = [place.place for place in ranked(same, marks={50: ASKS})]
+    assert places.index(51) < places.index(11)
+
+
+def test_the_day_that_is_asked_about_is_looked_at_first() -> None:
+    same = found({10: (1,), 50: (1,)})
+    days = dict.fromkeys(range(40, 60), DAY + 60)
+    assert ranked(same, asked=read("What was it in July?"), days=days)[0].place == 50
+    assert ranked(same, asked=read("What was it in May 2024?"), days=days)[0].place == 10
+    ago = read("What was it yesterday?", today=date.fromordinal(DAY + 61))
+    assert ranked(same, asked=ago, days=days)[0].place == 50
+
+
+def test_a_sitting_in_which_more_was_said_of_it_comes_first() -> None:
+    rows = {10: (1,), 50: (1,), 58: (1,)}
+    days = dict.fromkeys(range(40, 70), DAY + 7)
+    assert ranked(found(rows), days=days)[0].place == 50
+
+
+def test_what_is_near_in_meaning_is_found_without_a_word() -> None:
+    words = found({10: (1,)})
+    similar = Similar(np.array([30, 50, 90]), np.array([0.1, 0.7, 0.2]))
+    places = {place.place: place for place in ranked(words, similar=similar)}
+    assert places[50].parts["meaning"] > 0
+    assert places[50].relevance > 0
+    assert places[10].parts["meaning"] == 0
+    nothing = Candidates(9, 10.0, (0,), np.empty(0, np.int64), np.empty((0, 1), np.int64))
+    assert ranked(nothing, similar=similar)[0].place == 50
+
+
+def test_an_embedder_that_finds_all_alike_changes_no_order() -> None:
+    words = found({10: (1, 1), 50: (1, 0), 70: (0, 1)})
+    alike = Similar(np.arange(100), np.full(100, 0.5))
+    assert [p.place for p in ranked(words)] == [
+        place.place for place in ranked(words, similar=alike) if place.score > 0
+    ][: len(ranked(words))]
 
 
 @given(
@@ -109,5 +192,5 @@ def test_places_are_in_order_of_their_score_and_each_once(rows: dict[int, tuple[
     places = ranked(found(rows))
     assert len({place.place for place in places}) == len(places)
     assert [p.score for p in places] == sorted((p.score for p in places), reverse=True)
-    assert all(0 < place.coverage <= 1.0 + 1e-9 for place in places)
+    assert all(0 < place.relevance <= 1.0 + 1e-9 for place in places)
     assert set(rows) <= {place.place for place in places}

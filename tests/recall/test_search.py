@@ -13,6 +13,10 @@ from pagefault.store.memory_index import MemoryIndex
 from pagefault.testing.index_contract import whole
 from pagefault.testing.records import Records
 
+PARTS = {
+    *("own", "neighbourhood", "told", "speaker", "date", "form", "reply", "sitting", "opening"),
+    *("length", "recency", "importance"),
+}
 FILLER = "Nothing worth remembering happened on that grey afternoon."
 
 
@@ -136,7 +140,7 @@ def test_parts_add_up_and_relevance_is_a_share(talk: Talk) -> None:
     for hit in talk.search("Caroline tea", limit=50).hits:
         assert hit.score == pytest.approx(sum(hit.parts.values()))
         assert 0 <= hit.relevance <= 1
-        assert set(hit.parts) == {"own", "neighbourhood", "speaker", "recency", "importance"}
+        assert set(hit.parts) == PARTS
 
 
 def test_of_two_alike_the_more_important_comes_first(talk: Talk) -> None:
@@ -146,6 +150,28 @@ def test_of_two_alike_the_more_important_comes_first(talk: Talk) -> None:
     talk.filler(300)
     talk.records.say(1, "the tea is green")
     assert talk.best("green tea") == weighty.seq
+
+
+def test_pages_that_say_the_same_do_not_fill_the_list(talk: Talk) -> None:
+    said = [talk.records.say(1, "Green tea, and cake!").seq]
+    talk.filler()
+    said += [talk.records.say(1, text).seq for text in ("green tea and cake", "Cake and green tea")]
+    other = talk.records.say(1, "Green tea, and two cakes!").seq
+    result = talk.search("green tea and cake", limit=50)
+    found = [hit for hit in result.hits if hit.page.seq in said]
+    assert len(found) == 1
+    assert sorted([found[0].page.seq, *(page.seq for page in found[0].also)]) == said
+    assert other in {hit.page.seq for hit in result.hits}
+    assert result.total == len(result.hits)
+
+
+def test_a_short_answer_stands_for_no_other(talk: Talk) -> None:
+    yes = []
+    for question in ("Did you like the tea?", "Was there tea in the shop?"):
+        talk.records.say(1, question)
+        yes.append(talk.records.say(1, "Yes!").seq)
+        talk.filler()
+    assert set(yes) <= {hit.page.seq for hit in talk.search("tea", limit=50).hits}
 
 
 def test_filters_leave_out_what_is_not_wanted(talk: Talk) -> None:

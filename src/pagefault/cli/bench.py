@@ -10,6 +10,7 @@ import click
 from pagefault.cli.app import App, Command, Group, json_option, pass_app
 from pagefault.cli.outcome import PROBLEMS
 from pagefault.cli.term import plural
+from pagefault.model.errors import BadInput
 
 
 @click.group(cls=Group)
@@ -212,6 +213,90 @@ def layout(
         f"{plural(report['conversations'], 'conversation')}, {plural(report['calls'], 'call')},"
         f" window {window:,}; a call adds {number(report['new_tokens_per_call'])} tokens said and"
         f" {number(report['recalled_tokens_per_call'])} recalled"
+    )
+
+
+@bench.command("retrieval", cls=Command)
+@click.option(
+    "--data",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    required=True,
+    help="Conversations with questions that name their evidence, as LoCoMo writes them.",
+)
+@click.option(
+    "--audit",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Corrections of their evidence. Without it, audit….json beside the data, if it is there.",
+)
+@click.option(
+    "--cross-validate",
+    is_flag=True,
+    help="Also rank each conversation with weights fitted to the others.",
+)
+@json_option
+@pass_app
+def retrieval(
+    app: App, data: Path, audit: Path | None, cross_validate: bool, as_json: bool
+) -> None:
+    """How much of what answers a question search finds: line by line, and by whole sessions.
+
+    Each conversation is said to a session in memory, each question asked of its `recall`. Figures
+    are percent; the first two are of the questions that can be answered.
+
+    JSON: {questions, turn: {n, frac: {"1", "5", "10", "20", "50"}, any: {…}, all: {…}, ndcg10},
+    session: {…}, by_category: {…}, by_conversation: {…}, all_categories: {turn, session},
+    corrected: {turn, session} or null, adversarial: {questions, nothing_offered}, search_p50_ms,
+    search_p95_ms}, and cross_validated: {turn, session} if asked for
+    """
+    from pagefault.lab.retrieval import bench_retrieval, find_audit, read_audit
+    from pagefault.lab.transcripts import read_conversations
+
+    conversations = read_conversations(data, "locomo")
+    if not any(one.questions for one in conversations):
+        raise BadInput(f"{data}: no questions in it", hint="is it the right file?")
+    audit = audit or find_audit(data)
+    corrections = read_audit(audit) if audit else []
+    with app.term.progress() as progress:
+        told: dict[str, Any] = app.run(
+            bench_retrieval(
+                conversations,
+                audit=corrections,
+                cross_validate=cross_validate,
+                progress=progress,
+            )
+        )
+    if as_json:
+        app.term.data(told)
+        return
+    rows = {
+        "lines": told["turn"],
+        "sessions": told["session"],
+        **{f"category {name}": one for name, one in told["by_category"].items()},
+        **told["by_conversation"],
+        "all categories": told["all_categories"]["turn"],
+        "corrected": (told["corrected"] or {}).get("turn", {}),
+        "cross-validated": told.get("cross_validated", {}).get("turn", {}),
+    }
+    app.term.table(
+        ["share of the evidence", "n", "@1", "@5", "@10", "@20", "@50", "all@10", "any@5"],
+        [
+            [
+                name,
+                number(one["n"]),
+                *(f"{share:.1f}" for share in one["frac"].values()),
+                f"{one['all']['10']:.1f}",
+                f"{one['any']['5']:.1f}",
+            ]
+            for name, one in rows.items()
+            if one
+        ],
+        right="n @1 @5 @10 @20 @50 all@10 any@5",
+    )
+    unanswerable = told["adversarial"]
+    app.term.note(
+        f"{plural(unanswerable['questions'], 'question')} without an answer, of which"
+        f" {number(unanswerable['nothing_offered'])} % were offered nothing;"
+        f" a search took {number(told['search_p50_ms'])} ms (p50)"
     )
 
 

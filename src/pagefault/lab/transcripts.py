@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -268,14 +268,18 @@ def _local(when: str) -> str:
 
 
 def _question(qa: Mapping[str, Any], refs: set[str]) -> Question:
-    named = [ref for text in qa.get("evidence", ()) for ref in _DIALOGUE_ID.findall(str(text))]
     return Question(
         text=str(qa["question"]),
-        evidence=tuple(ref for ref in dict.fromkeys(named) if ref in refs),
+        evidence=tuple(ref for ref in named_lines(qa.get("evidence", ())) if ref in refs),
         category=str(qa["category"]),
         answerable=int(qa["category"]) != 5,
         answer=str(qa.get("answer", "")),
     )
+
+
+def named_lines(evidence: Iterable[object]) -> list[str]:
+    """The lines that evidence names, each once: some entries join several in one string."""
+    return list(dict.fromkeys(ref for text in evidence for ref in _DIALOGUE_ID.findall(str(text))))
 
 
 def _json(path: Path, text: str) -> Any:

@@ -119,12 +119,12 @@ class Recorder:
                     self.documents += 1
                     handed_in = await session.document(line.text, origin="import")
                     return [await session.page(page_id) for page_id in handed_in], False
-                return await _parts(session, first), True
+                return await parts_of(session, first), True
             case Role.ASSISTANT:
                 first = await session.assistant(
                     line.text, speaker=line.speaker, occurred_at=line.occurred_at
                 )
-                return await _parts(session, first), False
+                return await parts_of(session, first), False
             case Role.TOOL:
                 made = await session.tool_result(
                     line.text, name=line.speaker or "tool", call_id=line.call_id
@@ -156,7 +156,8 @@ async def calls_of(
     return recorder.calls
 
 
-async def _parts(session: Session, first: PageId) -> list[Page]:
+async def parts_of(session: Session, first: PageId) -> list[Page]:
+    """The pages of a text, told by its first."""
     pages = [await session.page(first)]
     stem, _, number = first.rpartition("_")
     more = range(int(number) + 1, int(number) + pages[0].row.parts)

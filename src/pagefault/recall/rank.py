@@ -1,17 +1,10 @@
-"""Which pages answer a query, by their own words and by what was said around them.
+"""Which places answer a question: what words find, then what else tells of them.
 
-In a conversation the answer often stands beside the words of the question: "what did she paint?"
-finds "did you paint again?", and the page after it says what. So a page is worth
+The score of a page is a sum of parts: `own` and `neighbourhood` by words (`lexical.py`), those of
+`parts.py`, and `meaning` where there is an embedder (`semantic.py`).
 
-    OWN × BM25(its own text) + BM25(the window around it),
-
-where a neighbour's words count the less the further off it stands. BM25: Robertson and Zaragoza,
-"The Probabilistic Relevance Framework: BM25 and Beyond", 2009, §3; with `log(1 + …)` even a term
-that most pages have counts for something.
-
-The constants were chosen on five LoCoMo conversations (`benchmarks/retrieval_locomo.py`), with an
-eye on three and two of them apart: no choice helped the one part and hurt the other, and results
-are flat around all of them. The five that are kept apart have not been looked at.
+The weights were fitted on five LoCoMo conversations (`pagefault bench retrieval`), each judged by
+what the other four chose: docs/recall.md has the figures.
 """
 
 from __future__ import annotations
@@ -20,35 +13,29 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pagefault.store.api import Candidates
+from pagefault.recall import lexical, parts
+from pagefault.recall.evidence import Evidence, aligned
+from pagefault.recall.lexical import Values
+from pagefault.recall.question import Question
+from pagefault.recall.semantic import MEANING, RELEVANCE, Similar, closeness
+from pagefault.store.api import Candidates, Traits
 from pagefault.store.likely import Numbers, among, distinct, rarity
 
-K1: Final = 1.2  # how soon repeating a term stops to count
-B: Final = 0.4  # how much a long text is held against its words
-WINDOW_B: Final = 0.5
-OWN: Final = 0.4
-MENTION: Final = 0.3  # what the speaker's name tells as a word, once it was read as a speaker
-NEAR: Final = ((-2, 0.4), (-1, 0.8), (0, 1.0), (1, 1.0), (2, 0.6), (3, 0.4), (4, 0.2))
-"""How much of a page's words count for the page so many places *after* it: an answer follows."""
-
+OWN: Final = 1.2
+MENTION: Final = 0.4  # what the speaker's name tells as a word, once it was read as a speaker
 MEASURED_MAX: Final = 400
-"""Places whose pages' lengths are looked at: those that lead before they are."""
-
-Values = NDArray[np.float64]
-
-_NEAR_SUM: Final = sum(weight for _, weight in NEAR)
+"""Places that are looked at closely: those that lead before they are."""
 
 
 class Ranked(NamedTuple):
-    """A place in the scope and why it stands where it does. `own` and `neighbourhood` add up."""
+    """A place in the scope and why it stands where it does: the parts add up to the score."""
 
     place: int
     score: float
-    own: float
-    neighbourhood: float
-    coverage: float  # 0..1: how much of what the query tells stands there or around there
+    parts: Mapping[str, float]
+    relevance: float  # 0..1: how much of what the query tells stands there or around there
+    likeness: int
 
 
 class Ranking(NamedTuple):
@@ -60,81 +47,112 @@ class Ranking(NamedTuple):
 
 def rank(
     found: Candidates,
-    lengths: Callable[[Collection[int]], Mapping[int, int]],
+    look: Callable[[Collection[int]], Traits],
+    asked: Question,
     *,
     speakers: Collection[int] = (),
-    coverage_min: float = 0.0,
+    similar: Similar | None = None,
+    relevance_min: float = 0.0,
 ) -> Ranking:
     """Places in scope by how likely they answer, best first; ties in their order.
 
-    `found` are candidates whose neighbours in place are neighbours in a conversation; `lengths`
-    tells how long pages are. `speakers` are the positions, among the query's terms, of words that
-    name a speaker. A place without any term of the query is in the answer if a neighbour has one;
-    whether there is a page at every place is for the caller to see.
+    `found` are candidates whose neighbours in place are neighbours in a conversation; `look` tells
+    what is known of the pages at places. `speakers` are the positions, among the query's terms, of
+    words that name a speaker. A place without any term of the query is in the answer if a neighbour
+    has one; whether there is a page at every place is for the caller to see.
     """
     weights = np.array([rarity(found.pages, frequency) for frequency in found.frequencies])
     if len(speakers) < sum(map(bool, found.frequencies)):
         weights[list(speakers)] *= MENTION
     at, counts = found.places, found.counts.astype(np.float64)
-    if not len(at):
+    near = _NOWHERE if similar is None else similar.places
+    if not len(at) and not len(near):
         return Ranking((), 0)
     # First as if every page were of mean length, which costs no look-up.
-    places = distinct(at[:, None] + np.array([distance for distance, _ in NEAR]))
-    level = np.ones(len(at))
-    own, neighbourhood, coverage = _score(places, at, counts, level, weights)
-    order = np.lexsort((places, -(own + neighbourhood)))
-    order = order[coverage[order] >= coverage_min]
+    windows = at[:, None] + np.array([distance for distance, _ in lexical.NEAR])
+    places = distinct(np.append(windows, near))
+    told = lexical.worth(places, at, counts, np.ones(len(at)), weights)
+    relevance, _ = _relevance(told, similar, places)
+    order = np.lexsort((places, -(OWN * told.own + told.around)))
+    order = order[relevance[order] >= relevance_min]
     total = len(order)
     # Then the best of them as they are.
-    places = np.sort(places[order[:MEASURED_MAX]])
+    chosen = np.zeros(len(places), dtype=np.bool_)
+    chosen[order[:MEASURED_MAX]] = True
+    chosen[order] |= among(places, near)[order]
+    places = places[chosen]
     if not len(places):
         return Ranking((), 0)
-    near = _within_reach(at, places)
-    at, counts = at[near], counts[near]
-    known = lengths(at.tolist())
-    relative = np.array([known.get(place, 0) for place in at.tolist()]) / found.length_mean
-    own, neighbourhood, coverage = _score(places, at, counts, relative, weights)
-    score = own + neighbourhood
+    within = lexical.within_reach(at, places)
+    at, counts = at[within], counts[within]
+    known = look(distinct(np.concatenate([at, places, places - 1])).tolist())
+    relative = aligned(known, at).lengths / max(found.length_mean, 1e-9)
+    told = lexical.worth(places, at, counts, relative, weights)
+    relevance, close = _relevance(told, similar, places)
+    seen = _evidence(places, told, known, found.length_mean)
+    columns = {
+        "own": OWN * told.own,
+        "neighbourhood": told.around,
+        "told": parts.told(seen),
+        "speaker": parts.speaker(seen),
+        "date": parts.date(seen, asked),
+        "form": parts.form(seen, asked),
+        "reply": parts.reply(seen),
+        "sitting": parts.sitting(seen),
+        "opening": parts.opening(seen),
+        "length": parts.length(seen),
+    }
+    if similar is not None:
+        columns["meaning"] = MEANING * seen.best * close
+    score = np.sum([*columns.values()], axis=0)
     order = np.lexsort((places, -score))
-    columns = [one[order].tolist() for one in (places, score, own, neighbourhood, coverage)]
-    return Ranking(tuple(map(Ranked, *columns)), total)
+    rows = np.stack([*columns.values()], axis=1)[order].tolist()
+    return Ranking(
+        tuple(
+            Ranked(place, total_score, dict(zip(columns, row, strict=True)), share, likeness)
+            for place, total_score, row, share, likeness in zip(
+                places[order].tolist(),
+                score[order].tolist(),
+                rows,
+                relevance[order].tolist(),
+                seen.likenesses[order].tolist(),
+                strict=True,
+            )
+        ),
+        total,
+    )
 
 
-def _score(
-    places: Numbers, at: Numbers, counts: Values, relative: Values, weights: Values
-) -> tuple[Values, Values, Values]:
-    """What each of these places is worth by its own words and by those around it, and its coverage.
-
-    `at` are pages with `counts` of each term and lengths `relative` to the mean. A neighbour that
-    is none of them is taken to be of mean length.
-    """
-    around = np.zeros((len(places), len(weights)))  # the weighted count of each term around there
-    excess = np.zeros(len(places))  # how much a window is longer than the mean
-    for distance, near in NEAR:
-        window = np.searchsorted(places, at + distance)
-        window[window == len(places)] = 0
-        there = places[window] == at + distance
-        around[window[there]] += near * counts[there]
-        excess[window[there]] += near * (relative[there] - 1)
-    own = np.zeros(len(places))
-    window = np.searchsorted(places, at)
-    window[window == len(places)] = 0
-    there = places[window] == at
-    norm = K1 * (1 - B + B * relative[there])
-    own[window[there]] = OWN * (_worth(counts[there], norm) @ weights)
-    neighbourhood = _worth(around, K1 * (1 + WINDOW_B * excess / _NEAR_SUM)) @ weights
-    coverage = np.minimum(around, 1.0) @ weights / weights.sum()
-    return own, neighbourhood, coverage
+_NOWHERE: Final = np.empty(0, dtype=np.int64)
 
 
-def _within_reach(at: Numbers, places: Numbers) -> NDArray[np.bool_]:
-    """Which of these pages count for one of these places."""
-    reached = np.zeros(len(at), dtype=np.bool_)
-    for distance, _ in NEAR:
-        reached |= among(at + distance, places)
-    return reached
+def _relevance(
+    told: lexical.Worth, similar: Similar | None, places: Numbers
+) -> tuple[Values, Values]:
+    """How relevant each place is, and how close in meaning."""
+    if similar is None:
+        return told.coverage, np.zeros(len(places))
+    close = closeness(similar, places)
+    return np.maximum(told.coverage, RELEVANCE * close), close
 
 
-def _worth(count: Values, norm: Values) -> Values:
-    """What so many of each term (columns) are worth in texts (rows) of these norms."""
-    return count * (K1 + 1) / (count + norm[:, None])
+def _evidence(places: Numbers, told: lexical.Worth, known: Traits, length_mean: float) -> Evidence:
+    here, before = aligned(known, places), aligned(known, places - 1)
+    worth = OWN * told.own + told.around
+    # What stands before the first of a run of places was not looked at: it has no worth there.
+    follows = np.append(False, places[1:] == places[:-1] + 1)
+    return Evidence(
+        places=places,
+        worth=worth,
+        coverage=told.coverage,
+        best=float(worth.max()) or 1.0,
+        relative_lengths=here.lengths / max(length_mean, 1e-9),
+        days=here.days,
+        marks=here.marks,
+        likenesses=here.likenesses,
+        spoken=here.spoken,
+        days_before=before.days,
+        marks_before=before.marks,
+        worth_before=np.where(follows, np.roll(told.own, 1), 0.0),
+        coverage_before=np.where(follows, np.roll(told.own_coverage, 1), 0.0),
+    )

@@ -8,13 +8,16 @@ gains a part, `meaning`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from pagefault.model.page import Scope
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from pagefault.recall.lexical import Values
+    from pagefault.store.likely import Numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,3 +45,31 @@ class Semantic(Protocol):
         search goes by words then.
         """
         ...
+
+
+MEANING: Final = 0.8  # of the best page's words, for the page nearest in meaning
+BESIDE: Final = 0.5  # how much a neighbour's nearness counts, as an answer stands beside a question
+RELEVANCE: Final = 0.6  # of a page that has only meaning, at most
+
+
+def closeness(similar: Similar, places: Numbers) -> Values:
+    """For each of `places` (ascending) 0..1: 1 for the nearest, 0 for the middling and below.
+
+    Only what stands out of what was found counts: what a cosine is worth differs from one embedder
+    to the next, and one that finds everything alike near decides nothing.
+    """
+    import numpy as np
+
+    close = np.zeros(len(places))
+    if len(similar.places) < 2 or not len(places):
+        return close
+    middle, highest = float(np.median(similar.scores)), float(similar.scores.max())
+    if highest <= middle:
+        return close
+    relative = np.clip((similar.scores - middle) / (highest - middle), 0.0, 1.0)
+    for distance, share in ((0, 1.0), (-1, BESIDE), (1, BESIDE)):
+        position = np.searchsorted(similar.places + distance, places)
+        position[position == len(similar.places)] = 0
+        here = similar.places[position] + distance == places
+        close += share * np.where(here, relative[position], 0.0)
+    return np.asarray(close / (1 + 2 * BESIDE))

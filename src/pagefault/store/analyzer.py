@@ -4,7 +4,8 @@ Engine-neutral and versioned: an index made under another `ANALYZER` is rebuilt.
 reads pages and queries, so whatever it does to one it does to the other.
 
  - Unicode is brought to one form (NFKC, casefolded), diacritics are dropped.
- - English words are stemmed (Snowball), so that a plural finds its singular. Other alphabets pass.
+ - English words are stemmed (Snowball), so that a plural finds its singular; irregular forms are
+   led back to their word (`irregular.py`). Other alphabets pass.
  - Scripts without blanks become overlapping pairs of characters.
  - A name such as `fooBar`, `foo_bar.py` or `src/foo-bar` stands as a whole, without its joints, so
    that all ways of writing it meet; and in its pieces; a path also in its components.
@@ -27,8 +28,9 @@ import Stemmer
 
 from pagefault.model.events import Content
 from pagefault.model.kinds import EventType
+from pagefault.store.irregular import led_back
 
-ANALYZER: Final = 2
+ANALYZER: Final = 3
 """Changes whenever any text could yield other terms than before."""
 
 TERM_CHARS_MAX: Final = 64  # longer ones are data (keys, base64), told apart by their beginning
@@ -198,6 +200,14 @@ class _Stemmers(threading.local):
 _STEMMERS: Final = _Stemmers()
 
 
-def _stem(word: str) -> str:
+def _regular_stem(word: str) -> str:
     stemmed: str = _STEMMERS.english.stemWord(word)
     return stemmed
+
+
+_IRREGULAR: Final = led_back(_regular_stem)
+
+
+def _stem(word: str) -> str:
+    stemmed = _regular_stem(word)
+    return _IRREGULAR.get(stemmed, stemmed)

@@ -90,6 +90,20 @@ class Candidates:
     # up to `COUNT_MAX`
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Traits:
+    """What is known of pages without reading them, a row each, by place. `store/form.py` says what
+    days, marks and likenesses are.
+    """
+
+    places: NDArray[np.int64]  # ascending
+    lengths: NDArray[np.int64]  # terms, repeated as they repeat
+    days: NDArray[np.int64]
+    marks: NDArray[np.int64]
+    likenesses: NDArray[np.int64]
+    spoken: NDArray[np.bool_]  # by somebody of the names that were asked for
+
+
 @dataclass(slots=True)
 class PageFilter:
     """Which pages of a scope are wanted. Empty collections mean any."""
@@ -164,16 +178,15 @@ class PageIndex(Protocol):
         """
         ...
 
-    def lengths(self, scope: Scope, places: Collection[int]) -> dict[int, int]:
-        """How many terms the pages at these places have; gaps are left out."""
+    def traits(self, scope: Scope, places: Collection[int], names: Collection[str] = ()) -> Traits:
+        """What is known of the pages at these places, each named once; gaps are left out.
+
+        `names` are terms: who has one of them in the name is one of those `spoken` tells of.
+        """
         ...
 
     def speakers(self, scope: Scope, terms: Sequence[str]) -> frozenset[str]:
         """Those of `terms` that stand in the name of who speaks in a session of the scope."""
-        ...
-
-    def spoken(self, seqs: Collection[Seq], terms: Collection[str]) -> frozenset[Seq]:
-        """Those of these pages that were spoken by somebody whose name has one of `terms`."""
         ...
 
     def events(

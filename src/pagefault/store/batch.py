@@ -191,6 +191,7 @@ class Batch:
                 leaf.parts,
                 leaf.length,
                 None if leaf.speaker is None else known.speaker(session, leaf.speaker),
+                *leaf.form,
             )
         )
         self._terms.append((place, leaf.terms))

@@ -26,7 +26,7 @@ from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import DERIVED_STEMS, Kind, Modality, Origin, Role
 from pagefault.model.page import PageRow, Scope, SessionRow
 from pagefault.store.analyzer import ANALYZER
-from pagefault.store.api import Candidates, PageFilter, never
+from pagefault.store.api import Candidates, PageFilter, Traits, never
 from pagefault.store.batch import (
     FRESH_MAX,
     Batch,
@@ -52,7 +52,7 @@ from pagefault.store.tokens import COUNT_MAX
 MERGE_PAGES: Final = 16
 """Of the full-text index, written at a time when its parts are merged: some milliseconds."""
 
-SCHEMA: Final = 4
+SCHEMA: Final = 5
 """Changes with the tables. No migration: the index is made again."""
 
 _SQL: Final = Queries("index.sql")
@@ -349,15 +349,24 @@ class SqliteIndex:
             counts=counts,
         )
 
-    def lengths(self, scope: Scope, places: Collection[int]) -> dict[int, int]:
-        lengths: dict[int, int] = {}
+    def traits(self, scope: Scope, places: Collection[int], names: Collection[str] = ()) -> Traits:
+        import numpy as np
+
+        columns: list[list[int]] = [[] for _ in range(6)]
         with self._connections.read() as db:
             for span in self._spans(db, scope):
-                for at, values in _SQL.rows(
-                    db, "lengths", _array_within(span, places), span.origin
-                ):
-                    lengths.update(zip(json.loads(at), json.loads(values), strict=True))
-        return lengths
+                wanted = _array_within(span, places)
+                [found] = _SQL.rows(db, "traits", wanted, span.origin)
+                for column, text in zip(columns, found, strict=True):
+                    column += json.loads(text)
+            speakers = columns.pop()
+            told = _SQL.rows(db, "names", json.dumps(sorted(set(speakers)))) if names else []
+        asked = [code for code, name in told if not frozenset(names).isdisjoint(name.split(" "))]
+        values = np.array([*columns, np.isin(speakers, asked)], dtype=np.int64)
+        at, lengths, days, marks, likenesses, spoken = values[
+            :, np.argsort(values[0], kind="stable")
+        ]
+        return Traits(at, lengths, days, marks, likenesses, spoken.astype(np.bool_))
 
     def speakers(self, scope: Scope, terms: Sequence[str]) -> frozenset[str]:
         sessions = json.dumps([session for session, _ in scope.parts])
@@ -367,12 +376,6 @@ class SqliteIndex:
             else:
                 names = _SQL.rows(db, "speakers", sessions)
         return frozenset(terms).intersection(*[{t for (name,) in names for t in name.split(" ")}])
-
-    def spoken(self, seqs: Collection[Seq], terms: Collection[str]) -> frozenset[Seq]:
-        wanted = frozenset(terms)
-        with self._connections.read() as db:
-            rows = _SQL.rows(db, "spoken", json.dumps(list(seqs)))
-        return frozenset(seq for seq, name in rows if not wanted.isdisjoint(name.split(" ")))
 
     def _spans(self, db: apsw.Connection, scope: Scope) -> list[Span]:
         if scope.is_everything:

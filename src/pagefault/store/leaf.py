@@ -14,6 +14,7 @@ from pagefault.model.events import Content, Event
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
 from pagefault.store import codec
 from pagefault.store.analyzer import analyze, page_terms
+from pagefault.store.form import Form, form_of
 from pagefault.store.tokens import tokens
 
 USUAL_IMPORTANCE: Final = 0.5  # of a page that nobody weighed
@@ -40,6 +41,7 @@ class Leaf(msgspec.Struct, frozen=True, gc=False):
     parts: int
     speaker: str | None  # the terms of a name, nothing for nobody
     length: int  # terms, repeated as they repeat
+    form: Form
     terms: str  # what stands in the full-text index
 
 
@@ -93,5 +95,6 @@ def _leaf(
         body.parts,
         speaker_terms(body.speaker) if body.speaker else None,
         terms.total(),
+        form_of(body, at_ms),
         tokens(terms),
     )

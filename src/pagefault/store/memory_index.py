@@ -13,8 +13,9 @@ from pagefault.model.events import Content, Erased, Event, ForgetBegun, SessionO
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.page import DERIVED_ORDER, PageRow, Scope, SessionRow, is_derived
 from pagefault.store.analyzer import analyze, page_terms
-from pagefault.store.api import Candidates, PageFilter, never
+from pagefault.store.api import Candidates, PageFilter, Traits, never
 from pagefault.store.fold import NUMBERED, RECEIPTS, SessionTally, is_orphan
+from pagefault.store.form import Form, form_of
 from pagefault.store.likely import likeliest
 from pagefault.store.place import place_of
 from pagefault.store.tokens import COUNT_MAX
@@ -25,6 +26,7 @@ class _Entry:
     row: PageRow
     terms: Counter[str]
     name: frozenset[str]  # the terms of who spoke
+    form: Form
 
 
 class MemoryIndex:
@@ -85,7 +87,9 @@ class MemoryIndex:
                 part=body.part,
                 parts=body.parts,
             )
-            self._pages[event.seq] = _Entry(row, page_terms(body), frozenset(analyze(body.speaker)))
+            name = frozenset(analyze(body.speaker))
+            form = form_of(body, event.at_ms)
+            self._pages[event.seq] = _Entry(row, page_terms(body), name, form)
 
     def _inherited(self, parent: SessionNo, upto: Seq) -> tuple[int, int]:
         tally = self._sessions.get(parent)
@@ -187,9 +191,17 @@ class MemoryIndex:
             counts=np.array(counts, dtype=np.int64).reshape(len(places), len(terms)),
         )
 
-    def lengths(self, scope: Scope, places: Collection[int]) -> dict[int, int]:
+    def traits(self, scope: Scope, places: Collection[int], names: Collection[str] = ()) -> Traits:
         entries = {_place(scope, entry.row): entry for entry in self._in_scope(scope)}
-        return {place: entries[place].terms.total() for place in places if place in entries}
+        there = [(place, entries[place]) for place in sorted(places) if place in entries]
+        return Traits(
+            places=np.array([place for place, _ in there], dtype=np.int64),
+            lengths=np.array([one.terms.total() for _, one in there], dtype=np.int64),
+            days=np.array([one.form.day for _, one in there], dtype=np.int64),
+            marks=np.array([one.form.marks for _, one in there], dtype=np.int64),
+            likenesses=np.array([one.form.likeness for _, one in there], dtype=np.int64),
+            spoken=np.array([not one.name.isdisjoint(names) for _, one in there], dtype=np.bool_),
+        )
 
     def speakers(self, scope: Scope, terms: Sequence[str]) -> frozenset[str]:
         sessions = {session for session, _ in scope.parts}
@@ -199,10 +211,6 @@ class MemoryIndex:
             if scope.is_everything or entry.row.session in sessions
         ]
         return frozenset(terms).intersection(frozenset[str]().union(*names))
-
-    def spoken(self, seqs: Collection[Seq], terms: Collection[str]) -> frozenset[Seq]:
-        named = {seq for seq, entry in self._pages.items() if not entry.name.isdisjoint(terms)}
-        return frozenset(named.intersection(seqs))
 
     def events(
         self, session: SessionNo, *, types: Collection[str] = (), after: Seq = NOTHING

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from datetime import UTC, date, datetime
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -23,6 +26,7 @@ from pagefault.model.kinds import Kind, Role
 from pagefault.model.page import EVERYTHING, Scope
 from pagefault.store.analyzer import analyze
 from pagefault.store.api import Candidates, PageFilter, PageIndex
+from pagefault.store.form import ASKS, TELLS_NAME, TELLS_NUMBER, TELLS_TIME
 from pagefault.store.memory_index import MemoryIndex
 from pagefault.store.tokens import COUNT_MAX
 from pagefault.testing.records import Records
@@ -54,6 +58,17 @@ def told(found: Candidates) -> tuple[object, ...]:
     """All that candidates say, comparable."""
     rows = list(zip(found.places.tolist(), map(tuple, found.counts.tolist()), strict=True))
     return found.pages, found.length_mean, found.frequencies, rows
+
+
+def lengths(index: PageIndex, scope: Scope, places: Collection[int]) -> dict[int, int]:
+    seen = index.traits(scope, places)
+    return dict(zip(seen.places.tolist(), seen.lengths.tolist(), strict=True))
+
+
+def traits(index: PageIndex, scope: Scope, places: Collection[int]) -> list[list[int]]:
+    seen = index.traits(scope, places)
+    columns = seen.places, seen.lengths, seen.days, seen.marks, seen.likenesses, seen.spoken
+    return [column.tolist() for column in columns]
 
 
 class PageIndexContract:
@@ -208,7 +223,25 @@ class PageIndexContract:
         index.apply(records.events)
         found = index.candidates(whole(1), ["tea", "cake", "moon"], limit=9)
         assert told(found) == (3, 8 / 3, (1, 2, 0), [(0, (2, 1, 0)), (1, (0, 1, 0))])
-        assert index.lengths(whole(1), [0, 1, 2, 3]) == {0: 3, 1: 1, 2: 4}
+        assert lengths(index, whole(1), [0, 1, 2, 3]) == {0: 3, 1: 1, 2: 4}
+
+    def test_traits_tell_the_day_and_the_form_of_each_page(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        records.say(1, "Shall we meet?", occurred_at="2026-05-07T09:00:00")
+        records.say(1, "On Friday, with Ann, at 9.", occurred_at="2026-05-08T09:00:00+02:00")
+        third = records.say(1, "on friday WITH ann at 9 at 9")
+        index.apply(records.events)
+        seen = index.traits(whole(1), [7, 2, 1, 0])
+        assert seen.places.tolist() == [0, 1, 2]
+        logged = datetime.fromtimestamp(third.at_ms / 1000, UTC).date()
+        days = [date(2026, 5, 7), date(2026, 5, 8), logged]
+        assert seen.days.tolist() == [day.toordinal() for day in days]
+        said = TELLS_TIME | TELLS_NUMBER
+        assert seen.marks.tolist() == [ASKS, said | TELLS_NAME, said]
+        assert seen.likenesses[1] == seen.likenesses[2] != seen.likenesses[0]
+        assert len(index.traits(whole(1), []).places) == 0
+        assert len(index.traits(whole(77), [0]).places) == 0
 
     def test_a_term_counts_so_often_at_most(self, index: PageIndex) -> None:
         records = Records()
@@ -285,8 +318,9 @@ class PageIndexContract:
             assert containing(index, whole(1), analyze(term)[0]) == {said.seq}
         [name] = analyze("Caroline")
         assert index.speakers(whole(1), ["brew", name]) == {name}
-        assert index.spoken([said.seq, Seq(1)], [name]) == {said.seq}
-        assert index.spoken([said.seq], ["brew"]) == frozenset()
+        assert index.traits(whole(1), [0], [name]).spoken.tolist() == [True]
+        assert index.traits(whole(1), [0], ["brew"]).spoken.tolist() == [False]
+        assert index.traits(whole(1), [0]).spoken.tolist() == [False]
         assert containing(index, whole(1), name) == frozenset(), "nobody mentions her"
 
     def test_a_speaker_is_known_in_sessions_where_she_speaks(self, index: PageIndex) -> None:
@@ -317,7 +351,7 @@ class PageIndexContract:
         assert [row.seq for row in index.pages_at(EVERYTHING, places)] == [3, 5]
         assert index.pages_at(EVERYTHING, [places[0] + 1]) == [index.page_at(Seq(4))]
         assert index.standing(EVERYTHING, [places[1] + 1, *places]) == set(places)
-        assert index.lengths(EVERYTHING, places) == {places[0]: 1, places[1]: 3}
+        assert lengths(index, EVERYTHING, places) == {places[0]: 1, places[1]: 3}
 
     def test_a_key_names_the_first_record_that_carried_it(self, index: PageIndex) -> None:
         records = Records()
@@ -492,7 +526,7 @@ class PageIndexContract:
         found = index.candidates(scope, terms, limit=limit)
         assert told(found) == told(expected)
         places = [*range(-1, len(texts) + 1)]
-        assert index.lengths(scope, places) == model.lengths(whole(session - head), places)
+        assert traits(index, scope, places) == traits(model, whole(session - head), places)
 
 
 def _renumbered(events: list[Event], by: int) -> list[Event]:

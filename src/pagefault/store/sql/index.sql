@@ -51,7 +51,10 @@ CREATE TABLE page (
     part INTEGER NOT NULL,
     parts INTEGER NOT NULL,
     length INTEGER NOT NULL,
-    speaker INTEGER  -- null for nobody
+    speaker INTEGER,  -- null for nobody
+    day INTEGER NOT NULL,  -- these three as form.py tells them
+    marks INTEGER NOT NULL,
+    likeness INTEGER NOT NULL
 );
 CREATE INDEX page_by_id ON page (place >> 28, page_id);
 
@@ -135,8 +138,8 @@ INSERT INTO event (seq, session, type, turn, at_ms, place) VALUES (?, ?, ?, ?, ?
 -- add_pages: One row for each record that is a page.
 INSERT INTO page (
     place, seq, page_id, role, kind, modality, origin,
-    tokens, importance, part, parts, length, speaker
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+    tokens, importance, part, parts, length, speaker, day, marks, likeness
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- find_speaker: The code of a name in a session.
 SELECT code FROM speaker WHERE session = ? AND terms = ?;
@@ -254,8 +257,10 @@ SELECT
 -- leaves: A range of leaves, in order.
 SELECT block FROM event_fts_data WHERE id BETWEEN ? AND ? ORDER BY id;
 
--- lengths: How many terms the pages at these places (a JSON array) have, and the places less an offset.
-SELECT json_group_array(place - ?2), json_group_array(length)
+-- traits: What is known of the pages at these places (a JSON array), column by column; the places less an offset.
+SELECT
+    json_group_array(place - ?2), json_group_array(length), json_group_array(day),
+    json_group_array(marks), json_group_array(likeness), json_group_array(coalesce(speaker, 0))
 FROM json_each(?1) AS wanted CROSS JOIN page ON place = wanted.value;
 
 -- speakers: The names of who speaks in these sessions (a JSON array).
@@ -264,11 +269,8 @@ SELECT terms FROM speaker WHERE session IN (SELECT value FROM json_each(?));
 -- all_speakers: The names of who speaks anywhere.
 SELECT DISTINCT terms FROM speaker;
 
--- spoken: Pages of these (a JSON array of seqs), and the name of who spoke.
-SELECT event.seq, speaker.terms FROM json_each(?) AS wanted
-CROSS JOIN event ON event.seq = wanted.value
-CROSS JOIN page USING (place)
-CROSS JOIN speaker ON code = speaker;
+-- names: The names of these speakers (a JSON array of codes).
+SELECT code, terms FROM speaker WHERE code IN (SELECT value FROM json_each(?));
 
 -- events: The records of a session after a seq; of some types (a JSON array of codes) if not null.
 SELECT seq FROM event

@@ -1,0 +1,272 @@
+"""How much of what answers a question search finds, in recorded conversations with evidence.
+
+Every line goes through the verbs of a real session, in memory, and every question through the
+session's own `recall`. Evidence is named by line; a `session` of a conversation is what stands
+before the colon of a line's ref (`D3` of `D3:11`), found where its first line is.
+
+`frac` is the mean share of a question's evidence among the first k hits; `any` and `all` are the
+shares of questions of which some or all is there; `ndcg10` discounts by the logarithm of the place
+(Järvelin and Kekäläinen, TOIS 2002). All in percent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
+from typing import Any, Final
+
+from pagefault.lab.transcripts import Conversation, Question, named_lines
+from pagefault.lab.turns import ConversationClock, parts_of
+from pagefault.model.errors import BadInput
+from pagefault.model.ids import PageId
+from pagefault.model.kinds import Role
+from pagefault.recall.search import SearchHit
+from pagefault.service.bootstrap import IN_MEMORY, open_memory
+from pagefault.service.session import Session
+
+DEPTHS: Final = (1, 5, 10, 20, 50)
+HITS: Final = 150
+"""Asked for: enough lines to rank sessions by, too."""
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question of a conversation, and what a search for it found: hits, and the line of each."""
+
+    conversation: str
+    question: Question
+    hits: tuple[SearchHit, ...]
+    lines: tuple[str, ...]
+    seconds: float
+
+    @property
+    def refs(self) -> list[str]:
+        """Of the lines, each once: a long line is several pages."""
+        return list(dict.fromkeys(self.lines))
+
+
+Evidence = Callable[[Asked], Sequence[str]]
+
+
+async def bench_retrieval(
+    conversations: Sequence[Conversation],
+    *,
+    audit: Sequence[Correction] = (),
+    cross_validate: bool = False,
+    progress: Progress = lambda label, done, total: None,
+) -> dict[str, Any]:
+    """`{"turn": …, "session": …, "by_category": …, …}`, as docs/recall.md describes it.
+
+    With `cross_validate`, `cross_validated` has the figures of conversations ranked with weights
+    that were fitted to the others.
+    """
+    asked = await ask_all(conversations, progress=progress)
+    told = figures(asked, audit)
+    if cross_validate:
+        from pagefault.lab.crossfit import left_out
+
+        ranked = await asyncio.to_thread(left_out, asked, progress=progress)
+        told["cross_validated"] = _both(
+            [one for one in ranked if one.question.answerable], as_named
+        )
+    return told
+
+
+async def ask_all(
+    conversations: Sequence[Conversation],
+    *,
+    progress: Progress = lambda label, done, total: None,
+) -> list[Asked]:
+    """Every question of every conversation that names evidence, asked of a session that heard it
+    all.
+    """
+    asked: list[Asked] = []
+    total = sum(len(one.questions) for one in conversations)
+    for conversation in conversations:
+        asked += await _ask(conversation, lambda done: progress("questions", done, total), asked)
+    return asked
+
+
+async def _ask(
+    conversation: Conversation, done: Callable[[int], None], before: Sequence[Asked]
+) -> list[Asked]:
+    clock = ConversationClock()
+    clock.begin(conversation)
+    async with open_memory(IN_MEMORY, clock=clock, seed=0) as memory:
+        session = await memory.session("conversation")
+        refs = await _hear(session, conversation, clock)
+        asked: list[Asked] = []
+        for question in conversation.questions:
+            if not question.evidence:
+                continue
+            begun = time.perf_counter()
+            hits = (await session.recall(question.text, limit=HITS)).hits
+            took = time.perf_counter() - begun
+            lines = tuple(refs[hit.page.page_id] for hit in hits)
+            asked.append(Asked(conversation.name, question, hits, lines, took))
+            done(len(before) + len(asked))
+        return asked
+
+
+async def _hear(
+    session: Session, conversation: Conversation, clock: ConversationClock
+) -> dict[PageId, str]:
+    """Say all lines, and tell which line each page is of."""
+    refs: dict[PageId, str] = {}
+    for number, line in enumerate(conversation.lines):
+        clock.reach(line)
+        say = session.user if line.role is Role.USER else session.assistant
+        first = await say(line.text, speaker=line.speaker, occurred_at=line.occurred_at)
+        for page in await parts_of(session, first):
+            refs[page.page_id] = line.ref or str(number)
+    return refs
+
+
+# --- figures ------------------------------------------------------------------------------------
+
+
+def figures(asked: Sequence[Asked], audit: Sequence[Correction] = ()) -> dict[str, Any]:
+    answerable = [one for one in asked if one.question.answerable]
+    others = [one for one in asked if not one.question.answerable]
+    corrected = {(c.question, c.cited): c.evidence for c in audit}
+
+    def as_corrected(one: Asked) -> Sequence[str]:
+        key = one.question.text, frozenset(one.question.evidence)
+        return corrected.get(key, one.question.evidence)
+
+    offered = [one for one in others if one.hits]
+    times = sorted(one.seconds * 1000 for one in asked)
+    return {
+        "questions": len(answerable),
+        **_both(answerable, as_named),
+        "by_category": {
+            category: _measures([one for one in asked if one.question.category == category])
+            for category in sorted({one.question.category for one in asked})
+        },
+        "by_conversation": {
+            name: _measures([one for one in answerable if one.conversation == name])
+            for name in dict.fromkeys(one.conversation for one in answerable)
+        },
+        "all_categories": _both(asked, as_named),
+        "corrected": _both(answerable, as_corrected) if audit else None,
+        "adversarial": {
+            "questions": len(others),
+            "nothing_offered": _percent(1 - len(offered) / len(others)) if others else None,
+        },
+        "search_p50_ms": _quantile(times, 0.5),
+        "search_p95_ms": _quantile(times, 0.95),
+    }
+
+
+def as_named(one: Asked) -> Sequence[str]:
+    return one.question.evidence
+
+
+def session_of(ref: str) -> str:
+    return ref.partition(":")[0]
+
+
+def _both(asked: Sequence[Asked], evidence: Evidence) -> dict[str, Any]:
+    return {
+        "turn": _measures(asked, evidence),
+        "session": _measures(asked, evidence, unit=session_of),
+    }
+
+
+def _measures(
+    asked: Sequence[Asked],
+    evidence: Evidence = as_named,
+    *,
+    unit: Callable[[str], str] = lambda ref: ref,
+) -> dict[str, Any]:
+    """`frac`, `any` and `all` at every depth and `ndcg10`, of those with evidence at all."""
+    found: list[tuple[list[str], set[str]]] = []
+    for one in asked:
+        wanted = set(map(unit, evidence(one)))
+        if wanted:
+            found.append((_distinct(map(unit, one.refs)), wanted))
+    if not found:
+        return {}
+
+    def at(depth: int, worth: Callable[[float], float]) -> float:
+        shares = (len(wanted.intersection(refs[:depth])) / len(wanted) for refs, wanted in found)
+        return _percent(mean(map(worth, shares)))
+
+    return {
+        "n": len(found),
+        "frac": {str(depth): at(depth, float) for depth in DEPTHS},
+        "any": {str(depth): at(depth, lambda share: share > 0) for depth in DEPTHS},
+        "all": {str(depth): at(depth, lambda share: share == 1) for depth in DEPTHS},
+        "ndcg10": _percent(mean(ndcg(refs[:10], wanted) for refs, wanted in found)),
+    }
+
+
+def ndcg(refs: Sequence[str], wanted: set[str]) -> float:
+    """Of as many places as there are refs, each as good as the next if it is wanted."""
+    gains = [1 / math.log2(place + 2) for place in range(len(refs))]
+    ideal = sum(1 / math.log2(place + 2) for place in range(min(10, len(wanted))))
+    return sum(g for g, ref in zip(gains, refs, strict=True) if ref in wanted) / ideal
+
+
+def _distinct(units: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(units))
+
+
+def _percent(share: float) -> float:
+    return round(100 * share, 2)
+
+
+def _quantile(values: Sequence[float], share: float) -> float | None:
+    if not values:
+        return None
+    return round(values[math.ceil(len(values) * share) - 1], 2)
+
+
+# --- corrections --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """What an audit says of one question: the evidence that it names, and what it should name."""
+
+    question: str
+    cited: frozenset[str]
+    evidence: tuple[str, ...]
+
+
+def find_audit(data: Path) -> Path | None:
+    """The audit beside a file of conversations, if there is one: `locomo5.json`, `audit5.json`."""
+    digits = "".join(char for char in data.stem if char.isdigit())
+    beside = [data.with_name(f"audit{digits}.json"), data.with_name("audit.json")]
+    return next((path for path in beside if path.is_file()), None)
+
+
+def read_audit(path: Path) -> list[Correction]:
+    """Raises `BadInput`, naming the file, if it is not a list of corrections."""
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8-sig"))
+        if not isinstance(entries, list):
+            raise TypeError("no list")
+        return [
+            Correction(
+                question=str(entry["question"]),
+                cited=frozenset(named_lines(entry["cited_evidence"])),
+                evidence=tuple(named_lines(entry["correct_evidence"])),
+            )
+            for entry in entries
+        ]
+    except OSError as problem:
+        raise BadInput(f"{path}: {problem.strerror}", hint="check the path") from None
+    except (ValueError, KeyError, TypeError, RecursionError) as bad:
+        raise BadInput(
+            f"{path}: not an audit ({type(bad).__name__}: {bad})",
+            hint='a JSON array of objects with "question", "cited_evidence", "correct_evidence"',
+        ) from None

@@ -1,0 +1,67 @@
+"""What ranking knows of the places that may answer: a row for each, and for the page before it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pagefault.recall.lexical import Values
+from pagefault.store.api import Traits
+from pagefault.store.likely import Numbers
+from pagefault.store.place import ORDER_BITS
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """Columns of equal length, by place. `worth` is what a page's words and those around it add up
+    to, `best` the largest of it: what other parts of a score are measured in.
+    """
+
+    places: Numbers
+    worth: Values
+    coverage: Values
+    best: float
+    relative_lengths: Values
+    days: Numbers
+    marks: Numbers
+    likenesses: Numbers
+    spoken: Flags
+    days_before: Numbers  # of the page before; 0 where there is none
+    marks_before: Numbers
+    worth_before: Values  # of its own words alone
+    coverage_before: Values
+
+    @property
+    def sittings(self) -> Numbers:
+        """A number for each session and day: what was said in one sitting, most likely."""
+        _, numbers = np.unique(
+            np.stack([self.places >> ORDER_BITS, self.days]), axis=1, return_inverse=True
+        )
+        return numbers.ravel().astype(np.int64)
+
+
+def aligned(traits: Traits, places: Numbers) -> Traits:
+    """A row for each of these places (ascending); zeros where no page stands."""
+    position = np.searchsorted(traits.places, places)
+    position[position == len(traits.places)] = 0
+    if not len(traits.places):
+        nothing = np.zeros(len(places), dtype=np.int64)
+        none = np.zeros(len(places), dtype=np.bool_)
+        return Traits(places, nothing, nothing, nothing, nothing, none)
+    is_there = traits.places[position] == places
+
+    def row(column: Numbers) -> Numbers:
+        return np.where(is_there, column[position], 0)
+
+    return Traits(
+        places=places,
+        lengths=row(traits.lengths),
+        days=row(traits.days),
+        marks=row(traits.marks),
+        likenesses=row(traits.likenesses),
+        spoken=is_there & traits.spoken[position],
+    )

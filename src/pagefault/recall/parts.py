@@ -1,0 +1,87 @@
+"""The parts of a score beside words: what else of a conversation tells where an answer stands.
+
+Each is a rule of thumb about how people talk, none knows a subject, and each only reorders what
+words (or meaning) found. Weights are in units of the best page's words or of the page's own; they
+were fitted together, and results are flat around them (docs/recall.md says how).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from pagefault.recall.evidence import Evidence
+from pagefault.recall.lexical import Values
+from pagefault.recall.question import Question
+from pagefault.recall.when import nearness
+from pagefault.store.form import ASKS
+
+TOLD: Final = 1.2  # for a window in which all that is asked about is told
+SPEAKER: Final = 1.0
+SITTING: Final = 1.2
+SITTING_BEST: Final = 3  # pages by which a sitting is judged
+DATE: Final = 2.0
+FORM: Final = 1.4
+REPLY: Final = 1.0
+REPLY_TOLD: Final = 0.4
+LENGTH: Final = 0.15
+OPENING: Final = 0.4
+
+
+def told(seen: Evidence) -> Values:
+    """Words that stand together tell more than as many repeated ones."""
+    part: Values = np.multiply(TOLD * seen.best, seen.coverage)
+    return part
+
+
+def speaker(seen: Evidence) -> Values:
+    """Who is asked about tells it."""
+    part: Values = np.multiply(SPEAKER * seen.best, seen.spoken)
+    return part
+
+
+def date(seen: Evidence, asked: Question) -> Values:
+    """What happened then was told then, or soon after."""
+    part: Values = np.multiply(DATE * seen.worth, nearness(asked.days, seen.days))
+    return part
+
+
+def form(seen: Evidence, asked: Question) -> Values:
+    """An answer to *when* tells a time, one to *how many* a number, to *who* or *where* a name."""
+    part: Values = np.multiply(FORM * seen.worth, (seen.marks & asked.wants) != 0)
+    return part
+
+
+def reply(seen: Evidence) -> Values:
+    """A question that has the words is answered by the next page, which need not repeat them."""
+    asks = (seen.marks_before & ASKS) != 0
+    before = REPLY * seen.worth_before + REPLY_TOLD * seen.best * seen.coverage_before
+    part: Values = np.multiply(before, asks)
+    return part
+
+
+def sitting(seen: Evidence) -> Values:
+    """Where several pages bear on it, that was what was talked about then."""
+    numbers = seen.sittings
+    order = np.lexsort((-seen.worth, numbers))
+    ordered = numbers[order]
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    rank = np.arange(len(order)) - np.repeat(starts, np.diff(starts, append=len(order)))
+    best = np.where(rank < SITTING_BEST, seen.worth[order], 0.0)
+    mean = np.bincount(ordered, weights=best) / SITTING_BEST
+    part: Values = np.multiply(SITTING, mean[numbers])
+    return part
+
+
+def opening(seen: Evidence) -> Values:
+    """Who comes back to a conversation begins with what is new."""
+    part: Values = np.multiply(OPENING * seen.worth, seen.days_before != seen.days)
+    return part
+
+
+def length(seen: Evidence) -> Values:
+    """A few words tell little, whatever they are."""
+    relative = np.clip(np.log(np.maximum(seen.relative_lengths, 1e-9)), -1.5, 0.7)
+    part: Values = np.multiply(LENGTH * seen.best, relative)
+    return part

@@ -1,0 +1,41 @@
+"""What a question asks for, by form alone: its words, the days it names, what an answer tells."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from typing import Final
+
+from pagefault.recall.when import Days, days_named
+from pagefault.store.analyzer import query_terms
+from pagefault.store.form import TELLS_NAME, TELLS_NUMBER, TELLS_TIME
+
+_WHEN: Final = re.compile(
+    r"^\W*(?:when|how long|how recently|(?:(?:in|on|since|by|until) )?(?:what|which) "
+    r"(?:year|month|week|day|date|time))\b",
+    re.IGNORECASE,
+)
+_HOW_MANY: Final = re.compile(r"\bhow (?:many|much|often|old|long|far|big|tall)\b", re.IGNORECASE)
+_WHO_OR_WHERE: Final = re.compile(r"^\W*(?:where|who|whom|whose|which)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """`wants` are marks of `store/form.py`: a page that answers has one of them, most likely."""
+
+    terms: tuple[str, ...]
+    days: tuple[Days, ...] = ()
+    wants: int = 0
+
+
+def read(query: str, *, today: date | None = None) -> Question:
+    """Without `today`, no relative time ("last week") is understood."""
+    wants = 0
+    if _WHEN.search(query):
+        wants |= TELLS_TIME
+    if _HOW_MANY.search(query):
+        wants |= TELLS_NUMBER
+    if _WHO_OR_WHERE.search(query):
+        wants |= TELLS_NAME
+    return Question(tuple(query_terms(query)), days_named(query, today=today), wants)

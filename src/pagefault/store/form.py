@@ -1,0 +1,80 @@
+"""What a page shows without being read: when it was said, and of what form it is.
+
+The index keeps this beside a page's terms, and ranking weighs it against what a question asks for.
+All is found by form. In a language that says these things otherwise no bit is set, or every page
+has it, and it decides nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from datetime import date
+from typing import Final, NamedTuple
+
+from pagefault.model.events import Content
+from pagefault.store.analyzer import analyze
+
+ASKS: Final = 1  # it ends with a question
+TELLS_TIME: Final = 2  # yesterday, in May, two weeks ago
+TELLS_NUMBER: Final = 4
+TELLS_NAME: Final = 8  # a capital inside a sentence
+
+_TIMES: Final = frozenset(
+    term
+    for word in """
+        yesterday today tonight tomorrow ago last next week weekend month year recently since
+        monday tuesday wednesday thursday friday saturday sunday january february march april
+        june july august september october november december
+    """.split()
+    for term in analyze(word)
+)
+_NUMBERS: Final = frozenset(
+    term
+    for word in """
+        one two three four five six seven eight nine ten twelve dozen hundred once twice
+    """.split()
+    for term in analyze(word)
+)
+_NAME: Final = re.compile("(?<=[a-zß-ÿ,;] )[A-ZÀ-Þ][a-zß-ÿ]")
+_DIGIT: Final = re.compile(r"\d")
+_ENDS_ASKING: Final = re.compile(r"""[?？؟][\s"'”’)*_]*(?:\[[^\]]*\]\s*)?\Z""")
+"""A note in brackets behind it, such as what a shared photo shows, is no other sentence."""
+_TAIL: Final = 400  # characters in which a question would end
+
+_EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
+_DAY_MS: Final = 86_400_000
+
+
+class Form(NamedTuple):
+    """`day` counts from the first of January of year 1, as `date.toordinal` does. Two pages of one
+    `likeness` have the same words, however ordered, written and repeated.
+    """
+
+    day: int
+    marks: int
+    likeness: int
+
+
+def form_of(body: Content, at_ms: int) -> Form:
+    """The form of a page; its day is when it happened, or else when it was logged (UTC)."""
+    terms = set(analyze(body.text))
+    marks = 0
+    if _ENDS_ASKING.search(body.text[-_TAIL:]):
+        marks |= ASKS
+    if not terms.isdisjoint(_TIMES):
+        marks |= TELLS_TIME
+    if not terms.isdisjoint(_NUMBERS) or _DIGIT.search(body.text):
+        marks |= TELLS_NUMBER
+    if _NAME.search(body.text):
+        marks |= TELLS_NAME
+    return Form(_day(body.occurred_at, at_ms), marks, zlib.crc32(" ".join(sorted(terms)).encode()))
+
+
+def _day(occurred_at: str, at_ms: int) -> int:
+    if occurred_at:
+        try:
+            return date.fromisoformat(occurred_at[:10]).toordinal()
+        except ValueError:
+            pass
+    return _EPOCH_DAY + at_ms // _DAY_MS
