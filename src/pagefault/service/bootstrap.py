@@ -168,7 +168,7 @@ async def open_memory(
             embedding.wake if embedding is not None and can_embed else lambda: None,
         ),
         pages=PageReader(store.log),
-        searcher=Searcher(store.index),
+        searcher=Searcher(store.index, embedding),
         counter=counter or O200k(),
         limits=limits or Limits(),
         policy=lambda: Steady(POLICIES[policy]()),

@@ -6,13 +6,17 @@ mean. Those that differ from the query's in the fewest signs are read from the f
 exactly: nothing is built, so one more vector costs nothing and a forgotten one leaves nothing.
 (Charikar, "Similarity estimation techniques from rounding algorithms", STOC 2002.)
 
+Vectors of texts are all alike to some degree, the more so if they are of one conversation. What
+they share, their mean and the few directions in which they differ most, tells nothing of what a
+text is about and is left out of every comparison (Mu and Viswanath, "All-but-the-Top", ICLR 2018).
+
 `benchmarks/nearest.py` measures both, and docs/decisions/026-embeddings.md has the figures.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +27,16 @@ EXACT_MAX: Final = 50_000
 SHORTLIST: Final = 4_000
 """Of more than that, vectors that are read and compared exactly."""
 
+SHARED_DIRECTIONS: Final = 3
+"""As many as that paper takes of vectors of 300 numbers."""
+
+SHARED_MIN: Final = 64
+"""Pages of which it can be told what they share; fewer are compared as they are."""
+
+SHARED_SAMPLE: Final = 2_048  # of them that are looked at for it
+
+_NOTHING: Final = 1e-4  # less than this is rounding
+
 _ROOM: Final = 1.5  # by which an array that is full grows
 
 Places = NDArray[np.int64]
@@ -31,6 +45,45 @@ Signs = NDArray[np.uint64]
 
 Read = Callable[[Sequence[int]], Sequence[tuple[int, bytes]]]
 """Vectors, as they are stored, of these places, by place."""
+
+
+class Shared(NamedTuple):
+    """What the vectors of many pages have in common."""
+
+    mean: Vectors
+    directions: Vectors  # rows of length 1, at right angles
+
+    @classmethod
+    def of(cls, vectors: Vectors) -> Shared:
+        """Of vectors that tell something, as not all do."""
+        telling = vectors[vectors.any(axis=1)].astype(np.float64)
+        if len(telling) < SHARED_MIN:
+            return cls.nothing(vectors.shape[1])
+        mean = telling.mean(axis=0)
+        apart = telling - mean
+        _, directions = np.linalg.eigh(apart.T @ apart)  # the most telling last
+        shared = directions[:, -SHARED_DIRECTIONS:].T
+        return cls(mean.astype(np.float32), shared.astype(np.float32))
+
+    @classmethod
+    def nothing(cls, width: int) -> Shared:
+        return cls(np.zeros(width, np.float32), np.zeros((0, width), np.float32))
+
+    def alike(self, vectors: Vectors, query: Vectors) -> Vectors:
+        """The cosine of each with the query, what is shared left out of both; 0 where nothing is
+        left.
+        """
+        apart = query - self.mean
+        asked = apart - self.directions.T @ (self.directions @ apart)
+        lengths = np.einsum("ij,ij->i", vectors, vectors) - 2 * vectors @ self.mean
+        lengths += self.mean @ self.mean
+        along = vectors @ self.directions.T - self.directions @ self.mean
+        lengths -= np.einsum("ij,ij->i", along, along)
+        scale = np.sqrt(np.maximum(lengths, 0) * (asked @ asked))
+        products = vectors @ asked - self.mean @ asked
+        alike = np.zeros(len(vectors), np.float32)
+        tells = vectors.any(axis=1) & (scale > _NOTHING)
+        return np.divide(products, scale, out=alike, where=tells)
 
 
 class Shelf:
@@ -50,6 +103,7 @@ class Shelf:
         self._signs: Signs = np.empty((0, 0), np.uint64)  # once they are many
         self._mean: Vectors = np.empty(0, np.float32)
         self._is_many = False
+        self._shared: dict[int, Shared] = {}  # by the number of first pages that it was told from
 
     def __len__(self) -> int:
         return self._count
@@ -94,16 +148,38 @@ class Shelf:
             count = int(np.searchsorted(self._seqs[:count], upto, side="right"))
         if not count or len(query) != self._width:
             return np.empty(0, np.int64), np.empty(0, np.float32)
+        shared = self._shared_by(count, read)
         if not self._is_many:
-            places, similarities = self._places[:count], self._vectors[:count] @ query
+            places = self._places[:count]
+            similarities = shared.alike(self._vectors[:count], query)
         else:
             differ = self._differing(query, count)
             chosen = _least(differ, max(self._shortlist, limit))
-            found = read(np.sort(self._places[:count][chosen]).tolist())
-            places = np.array([place for place, _ in found], np.int64)
-            similarities = self._decoded([blob for _, blob in found]) @ query
+            places, vectors = self._read(self._places[:count][chosen], read)
+            similarities = shared.alike(vectors, query)
         best = _least(-similarities, limit)
         return places[best], similarities[best]
+
+    def _shared_by(self, count: int, read: Read) -> Shared:
+        """What the first pages have in common, half of `count` at least. It depends on them alone,
+        so that the same pages always give the same answer.
+        """
+        size = 1 << (count.bit_length() - 1)
+        if size < SHARED_MIN:
+            return Shared.nothing(self._width)
+        if size not in self._shared:
+            sample = np.arange(0, size, max(1, size // SHARED_SAMPLE))
+            if self._is_many:
+                _, vectors = self._read(self._places[sample], read)
+            else:
+                vectors = self._vectors[sample]
+            self._shared[size] = Shared.of(vectors)
+        return self._shared[size]
+
+    def _read(self, places: Places, read: Read) -> tuple[Places, Vectors]:
+        found = read(np.sort(places).tolist())
+        vectors = self._decoded([blob for _, blob in found])
+        return np.array([place for place, _ in found], np.int64), vectors
 
     def _decoded(self, blobs: Sequence[bytes]) -> Vectors:
         length = 2 * self._width
