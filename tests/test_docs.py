@@ -96,7 +96,7 @@ def test_commands_in_the_documentation_run(code: str, away: Path) -> None:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=200,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
         StoreReadOnly,
         WindowTooSmall,
     )
-    from pagefault.model.prices import PriceList
+    from pagefault.model.prices import Measured, PriceList, calibrate
     from pagefault.model.request import Reply, Request, ToolCall, Usage
     from pagefault.pack.abi import MemoryABI, PageManifestEntry
     from pagefault.pack.developer import build_vm_developer_message
@@ -89,6 +89,7 @@ __all__ = [
     "FaultRefused",
     "Forgetting",
     "Limits",
+    "Measured",
     "Memory",
     "MemoryABI",
     "MessageTooLarge",
@@ -127,6 +128,7 @@ __all__ = [
     "Usage",
     "WindowTooSmall",
     "build_vm_developer_message",
+    "calibrate",
     "find_prices",
     "open",
     "sync",
@@ -160,7 +162,9 @@ _HOMES = {
     "PageManifestEntry": "pack.abi",
     "PagefaultError": "model.errors",
     "PinsFull": "model.errors",
+    "Measured": "model.prices",
     "PriceList": "model.prices",
+    "calibrate": "model.prices",
     "RecordDamaged": "model.errors",
     "RecordGone": "model.errors",
     "RemoteEmbedder": "engine.remote_embedding",

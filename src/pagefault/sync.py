@@ -16,7 +16,7 @@ import asyncio
 import builtins
 import os
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar, overload
@@ -36,8 +36,10 @@ from pagefault.pack.abi import MemoryABI
 from pagefault.paging.deferred import DeferredPage
 from pagefault.paging.pressure import Callback
 from pagefault.recall.search import SearchResult
+from pagefault.represent.api import Compressor
 from pagefault.service import memory as _memory
 from pagefault.service import session as _session
+from pagefault.service.checkpoints import Checkpoint
 from pagefault.service.claiming import ClaimInfo
 from pagefault.service.drive import Answer
 from pagefault.service.embedding import EmbeddingStatus
@@ -45,6 +47,7 @@ from pagefault.service.ledger import Entry
 from pagefault.service.limits import Limits
 from pagefault.service.memory import Forgetting
 from pagefault.service.open import open as _open
+from pagefault.service.relaying import Proxied
 from pagefault.service.reporting import Metrics
 from pagefault.service.status import Status
 from pagefault.service.timetravel import Difference, Moment, Movement
@@ -115,6 +118,8 @@ def open(
     model: str | None = None,
     prices: PriceList | None = None,
     epochs: str | None = None,
+    compressor: Compressor | None = None,
+    eviction_policy: str | None = None,
     limits: Limits | None = None,
     embedder: str | Embedder | None = None,
     secrets: Mapping[str, str] | None = None,
@@ -130,6 +135,8 @@ def open(
         model=model,
         prices=prices,
         epochs=epochs,
+        compressor=compressor,
+        eviction_policy=eviction_policy,
         limits=limits,
         embedder=embedder,
         secrets=secrets,
@@ -195,6 +202,14 @@ class Memory:
     def sessions(self) -> builtins.list[SessionRow]:
         """Every session, the most recently used first."""
         return _LOOP.run(self._memory.sessions())
+
+    def proxied(self, session: Session) -> Proxied | None:
+        """What a proxy passed on under a session, and how large it was; None if nothing ever was.
+
+        Of such a session `status`, `at` and `resident` tell what it would pack itself, and not
+        what its client sends.
+        """
+        return _LOOP.run(self._memory.proxied(session.asynchronous))
 
     def recall(
         self, query: str, *, limit: int = 5, modality: Modality | None = None
@@ -385,16 +400,22 @@ class Session:
         *,
         limit: int = 5,
         modality: Modality | None = None,
+        kinds: Collection[str] = (),
         topic: str = "",
         task: str = "",
     ) -> SearchResult:
         """Pages that bear on `query`, best first, each with the parts of its score.
 
+        Claims that answer it come first, those that hold now. With `kinds` ("claim", "transcript",
+        "summary" and so on), only pages of these.
+
         With `topic` or `task` ("#42", "ABC-7"), only pages that have it among their tags; the
         query may then be empty.
         """
         return _LOOP.run(
-            self.asynchronous.recall(query, limit=limit, modality=modality, topic=topic, task=task)
+            self.asynchronous.recall(
+                query, limit=limit, modality=modality, kinds=kinds, topic=topic, task=task
+            )
         )
 
     def defer(self, page_id: str) -> DeferredPage:
@@ -433,7 +454,8 @@ class Session:
 
         Returns what will stand for it, a page of its own; the page itself, where nothing can be
         left out. Level 0 stays as it was said, and `page` always gives it. Pins, and what stands
-        in its place in the conversation, are shown whole all the same.
+        in its place in the conversation, are shown whole all the same. The memory's compressor is
+        asked, if it was opened with one; `derived.made_by` of the page says whose the text is.
         """
         return _LOOP.run(self.asynchronous.compress(page_id, level))
 
@@ -450,9 +472,13 @@ class Session:
 
     def checkpoint(self, name: str) -> Seq:
         """Name this point of the session, everything flushed. Returns the record's seq, by which
-        the log tells what the session was here.
+        the log tells what the session was here. Raises `BadInput` if there is one of that name.
         """
         return _LOOP.run(self.asynchronous.checkpoint(name))
+
+    def checkpoints(self) -> builtins.list[Checkpoint]:
+        """Every checkpoint that this session can see, oldest first, its ancestors' included."""
+        return _LOOP.run(self.asynchronous.checkpoints())
 
     def on_pressure(self, callback: Callback) -> Callable[[], None]:
         """Call `callback(before, now)` whenever the pressure on the window changes, with the
@@ -507,13 +533,20 @@ class Session:
         return self.asynchronous.prices
 
     def at(
-        self, *, turn: int | None = None, seq: int | None = None, time: str | int | None = None
+        self,
+        *,
+        turn: int | None = None,
+        seq: int | None = None,
+        time: str | int | None = None,
+        checkpoint: str | None = None,
     ) -> Moment:
-        """What the window held at the end of a turn, after a record, or at a time (ISO 8601, UTC
-        without a zone; or milliseconds since 1970). Raises `BadInput` for a time before the
-        session began and a turn that has not been.
+        """What the window held at the end of a turn, after a record, at a checkpoint, or at a time
+        (ISO 8601, UTC without a zone, the day's end without an hour; or milliseconds since 1970).
+
+        Raises `BadInput` for a time before the session began and for a turn, record or checkpoint
+        that has not been.
         """
-        return _LOOP.run(self.asynchronous.at(turn=turn, seq=seq, time=time))
+        return _LOOP.run(self.asynchronous.at(turn=turn, seq=seq, time=time, checkpoint=checkpoint))
 
     def diff(self, before: int, after: int) -> Difference:
         """What changed in the window from the end of one turn to the end of another."""

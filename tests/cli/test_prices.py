@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from pagefault.lab.rules import RULES
+from pagefault.service.bootstrap import POLICIES
 from tests.cli.conftest import Cli
 
 
@@ -54,3 +55,30 @@ def test_models_are_listed_with_their_prices(cli: Cli) -> None:
     assert not unknown["is_known"]
     assert "no-such-model" in cli("models", "no-such-model").err
     assert len(cli("models").out.splitlines()) > 20
+
+
+def test_bench_policies_tells_every_policy_beside_the_optimum(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "traces").mkdir()
+    loop = "".join(f"{number % 8}\n" for number in range(80))
+    (tmp_path / "traces" / "round.trace").write_text(loop)
+    command = ["bench", "policies", "--traces", tmp_path / "traces", "--windows", "2000"]
+    told = cli(*command, "--only", "round", "--json").data
+    assert told["known_lru_rows"] == 0
+    for row in told["traces"]["round"]["sizes"].values():
+        assert set(row["policies"]) == set(POLICIES)
+        assert row["policies"]["lru"]["miss_ratio"] == 1.0, "a loop that is too large"
+        assert row["optimum_miss_ratio"] < 1.0
+    words = cli(*command, "--only", "round", "--only", "engineering-0")
+    assert words.code == 0
+    assert "engineering-0" in words.out
+    assert "importance_weighted_lru" in words.out
+
+
+def test_bench_policies_refuses_what_it_does_not_know(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    refused = cli("bench", "policies", "--traces", tmp_path / "empty")
+    assert refused.code != 0
+    assert "no traces" in refused.err
+    refused = cli("bench", "policies", "--only", "nobody")
+    assert refused.code != 0
+    assert "engineering-0" in refused.err, "it names what there is"

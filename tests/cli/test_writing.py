@@ -184,6 +184,11 @@ def test_the_demo_recalls_what_had_left_the_window(cli: Cli, tmp_path: Path) -> 
     assert totals["problems"] == []
     assert totals["request_tokens_max"] <= 3_000
     assert sum(not question["citations"] for question in told.data["questions"]) == 1
+    decided = {one["value"]: one for one in told.data["claims"] if one["type"] == "decision"}
+    first, then = decided["Saturday 14 March"], decided["Saturday 21 March"]
+    assert (first["status"], first["closed_by"]) == ("superseded", then["claim_id"])
+    assert then["status"] == "standing"
+    assert "21 March as our opening day" in then["evidence"][0]["quote"]
     again = cli("demo", "--json", "--root", tmp_path / "kept")
     assert again.data == told.data
     kept = cli("--root", tmp_path / "kept", "faults", "--forks", "--json").data
@@ -196,6 +201,7 @@ def test_the_demo_can_be_repeated_in_one_memory(cli: Cli, tmp_path: Path) -> Non
     assert (first.code, second.code) == (0, 0)
     assert "in this memory already" in second.out
     assert "[ref: msg_" in second.out
+    assert "superseded by clm_" in second.out
 
 
 def test_the_kernel_is_timed(cli: Cli, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -223,3 +224,32 @@ def test_the_same_calls_give_the_same_bytes(texts: list[str]) -> None:
         return shown.messages()
 
     assert run() == run()
+
+
+def check_that_a_call_is_counted_with_the_words_before_it() -> None:
+    """What is pending is composed once, and again whenever there is more of it."""
+    shown = layout()
+    shown.add(Shown(page("msg_0", "look it up", role=Role.USER)))
+    exchange = Exchange(cause=Seq(1), seq=Seq(1), said="")
+    shown.add(exchange)
+    before = shown.tokens()
+    for number in range(2):
+        call = ToolCall(f"call_{number}", "search_pages", "{}")
+        exchange.calls.append((call, "nothing was found", None))
+        after = shown.tokens()
+        shown.check()
+        assert after > before
+        before = after
+    shown.freeze()
+    shown.check()
+    assert shown.frozen_tokens() == before == recount(shown.messages())
+
+
+def test_a_call_is_counted_with_the_words_before_it() -> None:
+    check_that_a_call_is_counted_with_the_words_before_it()
+
+
+def test_a_layout_that_missed_a_call_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pagefault.pack.layout._calls", lambda pending: 0)
+    with pytest.raises(AssertionError, match=r"\(2\)"):
+        check_that_a_call_is_counted_with_the_words_before_it()

@@ -50,25 +50,25 @@ def test_a_page_faulted_at_t_is_no_victim_before_t_plus_2_and_is_one_after() -> 
     policy.admitted(page(TWO))
     for turn, victims in ((5, [TWO]), (6, [TWO]), (7, [ONE, TWO])):
         policy.turn_began(TurnNo(turn))
-        assert policy.victims([ONE, TWO], 20) == victims, turn
+        assert policy.victims({ONE, TWO}, 20) == victims, turn
 
 
 def test_what_came_back_leaves_last_for_three_turns() -> None:
     policy = begun(5)
     for page_id in (ONE, TWO, THREE):
         policy.admitted(page(page_id))
-    policy.departed(ONE)
     policy.evicted(ONE)
+    policy.departed(ONE)
     policy.turn_began(TurnNo(6))
     policy.admitted(page(ONE))
     policy.touched(TWO)
     policy.touched(THREE)
     for turn in (6, 7, 8):
         policy.turn_began(TurnNo(turn))
-        assert policy.victims([ONE, TWO, THREE], 30) == [TWO, THREE, ONE], turn
-        assert policy.victims([ONE, TWO, THREE], 20) == [TWO, THREE], turn
+        assert policy.victims({ONE, TWO, THREE}, 30) == [TWO, THREE, ONE], turn
+        assert policy.victims({ONE, TWO, THREE}, 20) == [TWO, THREE], turn
     policy.turn_began(TurnNo(9))
-    assert policy.victims([ONE, TWO, THREE], 10) == [ONE]
+    assert policy.victims({ONE, TWO, THREE}, 10) == [ONE]
 
 
 @pytest.mark.parametrize("inner", [LRU(), ImportanceLRU()])
@@ -77,4 +77,4 @@ def test_control_without_it_the_page_just_faulted_may_leave(inner: EvictionPolic
     inner.admitted(page(ONE))
     inner.faulted(ONE)
     inner.admitted(page(TWO))
-    assert inner.victims([ONE, TWO], 20) == [ONE, TWO]
+    assert inner.victims({ONE, TWO}, 20) == [ONE, TWO]

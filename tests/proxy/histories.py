@@ -56,3 +56,16 @@ def body(*messages: Json, **more: Any) -> Json:
 
 def history(*messages: Json) -> History:
     return WIRE.read(body(*messages))
+
+
+FACT = "The launch code of project Heron is 7741, and Ilse keeps it."
+
+
+def long_talk(turns: int) -> list[Json]:
+    said = [user(FACT), model("Noted.")]
+    for n in range(turns):
+        said += [
+            user(f"Tell me of garden {n}. " + f"leaf{n} " * 60),
+            model(f"Garden {n} is green."),
+        ]
+    return said

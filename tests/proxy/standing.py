@@ -7,18 +7,23 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import uvicorn
 
 import pagefault
 from pagefault.model.clock import SystemClock
+from pagefault.proxy.history import Json
 from pagefault.proxy.listen import bound
 from pagefault.proxy.relay import Patience, Relay
 from pagefault.proxy.server import Proxy
 from pagefault.service.memory import Memory
-from tests.proxy.histories import COUNTER
+from tests.proxy.histories import COUNTER, body, long_talk
 from tests.proxy.upstream import Upstream
+
+KEY = "sk-ant-api03-none-of-your-business-0123456789"
+SESSION = {"x-pagefault-session": "planning", "x-api-key": KEY}
 
 
 @dataclass(slots=True)
@@ -51,6 +56,8 @@ async def standing(
     patience: Patience | None = None,
     body_bytes_max: int = 1_000_000,
     url: str = "",
+    token: str = "",
+    any_host: bool = False,
 ) -> AsyncIterator[Standing]:
     listening = bound("127.0.0.1", 0)
     log: list[str] = []
@@ -62,6 +69,8 @@ async def standing(
             counter=COUNTER,
             clock=SystemClock(),
             window_tokens=window,
+            token=token,
+            any_host=any_host,
             log=log.append,
             body_bytes_max=body_bytes_max,
         )
@@ -81,3 +90,14 @@ async def standing(
             await proxy.settled()
             listening.close()
             await relay.aclose()
+
+
+async def post(to: Standing, request: Json, path: str = "/v1/messages", **more: Any) -> Any:
+    return await to.http.post(path, json=request, headers=SESSION, **more)
+
+
+async def talk(to: Standing, turns: int) -> list[Json]:
+    said = long_talk(turns)
+    for upto in range(1, len(said) + 1, 2):
+        assert (await post(to, body(*said[:upto]))).status_code == 200
+    return said

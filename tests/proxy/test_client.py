@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pagefault.proxy.client import named_in_path, recognise
-from pagefault.service.session import check_name
+from pagefault.service.arguments import check_name
 from tests.proxy.histories import body, history, user
 from tests.proxy.recorded import NAMES, recorded
 
@@ -47,6 +47,25 @@ def test_any_key_makes_a_session_s_name_and_different_keys_different_names(key: 
     check_name(named.session_name("abcdef"))
     other = recognise({"x-pagefault-session": key + "'"}, {}, HELLO)
     assert named.session_name("abcdef") != other.session_name("abcdef")
+
+
+@pytest.mark.parametrize("name", ["holiday", "计划", "a plan", "2026-11"])
+def test_a_name_that_somebody_gave_stands_for_itself(name: str) -> None:
+    [by_header] = {
+        recognise({"x-pagefault-session": sent}, {}, HELLO)
+        for sent in (name, name.encode().decode("latin-1"))
+        if sent.isascii() or sent != name
+    }
+    by_path = recognise({}, {}, HELLO, named=name)
+    assert by_header == by_path
+    assert by_path.session_name("abcdef") == f"{name}:abcdef"
+
+
+def test_a_name_cannot_pass_for_a_client_s_id() -> None:
+    named = recognise({"x-pagefault-session": "claude:1"}, {}, HELLO).session_name("abcdef")
+    client = recognise({"x-claude-code-session-id": "1"}, {}, HELLO).session_name("abcdef")
+    assert named != client
+    assert named.count(":") == 1
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -7,31 +7,26 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
 
+from pagefault.model.errors import BadInput
 from pagefault.proxy.history import Json
+from pagefault.proxy.listen import bound
 from pagefault.proxy.passage import GONE, survival
 from pagefault.proxy.relay import Patience
-from tests.proxy.histories import body, call, model, result, text, user
+from pagefault.proxy.token import checked_token
+from tests.proxy.histories import FACT, body, call, long_talk, model, result, text, user
 from tests.proxy.recorded import NAMES, Recorded, recorded
-from tests.proxy.standing import Standing, standing
+from tests.proxy.standing import KEY, SESSION, Standing, post, standing, talk
 from tests.proxy.upstream import Call, Say, Seen, Upstream, always, in_turn
-
-KEY = "sk-ant-api03-none-of-your-business-0123456789"
-SESSION = {"x-pagefault-session": "planning", "x-api-key": KEY}
 
 
 @pytest.fixture
 def upstream() -> Iterator[Upstream]:
     with Upstream(always()) as up:
         yield up
-
-
-async def post(to: Standing, request: Json, path: str = "/v1/messages", **more: Any) -> Any:
-    return await to.http.post(path, json=request, headers=SESSION, **more)
 
 
 async def test_unknown_paths_pass_byte_for_byte(upstream: Upstream) -> None:
@@ -100,7 +95,7 @@ async def test_question_and_answer_are_logged(
         assert await to.logged(session) == ["What is the answer?", "Forty-two, as I said."]
     assert answer.headers["x-request-id"] == "req_scripted"
     assert "x-pagefault-session" not in upstream.seen[0].headers
-    assert session.startswith("named:planning:")
+    assert session.startswith("planning:")
 
 
 async def test_calls_and_results_are_logged_with_their_names(upstream: Upstream) -> None:
@@ -354,34 +349,18 @@ async def test_a_memory_that_fails_does_not_stop_the_conversation(
     assert "the disk is gone" in to.log[0]
 
 
-async def test_a_session_can_be_named_by_the_path(upstream: Upstream) -> None:
+async def test_a_session_can_be_named_by_the_path_or_the_header(upstream: Upstream) -> None:
     async with standing(upstream) as to:
         await to.http.post("/s/holiday/v1/messages", json=body(user("a")))
+        await to.http.post(
+            "/v1/messages", json=body(user("a")), headers={"x-pagefault-session": "holiday"}
+        )
         [session] = await to.sessions()
-    assert session.startswith("named:holiday:")
+    assert session.startswith("holiday:")
     assert upstream.seen[0].path == "/v1/messages"
 
 
 # --- paging -----------------------------------------------------------------------------------
-
-FACT = "The launch code of project Heron is 7741, and Ilse keeps it."
-
-
-def long_talk(turns: int) -> list[Json]:
-    said = [user(FACT), model("Noted.")]
-    for n in range(turns):
-        said += [
-            user(f"Tell me of garden {n}. " + f"leaf{n} " * 60),
-            model(f"Garden {n} is green."),
-        ]
-    return said
-
-
-async def talk(to: Standing, turns: int) -> list[Json]:
-    said = long_talk(turns)
-    for upto in range(1, len(said) + 1, 2):
-        assert (await post(to, body(*said[:upto]))).status_code == 200
-    return said
 
 
 async def test_what_left_is_quoted_where_it_is_called_for_and_stays_there(
@@ -392,7 +371,7 @@ async def test_what_left_is_quoted_where_it_is_called_for_and_stays_there(
         question = user("Who keeps the launch code of project Heron?")
         await post(to, body(*said, question))
         asked = upstream.seen[-1].body["messages"]
-        assert "7741" not in str(asked[:-1])
+        assert FACT not in str(asked[:-1])
         assert "<VM:CONTEXT>" in asked[-1]["content"][0]["text"]
         assert FACT in asked[-1]["content"][0]["text"]
         assert asked[-1]["content"][-1] == question["content"][0]
@@ -516,3 +495,70 @@ async def test_markers_are_as_few_as_the_client_s(upstream: Upstream) -> None:
             await post(to, body(*marked))
             assert str(upstream.seen[-1].body).count("cache_control") == 1
             assert "cache_control" in upstream.seen[-1].body["messages"][-1]["content"][-1]
+
+
+# --- a token ----------------------------------------------------------------------------------
+
+TOKEN = "a-token-of-ones-own-0123456789"
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/responses", "/v1/messages"])
+@pytest.mark.parametrize("sent", [{}, {"x-pagefault-token": "another"}, {"x-api-key": TOKEN}])
+async def test_with_a_token_nobody_else_is_served(
+    upstream: Upstream, path: str, sent: dict[str, str]
+) -> None:
+    async with standing(upstream, token=TOKEN) as to:
+        answer = await to.http.post(path, json=body(user("a"), input="a"), headers=sent)
+        assert answer.status_code == 401
+        told = answer.json()["error"]
+        assert "x-pagefault-token" in told["message"]
+        assert "type" in told
+        assert (answer.json().get("type") == "error") == (path == "/v1/messages")
+        assert (await to.http.get("/healthz", headers=sent)).status_code == 401
+        assert (await to.http.get("/v1/models", headers=sent)).status_code == 401
+        assert await to.sessions() == []
+    assert upstream.seen == []
+    assert TOKEN not in answer.text + "".join(to.log)
+
+
+async def test_who_has_the_token_is_served_and_the_provider_never_sees_it(
+    upstream: Upstream, tmp_path: Path
+) -> None:
+    async with standing(upstream, root=tmp_path / "m", token=TOKEN) as to:
+        to.http.headers["x-pagefault-token"] = TOKEN
+        assert (await post(to, body(user("a")))).status_code == 200
+        assert (await to.http.get("/v1/models")).status_code == 200
+        assert (await to.http.get("/healthz")).status_code == 200
+        await to.proxy.settled()
+    assert [seen.headers.get("x-pagefault-token") for seen in upstream.seen] == [None, None]
+    assert TOKEN.encode() not in bytes_under(tmp_path)
+    assert TOKEN not in "".join(to.log)
+
+
+async def test_a_token_does_not_open_the_proxy_to_web_pages(upstream: Upstream) -> None:
+    sent = {"x-pagefault-token": TOKEN}
+    async with standing(upstream, token=TOKEN) as to:
+        for more in ({"host": "evil.example"}, {"origin": "https://evil.example"}):
+            assert (await to.http.get("/healthz", headers=sent | more)).status_code in (403, 421)
+
+
+async def test_where_other_machines_reach_it_other_names_are_answered(upstream: Upstream) -> None:
+    sent = {"x-pagefault-token": TOKEN, "host": "my-desk:8788"}
+    async with standing(upstream, token=TOKEN, any_host=True) as to:
+        assert (await to.http.get("/v1/models", headers=sent)).status_code == 200
+        assert (await to.http.get("/v1/models", headers={"host": "my-desk"})).status_code == 401
+
+
+def test_without_a_token_it_listens_on_this_machine_alone() -> None:
+    with pytest.raises(BadInput, match="other machines") as refused:
+        bound("0.0.0.0", 0)
+    assert "token" in refused.value.hint
+    bound("127.0.0.2", 0, token=TOKEN).close()
+
+
+@pytest.mark.parametrize("bad", ["", "short", "with spaces in between", "é" * 20])
+def test_a_token_that_could_be_guessed_or_not_be_sent_is_refused(bad: str) -> None:
+    with pytest.raises(BadInput, match="16 characters") as refused:
+        checked_token(bad)
+    assert bad not in str(refused.value) or not bad
+    assert checked_token(TOKEN) == TOKEN

@@ -34,6 +34,7 @@ class Say:
     calls: tuple[Call, ...] = ()
     thinking: str = ""
     input_tokens: int = 0
+    cached_tokens: int = 0  # of these
     status: int = 200
     raw: bytes = b""  # sent as it is, in place of an answer
     pause_s: float = 0.0  # between two events of a stream
@@ -223,6 +224,7 @@ class _Chat:
     def _usage(self, say: Say) -> Body:
         return {
             "prompt_tokens": say.input_tokens,
+            "prompt_tokens_details": {"cached_tokens": say.cached_tokens},
             "completion_tokens": 10,
             "total_tokens": say.input_tokens + 10,
         }
@@ -292,7 +294,7 @@ class _Responses:
             "output": output,
             "usage": {
                 "input_tokens": say.input_tokens,
-                "input_tokens_details": {"cached_tokens": 0},
+                "input_tokens_details": {"cached_tokens": say.cached_tokens},
                 "output_tokens": 10,
                 "output_tokens_details": {"reasoning_tokens": 0},
                 "total_tokens": say.input_tokens + 10,
@@ -349,9 +351,9 @@ class _Messages:
             "stop_reason": "tool_use" if say.calls else "end_turn",
             "stop_sequence": None,
             "usage": {
-                "input_tokens": say.input_tokens,
+                "input_tokens": say.input_tokens - say.cached_tokens,
                 "cache_creation_input_tokens": 0,
-                "cache_read_input_tokens": 0,
+                "cache_read_input_tokens": say.cached_tokens,
                 "output_tokens": 10,
             },
         }

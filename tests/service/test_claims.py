@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from pagefault import Session
 from pagefault.engine.scripted import ScriptedEngine
+from pagefault.model.errors import BadInput
 from pagefault.model.kinds import Kind
 from pagefault.service.bootstrap import open_memory
-from tests.service.memories import check_request, text_of
+from tests.service.memories import check_request, search, text_of
 
 
 async def _talk(session: Session, turns: int) -> None:
@@ -173,3 +175,49 @@ async def test_a_claim_that_an_epoch_puts_in_front_is_not_recalled_beside_it() -
             await session.user(text)
             check_request(await session.request(), text)
             await session.assistant("PostgreSQL 16.")
+
+
+# --- searching ------------------------------------------------------------------------------------
+
+
+async def test_a_search_of_the_models_finds_the_claim_that_answers_first() -> None:
+    async with open_memory(":memory:", window=8_000) as memory:
+        session = await memory.session("work")
+        await session.user("Our budget is $50K.")
+        await session.request()
+        await session.assistant("Noted.")
+        await session.user("And what about the rows?")  # no epoch yet, and it bears on no claim
+        for number in range(20):
+            await session.assistant(f"Detail {number} of the budget of rows. " * 3)
+            await session.user(f"What of row {number}?")
+        assert "clm_1" not in session.resident()
+        found = json.loads(await session.call(search("the budget")))
+        assert found["results"][0]["page_id"] == "clm_1"
+        assert "$50K" in found["results"][0]["hint"]
+
+
+async def test_a_search_finds_claims_that_hold_now_and_none_where_none_answers() -> None:
+    async with open_memory(":memory:") as memory:
+        session = await memory.session("work")
+        await _decide(session)
+        await _talk(session, 10)
+        first = (await session.recall("our database")).hits[0]
+        assert first.page.page_id == "clm_1"
+        assert (await session.page(first.page.page_id)).text.startswith("Decision: use PostgreSQL")
+        about_rows = await session.recall("rows and batches of the importer")
+        assert all(hit.page.kind is Kind.TRANSCRIPT for hit in about_rows.hits)
+        await session.user("I changed my mind, let's use MySQL 8 instead.")
+        assert (await session.recall("our database")).hits[0].page.page_id == "clm_2"
+
+
+async def test_a_search_finds_the_kinds_that_are_asked_for() -> None:
+    async with open_memory(":memory:", window=1_500) as memory:
+        session = await memory.session("work")
+        await _decide(session)
+        await _talk(session, 30)
+        for kind in ("claim", "transcript", "summary"):
+            found = await session.recall("database PostgreSQL importer", kinds=[kind], limit=3)
+            assert found.hits, kind
+            assert {hit.page.kind for hit in found.hits} == {Kind(kind)}
+        with pytest.raises(BadInput, match="unknown kind 'fact'"):
+            await session.recall("database", kinds=["fact"])

@@ -23,6 +23,7 @@ from pagefault.model.events import Draft, Event, SessionOpened
 from pagefault.model.kinds import Mode
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.journal import Journal
+from pagefault.service.recalling import TurnRecall
 from pagefault.service.session import Session
 from pagefault.store.leases import Leases
 from pagefault.store.lock import RootLock
@@ -448,7 +449,7 @@ async def check_a_request_that_was_planned_is_planned_again(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another process forgets after the request was planned, and before it is written."""
-    plan = Session._recall_for_turn
+    plan = TurnRecall.pages
     async with (
         pagefault.open(root, sync="os", window=3_000) as memory,
         pagefault.open(root, sync="os", window=3_000) as other,
@@ -459,15 +460,15 @@ async def check_a_request_that_was_planned_is_planned_again(
         await fork.user("What was it?")
         forgotten = 0
 
-        async def planned(self: Session) -> Any:
+        async def planned(self: TurnRecall) -> Any:
             nonlocal forgotten
             pages = await plan(self)
-            if self is fork and not forgotten:
+            if self is fork._recall and not forgotten:
                 forgotten += 1
                 await other.forget("s", "msg_1")
             return pages
 
-        monkeypatch.setattr(Session, "_recall_for_turn", planned)
+        monkeypatch.setattr(TurnRecall, "pages", planned)
         request = await fork.request()
         assert forgotten == 1
         assert "Zanzibarqux" not in text_of(request), "it was sent after it was forgotten"

@@ -91,7 +91,7 @@ async def _twin(steps: int) -> AsyncIterator[Session]:
         session = await memory.session("s")
         for number in range(steps):
             await step(session, number)
-        session._asked_s = None  # whoever is restarted finds the provider's cache cold
+        session._requests.asked_s = None  # whoever is restarted finds the provider's cache cold
         yield session
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ import pytest
 
 import pagefault
 from pagefault.model.errors import NoSuchPage
-from pagefault.model.ids import PageId
+from pagefault.model.events import Content, Draft
+from pagefault.model.ids import PageId, TurnNo
 from pagefault.model.kinds import Kind, Modality
+from pagefault.model.page import Told
 from pagefault.paging.questions import EvictionPolicy, Resident
 from pagefault.policy.affinity import Affinity
 from pagefault.policy.importance_lru import ImportanceLRU
@@ -52,6 +55,46 @@ async def test_pages_are_found_by_topic_and_by_task(tmp_path: Path) -> None:
         assert [row.page_id for row in await memory.pages(session, task="LED-7")] == [other]
 
 
+async def test_what_an_older_record_tells_of_its_topics_is_taken_at_its_word(
+    tmp_path: Path,
+) -> None:
+    """Versions before this one wrote topics, entities and tasks down with each text."""
+    async with pagefault.open(tmp_path / "m", sync="os") as memory:
+        session = await memory.session("s")
+        new = await session.user("Granite is not an otter, says GEO-7.")
+        [row] = await memory.pages(session)
+        said = memory._runtime.log.get(row.seq)
+        assert isinstance(said.body, Content)
+        assert (said.body.topic_tags, said.body.entities, said.body.task_refs) == ((), (), ())
+        older = Draft(
+            session=said.session,
+            turn=TurnNo(said.turn + 1),
+            actor=said.actor,
+            origin=said.origin,
+            body=replace(
+                said.body,
+                page_id=PageId("msg_2"),
+                order=said.body.order + 1,
+                topic_tags=("granite",),
+                entities=("Granite",),
+                task_refs=("GEO-8",),
+            ),
+        )
+        await session.owned.commit([older])
+    async with pagefault.open(tmp_path / "m", sync="os") as memory:
+        session = await memory.session("s", create=False)
+        page = await session.page("msg_2")
+        told = (page.topic_tags, page.entities, page.task_refs)
+        assert told == (("granite",), ("Granite",), ("GEO-8",))
+        for topic, task, found in (
+            ("granite", "", [new, "msg_2"]),
+            ("otters", "", [new]),
+            ("", "GEO-7", [new]),
+        ):
+            rows = await memory.pages(session, topic=topic, task=task)
+            assert [row.page_id for row in rows] == found, (topic, task)
+
+
 def page(number: int, topic: str) -> Resident:
     return Resident(
         page_id=PageId(f"msg_{number}"),
@@ -59,7 +102,7 @@ def page(number: int, topic: str) -> Resident:
         kind=Kind.TRANSCRIPT,
         modality=Modality.TEXT,
         importance=0.5,
-        topics=frozenset([topic]),
+        about=Told(topic_tags=(topic,)),
     )
 
 
@@ -70,10 +113,32 @@ def test_pages_of_one_topic_leave_together_if_they_are_cold() -> None:
     for resident in pages:
         policy.admitted(resident)
         plain.admitted(resident)
-    everyone = [resident.page_id for resident in pages]
+    everyone = {resident.page_id for resident in pages}
     assert policy.victims(everyone, 20) == ["msg_0", "msg_2"]
     assert policy.victims(everyone, 30) == ["msg_0", "msg_2", "msg_1"], "the warm one stays"
     assert plain.victims(everyone, 20) == ["msg_0", "msg_1"], "control"
+
+
+class NeverAsked:
+    """Of a page that nobody should ask what it is about."""
+
+    @property
+    def topic_tags(self) -> tuple[str, ...]:
+        raise AssertionError("asked")
+
+    entities = task_refs = topic_tags
+
+
+def test_nobody_asks_what_pages_are_about_if_all_that_could_follow_leave_anyway() -> None:
+    policy = Affinity(LRU())
+    for number in range(8):
+        policy.admitted(replace(page(number, ""), about=NeverAsked()))
+    everyone = [PageId(f"msg_{number}") for number in range(8)]
+    assert policy.victims(set(everyone), 40) == everyone[:4]
+    assert policy.victims(set(everyone), 55) == everyone[:6]
+    assert policy.victims(set(everyone), 90) == everyone
+    with pytest.raises(AssertionError, match="asked"):
+        policy.victims(set(everyone), 30)
 
 
 async def test_a_deferred_page_is_a_placeholder_until_it_is_there(

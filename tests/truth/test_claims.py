@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pagefault.truth.claim import Authority
-from pagefault.truth.claims import ClaimBook, Status, held_of
+from pagefault.truth.claims import ClaimBook, held_of
 from pagefault.truth.extract import extract
-from tests.truth.turns import user
+from pagefault.truth.held import Status
+from pagefault.truth.subjects import subject_key, value_key
+from tests.truth import changes, phrasings
+from tests.truth.turns import assistant, user
 
 
 def _book(*texts: str) -> ClaimBook:
@@ -22,7 +28,7 @@ def _book(*texts: str) -> ClaimBook:
 
 def _say(book: ClaimBook, text: str, number: int, origin: str = "user_typed", before=()) -> None:  # type: ignore[no-untyped-def]
     claims = extract(user(text, number, origin), before)
-    for entry in book.entries(claims, "clm", len(book)):
+    for entry in book.entries(claims, "clm", len(book), (user(text, number), *reversed(before))):
         from pagefault.model.ids import PageId
 
         book.fold(held_of(PageId(f"clm_{len(book) + 1}"), entry))
@@ -120,3 +126,150 @@ def test_whatever_is_said_the_book_is_in_order(
     book = ClaimBook()
     for number, (template, v, w, s, origin) in enumerate(said, 1):
         _say(book, template.format(v=v, w=w, s=s), number, origin)
+
+
+# --- changing one's mind --------------------------------------------------------------------------
+
+TALK = (
+    assistant("Row 1 is read in batches.", 4),
+    user("How does the importer read its rows?", 5),
+    assistant("In batches of some hundred.", 6),
+)
+
+
+def _filled() -> Iterator[tuple[str, str, str]]:
+    for subject, values in phrasings.TOPICS.items():
+        yield subject, values[0], values[1]
+        yield subject, values[1], values[2]
+
+
+def _after(text: str, *, long_after: bool, others: Sequence[str] = ()) -> Iterator[ClaimBook]:
+    """What stands once `text` was said, right after a decision or long after, of each topic."""
+    for s, v, w in _filled():
+        book = ClaimBook()
+        decided = f"Let's use {v} for the {s}."
+        for number, said in enumerate((*others, decided), 1):
+            _say(book, said, number)
+        right_before = (user(decided, len(book)), assistant("Noted.", 3))
+        before = TALK if long_after else right_before
+        _say(book, text.format(s=s, v=v, w=w), 9, before=before)
+        yield book
+
+
+def _share_changed(templates: Sequence[str]) -> float:
+    found = []
+    for template in templates:
+        for long_after in (False, True):
+            books = _after(template, long_after=long_after)
+            for book, (s, _, w) in zip(books, _filled(), strict=True):
+                standing = [(subject_key(one), value_key(other)) for one, other in _standing(book)]
+                found.append(standing == [(subject_key(s), value_key(w))])
+    return sum(found) / len(found)
+
+
+def _share_undone(templates: Sequence[str]) -> float:
+    found = [
+        not book.standing()
+        for template in templates
+        for long_after in (False, True)
+        for book in _after(template, long_after=long_after)
+    ]
+    return sum(found) / len(found)
+
+
+@pytest.mark.parametrize(
+    ("templates", "share"),
+    [
+        (changes.CHANGES, 0.88),
+        (changes.CHANGES_HELD_OUT, 0.88),
+        (changes.CHANGES_UNSEEN, 0.8),
+    ],
+)
+def test_most_changes_close_what_stood_though_they_do_not_name_it(
+    templates: Sequence[str], share: float
+) -> None:
+    assert _share_changed(templates) >= share
+
+
+@pytest.mark.parametrize(
+    ("templates", "share"),
+    [(changes.UNDOES, 0.99), (changes.UNDOES_HELD_OUT, 0.99), (changes.UNDOES_UNSEEN, 0.85)],
+)
+def test_most_ways_to_take_back_close_what_stood(templates: Sequence[str], share: float) -> None:
+    assert _share_undone(templates) >= share
+
+
+@pytest.mark.parametrize(
+    "template", [*changes.DECOYS, *changes.DECOYS_HELD_OUT, *changes.DECOYS_UNSEEN]
+)
+def test_who_only_speaks_of_a_change_changes_nothing(template: str) -> None:
+    for long_after in (False, True):
+        for book in _after(template, long_after=long_after):
+            assert [held.status for held in book] == [Status.STANDING]
+
+
+def test_control_a_change_that_is_no_change_closes_nothing() -> None:
+    """The same words without what says that something changes."""
+    for book in _after("Let's use {w}.", long_after=True):
+        assert all(held.status is Status.STANDING for held in book)
+
+
+def test_where_two_could_be_meant_both_stand() -> None:
+    others = ["Let's use Terraform for the infrastructure."]
+    for book in _after("I changed my mind, let's use Zed instead.", long_after=True, others=others):
+        assert [held.status for held in book] == [Status.STANDING] * 3
+
+
+def test_what_was_spoken_of_last_is_meant_where_several_stand() -> None:
+    others = ["Let's use Terraform for the infrastructure."]
+    for book in _after("Scrap that, we go with {w}.", long_after=False, others=others):
+        assert "Terraform" in [value for _, value in _standing(book)]
+        assert sum(held.status is Status.SUPERSEDED for held in book) == (len(book) > 2)
+
+
+def test_what_the_turn_itself_names_is_meant_where_several_stand() -> None:
+    book = _book(
+        "Let's use Redis for the cache.",
+        "Let's use Terraform for the infrastructure.",
+        "I know we said Redis. I changed my mind, let's use Valkey instead.",
+    )
+    assert _standing(book) == [("infrastructure", "Terraform"), ("cache", "Valkey")]
+
+
+def test_a_value_takes_the_place_of_one_of_its_own_form() -> None:
+    book = _book(
+        "Our budget is $50K.",
+        "Let's use Redis for the cache.",
+        "What about the money?",
+        "On second thought, $60K.",
+    )
+    assert _standing(book) == [("cache", "Redis"), ("budget", "$60K")]
+
+
+def test_another_version_of_the_same_thing_takes_its_place() -> None:
+    book = _book(
+        "Let's use PostgreSQL 16 for the database.", "Hello.", "We'll go with PostgreSQL 17."
+    )
+    assert _standing(book) == [("database", "PostgreSQL 17")]
+
+
+def test_a_part_of_a_subject_is_another_subject() -> None:
+    book = _book(
+        "Let's use PostgreSQL for the database.", "Let's use SQLite for the test database instead."
+    )
+    assert len(_standing(book)) == 2
+
+
+def test_what_was_only_proposed_changes_nothing_that_a_user_said() -> None:
+    book = _book("Let's use Redis for the cache.")
+    _say(book, "I changed my mind, let's use Valkey instead.", 3, "web")
+    assert ("cache", "Redis") in _standing(book)
+
+
+def test_a_standing_rule_is_changed_by_one_about_the_same_thing() -> None:
+    book = _book("Please always answer in German.", "Always keep it short.", "Hello.")
+    _say(book, "From now on answer in English instead.", 4)
+    assert sorted(value for _, value in _standing(book)) == [
+        "answer in English instead",
+        "keep it short",
+    ]

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pagefault.truth.claim import Authority, Claim, ClaimType, Turn
+from pagefault.lab import northstar_templates as templates
+from pagefault.model.kinds import ClaimType
+from pagefault.truth.claim import Authority, Claim, Turn
 from pagefault.truth.extract import extract
 from pagefault.truth.subjects import subject_key, value_key
 from tests.truth import phrasings
@@ -241,3 +243,26 @@ def test_the_rules_hold_no_sentence_of_those_that_judge_them() -> None:
         assert sentence.casefold() not in rules
         assert sentence not in ours
     assert not set(northstar_templates.TOPICS) & set(phrasings.TOPICS)
+
+
+# --- judged by sentences that no rule was made with -----------------------------------------------
+
+
+def test_most_preferences_and_facts_are_understood() -> None:
+    found = [
+        any(
+            value_key(claim.value.removeprefix("not ")).find(value_key(value)) >= 0
+            for claim in told
+        )
+        for value, sentence in (*templates.PREFER, *templates.TELL)
+        for told in [extract(user(sentence))]
+    ]
+    assert sum(found) >= 24
+    assert len(found) == 26
+
+
+@pytest.mark.parametrize(("shown", "answer"), templates.NO_AGREEMENT)
+def test_what_does_not_agree_decides_nothing(shown: str, answer: str) -> None:
+    for s, v, w in _filled():
+        turn = user(answer.format(s=s, v=v, w=w))
+        assert extract(turn, [assistant(shown.format(s=s, v=v, w=w))]) == []

@@ -51,8 +51,15 @@ def abi(app: App, session_name: str | None, as_json: bool) -> None:
 
 async def _read(app: App, name: str | None) -> dict[str, Any]:
     from pagefault.cli.app import find_row
+    from pagefault.model.errors import BadInput
 
     async with app.reading() as memory:
         row = await find_row(memory, name)
         session = await memory.session(row.session_id, create=False)
+        if await memory.proxied(session) is not None:
+            raise BadInput(
+                f"{row.name or row.session_id!r} is proxied: its client decides what the window "
+                "holds, and nothing could be loaded into it",
+                hint="`pagefault status` tells how large its requests are",
+            )
         return session.abi().as_dict()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -130,8 +131,11 @@ def limits_of(config: Config) -> Limits:
 
 
 async def find_row(memory: Memory, name: str | None) -> SessionRow:
-    """The session of that name or id; without one, the most recently used that is no fork."""
-    from pagefault.model.errors import SessionNotFound
+    """The session of that name or id; without one, the most recently used that is no fork.
+
+    A proxied session may be named without what the proxy adds, as long as that tells which.
+    """
+    from pagefault.model.errors import BadInput, SessionNotFound
 
     rows = await memory.sessions()
     if name is None:
@@ -144,9 +148,30 @@ async def find_row(memory: Memory, name: str | None) -> SessionRow:
         return row
     by_id = [row for row in rows if row.session_id == name]
     by_name = [row for row in rows if row.name == name]
-    if not by_id and not by_name:
+    found = by_id or by_name
+    if not found:
+        found = [row for row in rows if name in _short_names(row.name)]
+    if not found:
         raise SessionNotFound(name)
-    return (by_id or by_name)[0]
+    if len(found) > 1:
+        raise BadInput(
+            f"{name!r} may be any of {len(found)} sessions",
+            hint=f"say which: {', '.join(row.name for row in found[:_NAMES_TOLD])}"
+            + (", …" if len(found) > _NAMES_TOLD else ""),
+        )
+    return found[0]
+
+
+_PROXIED = re.compile(r"(?:[a-z]+:)?(?P<key>[^:]+):[0-9a-f]{6}")
+_NAMES_TOLD = 5
+
+
+def _short_names(name: str) -> set[str]:
+    """What a proxied session may be called for short: its client's own id, and the name that a
+    header or a path gave it, less what tells apart several conversations under one.
+    """
+    match = _PROXIED.fullmatch(name)
+    return {match["key"], name.rpartition(":")[0]} if match else set()
 
 
 async def find_session(memory: Memory, name: str | None) -> Session:
@@ -242,9 +267,34 @@ class Group(click.Group):
         self.params += _global_options(hidden=not visible_options)
 
 
+class WithDefault(Group):
+    """A group whose verb is `default` where none is named: `pagefault claims SESSION`."""
+
+    def __init__(self, *args: Any, default: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._default = default
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        is_named = any(arg in self.commands for arg in args[:1])
+        if not is_named and not any(arg in ("--help", "-h") for arg in args):
+            args = [self._default, *args]
+        return super().parse_args(ctx, args)
+
+
 pass_app = click.make_pass_decorator(App, ensure=True)
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
+
+session_argument = click.argument("session_named", metavar="[SESSION]", required=False)
+"""Of commands that take --session too; `either` says which is meant."""
+
+
+def either(named: str | None, option: str | None) -> str | None:
+    """The session that a command was given, by its argument or by --session."""
+    if named is not None and option is not None and named != option:
+        raise click.UsageError(f"Two sessions are named: {named!r} and {option!r}.")
+    return named if named is not None else option
+
 
 session_option = click.option(
     "--session",

@@ -348,3 +348,9 @@ def number(value: Any) -> str:
             return f"{value:,.3f}".rstrip("0").rstrip(".")
         case _:
             return str(value)
+
+
+# Commands with a module of their own; they borrow from this one, so they come last.
+from pagefault.cli.bench_policies import policies  # noqa: E402
+
+bench.add_command(policies)

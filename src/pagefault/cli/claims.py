@@ -9,7 +9,7 @@ import click
 from pagefault.cli.app import (
     App,
     Command,
-    Group,
+    WithDefault,
     find_session,
     json_option,
     pass_app,
@@ -21,17 +21,7 @@ if TYPE_CHECKING:
     from pagefault.service.claiming import ClaimInfo
 
 
-class Claims(Group):
-    """A group whose verb is `ls` where none is named: `pagefault claims SESSION`."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        is_named = any(arg in self.commands for arg in args[:1])
-        if not is_named and not any(arg in ("--help", "-h") for arg in args):
-            args = ["ls", *args]
-        return super().parse_args(ctx, args)
-
-
-@click.group(cls=Claims)
+@click.group(cls=WithDefault, default="ls")
 def claims() -> None:
     """List and show claims: decisions, preferences and facts.
 
@@ -85,10 +75,18 @@ def show(app: App, claim_id: str, session_name: str | None, as_json: bool) -> No
     """
     from pagefault.model.errors import NoSuchPage
 
-    found = [one for one in app.run(_read(app, session_name)) if one.claim_id == claim_id]
-    if not found:
-        raise NoSuchPage(claim_id, session_name or "the session used last")
-    told = claim_object(found[0])
+    async def read() -> ClaimInfo:
+        async with app.reading() as memory:
+            session = await find_session(memory, session_name)
+            for one in await session.claims():
+                if one.claim_id == claim_id:
+                    return one
+            missing = NoSuchPage(claim_id, session.name or session.session_id)
+            missing.args = (f"session {session.name or session.session_id!r} has no {claim_id!r}",)
+            missing.hint = "`pagefault claims` lists its claims"
+            raise missing
+
+    told = claim_object(app.run(read()))
     if as_json:
         app.term.data(told)
         return

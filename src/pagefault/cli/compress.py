@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from pagefault.cli.app import App, Command, find_session, json_option, pass_app, session_option
+from pagefault.cli.engines import compressor_of
 
 
 @click.command(cls=Command)
@@ -19,26 +20,48 @@ from pagefault.cli.app import App, Command, find_session, json_option, pass_app,
     show_default=True,
     help="1 reduced: all that it says; 2 abstract: what says most.",
 )
+@click.option(
+    "--by",
+    type=click.Choice(["rules", "model"]),
+    help="Who writes an abstract: rules, which quote, or the configured model.",
+)
 @json_option
 @pass_app
-def compress(app: App, page_id: str, session_name: str | None, level: int, as_json: bool) -> None:
+def compress(
+    app: App,
+    page_id: str,
+    session_name: str | None,
+    level: int,
+    by: str | None,
+    as_json: bool,
+) -> None:
     """Let the next epoch keep a shorter form of a page. Its text stays as it was said.
 
+    What a model writes is taken if it is short enough and keeps names and numbers; else the rules'
+    form stands. A form that was made before stays.
+
     JSON: {session, page_id, made (the page that will stand for it; itself, where nothing can be
-    left out), level, tokens, text}.
+    left out), is_new (whether it was made now), level, tokens, made_by (the model that wrote it;
+    empty: rules), text}.
     """
+    from pagefault.model.ids import NOTHING
+
     app.existing_directory()
+    config = app.config(compress__by=by)
+    compressor = compressor_of(config)
 
     async def write() -> dict[str, Any]:
-        async with app.writing() as memory:
+        async with app.writing(config, compressor=compressor) as memory:
             session = await find_session(memory, session_name)
             made = await session.compress(page_id, level)
             return {
                 "session": session.name or session.session_id,
                 "page_id": page_id,
                 "made": made.page_id,
+                "is_new": made.page_id != page_id and made.row.seq == NOTHING,
                 "level": made.derived.level if made.derived is not None else 0,
                 "tokens": made.row.tokens,
+                "made_by": made.derived.made_by if made.derived is not None else "",
                 "text": made.text,
             }
 
@@ -47,4 +70,10 @@ def compress(app: App, page_id: str, session_name: str | None, level: int, as_js
         app.term.data(told)
         return
     app.term.line(told["text"])
-    app.term.note(f"{told['made']}: level {told['level']} of {page_id}, {told['tokens']:,} tokens")
+    if told["made"] == page_id:
+        app.term.note(f"nothing changed: nothing can be left out of {page_id}")
+        return
+    before = "" if told["is_new"] else "made before; nothing changed: "
+    what = f"level {told['level']} of {page_id}, {told['tokens']:,} tokens"
+    whose = f", written by {told['made_by']}" if told["made_by"] else ""
+    app.term.note(f"{before}{told['made']}: {what}{whose}")

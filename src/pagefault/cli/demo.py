@@ -21,8 +21,10 @@ def demo(app: App, as_json: bool) -> None:
 
     Seven weeks of planning a bike workshop go through a window of 3,000 tokens, so that most of
     them leave it. Then questions are asked, each on a fork, and a scripted engine (no model) finds
-    and faults in the pages that answer them. The memory is temporary, unless --root names one.
-    The same in every run. JSON: {conversation, weeks, questions, totals}.
+    and faults in the pages that answer them. Last comes what was decided. The memory is temporary,
+    unless --root names one. The same in every run.
+
+    JSON: {conversation, weeks, questions, claims, totals}.
     """
     began = time.monotonic()
     if app.root is not None:
@@ -55,6 +57,8 @@ async def _play(app: App, root: str, *, as_json: bool) -> dict[str, Any]:
                     told[f"{scene}s"].append(facts)
                 case "evicted":
                     told["weeks"][-1]["evicted"].append(facts)
+                case "claims":
+                    told[scene] = facts["claims"]
                 case _:
                     told[scene] = facts
     return told

@@ -12,6 +12,7 @@ from importlib.resources import as_file, files
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
+from pagefault.cli.claims import claim_object
 from pagefault.cli.demo_view import SESSION
 from pagefault.engine.scripted import ScriptedEngine
 from pagefault.lab.replay import Watched
@@ -39,7 +40,7 @@ Scene = tuple[str, dict[str, Any]]
 
 
 async def play(memory: Memory) -> AsyncIterator[Scene]:
-    """The scenes in their order: conversation, week, evicted, question, totals."""
+    """The scenes in their order: conversation, week, evicted, question, claims, totals."""
     with as_file(files("pagefault.lab") / "demo.jsonl") as path:
         [conversation] = read_conversations(path, "jsonl")
     session = await memory.session(SESSION, window=WINDOW_TOKENS, mode="active")
@@ -54,6 +55,7 @@ async def play(memory: Memory) -> AsyncIterator[Scene]:
         facts = await _ask(fork, text)
         asked.append(facts)
         yield "question", {"number": number, "of": len(QUESTIONS), **facts}
+    yield "claims", {"claims": [claim_object(one) for one in await session.claims()]}
     yield "totals", await _totals(memory, session, asked)
 
 

@@ -23,6 +23,8 @@ def show(term: Term, scene: str, facts: dict[str, Any]) -> None:
             _evicted(term, facts)
         case "question":
             _question(term, facts)
+        case "claims":
+            _claims(term, facts["claims"])
         case "totals":
             _totals(term, facts)
 
@@ -99,6 +101,18 @@ def _question(term: Term, facts: dict[str, Any]) -> None:
         _field(term, "", "Nobody ever spoke of one: no page is cited, and nothing is made up.")
 
 
+def _claims(term: Term, claims: list[dict[str, Any]]) -> None:
+    """What was decided and told, with the words that say so; what no longer stands is dim."""
+    term.line()
+    term.line(term.style("What was decided and told, by rules, and where it is said", "bold"))
+    for claim in claims:
+        closed = f", superseded by {claim['closed_by']}" if claim["closed_by"] else ""
+        style = "dim" if closed else "green"
+        _field(term, claim["claim_id"], f"{claim['text']}{closed}", style)
+        for span in claim["evidence"]:
+            _field(term, "", f"{span['page_id']}: “{span['quote']}”", "dim")
+
+
 def _field(term: Term, name: str, text: str, *styles: str) -> None:
     lines = wrapped(text, min(term.width, 96), _INDENT).split("\n")
     head = f"     {name}".ljust(len(_INDENT))
@@ -133,6 +147,7 @@ def farewell(term: Term, root: str | None) -> None:
         (f"export PAGEFAULT_HOME={kept}", "the memory that the following use"),
         ("pagefault pages search grease", "look for yourself"),
         ("pagefault faults --forks", "every fault of the questions above"),
+        ("pagefault claims", "what was decided, and what became of it"),
         (f"pagefault chat '{SESSION}' --engine scripted", "ask questions of your own"),
         ("pagefault doctor", "what is missing to talk to a real model"),
     ]

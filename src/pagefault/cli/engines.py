@@ -8,7 +8,29 @@ from pagefault.model.errors import BadInput
 
 if TYPE_CHECKING:
     from pagefault.engine.remote import RemoteEngine
+    from pagefault.represent.asked import Asked
     from pagefault.service.config import Config
+
+
+def compressor_of(config: Config) -> Asked | None:
+    """Who writes abstracts, if it is not our rules. Raises `BadInput` as `remote_engine`."""
+    from pagefault.service.config import Compressors
+
+    told = config.compress
+    if told.by is Compressors.RULES:
+        return None
+    from pagefault.model.catalogue import find_model
+    from pagefault.pack.count import O200k
+    from pagefault.represent.asked import Asked
+
+    return Asked(
+        remote_engine(config),
+        O200k().count,
+        find_model(config.engine.model).room_tokens,
+        timeout_s=told.timeout_s,
+        tokens_max=told.tokens_max,
+        name=config.engine.model,
+    )
 
 
 def remote_engine(config: Config) -> RemoteEngine:

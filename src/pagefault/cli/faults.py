@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, find_row, json_option, pass_app, session_option
+from pagefault.cli.app import (
+    App,
+    Command,
+    either,
+    find_row,
+    json_option,
+    pass_app,
+    session_argument,
+    session_option,
+)
 from pagefault.cli.term import iso, plural
 
 if TYPE_CHECKING:
@@ -15,6 +24,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
+@session_argument
 @session_option
 @click.option("--forks", is_flag=True, help="The faults of this session's forks too.")
 @click.option(
@@ -24,14 +34,23 @@ if TYPE_CHECKING:
 )
 @json_option
 @pass_app
-def faults(app: App, session_name: str | None, forks: bool, by: str | None, as_json: bool) -> None:
+def faults(
+    app: App,
+    session_named: str | None,
+    session_name: str | None,
+    forks: bool,
+    by: str | None,
+    as_json: bool,
+) -> None:
     """Every page fault of a session: what was asked for, and what came of it.
+
+    Without SESSION, the one used last that is no fork.
 
     JSON is a list of objects, oldest first: session, turn, page_id, level, reason, tokens, outcome
     (served, already_mapped or refused), code and why (of a refusal), faults_left, at. With --by, a
     list of {by, faults, share, served, already_mapped, refused, tokens}.
     """
-    rows, forked = app.run(_read(app, session_name, forks=forks))
+    rows, forked, is_proxied = app.run(_read(app, either(session_named, session_name), forks=forks))
     if by is not None:
         _print_counts(app, rows, by, as_json=as_json)
         return
@@ -62,6 +81,10 @@ def faults(app: App, session_name: str | None, forks: bool, by: str | None, as_j
     told = ", ".join(f"{count} {name}" for name, count in sorted(outcomes.items()))
     elsewhere = f"; {forked:,} more in its forks: --forks" if forked and not forks else ""
     app.term.note(f"{plural(len(rows), 'fault')}{f' ({told})' if told else ''}{elsewhere}")
+    if is_proxied:
+        app.term.note(
+            "proxied: the model cannot ask for pages here; `pagefault status` tells what was quoted"
+        )
 
 
 def _print_counts(app: App, rows: list[dict[str, Any]], by: str, *, as_json: bool) -> None:
@@ -101,8 +124,10 @@ def _print_counts(app: App, rows: list[dict[str, Any]], by: str, *, as_json: boo
 
 async def _read(
     app: App, session_name: str | None, *, forks: bool
-) -> tuple[list[dict[str, Any]], int]:
-    """The faults to show, and how many there are in forks that are not shown."""
+) -> tuple[list[dict[str, Any]], int, bool]:
+    """The faults to show, how many there are in forks that are not shown, and whether the session
+    is proxied.
+    """
     async with app.reading() as memory:
         asked = await find_row(memory, session_name)
         family = {asked.session}
@@ -111,16 +136,18 @@ async def _read(
             if row.parent in family:
                 family.add(row.session)
         told: list[dict[str, Any]] = []
-        forked = 0
+        forked, is_proxied = 0, False
         for row in everyone:
             if row.session in family:
                 session = await memory.session(row.session_id, create=False)
                 events = await session.faults()
+                if row.session == asked.session:
+                    is_proxied = await memory.proxied(session) is not None
                 if row.session == asked.session or forks:
                     told += [fault_object(row.name or row.session_id, event) for event in events]
                 else:
                     forked += len(events)
-        return told, forked
+        return told, forked, is_proxied
 
 
 def fault_object(session: str, event: Event) -> dict[str, Any]:

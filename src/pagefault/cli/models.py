@@ -1,21 +1,32 @@
-"""`pagefault models`."""
+"""`pagefault models`: the catalogue, and the prices of an engine of one's own."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app
-from pagefault.cli.term import plural
+from pagefault.cli.app import App, Command, WithDefault, json_option, pass_app
+from pagefault.cli.term import iso, plural
+
+if TYPE_CHECKING:
+    from pagefault.model.prices import Measured
 
 
-@click.command(cls=Command)
+@click.group(cls=WithDefault, default="ls")
+def models() -> None:
+    """Windows and cache prices of models, as far as they are known offline.
+
+    `pagefault models [NAMES]` lists them; `pagefault models calibrate` times an engine of yours.
+    """
+
+
+@models.command("ls", cls=Command)
 @click.argument("names", nargs=-1)
 @json_option
 @pass_app
-def models(app: App, names: tuple[str, ...], as_json: bool) -> None:
+def ls(app: App, names: tuple[str, ...], as_json: bool) -> None:
     """Windows and cache prices of models, as far as they are known offline.
 
     NAMES are models, as an API calls them; without any, all that are known. One that is not known
@@ -56,6 +67,66 @@ def models(app: App, names: tuple[str, ...], as_json: bool) -> None:
         if not model.is_known:
             app.term.note(f"{model.name}: {model.note}")
     app.term.note(f"{plural(len(chosen), 'model')}, as of {AS_OF}; --json has notes and the rest")
+
+
+@models.command("calibrate", cls=Command)
+@json_option
+@pass_app
+def calibrate(app: App, as_json: bool) -> None:
+    """Time the configured engine, and tell its price list: for one that is paid in seconds.
+
+    Sends five prompts of 500 to 4,000 random words, and times prefill and decoding. The unit is the
+    time to prefill one token; keeping one in the prefix costs what it adds to the decoding of an
+    answer. Run it while the engine has nothing else to do, and not with a provider that bills.
+
+    JSON: {prices (what to set `prices` to), read, write, output, calls: [{prompt_tokens,
+    prefilled_tokens, prefill_s, decoded_tokens, decode_s}]}.
+    """
+    from pagefault.cli.engines import remote_engine
+    from pagefault.lab.calibration import timed_calls
+    from pagefault.model.clock import SystemClock
+    from pagefault.model.prices import calibrate as price_list
+
+    config, clock = app.config(), SystemClock()
+    engine = remote_engine(config)
+
+    async def measure() -> list[Measured]:
+        try:
+            with app.term.progress() as progress:
+                return await timed_calls(
+                    engine,
+                    seed=clock.now_ms(),  # another time, other words: the engine has a cache
+                    now_s=clock.monotonic_s,
+                    told=lambda done, total: progress("asking the engine", done, total),
+                )
+        finally:
+            await engine.aclose()
+
+    calls = app.run(measure())
+    prices = price_list(calls, name=config.engine.model, as_of=iso(clock.now_ms())[:7])
+    setting = f"{prices.read:.3g}/{prices.write:g}/inf"
+    if as_json:
+        told = {"prices": setting, "read": prices.read, "write": prices.write}
+        app.term.data(told | {"output": prices.output, "calls": [asdict(one) for one in calls]})
+        return
+    app.term.table(
+        ["prompt", "prefill", "answer", "decoding"],
+        [
+            [
+                f"{one.prompt_tokens:,} tokens",
+                f"{one.prefill_s:.2f} s",
+                f"{one.decoded_tokens + 1:,} tokens",
+                f"{one.decode_s:.2f} s",
+            ]
+            for one in calls
+        ],
+        right="prompt prefill answer decoding",
+    )
+    app.term.line(f'prices = "{setting}"')
+    app.term.note(
+        f"a generated token costs {prices.output:.3g} prefilled ones; the line goes into a config "
+        "file, or what it quotes into PAGEFAULT_PRICES"
+    )
 
 
 def _lifetime(seconds: float | None) -> str:

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pagefault.cli.app import App, Command, find_session, json_option, pass_app
+from pagefault.cli.proxied import CLIENT_DECIDES, window_of
 from pagefault.cli.term import iso, plural
 
 if TYPE_CHECKING:
     from pagefault.service.session import Session
     from pagefault.service.timetravel import InWindow, Moment, Movement
 
-_WHEN = """WHEN is a turn (12: as it was at its end), a record (seq:345), or a time (ISO 8601, UTC
-    without a zone)."""
+_WHEN = """WHEN is a turn (12: as it was at its end), a record (seq:345), a checkpoint
+    (checkpoint:NAME), or a time (ISO 8601, UTC without a zone; a date alone is the day's end)."""
 
 
 @click.command(
@@ -25,8 +26,9 @@ _WHEN = """WHEN is a turn (12: as it was at its end), a record (seq:345), or a t
     {_WHEN} What was said after the last request is among the pages, and not among its tokens.
 
     JSON: {{session, seq, turn, at, epoch, request, request_tokens, window_tokens, pinned, pages:
-    [{{page_id, level, tokens, place}}]}}; `place` is turn, recalled, core, summary, kept or
-    faulted.
+    [{{page_id, level, tokens, place}}], relayed}}; `place` is turn, recalled, core, summary, kept
+    or faulted. `relayed` is null, or the request that a proxy passed on: then `pages` are those
+    that it quoted with it, and the client decides what else there is.
     """,
 )
 @click.argument("session_name", metavar="SESSION")
@@ -43,7 +45,9 @@ def at(app: App, session_name: str, when: str, as_json: bool) -> None:
     if as_json:
         app.term.data({"session": name} | _object(moment))
         return
-    app.term.table(["id", "level", "tokens", "place"], map(_cells, moment.pages), right="tokens")
+    if moment.pages or moment.relayed is None:
+        cells = map(_cells, moment.pages)
+        app.term.table(["id", "level", "tokens", "place"], cells, right="tokens")
     app.term.note(f"{name}, {_told(moment)}")
 
 
@@ -158,17 +162,36 @@ def history(app: App, session_name: str, page_id: str, actor: str | None, as_jso
 
 _TURN = re.compile(r"\d{1,15}")
 _SEQ = re.compile(r"seq:(\d{1,15})")
+_TIME = re.compile(r"\d{4}-")
 
 
 async def _moment(session: Session, when: str) -> Moment:
+    from pagefault.model.errors import BadInput
+
     if _TURN.fullmatch(when):
         return await session.at(turn=int(when))
     if seq := _SEQ.fullmatch(when):
         return await session.at(seq=int(seq[1]))
+    kind, colon, name = when.partition(":")
+    if colon and kind == "checkpoint":
+        return await session.at(checkpoint=name)
+    if not _TIME.match(when):
+        raise BadInput(
+            f"{when!r} is no moment",
+            hint="a turn (12), a record (seq:345), a checkpoint (checkpoint:NAME), or a time "
+            "(ISO 8601: 2026-03-05T08:45:00Z)",
+        )
     return await session.at(time=when)
 
 
 def _told(moment: Moment) -> str:
+    if moment.relayed is not None:
+        sent = moment.relayed
+        return (
+            f"turn {moment.turn} (seq {moment.seq}), {CLIENT_DECIDES}; request {sent.request}: "
+            f"{window_of(sent)}, {sent.messages:,} of {plural(sent.client_messages, 'message')}, "
+            f"{plural(sent.hidden, 'page')} left out, {plural(len(sent.recalled), 'page')} quoted"
+        )
     request = "before any request"
     if moment.request >= 0:
         request = (

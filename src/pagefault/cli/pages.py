@@ -11,13 +11,17 @@ from pagefault.cli.app import (
     App,
     Command,
     Group,
+    either,
     find_session,
     json_option,
     pass_app,
+    session_argument,
     session_option,
 )
 from pagefault.cli.compress import compress
+from pagefault.cli.proxied import CLIENT_DECIDES
 from pagefault.cli.term import iso, plural, printable, wrapped
+from pagefault.model.kinds import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
     from pagefault.model.errors import ArchiveMissing, RecordGone
     from pagefault.model.page import Page, PageRow
     from pagefault.recall.search import SearchHit
+    from pagefault.service.memory import Memory
     from pagefault.service.session import Session
 
 _ALL = 2**31
@@ -44,6 +49,7 @@ def pages() -> None:
 
 
 @pages.command("ls", cls=Command)
+@session_argument
 @session_option
 @click.option("-n", "--limit", type=click.IntRange(min=1), default=50, show_default=True)
 @click.option("--all", "everything", is_flag=True, help="All pages, whatever --limit says.")
@@ -53,6 +59,7 @@ def pages() -> None:
 @pass_app
 def ls(
     app: App,
+    session_named: str | None,
     session_name: str | None,
     limit: int,
     everything: bool,
@@ -62,21 +69,26 @@ def ls(
 ) -> None:
     """List the latest pages of a session, in their order.
 
-    JSON: {session, total, pages: [{page_id, turn, role, kind, speaker, occurred_at, tokens,
-    importance, origin, tier, at, part, parts, resident, pinned, hint}]}.
+    Without SESSION, the one used last that is no fork.
+
+    JSON: {session, proxied, total, pages: [{page_id, turn, role, kind, speaker, occurred_at,
+    tokens, importance, origin, tier, at, part, parts, resident, pinned, hint}]}.
     """
 
     async def read() -> dict[str, Any]:
         async with app.reading() as memory:
-            session = await find_session(memory, session_name)
+            session = await find_session(memory, either(session_named, session_name))
             status = await session.status()
+            proxied = await memory.proxied(session)
             count = _ALL if everything else limit
             rows = await memory.pages(
                 session, limit=count, newest_first=True, topic=topic, task=task
             )
-            resident, pinned = set(session.resident()), set(status.pinned)
+            resident = await _resident(memory, session)
+            pinned = set(status.pinned)
             return {
                 "session": session.name or session.session_id,
+                "proxied": proxied is not None,
                 "total": status.pages,
                 "pages": [await _listed(session, row, resident, pinned) for row in rows[::-1]],
             }
@@ -103,6 +115,8 @@ def ls(
     shown = len(found["pages"])
     more = f" of {found['total']:,}; --all shows them all" if shown < found["total"] else ""
     app.term.note(f"{plural(shown, 'page')}{more} in {found['session']!r}")
+    if found["proxied"]:
+        app.term.note(f"{CLIENT_DECIDES}; `pagefault status` tells what was left out")
 
 
 @pages.command("show", cls=Command)
@@ -146,7 +160,8 @@ def show(
             session = await find_session(memory, session_name)
             page = await session.page(page_id)
             pinned = (await session.status()).pinned
-            listed = await _listed(session, page.row, session.resident(), pinned, page)
+            resident = await _resident(memory, session)
+            listed = await _listed(session, page.row, resident, pinned, page)
             told = {"session": session.name or session.session_id, **listed}
             served, text, _ = await session.at_level(page_id, level)
             return told, page, int(served), text
@@ -189,7 +204,7 @@ def _print_page(app: App, told: dict[str, Any], page: Page, text: str) -> None:
         f"turn {page.row.turn}",
         plural(page.row.tokens, "token"),
         f"from {page.row.origin}",
-        _state(told) or "not in the window",
+        _state(told) or ("proxied" if told["resident"] is None else "not in the window"),
     ]
     if page.title:
         facts.insert(1, repr(page.title))
@@ -205,6 +220,13 @@ def _print_page(app: App, told: dict[str, Any], page: Page, text: str) -> None:
 @click.argument("words", nargs=-1, required=True)
 @session_option
 @click.option("-n", "--limit", type=click.IntRange(1, 1000), default=10, show_default=True)
+@click.option(
+    "--kind",
+    "kinds",
+    type=click.Choice([str(kind) for kind in Kind]),
+    multiple=True,
+    help="Only pages of this kind; may be given several times.",
+)
 @topic_option
 @task_option
 @json_option
@@ -214,11 +236,12 @@ def search(
     words: tuple[str, ...],
     session_name: str | None,
     limit: int,
+    kinds: tuple[str, ...],
     topic: str,
     task: str,
     as_json: bool,
 ) -> None:
-    """Find pages that bear on some WORDS, best first.
+    """Find pages that bear on some WORDS, best first; before them the claims that answer.
 
     JSON: {session, query, total, hits: [{page_id, relevance, score, parts, hint, turn, role,
     speaker, occurred_at, tokens, resident, archive}]}; `parts` add up to `score`. `archive` is the
@@ -229,8 +252,8 @@ def search(
     async def read() -> tuple[dict[str, Any], str]:
         async with app.reading() as memory:
             session = await find_session(memory, session_name)
-            result = await session.recall(query, limit=limit, topic=topic, task=task)
-            resident = set(session.resident())
+            result = await session.recall(query, limit=limit, kinds=kinds, topic=topic, task=task)
+            resident = await _resident(memory, session)
             return {
                 "session": session.name or session.session_id,
                 "query": query,
@@ -336,10 +359,15 @@ def _set_pin(
 # --- pages as objects ---------------------------------------------------------------------------
 
 
+async def _resident(memory: Memory, session: Session) -> set[str] | None:
+    """The pages in the window; None where a proxy's client decides which these are."""
+    return set(session.resident()) if await memory.proxied(session) is None else None
+
+
 async def _listed(
     session: Session,
     row: PageRow,
-    resident: Collection[str],
+    resident: Collection[str] | None,
     pinned: Collection[str],
     page: Page | None = None,
 ) -> dict[str, Any]:
@@ -358,13 +386,15 @@ async def _listed(
         "at": iso(row.at_ms),
         "part": row.part + 1,
         "parts": row.parts,
-        "resident": row.page_id in resident,
+        "resident": None if resident is None else row.page_id in resident,
         "pinned": row.page_id in pinned,
         "hint": begins,
     }
 
 
-async def _hit(session: Session, hit: SearchHit, resident: Collection[str]) -> dict[str, Any]:
+async def _hit(
+    session: Session, hit: SearchHit, resident: Collection[str] | None
+) -> dict[str, Any]:
     page, begins = await _find(session, hit.page)
     return {
         "page_id": hit.page.page_id,
@@ -377,7 +407,7 @@ async def _hit(session: Session, hit: SearchHit, resident: Collection[str]) -> d
         "speaker": page.speaker if page else "",
         "occurred_at": page.occurred_at if page else "",
         "tokens": hit.page.tokens,
-        "resident": hit.page.page_id in resident,
+        "resident": None if resident is None else hit.page.page_id in resident,
         "archive": hit.archive,
     }
 

@@ -2,51 +2,82 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, find_session, json_option, pass_app, session_option
+from pagefault.cli.app import App, Command, find_session, json_option, pass_app
+from pagefault.cli.term import iso, local, plural, printable
 
-
-@click.command(cls=Command)
-@click.argument("text")
-@session_option
-@json_option
-@pass_app
-def goal(app: App, text: str, session_name: str | None, as_json: bool) -> None:
-    """Set the goal that stays in a session's window.
-
-    TEXT is a pinned page until the next goal takes its place; "" ends it.
-
-    JSON: {session, goal (a page's id, or null)}.
-    """
-    app.existing_directory()
-
-    async def write() -> dict[str, Any]:
-        async with app.writing() as memory:
-            session = await find_session(memory, session_name)
-            page_id = await session.goal(text)
-            return {"session": session.name or session.session_id, "goal": page_id}
-
-    told = app.run(write())
-    if as_json:
-        app.term.data(told)
-        return
-    app.term.line(f"{told['goal']} is the goal" if told["goal"] else "no goal stands")
+if TYPE_CHECKING:
+    from pagefault.service.session import Session
 
 
 @click.command(cls=Command)
 @click.argument("session")
-@click.argument("name")
+@click.argument("text", required=False)
+@click.option("--clear", is_flag=True, help="Let no goal stand.")
 @json_option
 @pass_app
-def checkpoint(app: App, session: str, name: str, as_json: bool) -> None:
-    """Name the present point of a session, with everything written.
+def goal(app: App, session: str, text: str | None, clear: bool, as_json: bool) -> None:
+    """Set the goal that stays in a session's window; without TEXT, show it.
 
-    JSON: {session, name, seq (of the record that says so)}.
+    TEXT is a pinned page until the next goal takes its place, or --clear ends it.
+
+    JSON: {session, goal (a page's id, or null), text (of that page, or null)}.
+    """
+    if clear and text is not None:
+        raise click.UsageError("Either TEXT or --clear.")
+    app.existing_directory()
+
+    async def show() -> dict[str, Any]:
+        async with app.reading() as memory:
+            return await _goal_of(await find_session(memory, session))
+
+    async def write() -> dict[str, Any]:
+        async with app.writing() as memory:
+            found = await find_session(memory, session)
+            await found.goal("" if text is None else text)
+            return await _goal_of(found)
+
+    told = app.run(show() if text is None and not clear else write())
+    if as_json:
+        app.term.data(told)
+    elif not told["goal"]:
+        app.term.line("no goal stands")
+    elif text is None:
+        app.term.line(printable(told["text"]))
+        app.term.note(f"{told['goal']} of {told['session']!r}")
+    else:
+        app.term.line(f"{told['goal']} is the goal")
+
+
+async def _goal_of(session: Session) -> dict[str, Any]:
+    page_id = (await session.status()).auto_pins.goal
+    return {
+        "session": session.name or session.session_id,
+        "goal": page_id or None,
+        "text": (await session.page(page_id)).text if page_id else None,
+    }
+
+
+@click.command(cls=Command)
+@click.argument("session")
+@click.argument("name", required=False)
+@json_option
+@pass_app
+def checkpoint(app: App, session: str, name: str | None, as_json: bool) -> None:
+    """Name the present point of a session, with everything written; without NAME, list the names.
+
+    `pagefault at SESSION checkpoint:NAME` shows the window as it was there; `diff` takes it too.
+
+    JSON: {session, name, seq (of the record that says so)}; without NAME, {session, checkpoints:
+    [{name, seq, turn, at, pages, epoch}]}.
     """
     app.existing_directory()
+    if name is None:
+        _list_checkpoints(app, session, as_json=as_json)
+        return
 
     async def write() -> dict[str, Any]:
         async with app.writing() as memory:
@@ -59,3 +90,45 @@ def checkpoint(app: App, session: str, name: str, as_json: bool) -> None:
         app.term.data(told)
         return
     app.term.line(f"{told['name']!r} is record {told['seq']:,} of {told['session']!r}")
+
+
+def _list_checkpoints(app: App, session: str, *, as_json: bool) -> None:
+    from pagefault.service.checkpoints import Checkpoint
+
+    async def read() -> tuple[str, list[Checkpoint]]:
+        async with app.reading() as memory:
+            found = await find_session(memory, session)
+            return found.name or found.session_id, await found.checkpoints()
+
+    called, made = app.run(read())
+    if as_json:
+        told = [
+            {
+                "name": one.name,
+                "seq": one.seq,
+                "turn": one.turn,
+                "at": iso(one.at_ms),
+                "pages": one.pages,
+                "epoch": one.epoch,
+            }
+            for one in made
+        ]
+        app.term.data({"session": called, "checkpoints": told})
+        return
+    if made:
+        app.term.table(
+            ["name", "seq", "turn", "pages", "epoch", "made"],
+            [
+                [
+                    one.name,
+                    f"{one.seq:,}",
+                    str(one.turn),
+                    f"{one.pages:,}",
+                    str(one.epoch),
+                    local(one.at_ms),
+                ]
+                for one in made
+            ],
+            right="seq turn pages epoch",
+        )
+    app.term.note(f"{plural(len(made), 'checkpoint')} of {called!r}")

@@ -15,7 +15,12 @@ from pagefault.cli.term import plural, printable
     metavar="URL",
     help="The provider: https://api.openai.com, https://api.anthropic.com, a server of yours.",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="A name of this machine only.")
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Where to listen. Other machines reach it by another one; then a token is wanted.",
+)
 @click.option(
     "--port",
     type=click.IntRange(0, 65_535),
@@ -29,29 +34,48 @@ from pagefault.cli.term import plural, printable
     metavar="TOKENS",
     help="Page what is sent on so that it fits. Without it, everything is sent as it came.",
 )
+@click.option(
+    "--token",
+    envvar="PAGEFAULT_PROXY_TOKEN",
+    metavar="TOKEN",
+    help="Serve only who sends it as x-pagefault-token. Others on this machine can read the option "
+    "in a list of processes, but not the variable PAGEFAULT_PROXY_TOKEN.",
+)
 @json_option
 @pass_app
-def serve(app: App, upstream: str, host: str, port: int, window: int | None, as_json: bool) -> None:
+def serve(
+    app: App,
+    upstream: str,
+    host: str,
+    port: int,
+    window: int | None,
+    token: str | None,
+    as_json: bool,
+) -> None:
     """A proxy for coding clients: their conversations are kept, and fit a window.
 
     Point the client's base URL here; its key goes on to the provider and is kept nowhere. Chat
     Completions, Responses and Messages are read, all else is passed on. One line a request on
     stderr. Ctrl-C stops it. JSON, once it listens: {url, upstream, root, window}.
     """
-    app.run(_serve(app, upstream, host, port, window or 0, as_json=as_json))
+    from pagefault.proxy.token import checked_token
+
+    token = checked_token(token) if token is not None else ""
+    app.run(_serve(app, upstream, host, port, window or 0, token, as_json=as_json))
 
 
 async def _serve(
-    app: App, upstream: str, host: str, port: int, window: int, *, as_json: bool
+    app: App, upstream: str, host: str, port: int, window: int, token: str, *, as_json: bool
 ) -> None:
     import json
 
+    from pagefault.engine.remote import is_loopback
     from pagefault.model.clock import SystemClock
     from pagefault.pack.count import O200k
     from pagefault.proxy.listen import bound, serve
 
     config = app.config()
-    listening = bound(host, port)
+    listening = bound(host, port, token=token)
 
     def ready(url: str) -> None:
         if as_json:  # on one line, and at once: whoever started this waits for it
@@ -60,6 +84,11 @@ async def _serve(
         app.term.note(f"listening on {url}, passing on to {upstream}")
         if not window:
             app.term.note("logging only; --window TOKENS would page what is sent on")
+        if not is_loopback(host):
+            app.term.note(
+                "other machines can reach it, and what they send it is not encrypted: keys, the "
+                "token, all that is said. A tunnel would be"
+            )
 
     async with app.writing(config) as memory:
         requests = await serve(
@@ -69,6 +98,7 @@ async def _serve(
             counter=O200k(),
             clock=SystemClock(),
             window_tokens=window,
+            token=token,
             allow_http=config.engine.allow_http,
             log=lambda line: app.term.note(printable(line)),
             ready=ready,

@@ -9,11 +9,14 @@ import click
 
 from pagefault.cli.app import App, Command, find_session, json_option, pass_app
 from pagefault.cli.bench import number
+from pagefault.cli.proxied import instead_of_own_window, rows_of
 from pagefault.cli.term import iso, plural
 
 if TYPE_CHECKING:
+    from pagefault.pack.ledger import Line
     from pagefault.service.embedding import EmbeddingStatus
     from pagefault.service.ledger import Entry
+    from pagefault.service.relaying import Proxied
     from pagefault.service.reporting import Metrics
     from pagefault.service.status import Status
     from pagefault.service.targets import Judged
@@ -41,6 +44,7 @@ _SHOWN = {  # of the figures, for people; JSON has them all
     "regret": "cost over the best epochs in hindsight",
     "tlb_hit_rate": "look-ups that hit, share",
     "prefetch_hit_rate": "prefetched and used, share",
+    "metadata_bytes_per_page": "bytes a page beside its text",
     "metadata_overhead": "records over texts, share of bytes",
 }
 
@@ -57,42 +61,47 @@ def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) ->
     flag marks those that somebody should look at.
 
     JSON: {session_id, name, turns, pages, window_tokens, request_tokens, mode, epoch, requests,
-    resident_pages, pinned, faults_left, tlb_hits, tlb_misses, metrics: {FIGURE: …, targets:
-    [{name, value, target, source, met, red_flag}], red_flags, per_turn}}; docs/benchmarks.md
-    defines the figures. With an embedder also embedding: {embedder, embedded, missing, failure,
-    hint}, of the whole memory.
+    resident_pages, pinned, faults_left, tlb_hits, tlb_misses, proxied, metrics: {FIGURE: …,
+    targets: [{name, value, target, source, met, red_flag, waits_for}], red_flags, per_turn}};
+    docs/benchmarks.md defines the figures. Of a proxied session, window, request and epoch are
+    those of what was passed on, and `proxied` tells more. With an embedder also embedding:
+    {embedder, embedded, missing, failure, hint}, of the whole memory.
     """
 
-    async def read() -> tuple[Status, Metrics, EmbeddingStatus | None]:
+    async def read() -> tuple[Status, Metrics, Proxied | None, EmbeddingStatus | None]:
         async with app.reading() as memory:
             session = await find_session(memory, session_name)
             metrics = await session.metrics(per_turn=per_turn)
-            return await session.status(), metrics, await memory.embedding()
+            proxied = await memory.proxied(session)
+            return await session.status(), metrics, proxied, await memory.embedding()
 
-    now, metrics, embedding = app.run(read())
+    now, metrics, proxied, embedding = app.run(read())
     if as_json:
         budget = asdict(now.budget) | {
             "reserved": now.budget.reserved,
             "used": now.budget.used,
             "available": now.budget.available,
         }
-        told = {"budget": budget, "metrics": metrics.to_dict()}
-        if embedding is not None:
-            told["embedding"] = asdict(embedding)
-        app.term.data(asdict(now) | told)
+        told = asdict(now) | {"budget": budget, "proxied": None}
+        told |= instead_of_own_window(proxied) if proxied is not None else {}
+        told |= {"embedding": asdict(embedding)} if embedding is not None else {}
+        app.term.data(told | {"metrics": metrics.to_dict()})
         return
-    share = now.request_tokens / now.window_tokens
     app.term.line(app.term.style(now.name or now.session_id, "bold"))
-    rows = [
-        ["turns", f"{now.turns:,}"],
-        ["pages", f"{now.pages:,}; in the window {now.resident_pages:,}, summaries too"],
-        ["window", f"{now.request_tokens:,} of {now.window_tokens:,} tokens ({share:.0%})"],
-        ["mode", now.mode],
-        ["pinned", ", ".join(now.pinned) or "nothing"],
-    ]
+    rows = [["turns", f"{now.turns:,}"]]
+    if proxied is not None:
+        rows += [["pages", f"{now.pages:,}"], *rows_of(proxied)]
+    else:
+        share = now.request_tokens / now.window_tokens
+        rows += [
+            ["pages", f"{now.pages:,}; in the window {now.resident_pages:,}, summaries too"],
+            ["window", f"{now.request_tokens:,} of {now.window_tokens:,} tokens ({share:.0%})"],
+            ["mode", now.mode],
+            ["pinned", ", ".join(now.pinned) or "nothing"],
+        ]
     if embedding is not None:
         rows.append(["vectors", _vectors(embedding)])
-    rows += [[told, number(metrics.figures[name])] for name, told in _SHOWN.items()]
+    rows += [[words, number(metrics.figures[name])] for name, words in _SHOWN.items()]
     app.term.table(["measure", "value"], rows)
     app.term.line("")
     app.term.table(
@@ -119,6 +128,8 @@ def _vectors(now: EmbeddingStatus) -> str:
 
 
 def _met(one: Judged) -> str:
+    if one.waits_for:
+        return f"too early: {one.waits_for} at least"
     if one.is_met is None:
         return "–"
     return "yes" if one.is_met else "no: a red flag" if one.is_red_flag else "no"
@@ -131,19 +142,23 @@ def _met(one: Judged) -> str:
 def ledger(app: App, session_name: str | None, as_json: bool) -> None:
     """What every request should have cost, what the provider reported, and why that differs.
 
-    Costs are in effective input tokens, by the price list that is configured. Without SESSION, the
-    one used last that is no fork.
+    `tokens`, `cached` and `cost` are what was predicted, `counted`, `read` and `reported` the same
+    by the provider. Costs are in effective input tokens, by the price list that is configured, or
+    else that of the model which a proxy's client asked. Without SESSION, the one used last that is
+    no fork.
 
-    JSON: {session, prices, calls: [{request, turn, seq, at, prompt_tokens, volatile_tokens,
+    JSON: {session, prices, calls: [{request, turn, seq, at, change, prompt_tokens, volatile_tokens,
     survival, predicted_cached, predicted_cost, broke, epoch, reported, reported_cost,
     disagreement}], summary}.
     """
     from pagefault.pack.ledger import summary, to_dict
+    from pagefault.service.ledger import prices_of
 
     async def read() -> tuple[str, Any, list[Entry]]:
         async with app.reading() as memory:
             session = await find_session(memory, session_name)
-            return session.name or session.session_id, session.prices, await session.ledger()
+            entries = await session.ledger()
+            return session.name or session.session_id, prices_of(entries, session.prices), entries
 
     name, prices, entries = app.run(read())
     lines = [entry.line(prices) for entry in entries]
@@ -154,6 +169,7 @@ def ledger(app: App, session_name: str | None, as_json: bool) -> None:
                 "turn": entry.turn,
                 "seq": entry.seq,
                 "at": iso(entry.at_ms),
+                "change": entry.relayed.change if entry.relayed is not None else None,
             }
             | to_dict(line)
             for entry, line in zip(entries, lines, strict=True)
@@ -163,7 +179,7 @@ def ledger(app: App, session_name: str | None, as_json: bool) -> None:
         return
     if lines:
         app.term.table(
-            ["request", "turn", "tokens", "cached", "cost", "reported", "why"],
+            ["request", "turn", "tokens", "cached", "cost", "counted", "read", "reported", "why"],
             [
                 [
                     str(entry.packed.request),
@@ -171,18 +187,36 @@ def ledger(app: App, session_name: str | None, as_json: bool) -> None:
                     f"{line.prompt_tokens:,}",
                     f"{line.predicted_cached:,}",
                     f"{line.predicted_cost:,.0f}",
-                    "" if line.reported_cost is None else f"{line.reported_cost:,.0f}",
-                    _why(line.epoch, str(line.broke), str(line.disagreement)),
+                    *_reported(line),
+                    _why(entry, line),
                 ]
                 for entry, line in zip(entries, lines, strict=True)
             ],
-            right="request turn tokens cached cost reported",
+            right="request turn tokens cached cost counted read reported",
         )
     cost = sum(line.predicted_cost for line in lines)
-    app.term.note(f"{plural(len(lines), 'call')} in {name!r}, {cost:,.0f} by {prices.name!r}")
+    reports = [line.reported_cost for line in lines if line.reported_cost is not None]
+    said = f"{sum(reports):,.0f} by {plural(len(reports), 'report')} of the provider"
+    app.term.note(
+        f"{plural(len(lines), 'call')} in {name!r}, {cost:,.0f} by {prices.name!r}; "
+        + (said if reports else "the provider reported nothing")
+    )
 
 
-def _why(epoch: str, broke: str, disagreement: str) -> str:
-    told = [f"epoch: {epoch}" if epoch else "", broke if broke != "epoch" else ""]
-    told.append("" if disagreement == "unreported" else disagreement)
-    return ", ".join(one.replace("_", " ") for one in told if one)
+def _reported(line: Line) -> list[str]:
+    """What the provider counted, what it read from its cache, and the cost by that."""
+    if line.reported is None or line.reported_cost is None:
+        return ["", "", ""]
+    cached = f"{line.reported.cached_tokens:,}"
+    return [f"{line.reported.input_tokens:,}", cached, f"{line.reported_cost:,.0f}"]
+
+
+def _why(entry: Entry, line: Line) -> str:
+    """What began, why not all of the request before was cached, how the provider disagrees."""
+    change = entry.relayed.change if entry.relayed is not None else ""
+    broke = str(line.broke)
+    told = [f"epoch: {line.epoch}" if line.epoch else ""]
+    told.append(f"by the client: {change}" if broke == "client_changed" else broke)
+    if line.reported is not None:
+        told.append(str(line.disagreement))
+    return ", ".join(one.replace("_", " ") for one in told if one and one != "epoch")

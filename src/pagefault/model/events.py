@@ -78,7 +78,8 @@ class ArtifactRef:
 class Content:
     """Something was said, done or handed in; it is a page from now on.
 
-    The fields from `topic_tags` on are the common envelope of requirement 004. `tokens` counts
+    The fields from `topic_tags` on are the common envelope of requirement 004. Where a record of
+    something said has no tags, entities and tasks, its text tells them, when asked. `tokens` counts
     `text` alone (o200k) and never changes. `order` numbers the pages of a session from 0 without
     gaps, across forks; derived pages, those of `DERIVED_TYPES`, from `DERIVED_ORDER` in their turn.
     A long text is split: its parts follow one another, every part but the first names the first in
@@ -116,6 +117,7 @@ class Content:
     subject: str = ""  # of a claim: what it is about; a later claim on the same supersedes it
     value: str = ""  # of a claim: what it says of its subject, as it was written
     source_tokens: int = 0  # of a summary: what it sums up takes so many at level 0
+    made_by: str = ""  # of a representation: the compressor that wrote it, if not our rules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +163,36 @@ class Reported:
     output_tokens: int = 0
     cached_tokens: int = 0
     cache_write_tokens: int = 0
+    relayed: bool = False  # of a request that was passed on, and not of one that was packed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relayed:
+    """A client's own request was passed on: it holds what the client put into it, less the turns
+    that left it, and with what was quoted. Tokens are of our count.
+
+    `change` is begun, same (sent again), extended, edited, branched, compacted (by the client),
+    remodelled (another model is asked) or reinstructed (other tools or instructions).
+    """
+
+    request: int  # counts from 0 within one session, apart from those that were packed
+    wire: str
+    model: str
+    change: str  # how it stands to the request before it
+    tokens: int  # of what was sent
+    window_tokens: int = 0  # that it was made to fit; 0 where it went on as it came
+    factor: float = 1.0  # what the provider counts for one token of ours
+    messages: int = 0  # that were sent
+    client_messages: int = 0  # that the client sent
+    left_tokens: int = 0  # of turns that were left out
+    hidden: int = 0  # pages of this conversation that the request does not show
+    before: int = -1  # tokens of the request before it; -1 for the first
+    shared: int = 0  # tokens at its beginning that are those of the request before
+    recalled: tuple[PageId, ...] = ()  # pages and claims quoted with it, for the first time
+    epoch: str = ""  # why turns left with it, if any did
+    is_over: bool = False  # the newest turn alone is larger than the window
+    is_cold: bool = False  # the provider's cache had lapsed, as far as anybody can tell
+    is_marked: bool = False  # the client marked where to cache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -329,6 +361,7 @@ Body = (
     | Content
     | Packed
     | Reported
+    | Relayed
     | EpochBegun
     | Searched
     | Faulted
@@ -349,6 +382,7 @@ _TYPES: Final[dict[type, str]] = {
     SessionLeased: "session_leased",
     Packed: "packed",
     Reported: "reported",
+    Relayed: "relayed",
     EpochBegun: "epoch_begun",
     Searched: "searched",
     Faulted: "faulted",

@@ -144,18 +144,21 @@ DERIVED_TYPES: Final = frozenset(
 )
 """Records whose page was made of other pages, and could be made again."""
 
+HANDED_IN: Final = frozenset({EventType.DOCUMENT, EventType.ARTIFACT})
+"""Records of what a user hands in, and does not say."""
 
-RULE: Final = "rule"
-"""The type of a claim that is a standing rule of the user's: it is recited with every request."""
 
-GOAL: Final = "goal"
-"""The type of the claim that is the active goal of a session."""
+class ClaimType(StrEnum):
+    DECISION = "decision"
+    PREFERENCE = "preference"
+    FACT = "fact"
+    RULE = "rule"  # how to answer, from now on: it is recited with every request
+    GOAL = "goal"  # what a session works at: somebody sets it, no text makes one
+    RETRACTION = "retraction"  # says of an earlier claim that it no longer stands
+
 
 GOAL_SUBJECT: Final = "vm:goal"
 """The subject of a goal, and of its end: no claim that is found in a text has such a one."""
-
-RETRACTION: Final = "retraction"
-"""The type of a claim that only says that another no longer stands."""
 
 PAGE_PREFIX: Final[dict[str, str]] = {
     "message": "msg",
@@ -205,3 +208,8 @@ LOCAL_FILE: Final = Origin("local_file")
 IMPORT: Final = Origin("import")
 MODEL_GENERATED: Final = Origin("model_generated")
 RUNTIME: Final = Origin("runtime")
+
+USERS: Final = frozenset({USER_TYPED, USER_APPROVED})
+"""What has the user's authority: what the user typed, or agreed to. Nothing else may stand in the
+core, supersede what a user said, or be recited as a rule.
+"""

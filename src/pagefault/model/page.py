@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol
 
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import DERIVED_STEMS, Kind, Modality, Origin, Role, Tier
@@ -64,6 +64,30 @@ class Derived:
     subject: str = ""
     value: str = ""
     source_tokens: int = 0  # of what a summary sums up
+    made_by: str = ""  # the compressor that wrote it, if not our rules
+
+
+class About(Protocol):
+    """What a page is about, found by the form of its text."""
+
+    @property
+    def topic_tags(self) -> tuple[str, ...]: ...
+    @property
+    def entities(self) -> tuple[str, ...]: ...
+    @property
+    def task_refs(self) -> tuple[str, ...]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What a record says that its page is about."""
+
+    topic_tags: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    task_refs: tuple[str, ...] = ()
+
+
+NOT_TOLD: Final = Told()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,13 +103,26 @@ class Page:
     part_of: PageId = PageId("")
     blob: str = ""  # of an artifact: where its bytes are
     derived: Derived | None = None  # what it was made of, if it was
-    topic_tags: tuple[str, ...] = ()  # these three found by form, when it was written
-    entities: tuple[str, ...] = ()
-    task_refs: tuple[str, ...] = ()
+    about: About = field(default=NOT_TOLD, compare=False, repr=False)  # follows from the rest
 
     @property
     def page_id(self) -> PageId:
         return self.row.page_id
+
+    @property
+    def topic_tags(self) -> tuple[str, ...]:
+        """A few words that tell what it is about, most telling first."""
+        return self.about.topic_tags
+
+    @property
+    def entities(self) -> tuple[str, ...]:
+        """Names, identifiers, paths and dates in it, as they are written."""
+        return self.about.entities
+
+    @property
+    def task_refs(self) -> tuple[str, ...]:
+        """The tasks that it names: `ABC-7`, `#42`."""
+        return self.about.task_refs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

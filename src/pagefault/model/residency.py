@@ -17,6 +17,8 @@ class Residency(Enum):
     CLEAN = "clean"  # in the window, and equal to what the store holds
     DIRTY = "dirty"  # in the window, derived, and not yet written to the store
 
+    __hash__ = object.__hash__  # by identity: an enum's own is Python, and pages step often
+
 
 class Cause(Enum):
     FAULTED = "faulted"  # somebody asked for it
@@ -27,6 +29,8 @@ class Cause(Enum):
     FLUSHED = "flushed"  # its record is durable
     EVICTED = "evicted"  # policy asked, and nothing objected
     INVALIDATED = "invalidated"  # a command that nothing refuses
+
+    __hash__ = object.__hash__
 
 
 LEGAL: Final[dict[tuple[Residency, Cause], Residency]] = {

@@ -118,6 +118,7 @@ class Layout:
         self.segments: list[Segment] = []
         self.pending: list[Entry] = []
         self._frozen_tokens = self.head_tokens
+        self._composed: _Composed | None = None  # what `freeze` would append, as asked last
 
     def add(self, entry: Entry) -> None:
         """Append something that has not been sent yet."""
@@ -212,8 +213,12 @@ class Layout:
 
     def _appended(self, recalled: Sequence[Page]) -> list[Segment]:
         """What `freeze` would append."""
-        last = self.segments[-1].messages[-1] if self.segments else self.head
-        return self.compose(with_recalled(self.pending, recalled), after=last.role)
+        asked = self._composed
+        if asked is None or not asked.answers(self.pending, recalled):
+            last = self.segments[-1].messages[-1] if self.segments else self.head
+            made = self.compose(with_recalled(self.pending, recalled), after=last.role)
+            self._composed = asked = _Composed.of(self.pending, recalled, made)
+        return asked.segments
 
     def last_role(self, recalled: Sequence[Page] = ()) -> Role:
         """Of the last message, if the request were packed now, with `recalled`."""
@@ -231,6 +236,10 @@ class Layout:
             assert segment.tokens == recount, "(2)"
         frozen = self.head_tokens + sum(segment.tokens for segment in self.segments)
         assert self._frozen_tokens == frozen, "(2)"
+        kept, last = self._composed, self.messages()[-1]
+        if kept is not None and kept.answers(self.pending, kept.recalled):
+            anew = self.compose(with_recalled(self.pending, kept.recalled), after=last.role)
+            assert kept.segments == anew, "(2)"
         roles = [message.role for message in self.messages()]
         assert all(a != b or a is Role.TOOL for a, b in pairwise(roles)), "(4)"
         shown = [page.page_id for entry in self.entries() for page in pages_of(entry)]
@@ -259,6 +268,36 @@ class Layout:
                 self._counted.clear()
             tokens = self._counted[message] = message_tokens(self._counter, message)
         return tokens
+
+
+@dataclass(frozen=True, slots=True)
+class _Composed:
+    """The messages of what is pending: a request is planned, counted and frozen with the same."""
+
+    pending: list[Entry]  # the very list: what was sent, or rewritten, leaves another
+    entries: int
+    calls: int  # of the last exchange, the only one that grows
+    recalled: tuple[Page, ...]
+    segments: list[Segment]
+
+    @classmethod
+    def of(
+        cls, pending: list[Entry], recalled: Sequence[Page], segments: list[Segment]
+    ) -> _Composed:
+        return cls(pending, len(pending), _calls(pending), tuple(recalled), segments)
+
+    def answers(self, pending: list[Entry], recalled: Sequence[Page]) -> bool:
+        return (
+            pending is self.pending
+            and len(pending) == self.entries
+            and _calls(pending) == self.calls
+            and tuple(recalled) == self.recalled
+        )
+
+
+def _calls(pending: Sequence[Entry]) -> int:
+    last = pending[-1] if pending else None
+    return len(last.calls) if isinstance(last, Exchange) else 0
 
 
 def pages_of(entry: Entry) -> list[Page]:

@@ -28,7 +28,8 @@ class Broke(StrEnum):
     COLD = "cold"  # the cache had lapsed
     TOOLS_CHANGED = "tools_changed"
     EPOCH = "epoch"
-    PREFIX_CHANGED = "prefix_changed"  # outside an epoch: a mistake of ours, or of a proxy's client
+    CLIENT_CHANGED = "client_changed"  # a proxy's client: a branch, a compaction, another model
+    PREFIX_CHANGED = "prefix_changed"  # outside an epoch: a mistake
     BELOW_MINIMUM = "below_minimum"  # the prefix is too short to be cached
     QUANTUM = "quantum"  # the last part of it is no full step, or stands behind the last mark
 
@@ -50,6 +51,7 @@ class Sending:
     `before_tokens` is the length of the request before it, less its tail, None if there is none;
     `shared_tokens` how much of that this one begins with; `matchable_tokens` how much of it ends
     where the provider's cache can match (all of it, unless that matches only at marks).
+    `client_changed`: a proxy's client went on from something else than the request before it.
     """
 
     prompt_tokens: int
@@ -60,6 +62,7 @@ class Sending:
     is_cold: bool = False
     epoch: str = ""  # its reason, where the call began one
     tools_changed: bool = False
+    client_changed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +73,7 @@ class Line:
 
     prompt_tokens: int
     volatile_tokens: int
-    survival: float | None  # of the request before; None for the first
+    survival: float | None  # of the request before; None for one that continues none
     predicted_cached: int
     predicted_cost: float
     broke: Broke
@@ -89,7 +92,7 @@ def line(prices: PriceList, call: Sending, usage: Usage | None = None) -> Line:
         prices, call.prompt_tokens, cached, volatile_tokens=call.volatile_tokens
     )
     survival = None
-    if call.before_tokens is not None:
+    if call.before_tokens is not None and not call.client_changed:
         survival = call.shared_tokens / call.before_tokens if call.before_tokens else 1.0
     return Line(
         prompt_tokens=call.prompt_tokens,
@@ -116,6 +119,8 @@ def _broke(call: Sending, cached: int) -> Broke:
         return Broke.TOOLS_CHANGED
     if call.epoch:
         return Broke.EPOCH
+    if call.client_changed:
+        return Broke.CLIENT_CHANGED
     if call.shared_tokens < call.before_tokens:
         return Broke.PREFIX_CHANGED
     return Broke.QUANTUM if cached else Broke.BELOW_MINIMUM

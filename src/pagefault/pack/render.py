@@ -86,6 +86,8 @@ def summary(page: Page, level: Level) -> str:
     Level 3 is the header alone.
     """
     assert page.derived is not None
+    if page.row.kind is Kind.INDEX:
+        return line([page])
     pages, tokens = page.derived.provenance, page.derived.source_tokens
     names = [page.page_id, f"L{int(level)}"]
     if pages:

@@ -71,7 +71,7 @@ class WorkingSet:
         self._policy.faulted(page_id)
 
     def evicted(self, page_ids: Iterable[PageId]) -> None:
-        """An epoch began without these pages."""
+        """An epoch begins without these pages: told before they leave."""
         for page_id in page_ids:
             self._policy.evicted(page_id)
 
@@ -79,7 +79,7 @@ class WorkingSet:
         """What the policy would not let go whatever is needed; 0 where it was told of no fault."""
         if not self._faulted:
             return 0
-        free = self._policy.victims(list(self._members), self.tokens_used)
+        free = self._policy.victims(self._members.keys(), self.tokens_used)
         return self.tokens_used - sum(self._members[page_id].tokens for page_id in free)
 
     def residents(self) -> Iterator[Resident]:
@@ -123,9 +123,7 @@ class WorkingSet:
 
     def victims(self, evictable: list[PageId], tokens_needed: int) -> list[PageId]:
         """Ask the policy who should leave, among those that may."""
-        return self._policy.victims(
-            [page_id for page_id in evictable if not self.is_held(page_id)], tokens_needed
-        )
+        return self._policy.victims(set(evictable) - self._holds.keys(), tokens_needed)
 
     def check(self) -> None:
         """Every invariant, slowly."""

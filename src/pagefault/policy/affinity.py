@@ -6,9 +6,10 @@ follow it before others do. In which order pages leave is otherwise the inner po
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Set
 
 from pagefault.model.ids import PageId, TurnNo
+from pagefault.model.page import NOT_TOLD
 from pagefault.paging.questions import EvictionPolicy, Resident
 
 
@@ -18,6 +19,7 @@ class Affinity:
     def __init__(self, inner: EvictionPolicy) -> None:
         self._inner = inner
         self._pages: dict[PageId, Resident] = {}
+        self._told = 0  # how many of them may be about something
 
     def turn_began(self, turn: TurnNo) -> None:
         self._inner.turn_began(turn)
@@ -30,30 +32,36 @@ class Affinity:
 
     def admitted(self, page: Resident) -> None:
         self._pages[page.page_id] = page
+        self._told += page.about is not NOT_TOLD
         self._inner.admitted(page)
 
     def touched(self, page_id: PageId) -> None:
         self._inner.touched(page_id)
 
     def departed(self, page_id: PageId) -> None:
-        del self._pages[page_id]
+        self._told -= self._pages.pop(page_id).about is not NOT_TOLD
         self._inner.departed(page_id)
 
-    def victims(self, evictable: Collection[PageId], tokens_needed: int) -> list[PageId]:
+    def victims(self, evictable: Set[PageId], tokens_needed: int) -> list[PageId]:
         if tokens_needed <= 0:
             return []
+        if not self._told:
+            return self._inner.victims(evictable, tokens_needed)
         everything = sum(self._pages[page_id].tokens for page_id in evictable)
         order = self._inner.victims(evictable, everything + 1)
+        colder = order[: (len(order) + 1) // 2]
+        if sum(self._pages[page_id].tokens for page_id in colder) <= tokens_needed:
+            return self._first(order, tokens_needed)  # all that could follow leave in any case
         about: dict[str, list[int]] = {}  # topic -> which of the colder ones are about it
-        for place, page_id in enumerate(order[: (len(order) + 1) // 2]):
-            for topic in self._pages[page_id].topics:
+        for place, page_id in enumerate(colder):
+            for topic in self._pages[page_id].about.topic_tags:
                 about.setdefault(topic, []).append(place)
         chosen: dict[PageId, None] = {}
         for page_id in order:
             if page_id in chosen:
                 continue
             # A topic is followed once: all that are about it have left then.
-            topics = self._pages[page_id].topics
+            topics = self._pages[page_id].about.topic_tags
             follow = {place for topic in topics for place in about.pop(topic, ())}
             for leaving in (page_id, *(order[place] for place in sorted(follow))):
                 if tokens_needed <= 0:
@@ -62,3 +70,10 @@ class Affinity:
                     chosen[leaving] = None
                     tokens_needed -= self._pages[leaving].tokens
         return list(chosen)
+
+    def _first(self, order: list[PageId], tokens_needed: int) -> list[PageId]:
+        for count, page_id in enumerate(order):
+            if tokens_needed <= 0:
+                return order[:count]
+            tokens_needed -= self._pages[page_id].tokens
+        return order

@@ -2,12 +2,18 @@
 
 A page's worth is its importance times the weight of its kind (requirement 000 §1.1: transcripts
 leave before artifacts, those before summaries, those before claims), divided by how many accesses
-ago it was last used. The least worthy leaves first; LRU breaks ties.
+ago it was last used. The least worthy leaves first; LRU breaks ties. Where all pages are alike it
+is LRU.
+
+Pages of one weight stand in the order of LRU, which is the order of their worth: only the coldest
+of each weight is ever compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import heapq
+from collections import OrderedDict
+from collections.abc import Iterator, Set
 from typing import Final
 
 from pagefault.model.ids import PageId, TurnNo
@@ -23,19 +29,26 @@ _FLOOR: Final = 0.01  # a page of no importance still ages
 class ImportanceLRU:
     def __init__(self) -> None:
         self._now = 0
-        self._pages: dict[PageId, Resident] = {}
-        self._used: dict[PageId, int] = {}
+        self._pages: dict[PageId, tuple[float, int]] = {}  # weight and tokens
+        self._used: dict[float, OrderedDict[PageId, int]] = {}  # by weight, coldest first: when
 
     def admitted(self, page: Resident) -> None:
-        self._pages[page.page_id] = page
+        weight = max(page.importance, _FLOOR) * KIND_WEIGHT[page.kind]
+        self._pages[page.page_id] = weight, page.tokens
+        self._used.setdefault(weight, OrderedDict())
         self.touched(page.page_id)
 
     def touched(self, page_id: PageId) -> None:
         self._now += 1
-        self._used[page_id] = self._now
+        alike = self._used[self._pages[page_id][0]]
+        alike[page_id] = self._now
+        alike.move_to_end(page_id)
 
     def departed(self, page_id: PageId) -> None:
-        del self._pages[page_id], self._used[page_id]
+        weight, _ = self._pages.pop(page_id)
+        del self._used[weight][page_id]
+        if not self._used[weight]:
+            del self._used[weight]
 
     def turn_began(self, turn: TurnNo) -> None:
         pass
@@ -46,16 +59,20 @@ class ImportanceLRU:
     def evicted(self, page_id: PageId) -> None:
         pass
 
-    def victims(self, evictable: Collection[PageId], tokens_needed: int) -> list[PageId]:
+    def victims(self, evictable: Set[PageId], tokens_needed: int) -> list[PageId]:
         chosen: list[PageId] = []
-        for page_id in sorted(evictable, key=lambda p: (self._worth(p), self._used[p])):
+        if tokens_needed <= 0:
+            return chosen
+        for _, _, page_id in heapq.merge(*(self._by_worth(w, evictable) for w in self._used)):
+            chosen.append(page_id)
+            tokens_needed -= self._pages[page_id][1]
             if tokens_needed <= 0:
                 break
-            chosen.append(page_id)
-            tokens_needed -= self._pages[page_id].tokens
         return chosen
 
-    def _worth(self, page_id: PageId) -> float:
-        page = self._pages[page_id]
-        idle = self._now - self._used[page_id] + 1
-        return max(page.importance, _FLOOR) * KIND_WEIGHT[page.kind] / idle
+    def _by_worth(
+        self, weight: float, evictable: Set[PageId]
+    ) -> Iterator[tuple[float, int, PageId]]:
+        for page_id, used in self._used[weight].items():
+            if page_id in evictable:
+                yield weight / (self._now - used + 1), used, page_id

@@ -1,30 +1,48 @@
-"""Modality-aware LRU: media leave before text, and of each what was used longest ago first."""
+"""Modality-aware LRU: media leave before text, and of each what was used longest ago first.
+
+Source: requirement 000 §4.1. A picture takes as much room as many messages, and its caption stays.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Set
 
-from pagefault.model.ids import PageId
+from pagefault.model.ids import PageId, TurnNo
 from pagefault.model.kinds import Modality
 from pagefault.paging.questions import Resident
 from pagefault.policy.lru import LRU
 
 
-class ModalityLRU(LRU):
+class ModalityLRU:
     def __init__(self) -> None:
-        super().__init__()
-        self._media: set[PageId] = set()
+        self._media, self._text = LRU(), LRU()
+        self._tokens: dict[PageId, int] = {}  # of the media
 
     def admitted(self, page: Resident) -> None:
-        super().admitted(page)
         if page.modality is not Modality.TEXT:
-            self._media.add(page.page_id)
+            self._tokens[page.page_id] = page.tokens
+        self._of(page.page_id).admitted(page)
+
+    def touched(self, page_id: PageId) -> None:
+        self._of(page_id).touched(page_id)
 
     def departed(self, page_id: PageId) -> None:
-        super().departed(page_id)
-        self._media.discard(page_id)
+        self._of(page_id).departed(page_id)
+        self._tokens.pop(page_id, None)
 
-    def victims(self, evictable: Collection[PageId], tokens_needed: int) -> list[PageId]:
-        media = super().victims([p for p in evictable if p in self._media], tokens_needed)
+    def turn_began(self, turn: TurnNo) -> None:
+        pass
+
+    def faulted(self, page_id: PageId) -> None:
+        pass
+
+    def evicted(self, page_id: PageId) -> None:
+        pass
+
+    def victims(self, evictable: Set[PageId], tokens_needed: int) -> list[PageId]:
+        media = self._media.victims(evictable, tokens_needed)
         short = tokens_needed - sum(self._tokens[page_id] for page_id in media)
-        return media + super().victims([p for p in evictable if p not in self._media], short)
+        return media + self._text.victims(evictable, short)
+
+    def _of(self, page_id: PageId) -> LRU:
+        return self._media if page_id in self._tokens else self._text

@@ -60,6 +60,7 @@ class Facts:
     used: Sequence[PageId] = ()  # faulted, recalled or cited lately, latest first
     similar: Sequence[PageId] = ()  # found for the newest message, beyond what was brought in
     named: Sequence[PageId] = ()  # by a text of this turn
+    procedures: Mapping[str, Sequence[PageId]] = field(default_factory=dict)  # of those tools
     habits: Habits = field(default_factory=Habits)
 
 
@@ -114,14 +115,17 @@ class TopClaims:
 
 @dataclass(frozen=True, slots=True)
 class ToolPrerequisites:
-    """What was read before a tool was called is read before it is called again."""
+    """What is said about how a tool is used, and what was read before it was called."""
 
     name: str = "tool_prerequisites"
     weight: float = 0.5
     count: int = 3
 
     def pages(self, facts: Facts) -> Sequence[PageId]:
-        return [page for tool in facts.tools for page in facts.habits.before(tool)[: self.count]]
+        wanted: list[PageId] = []
+        for tool in facts.tools:
+            wanted += [*facts.procedures.get(tool, ()), *facts.habits.before(tool)[: self.count]]
+        return wanted
 
 
 @dataclass(frozen=True, slots=True)

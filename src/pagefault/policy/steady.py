@@ -8,7 +8,7 @@ Who should leave among the rest is the inner policy's affair.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Set
 from typing import Any, Final
 
 from pagefault.model.defaults import EVICTION_COOLDOWN_TURNS, FAULT_PROTECTION_TURNS
@@ -70,14 +70,13 @@ class Steady:
         del self._tokens[page_id]
         self._inner.departed(page_id)
 
-    def victims(self, evictable: Collection[PageId], tokens_needed: int) -> list[PageId]:
-        free = [page_id for page_id in evictable if page_id not in self._faulted]
-        settled = [page_id for page_id in free if page_id not in self._returned]
+    def victims(self, evictable: Set[PageId], tokens_needed: int) -> list[PageId]:
+        free = evictable - self._faulted.keys()
+        settled = free - self._returned.keys()
         chosen = self._inner.victims(settled, tokens_needed)
         short = tokens_needed - sum(self._tokens[page_id] for page_id in chosen)
         if short > 0 and len(settled) < len(free):
-            back = [page_id for page_id in free if page_id in self._returned]
-            chosen += self._inner.victims(back, short)
+            chosen += self._inner.victims(free & self._returned.keys(), short)
         return chosen
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from pagefault.engine.usage import usage_from
 from pagefault.model.kinds import Role
 from pagefault.proxy.history import History, Item, Json, Part, sealed
 from pagefault.proxy.wire import (
@@ -14,7 +15,6 @@ from pagefault.proxy.wire import (
     content_text,
     listed,
     same_json,
-    whole_number,
 )
 
 _ROLES: Final = {"user": Role.USER, "assistant": Role.ASSISTANT}
@@ -73,10 +73,9 @@ class Chat:
         choices = document.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else {}
         message = choice.get("message") if isinstance(choice, dict) else None
-        usage = document.get("usage")
         return Answered(
             tuple(_said(message, Role.ASSISTANT, 0)) if isinstance(message, dict) else (),
-            whole_number(usage.get("prompt_tokens")) if isinstance(usage, dict) else 0,
+            usage_from(document.get("usage")),
             complete=isinstance(message, dict),
         )
 
@@ -89,7 +88,7 @@ class ChatGatherer:
     def __init__(self) -> None:
         self._text: list[str] = []
         self._calls: dict[int, Json] = {}
-        self._usage: Json = {}
+        self._usage: Json | None = None
         self._finished = False
 
     def feed(self, event: str, data: Json) -> None:
@@ -120,7 +119,7 @@ class ChatGatherer:
         message = {"content": "".join(self._text), "tool_calls": calls}
         return Answered(
             tuple(_said(message, Role.ASSISTANT, 0)),
-            whole_number(self._usage.get("prompt_tokens")),
+            usage_from(self._usage),
             complete=self._finished,
         )
 

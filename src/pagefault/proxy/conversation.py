@@ -15,8 +15,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from pagefault.model.defaults import RECALL_TOKENS, RECALL_WINDOW_SHARE
+from pagefault.model.catalogue import find_model
+from pagefault.model.clock import Clock
+from pagefault.model.defaults import CORE_WINDOW_SHARE, RECALL_TOKENS, RECALL_WINDOW_SHARE
 from pagefault.model.errors import CallerError, MessageTooLarge, PagefaultError, RecordGone
+from pagefault.model.events import Relayed
 from pagefault.model.kinds import (
     MODEL_GENERATED,
     USER_TYPED,
@@ -25,13 +28,15 @@ from pagefault.model.kinds import (
     Role,
 )
 from pagefault.model.page import Page
+from pagefault.model.request import Usage
 from pagefault.pack import render
-from pagefault.pack.count import TokenCounter
+from pagefault.pack.count import MESSAGE_TOKENS, TokenCounter
 from pagefault.proxy.history import History, Item, Json, Part, essence
-from pagefault.proxy.passage import Composed, Passage
-from pagefault.proxy.trie import Match, Node, Trie
+from pagefault.proxy.passage import Composed, Passage, Weighed, is_marked
+from pagefault.proxy.trie import Change, Match, Node, Trie
 from pagefault.proxy.wire import Answered, Wire
 from pagefault.service.memory import Memory
+from pagefault.service.relaying import note_relayed, note_reported
 from pagefault.service.session import Session
 from pagefault.service.turn import encodable
 from pagefault.service.writing import Said
@@ -41,6 +46,8 @@ EPOCH: Final = "pagefault:epoch"
 CANDIDATES: Final = 50
 CALL_CHARS_MAX: Final = 4_000  # of a call's arguments that are kept: an edit quotes whole files
 QUERY_CHARS_MAX: Final = 4_000
+STANDS: Final = "[What the user decided, prefers and told there, as it stands:]"
+MODEL_CHARS_MAX: Final = 200
 QUOTED: Final = "[From earlier in this conversation, quoted because it may bear on what follows:]"
 
 
@@ -53,13 +60,21 @@ class Passed:
     body: Json | None
     recalled: int = 0  # pages
     aside: bool = False  # a request to sum up: nobody said it, and its answer is no answer
+    request: int = -1  # its number in the log; -1 if it is not there
 
 
 class Conversation:
     """For one event loop. `problem` is why the latest logging failed, or ""."""
 
     def __init__(
-        self, *, memory: Memory, name: str, wire: Wire, counter: TokenCounter, window_tokens: int
+        self,
+        *,
+        memory: Memory,
+        name: str,
+        wire: Wire,
+        counter: TokenCounter,
+        clock: Clock,
+        window_tokens: int,
     ) -> None:
         self.name = name
         self.problem = ""
@@ -71,6 +86,10 @@ class Conversation:
         self._session: Session | None = None
         self._pages: dict[str, list[str]] = {}  # by the key of the node that says it
         self._names: dict[str, str] = {}  # of tools, by the id of a call
+        self._clock = clock
+        self._asked_s: float | None = None  # when the provider was asked last
+        self._requests = 0  # that the log tells of
+        self._owes_claims = False  # those that were said in what the client compacted
         self._lock = asyncio.Lock()
 
     async def receive(self, body: Json, history: History) -> Passed:
@@ -80,37 +99,133 @@ class Conversation:
             match = self.trie.match(placed)
             aside = bool(placed) and placed[-1].asks_for_summary
             await self._log(match.path, placed)
-            if not self.passage.window_tokens:
-                return Passed(match=match, composed=None, body=None, aside=aside)
-            recalled, epoch = 0, ""
-            opening = None if aside else self.passage.opening(history, match)
-            room = self._recall_room() if opening is not None else 0
-            if not aside:  # a summary is made of what the model has seen: nothing leaves before it
-                epoch = self.passage.plan(body, history, match, room)
-            if epoch:
-                note = {"at": match.path[-1].key, "from": self.passage.starts[match.path[-1].key]}
-                await self._note(EPOCH, f"epoch {match.path[-1].key}", {**note, "why": epoch})
-            if opening is not None:
-                recalled = await self._recall(opening, history, match, room)
-            composed = self.passage.compose(body, history, match, epoch=epoch)
+            quoted: list[Page] = []
+            composed: Composed | None = None
+            if self.passage.window_tokens:
+                composed, quoted = await self._compose(body, history, match, aside=aside)
             return Passed(
                 match=match,
                 composed=composed,
-                body=self._wire.put(body, composed.messages) if composed.changed else None,
-                recalled=recalled,
+                body=self._wire.put(body, composed.messages)
+                if composed is not None and composed.changed
+                else None,
+                recalled=len(quoted),
                 aside=aside,
+                request=await self._tell(body, history, match, composed, quoted),
             )
 
+    async def _compose(
+        self, body: Json, history: History, match: Match, *, aside: bool
+    ) -> tuple[Composed, list[Page]]:
+        """The request as it fits the window, and what is quoted with it for the first time."""
+        passage = self.passage
+        self._owes_claims = self._owes_claims or match.change is Change.COMPACTED
+        opening = None if aside else passage.opening(history, match)
+        room = self._recall_room() if opening is not None else 0
+        epoch, quoted = "", list[Page]()
+        if not aside:  # a summary is made of what the model has seen: nothing leaves before it
+            epoch = passage.plan(body, history, match, room)
+        if epoch:
+            at = match.path[-1].key
+            free = passage.free_tokens(body, history, match) - room
+            core = await self._standing(history, match, free)
+            ids = [str(page.page_id) for page in core]
+            note = {"at": at, "from": passage.starts[at], "why": epoch, "core": ids}
+            await self._note(EPOCH, f"epoch {at}", note)
+            if core:
+                passage.cores[at] = _quoted(core, STANDS)
+            quoted += core
+        if opening is not None:
+            free = passage.free_tokens(body, history, match)
+            if self._owes_claims and not epoch:
+                quoted += await self._standing(history, match, free - room)
+            self._owes_claims = False
+            quoted += await self._recall(opening, history, match, min(room, free), quoted, epoch)
+        return passage.compose(body, history, match, epoch=epoch), quoted
+
     async def answered(self, passed: Passed, answered: Answered) -> None:
-        """Take in what the model answered, if it came to its end."""
+        """Take in what the model answered, if it came to its end, and what the provider counted."""
         async with self._lock:
             if passed.composed is not None:
                 self.passage.observe(passed.composed, answered.input_tokens)
+            if answered.usage is not None and passed.request >= 0:
+                await self._report(passed.request, answered.usage)
             if not answered.complete or passed.aside:
                 return
             placed = [item for item in answered.items if item.place]
             nodes = self.trie.follow(passed.match.path, placed)
             await self._log(nodes, placed)
+
+    # --- what is told of requests -------------------------------------------------------------
+
+    async def _tell(
+        self,
+        body: Json,
+        history: History,
+        match: Match,
+        composed: Composed | None,
+        quoted: Sequence[Page],
+    ) -> int:
+        """Write down what is sent; returns the request's number, or -1 where there is no session.
+
+        Counting an unpaged request takes a thread: nothing of it was counted before.
+        """
+        messages = history.messages if composed is None else composed.messages
+        if composed is None:
+            weighed = await asyncio.to_thread(self.passage.weigh, body, history, messages)
+        else:
+            weighed = self.passage.weigh(body, history, messages)
+        if self._session is None:  # nothing was said yet, or the memory fails
+            return -1
+        model = encodable(str(body.get("model") or ""))[:MODEL_CHARS_MAX]
+        hidden = (
+            {page for node in composed.hidden for page in self._said_in(node)} if composed else ()
+        )
+        told = Relayed(
+            request=self._requests,
+            wire=self._wire.name,
+            model=model,
+            change=_change(match, weighed),
+            tokens=weighed.tokens,
+            window_tokens=self.passage.window_tokens,
+            factor=self.passage.factor,
+            messages=len(messages),
+            client_messages=len(history.messages),
+            left_tokens=composed.left_tokens if composed else 0,
+            hidden=len(hidden),
+            before=weighed.before,
+            shared=weighed.shared,
+            recalled=tuple(page.page_id for page in quoted),
+            epoch=composed.epoch if composed else "",
+            is_over=composed.over if composed else False,
+            is_cold=self._is_cold(model),
+            is_marked=is_marked(body),
+        )
+        try:
+            await note_relayed(self._session, told)
+        except PagefaultError as error:
+            self.problem = str(error)
+            return -1
+        self._requests += 1
+        return told.request
+
+    async def _report(self, request: int, usage: Usage) -> None:
+        assert self._session is not None, "it was told of"
+        try:
+            await note_reported(self._session, request, usage)
+        except PagefaultError as error:
+            self.problem = str(error)
+
+    def _is_cold(self, model: str) -> bool:
+        """Whether the provider has forgotten the prefix, as far as anybody can tell; after a
+        restart nobody can.
+        """
+        before, self._asked_s = self._asked_s, self._clock.monotonic_s()
+        return before is None or find_model(model).prices.is_cold(self._asked_s - before)
+
+    def _said_in(self, node: Node) -> Sequence[str]:
+        """The pages that hold what a node says."""
+        return self._pages.get(node.source.key, ())
 
     # --- the log ------------------------------------------------------------------------------
 
@@ -179,7 +294,9 @@ class Conversation:
         return self._session
 
     async def _restore(self, session: Session) -> None:
-        """What was recalled, and where epochs began, in an earlier run."""
+        """What was recalled, where epochs began, and how much was asked, in an earlier run."""
+        told = await self._memory.proxied(session)
+        self._requests = told.last.request + 1 if told is not None else 0
         after = -1
         while rows := await self._memory.pages(session, limit=500, after=after):
             after = rows[-1].order
@@ -190,14 +307,15 @@ class Conversation:
 
     async def _restore_note(self, session: Session, page: Page) -> None:
         note = json.loads(page.text)
-        if page.title == EPOCH:
-            self.passage.starts[note["at"]] = note["from"]
-            return
         pages = []
-        for page_id in note["pages"]:
+        for page_id in note.get("core" if page.title == EPOCH else "pages", ()):
             with suppress(RecordGone, CallerError):
                 pages.append(await session.page(page_id))
-        if pages:
+        if page.title == EPOCH:
+            self.passage.starts[note["at"]] = note["from"]
+            if pages:
+                self.passage.cores[note["at"]] = _quoted(pages, STANDS)
+        elif pages:
             self.passage.inserts[note["at"]] = _quoted(pages)
 
     async def _note(self, title: str, key: str, note: Json) -> None:
@@ -219,33 +337,66 @@ class Conversation:
         share = int(self.passage.window_tokens * RECALL_WINDOW_SHARE)
         return min(RECALL_TOKENS, share)
 
-    async def _recall(self, opening: Node, history: History, match: Match, room: int) -> int:
-        """Quote before the newest message what it calls for and the request does not show."""
+    async def _recall(
+        self,
+        opening: Node,
+        history: History,
+        match: Match,
+        room: int,
+        quoted: Sequence[Page],
+        epoch: str,
+    ) -> list[Page]:
+        """Quote before the newest message what it calls for and the request does not show.
+
+        Of `quoted`, what no epoch put in front is quoted there, too.
+        """
+        chosen: list[Page] = []
         hidden = self.passage.hidden(history, match)
-        allowed = {page for node in hidden for page in self._pages.get(node.source.key, ())}
+        allowed = {page for node in hidden for page in self._said_in(node)}
         query = _newest(history)
-        if not allowed or not query.strip():
-            return 0
         try:
-            session = await self._opened()
-            found = await session.recall(query[:QUERY_CHARS_MAX], limit=CANDIDATES)
-            chosen: list[Page] = []
-            for hit in found.hits:
-                cost = hit.page.tokens + render.LABEL_TOKENS
-                if hit.page.page_id in allowed and cost <= room:
-                    with suppress(RecordGone):
-                        chosen.append(await self._memory.read(hit.page))
-                        room -= cost
+            if allowed and query.strip():
+                session = await self._opened()
+                found = await session.recall(query[:QUERY_CHARS_MAX], limit=CANDIDATES)
+                for hit in found.hits:
+                    cost = hit.page.tokens + render.LABEL_TOKENS
+                    if hit.page.page_id in allowed and cost <= room:
+                        with suppress(RecordGone):
+                            chosen.append(await self._memory.read(hit.page))
+                            room -= cost
         except PagefaultError as error:
             self.problem = str(error)
-            return 0
-        if not chosen:
-            return 0
-        chosen.sort(key=lambda page: page.row.order)
-        ids = [str(page.page_id) for page in chosen]
-        await self._note(RECALLED, f"recall {opening.key}", {"at": opening.key, "pages": ids})
-        self.passage.inserts[opening.key] = _quoted(chosen)
-        return len(chosen)
+        here = [*([] if epoch else quoted), *chosen]
+        if here:
+            ids = [str(page.page_id) for page in here]
+            await self._note(RECALLED, f"recall {opening.key}", {"at": opening.key, "pages": ids})
+            self.passage.inserts[opening.key] = _quoted(here)
+        return chosen
+
+    async def _standing(self, history: History, match: Match, free: int) -> list[Page]:
+        """The claims that stand on the user's word and are said in nothing that the request shows,
+        the newest of them, as far as there is room.
+        """
+        share = int(self.passage.window_tokens * CORE_WINDOW_SHARE)
+        room = min(share, free) - MESSAGE_TOKENS
+        hidden = self.passage.hidden(history, match)
+        allowed = {page for node in hidden for page in self._said_in(node)}
+        chosen: list[Page] = []
+        try:
+            session = await self._opened()
+            for claim in reversed(await session.claims() if allowed else []):
+                said = {span.page_id for span in claim.evidence}
+                is_standing = claim.status == "standing" and claim.authority == "user"
+                if not is_standing or not said or not said <= allowed:
+                    continue
+                page = await session.page(claim.claim_id)
+                cost = page.row.tokens + render.LABEL_TOKENS
+                if cost <= room:
+                    chosen.append(page)
+                    room -= cost
+        except PagefaultError as error:
+            self.problem = str(error)
+        return chosen[::-1]
 
 
 _OWN: Final = Origin("tool:pagefault")
@@ -257,9 +408,22 @@ def _tool_name(name: str) -> str:
     return "client_pagefault" if plain == "pagefault" else plain or "tool"
 
 
-def _quoted(pages: Sequence[Page]) -> str:
-    ordered = sorted(pages, key=lambda page: page.row.order)
-    return f"{QUOTED}\n{render.block([render.line([page]) for page in ordered])}"
+def _quoted(pages: Sequence[Page], why: str = QUOTED) -> str:
+    """Claims first, then what was said, each in order."""
+    ordered = sorted(pages, key=lambda page: (page.derived is None, page.row.order))
+    return f"{why}\n{render.block([render.line([page]) for page in ordered])}"
+
+
+def _change(match: Match, weighed: Weighed) -> str:
+    """How a request stands to the one before it, as `Relayed` names it."""
+    if weighed.has_another_model:
+        return "remodelled"
+    if match.change in (Change.SAME, Change.EXTENDED) and weighed.shared < weighed.before:
+        if weighed.has_another_head:
+            return "reinstructed"
+        if match.edited:
+            return "edited"
+    return str(match.change)
 
 
 def _newest(history: History) -> str:

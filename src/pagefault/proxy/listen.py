@@ -25,15 +25,15 @@ HEADER_BYTES_MAX: Final = 64 * 1024
 AT_ONCE_MAX: Final = 256  # connections
 
 
-def bound(host: str, port: int) -> socket.socket:
-    """A listening socket. Raises `BadInput` for a host that is not this machine alone, or a port
-    that somebody has.
+def bound(host: str, port: int, *, token: str = "") -> socket.socket:
+    """A listening socket. Raises `BadInput` for a host that is not this machine alone, unless there
+    is a token, and for a port that somebody has.
     """
-    if not is_loopback(host):
+    if not is_loopback(host) and not token:
         raise BadInput(
-            f"{host} can be reached from other machines, and whoever reaches this proxy spends "
-            "your key and reads your memory",
-            hint="listen on 127.0.0.1, and bring others here by a tunnel that knows them",
+            f"{host} can be reached from other machines, and whoever reaches this proxy writes to "
+            "your memory and reads it",
+            hint="listen on 127.0.0.1, or ask for a token: PAGEFAULT_PROXY_TOKEN or --token",
         )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
@@ -59,6 +59,7 @@ async def serve(
     counter: TokenCounter,
     clock: Clock,
     window_tokens: int = 0,
+    token: str = "",
     patience: Patience | None = None,
     allow_http: bool = False,
     log: Callable[[str], None] = lambda line: None,
@@ -82,6 +83,8 @@ async def serve(
         counter=counter,
         clock=clock,
         window_tokens=window_tokens,
+        token=token,
+        any_host=not is_loopback(listening.getsockname()[0]),
         log=log,
     )
     host, port = listening.getsockname()[:2]

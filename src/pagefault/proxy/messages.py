@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final
 
+from pagefault.engine.usage import usage_from
 from pagefault.model.kinds import Role
 from pagefault.proxy.history import History, Item, Json, Part, digest, sealed
 from pagefault.proxy.wire import (
@@ -21,6 +22,7 @@ from pagefault.proxy.wire import (
 _THINKING: Final = ("thinking", "redacted_thinking")
 _KINDS_OF_ERROR: Final = {
     400: "invalid_request_error",
+    401: "authentication_error",
     403: "permission_error",
     404: "not_found_error",
     413: "request_too_large",
@@ -64,14 +66,9 @@ class Messages:
         return MessagesGatherer()
 
     def answer(self, document: Json) -> Answered:
-        usage = document.get("usage")
-        read = usage if isinstance(usage, dict) else {}
-        counted = sum(
-            whole_number(read.get(name))
-            for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-        )
         items = _items({"role": "assistant", "content": document.get("content")}, 0)
-        return Answered(tuple(items), counted, complete=bool(document.get("stop_reason")))
+        usage = usage_from(document.get("usage"))
+        return Answered(tuple(items), usage, complete=bool(document.get("stop_reason")))
 
     def refusal(self, status: int, message: str) -> Json:
         kind = _KINDS_OF_ERROR.get(status, "api_error")
@@ -115,7 +112,7 @@ class MessagesGatherer:
                     block["input"] = written
             content.append(block)
         return Messages().answer(
-            {"content": content, "usage": self._usage, "stop_reason": self._stop}
+            {"content": content, "usage": self._usage or None, "stop_reason": self._stop}
         )
 
 

@@ -63,10 +63,22 @@ class Composed:
     messages: list[Any]
     tokens: int
     factor: float
+    left_tokens: int = 0  # of turns that it does not show
     hidden: tuple[Node, ...]  # what the request does not show and the conversation had
     epoch: str = ""  # why one began, or ""
     over: bool = False  # the newest turn alone is larger than the window
     changed: bool = False  # whether the messages differ from the client's
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weighed:
+    """A request beside the one before it; tokens by our count."""
+
+    tokens: int
+    before: int  # tokens of the request before; -1 for the first
+    shared: int  # tokens at its beginning that are those of the request before
+    has_another_model: bool = False
+    has_another_head: bool = False  # tools, or instructions before the conversation
 
 
 @dataclass(slots=True)
@@ -94,12 +106,14 @@ class Passage:
         self.factor = 1.0  # a provider's count, over ours
         self.inserts: dict[str, str] = {}  # by the key of a turn's opening node
         self.starts: dict[str, str] = {}  # by where an epoch began: the node shown first
+        self.cores: dict[str, str] = {}  # by the same: what stands, and is said only in what left
         self._slots: dict[str, Slot] = {}
         self._lead: dict[str, list[Any]] = {}
         self._told: set[str] = set()
         self._model: Any = None
         self._weights: dict[str, int] = {}
         self._placed: tuple[History, Match, list[_Place]] | None = None
+        self._before: _Sent | None = None
 
     def opening(self, history: History, match: Match) -> Node | None:
         """The node of the message that opened the newest turn, if it is the last that was said and
@@ -121,12 +135,13 @@ class Passage:
         room = self.window_tokens / self.factor - head - spare_tokens
         first = self._first(places, match)
         weights = [self._weigh_place(place) for place in places]
-        stays = [self._weigh(self._instructions(place)) for place in places]
+        stays = [self._weigh_all(self._instructions(place)) for place in places]
 
         def shown(start: int) -> int:
             return sum(stays[:start]) + sum(weights[start:])
 
-        if shown(first) <= room:
+        notice = self._weigh(self._notice(match)) if first else 0
+        if notice + shown(first) <= room:
             return ""
         turns = [at for at in _turns(places) if at > first]
         if not turns:
@@ -135,6 +150,16 @@ class Passage:
         start = next((at for at in turns if shown(at) <= target), turns[-1])
         self.starts[match.path[-1].key] = places[start].nodes[0].key
         return "window_full"
+
+    def free_tokens(self, body: Json, history: History, match: Match) -> int:
+        """What the request, as planned, leaves of the window."""
+        places = self._places(history, match)
+        first = self._first(places, match)
+        shown = sum(map(self._weigh_place, places[first:]))
+        shown += sum(self._weigh_all(self._instructions(place)) for place in places[:first])
+        shown += self._weigh(self._notice(match)) if first else 0
+        head = self._head_tokens(body, history, places)
+        return int(self.window_tokens / self.factor) - head - shown
 
     def hidden(self, history: History, match: Match) -> tuple[Node, ...]:
         """What the request will not show, as planned: turns that left, and what was compacted."""
@@ -152,6 +177,7 @@ class Passage:
         news = self._news(history, places)
         sent: list[Any] = self._leading(history, places)
         stayed: list[Any] = []
+        notice = self._notice(match)
         for at, place in enumerate(places):
             slot = self._slot(place, edited, history, news, is_last=at + 1 == len(places))
             if at < first:
@@ -159,11 +185,13 @@ class Passage:
                 continue
             message = slot.message
             if at == first and first:
-                message = self._wire.with_text(message, GONE) if place.opens else message
+                if place.opens:
+                    message = self._wire.with_text(message, notice)
                 sent += [message, *stayed, *slot.gap]
             else:
                 sent += [message, *slot.gap]
-        weights = [self._weigh(stayed), *map(self._weigh_place, places[first:])]
+        weights = [self._weigh_all(stayed), *map(self._weigh_place, places[first:])]
+        weights += [self._weigh(notice)] if first else []
         tokens = int((self._head_tokens(body, history, places) + sum(weights)) * self.factor)
         hidden = _hidden(places[:first], match)
         marked = _with_marks(sent, history.messages)
@@ -171,10 +199,35 @@ class Passage:
             messages=marked,
             tokens=tokens,
             factor=self.factor,
+            left_tokens=sum(map(self._weigh_place, places[:first])),
             hidden=hidden,
             epoch=epoch,
             over=bool(self.window_tokens) and tokens > self.window_tokens,
             changed=marked != list(history.messages),
+        )
+
+    def weigh(self, body: Json, history: History, messages: Sequence[Any]) -> Weighed:
+        """What is sent, beside what was sent before it, which from now on is this."""
+        told = [body.get("system"), body.get("instructions")]
+        bare = [unmarked(list(history.tools)), unmarked(told), *map(unmarked, messages)]
+        placed = history.placed
+        now = _Sent(
+            model=body.get("model"),
+            keys=[digest(canonical(one)) for one in bare],
+            tokens=[self._weigh(one) for one in bare],
+            head=2 + (placed[0].message if placed else len(messages)),
+            last=bare[-1],
+        )
+        before, self._before = self._before, now
+        if before is None:
+            return Weighed(tokens=now.total, before=-1, shared=0)
+        other = before.model != now.model
+        return Weighed(
+            tokens=now.total,
+            before=before.total,
+            shared=0 if other else before.shared_with(now, bare),
+            has_another_model=other,
+            has_another_head=before.keys[: before.head] != now.keys[: now.head],
         )
 
     def observe(self, composed: Composed, reported_tokens: int) -> None:
@@ -216,6 +269,13 @@ class Passage:
                     (at for at, place in enumerate(places) if place.nodes[0].key == start), 0
                 )
         return 0
+
+    def _notice(self, match: Match) -> str:
+        """What is put before the first message that is shown, where others left."""
+        for node in reversed(match.path):
+            if node.key in self.starts:
+                return f"{GONE}\n{self.cores[node.key]}" if node.key in self.cores else GONE
+        return GONE
 
     def _leading(self, history: History, places: Sequence[_Place]) -> list[Any]:
         """What stands before the first place: instructions as they are now, the rest as first."""
@@ -310,10 +370,13 @@ class Passage:
     def _weigh_place(self, place: _Place) -> int:
         slot = self._slots.get(place.node.key)
         if slot is None:
-            return self._weigh([unmarked(place.message), *map(unmarked, place.gap)])
+            return self._weigh_all([unmarked(place.message), *map(unmarked, place.gap)])
         if slot.tokens < 0:
-            slot.tokens = self._weigh([slot.message, *slot.gap])
+            slot.tokens = self._weigh_all([slot.message, *slot.gap])
         return slot.tokens
+
+    def _weigh_all(self, messages: Sequence[Any]) -> int:
+        return sum(map(self._weigh, messages))
 
     def _weigh(self, value: Any) -> int:
         """About how many tokens: what is text is counted, what is not has a price."""
@@ -332,6 +395,49 @@ class Passage:
                 + sum(min(OPAQUE_TOKENS, len(word) // 4) for word in opaque)
             )
         return self._weights[key]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sent:
+    """A request that was sent: a digest and a weight of its head, its tools and each message."""
+
+    model: Any
+    keys: list[str]
+    tokens: list[int]
+    head: int  # of these, how many stand before the conversation
+    last: Any  # its last message
+
+    @property
+    def total(self) -> int:
+        return sum(self.tokens)
+
+    def shared_with(self, now: _Sent, bare: Sequence[Any]) -> int:
+        """How much of this stands at the beginning of `now`, whose messages are `bare`."""
+        same = 0
+        for ours, theirs in zip(self.keys, now.keys, strict=False):
+            if ours != theirs:
+                break
+            same += 1
+        if same == len(self.keys) - 1 and same < len(bare) and _goes_on(self.last, bare[same]):
+            same += 1
+        return sum(self.tokens[:same])
+
+
+def _goes_on(before: Any, now: Any) -> bool:
+    """Whether a message is another with more blocks behind."""
+    if not isinstance(before, Mapping) or not isinstance(now, Mapping):
+        return False
+    ours, theirs = before.get("content"), now.get("content")
+    if not isinstance(ours, list) or not isinstance(theirs, list):
+        return False
+    return before.get("role") == now.get("role") and theirs[: len(ours)] == ours
+
+
+def is_marked(body: Any) -> bool:
+    """Whether a client says anywhere in a request where to cache."""
+    if isinstance(body, Mapping):
+        return any(k in CACHE_MARKS or is_marked(v) for k, v in body.items())
+    return isinstance(body, list) and any(map(is_marked, body))
 
 
 def survival(before: Sequence[Any], after: Sequence[Any]) -> float:

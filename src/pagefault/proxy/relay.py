@@ -26,7 +26,9 @@ _HOP_BY_HOP: Final = frozenset(
     b"transfer-encoding upgrade".split()
 )
 """RFC 9110 §7.6.1: between two neighbours, not between client and provider."""
-_OURS: Final = frozenset((b"host", b"content-length", b"x-pagefault-session", b"expect"))
+_OURS: Final = frozenset(
+    (b"host", b"content-length", b"x-pagefault-session", b"x-pagefault-token", b"expect")
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

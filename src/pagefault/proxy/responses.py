@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from pagefault.engine.usage import usage_from
 from pagefault.model.kinds import Role
 from pagefault.proxy.history import History, Item, Json, Part, sealed
 from pagefault.proxy.wire import (
@@ -64,7 +65,7 @@ class Responses:
         return ResponsesGatherer()
 
     def answer(self, document: Json) -> Answered:
-        output, usage = document.get("output"), document.get("usage")
+        output = document.get("output")
         items = [
             item
             for message in (output if isinstance(output, list) else [])
@@ -73,7 +74,7 @@ class Responses:
         ]
         return Answered(
             tuple(items),
-            whole_number(usage.get("input_tokens")) if isinstance(usage, dict) else 0,
+            usage_from(document.get("usage")),
             complete=document.get("status") == "completed",
         )
 

@@ -29,6 +29,7 @@ from pagefault.proxy.history import Json
 from pagefault.proxy.messages import Messages
 from pagefault.proxy.relay import Headers, Relay, onward, to_provider
 from pagefault.proxy.responses import Responses
+from pagefault.proxy.token import TOKEN_HEADER, WANTED, is_token
 from pagefault.proxy.wire import Answered, Events, Unreadable, Wire, dumped, parsed
 from pagefault.service.memory import Memory
 
@@ -65,14 +66,22 @@ class Proxy:
         counter: TokenCounter,
         clock: Clock,
         window_tokens: int = 0,
+        token: str = "",
+        any_host: bool = False,
         log: Callable[[str], None] = lambda line: None,
         body_bytes_max: int = BODY_BYTES_MAX,
     ) -> None:
+        """Without a `token` whoever asks is served. `any_host`: it may be called by other names
+        than this machine's own, as one that other machines reach is.
+        """
+        assert token or not any_host, "other machines are served by a token alone"
         self._memory = memory
         self._relay = relay
         self._counter = counter
         self._clock = clock
         self._window_tokens = window_tokens
+        self._token = token
+        self._any_host = any_host
         self._log = log
         self._body_bytes_max = body_bytes_max
         self._conversations: OrderedDict[str, Conversation] = OrderedDict()
@@ -106,12 +115,14 @@ class Proxy:
         headers: Headers = scope["headers"]
         known = {name.decode("latin-1").lower(): v.decode("latin-1") for name, v in headers}
         reply = _Reply(send, told)
-        if not _is_ours(known.get("host", "")):
-            return await reply.refuse(None, 421, "this proxy answers to this machine's names only")
-        if "origin" in known and not _is_ours(urlsplit(known["origin"]).netloc):
-            return await reply.refuse(None, 403, "requests from web pages are not passed on")
         named, path = named_in_path(scope["raw_path"].decode("latin-1"))
         wire = next((w for w in WIRES if scope["method"] == "POST" and path.endswith(w.path)), None)
+        if not (self._any_host or _is_ours(known.get("host", ""))):
+            return await reply.refuse(wire, 421, "this proxy answers to this machine's names only")
+        if "origin" in known and not _is_ours(urlsplit(known["origin"]).netloc):
+            return await reply.refuse(wire, 403, "requests from web pages are not passed on")
+        if self._token and not is_token(known.get(TOKEN_HEADER, ""), self._token):
+            return await reply.refuse(wire, 401, WANTED, words="refused: no token, or another one")
         if "websocket" in known.get("upgrade", "").lower():
             return await reply.refuse(wire, 426, "no websockets here: send an ordinary POST")
         if path == "/healthz":
@@ -236,6 +247,7 @@ class Proxy:
                 name=name,
                 wire=wire,
                 counter=self._counter,
+                clock=self._clock,
                 window_tokens=self._window_tokens,
             )
             self._conversations[key] = found
@@ -338,8 +350,11 @@ class _Reply:
         await self.start(status, headers)
         await self._send({"type": "http.response.body", "body": body, "more_body": False})
 
-    async def refuse(self, wire: Wire | None, status: int, message: str) -> None:
-        self.told.words = message
+    async def refuse(
+        self, wire: Wire | None, status: int, message: str, *, words: str = ""
+    ) -> None:
+        """Refuse in the client's own format; `words` are for the access log, if others."""
+        self.told.words = words or message
         await self.json(status, (wire or WIRES[0]).refusal(status, message))
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
+from pagefault.model.request import Usage
 from pagefault.proxy.history import History, Item, Json, texts
 
 EVENT_BYTES_MAX: Final = 32 * 1024 * 1024
@@ -50,11 +51,17 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An answer: its items, and what the provider counted. `complete` if it came to its end."""
+    """An answer: its items, and what the provider counted, None where it did not say. `complete`
+    if it came to its end.
+    """
 
     items: tuple[Item, ...] = ()
-    input_tokens: int = 0
+    usage: Usage | None = None
     complete: bool = False
+
+    @property
+    def input_tokens(self) -> int:
+        return self.usage.input_tokens if self.usage is not None else 0
 
 
 class Gatherer(Protocol):

@@ -64,6 +64,7 @@ class Representation:
     pages: tuple[PageId, ...]
     spans: tuple[Evidence, ...] = ()
     verbatim: bool = True
+    made_by: str = ""  # the compressor, if not our rules
 
 
 class Compressor(Protocol):

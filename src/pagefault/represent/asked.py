@@ -56,12 +56,16 @@ class Asked:
     window_tokens: int
     tries: int = 2
     timeout_s: float = 30.0
+    tokens_max: int = 0  # of an abstract; 0 is a tenth
+    name: str = "model"
     modality: Modality = field(default=Modality.TEXT, init=False)
 
     async def compress(
         self, sources: Sequence[Source], level: Level, *, tokens_max: int | None = None
     ) -> Representation:
         """As the protocol says. Never fails because the engine did; being cancelled cancels it."""
+        if level is Level.ABSTRACT and tokens_max is None and self.tokens_max:
+            tokens_max = self.tokens_max
         rules = Extractive(self.count)
         extract = await rules.compress(sources, level, tokens_max=tokens_max)
         if level is not Level.ABSTRACT or extract.tokens == 0:
@@ -94,6 +98,7 @@ class Asked:
                         if source.text
                     ),
                     verbatim=False,
+                    made_by=self.name,
                 )
         return extract
 

@@ -1,6 +1,6 @@
 """What a text is about, found by its form alone: topics, entities, tasks.
 
-One pass of one expression each, as these run for every page that is written. They are for finding
+One pass of one expression each, as a search asks hundreds of pages. They are for finding
 and grouping pages; nothing is held to be true because of them.
 """
 

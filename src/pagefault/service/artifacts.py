@@ -5,8 +5,11 @@ from __future__ import annotations
 import mimetypes
 from typing import Final
 
-from pagefault.model.errors import BadInput
+from pagefault.model.errors import BadInput, RecordGone, StoreCorrupt
 from pagefault.model.kinds import EventType, Modality, Role
+from pagefault.model.page import Page
+from pagefault.service.runtime import Runtime
+from pagefault.service.state import SessionState
 from pagefault.service.writing import Said
 
 NAME_CHARS_MAX: Final = 200
@@ -39,6 +42,22 @@ def describe(
         modality=modality_of(kind),
         key=key,
     )
+
+
+def bytes_of(page: Page, state: SessionState, runtime: Runtime) -> bytes:
+    """The bytes that a page stands for. Reads the store. `BadInput` for a page that has none."""
+    if not page.blob:
+        raise BadInput(f"{page.page_id} is a text and has no bytes", hint="`page` gives its text")
+    try:
+        return runtime.blobs.get(page.blob)
+    except KeyError:
+        row = state.find_row(page.page_id)
+        if row is None or runtime.journal.is_going(row.seq):
+            raise RecordGone(f"page {page.page_id} is being forgotten just now") from None
+        raise StoreCorrupt(
+            f"the bytes of {page.page_id} are missing: blob {page.blob}",
+            hint="put the blob back from a backup; the page's text is as it was",
+        ) from None
 
 
 def modality_of(media_type: str) -> Modality:

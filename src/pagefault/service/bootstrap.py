@@ -23,12 +23,18 @@ from pagefault.model.progress import Progress
 from pagefault.pack.count import O200k, TokenCounter
 from pagefault.paging.questions import EvictionPolicy
 from pagefault.policy.affinity import Affinity
+from pagefault.policy.arc import ARC
 from pagefault.policy.epochs import BETA, BreakEven, ColdOrFull, EpochRule, OnlyWhenFull
 from pagefault.policy.importance_lru import ImportanceLRU
+from pagefault.policy.locality_lru import LocalityLRU
 from pagefault.policy.lru import LRU
 from pagefault.policy.modality_lru import ModalityLRU
+from pagefault.policy.s3_fifo import S3FIFO
+from pagefault.policy.sieve import Sieve
 from pagefault.policy.steady import Steady
 from pagefault.recall.search import Searcher
+from pagefault.represent.api import Compressor
+from pagefault.service.arguments import a_layout, a_mode
 from pagefault.service.embedders import EmbedderSpec
 from pagefault.service.embedding import Embedding
 from pagefault.service.journal import Journal
@@ -36,7 +42,6 @@ from pagefault.service.limits import Limits
 from pagefault.service.lineage import Lineage
 from pagefault.service.memory import Memory
 from pagefault.service.runtime import PageReader, Runtime
-from pagefault.service.session import a_layout, a_mode
 from pagefault.store.commit import Committer
 from pagefault.store.root import memory_store, open_store
 from pagefault.store.store import Store
@@ -45,6 +50,10 @@ POLICIES: Final[dict[str, Callable[[], EvictionPolicy]]] = {
     "importance_weighted_lru": lambda: Affinity(ImportanceLRU()),
     "lru": LRU,
     "modality_aware_lru": ModalityLRU,
+    "locality_aware_lru": LocalityLRU,
+    "sieve": Sieve,
+    "s3_fifo": S3FIFO,
+    "arc": ARC,
 }
 
 EPOCHS: Final[dict[str, Callable[[PriceList, float], EpochRule]]] = {
@@ -72,6 +81,7 @@ async def open_memory(
     epochs: str = "break_even",
     beta: float = BETA,
     claims: str = "rules",
+    compressor: Compressor | None = None,
     limits: Limits | None = None,
     secrets: Mapping[str, str] | None = None,
     read_only: bool = False,
@@ -98,7 +108,9 @@ async def open_memory(
     `prices` of what is asked, which are else those of `model`, as far as they are known; `beta` is
     the patience of break_even. `cache_s` are the seconds by which the provider's cache lapses, if
     other than the clock's: those of a conversation that is replayed. `claims` is "rules", or "off":
-    then what users say is not made into claims.
+    then what users say is not made into claims. `compressor` is asked for the shorter forms that
+    `Session.compress` wants (`represent.asked.Asked` asks a model); without it, or where what it
+    writes will not do, they are made by rules.
 
     With an `embedder`, pages get vectors in a thread of its own, and search finds them by meaning
     too. One that was made here, of an `EmbedderSpec`, is closed with the memory.
@@ -174,6 +186,7 @@ async def open_memory(
         policy=lambda: Steady(POLICIES[policy]()),
         epochs=EPOCHS[epochs](prices or find_model(model).prices, beta),
         extracts_claims=extracts_claims,
+        compressor=compressor,
         hash_key=store.hash_key,
         clock=real_clock,
         meter=meter,

@@ -15,16 +15,30 @@ from typing import Final
 from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.events import Content, Draft
 from pagefault.model.ids import PageId, SessionNo
-from pagefault.model.kinds import GOAL_SUBJECT, PAGE_PREFIX, EventType, Kind, Origin, Role
+from pagefault.model.kinds import (
+    GOAL_SUBJECT,
+    HANDED_IN,
+    PAGE_PREFIX,
+    USERS,
+    ClaimType,
+    EventType,
+    Kind,
+    Origin,
+    Role,
+)
 from pagefault.model.page import Derived, Evidence, Page, PageRow
 from pagefault.pack.layout import Note, Shown
+from pagefault.represent.words import FUNCTION
+from pagefault.service.content import is_user_message
 from pagefault.service.deriving import Made, write_derived
+from pagefault.service.procedures import Procedures
 from pagefault.service.runtime import Runtime
 from pagefault.service.state import SessionState
 from pagefault.store.analyzer import query_terms
 from pagefault.store.api import PageFilter
-from pagefault.truth.claim import Authority, ClaimType, Turn
-from pagefault.truth.claims import ClaimBook, Entry, Held, Status, held_of
+from pagefault.truth.claim import Authority, Turn
+from pagefault.truth.claims import ClaimBook, Entry, held_of
+from pagefault.truth.held import Held, Status
 
 CLAIM: Final = PAGE_PREFIX["claim"]
 TURNS_BEFORE: Final = 3  # pages: a question, an answer to it, and what stood before
@@ -36,15 +50,6 @@ IMPORTANCE: Final = {
     ClaimType.FACT: 0.8,
 }
 _WORD: Final = re.compile(r"\w+")
-_FUNCTION_WORDS: Final = (
-    "a about all always am an and any are as at be been but by can could did do does for from "
-    "had has "
-    "have he her him his how i if in into is it its just me my never no not of on one or our "
-    "out over "
-    "she so some than that the their them then there these they this those to too up us was we "
-    "were "
-    "what when where which while who why will with would you your use using"
-)
 _ALL: Final = 2**31
 
 
@@ -75,7 +80,8 @@ class ClaimInfo:
 class Claims:
     """The claims that one session can see. Holds the fold, and knows when it is out of date."""
 
-    def __init__(self, runtime: Runtime, session: SessionNo) -> None:
+    def __init__(self, runtime: Runtime, session: SessionNo, procedures: Procedures) -> None:
+        self._procedures = procedures
         self._runtime = runtime
         self._session = session
         self._book = ClaimBook()
@@ -85,32 +91,38 @@ class Claims:
         self._words_as_of = (0, 0)
 
     def drafts(self, said: Sequence[Draft], state: SessionState) -> list[Draft]:
-        """Drafts of the claims that are made by what is about to be said."""
+        """Drafts of the claims and procedures that are made by what is about to be said."""
         if not self._runtime.extracts_claims:
             return []
-        if not any(_is_users(draft.body) for draft in said if isinstance(draft.body, Content)):
+        if not any(
+            is_user_message(draft.body) for draft in said if isinstance(draft.body, Content)
+        ):
             return []
         from pagefault.truth.extract import extract  # with its rules, which only this needs
 
         before = _shown_before(state)
         written: list[Draft] = []
+        claimed = 0
         book: ClaimBook | None = None
         for draft in said:
             body = draft.body
             assert isinstance(body, Content)
             turn = Turn(body.page_id, body.role, draft.origin, body.text)
-            if _is_users(body):
+            if is_user_message(body):
                 claims = extract(turn, before)
                 if claims:
                     if book is None:
                         book = self.book(state).copy()
-                    number = state.numbers.get(CLAIM, 0) + len(written)
-                    entries = book.entries(claims, CLAIM, number)
+                    number = state.numbers.get(CLAIM, 0) + claimed
+                    entries = book.entries(claims, CLAIM, number, (turn, *reversed(before)))
                     for place, entry in enumerate(entries, number + 1):
                         book.fold(held_of(PageId(f"{CLAIM}_{place}"), entry))
                     made = [_made(entry) for entry in entries]
-                    written += self._written(made, draft, state, len(written))
-            before = [*before, turn if not _is_handed_in(body) else _wall(turn)][-TURNS_BEFORE:]
+                    claimed += len(made)
+                    written += self._written(made, draft, state, written)
+                written += self._procedures.drafts(turn, draft, state, written)
+            shown = _wall(turn) if body.event_type in HANDED_IN else turn
+            before = [*before, shown][-TURNS_BEFORE:]
         return written
 
     def is_current(self, state: SessionState) -> bool:
@@ -138,7 +150,7 @@ class Claims:
         if self._words_as_of != self._state_of(state):
             book = self.book(state)
             said = " ".join(f"{held.subject} {held.value}" for held in book).replace("_", " ")
-            self._words = frozenset(query_terms(said)) - frozenset(query_terms(_FUNCTION_WORDS))
+            self._words = frozenset(query_terms(said)) - frozenset(query_terms(" ".join(FUNCTION)))
             self._words_as_of = self._as_of
         words = _WORD.findall(query.replace("_", " "))
         return " ".join(word for word in words if not self._words.isdisjoint(query_terms(word)))
@@ -155,16 +167,16 @@ class Claims:
                     pages.append(page)
         return pages
 
-    def current(self, rows: Sequence[PageRow], state: SessionState) -> list[PageRow]:
-        """For claims that were found, those that hold now: what closed them in their place."""
+    def current(self, rows: Sequence[PageRow], state: SessionState) -> list[tuple[PageId, PageRow]]:
+        """Each of these claims, with the one that holds now: itself, or what closed it last."""
         book = self.book(state)
-        latest = dict.fromkeys(book.latest(row.page_id) for row in rows)
         known = {row.page_id: row for row in rows}
-        found: list[PageRow] = []
-        for claim_id in latest:
-            row = known.get(claim_id) or state.table.find(claim_id)
-            if row is not None:
-                found.append(row)
+        found: list[tuple[PageId, PageRow]] = []
+        for row in rows:
+            latest = book.latest(row.page_id)
+            now = known.get(latest) or state.table.find(latest)
+            if now is not None:
+                found.append((row.page_id, now))
         return found
 
     def told(self, state: SessionState) -> list[ClaimInfo]:
@@ -207,7 +219,7 @@ class Claims:
         return stored[span.start : span.end].decode(errors="replace")
 
     def _written(
-        self, made: Sequence[Made], cause: Draft, state: SessionState, before: int
+        self, made: Sequence[Made], cause: Draft, state: SessionState, before: Sequence[Draft]
     ) -> list[Draft]:
         return write_derived(
             made,
@@ -216,7 +228,7 @@ class Claims:
             counter=self._runtime.counter,
             clean=self._runtime.journal.clean,
             turn=cause.turn,
-            already=before,
+            before=before,
         )
 
 
@@ -228,10 +240,7 @@ def _made(entry: Entry) -> Made:
         origin=claim.origin,
         derived=Derived(
             provenance=claim.pages,
-            evidence=tuple(
-                Evidence(page_id=span.page_id, start=span.start, end=span.end)
-                for span in claim.evidence
-            ),
+            evidence=claim.evidence,
             supersedes=entry.supersedes,
             claim_type=str(claim.type),
             subject=claim.subject,
@@ -257,16 +266,7 @@ def _held(page: Page) -> Held:
 
 
 def authority_of(origin: Origin) -> Authority:
-    return Authority.USER if origin in ("user_typed", "user_approved") else Authority.PROPOSED
-
-
-def _is_users(body: Content) -> bool:
-    """Whether it is something a user said, and not a document handed in."""
-    return body.role is Role.USER and body.kind is Kind.TRANSCRIPT
-
-
-def _is_handed_in(body: Content) -> bool:
-    return body.event_type in (EventType.DOCUMENT, EventType.ARTIFACT)
+    return Authority.USER if origin in USERS else Authority.PROPOSED
 
 
 def _wall(turn: Turn) -> Turn:

@@ -13,6 +13,7 @@ from pagefault.model.defaults import COMPRESSION_LEVEL
 from pagefault.model.kinds import Actor, Level
 from pagefault.model.page import Page
 from pagefault.paging.pressure import Pressure
+from pagefault.service.deriving import Made
 from pagefault.service.levels import Ladder, Levels
 from pagefault.service.state import SessionState
 
@@ -26,11 +27,18 @@ AT_ONCE_MAX: Final = 8
 """Pages that one request compresses by itself: each takes a millisecond or two."""
 
 
-def compress(state: SessionState, levels: Levels, page: Page, level: Level) -> Page:
+def compress(
+    state: SessionState,
+    levels: Levels,
+    page: Page,
+    level: Level,
+    written: tuple[Made, int] | None = None,
+) -> Page:
     """What stands for a page at `level` from the next epoch on; the page itself, where that says
     the same. Where the shorter form was there already, a restart forgets that it was asked for.
+    `written` is that form by somebody else's compressor; one that was made before stays.
     """
-    ladder = levels.ladder(page)
+    ladder = levels.ladder(page, {level: written} if written else None)
     served = ladder.fullest(nearest(ladder, level))
     if served is Level.FULL:
         return page

@@ -122,6 +122,22 @@ class ClaimsConfig:
     extract: ClaimRules = setting(ClaimRules.RULES)  # noqa: RUF009
 
 
+class Compressors(StrEnum):
+    """Who writes the shorter forms that somebody asks for."""
+
+    RULES = "rules"
+    MODEL = "model"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompressConfig:
+    """Who writes the abstract of a page. A model is the configured engine."""
+
+    by: Compressors = setting(Compressors.RULES, trust=True)  # noqa: RUF009
+    tokens_max: int = setting(0, at_least=0)  # of an abstract; 0 is a tenth
+    timeout_s: float = setting(30.0, at_least=0.1)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """Everything that can be configured, read and checked. Made by `load`."""
@@ -138,6 +154,7 @@ class Config:
     engine: EngineConfig = field(default_factory=EngineConfig)
     limits: LimitsConfig = field(default_factory=LimitsConfig)
     claims: ClaimsConfig = field(default_factory=ClaimsConfig)
+    compress: CompressConfig = field(default_factory=CompressConfig)
     origins: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -219,7 +236,12 @@ def _settings(owner: type[Any], prefix: str) -> Iterator[Setting]:
 
 
 _LISTED: Final = "`pagefault config show` lists what there is"
-_OTHER_VARIABLES: Final = ("PAGEFAULT_CONFIG", "PAGEFAULT_DEBUG", "PAGEFAULT_VERIFY")
+_OTHER_VARIABLES: Final = (
+    "PAGEFAULT_CONFIG",
+    "PAGEFAULT_DEBUG",
+    "PAGEFAULT_PROXY_TOKEN",
+    "PAGEFAULT_VERIFY",
+)
 
 
 # --- loading --------------------------------------------------------------------------------------

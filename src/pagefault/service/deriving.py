@@ -53,16 +53,17 @@ def write_derived(
     clean: Callable[[str], str],
     turn: TurnNo | None = None,
     cause: Seq = NOTHING,
-    already: int = 0,
+    before: Sequence[Draft] = (),
 ) -> list[Draft]:
     """Drafts of these pages, as `state` stands; `turn` is the present one unless it is given.
 
-    `already` pages of the same kind are drafted before them.
+    `before` are drafts of derived pages that will be written before them.
     """
-    numbers, order = dict(state.numbers), state.derived_order_next + already
-    if items and already:
-        stem = PAGE_PREFIX[_KINDS[items[0].event_type]]
-        numbers[stem] = numbers.get(stem, 0) + already
+    numbers, order = dict(state.numbers), state.derived_order_next + len(before)
+    for earlier in before:
+        if isinstance(earlier.body, Content):
+            stem = PAGE_PREFIX[earlier.body.kind]
+            numbers[stem] = numbers.get(stem, 0) + 1
     texts = [clean(item.text) for item in items]
     drafts: list[Draft] = []
     counts = counter.count_all(texts)
@@ -89,6 +90,7 @@ def write_derived(
             subject=derived.subject and clean(derived.subject),
             value=derived.value and clean(derived.value),
             source_tokens=derived.source_tokens,
+            made_by=derived.made_by,
             importance=item.importance,
             confidence=item.confidence,
             topic_tags=item.topic_tags,

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pagefault.model.events import Content, Draft, Pinned, Unpinned
+from pagefault.model.events import Content, Draft, Pinned, Unpinned, expected
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import (
-    GOAL,
     GOAL_SUBJECT,
-    RETRACTION,
     RUNTIME,
     USER_TYPED,
     Actor,
+    ClaimType,
     EventType,
 )
 from pagefault.model.page import Derived, Page
+from pagefault.service.content import page_of
 from pagefault.service.deriving import Made, write_derived
 from pagefault.service.journal import Journal
 from pagefault.service.ownership import Owned
+from pagefault.service.room import check_pins
 from pagefault.service.state import SessionState, turn_now
 
 
@@ -27,24 +28,26 @@ def active_goal(state: SessionState) -> Page | None:
     goals = [
         page
         for page in state.core.values()
-        if page.derived is not None and page.derived.claim_type == GOAL
+        if page.derived is not None and page.derived.claim_type == ClaimType.GOAL
     ]
     return goals[-1] if goals else None
 
 
-def plan_goal(owned: Owned, journal: Journal, text: str) -> list[Draft]:
-    """The records that make `text` the goal; nothing but the end of the one before, if empty."""
+def plan_goal(owned: Owned, journal: Journal, text: str) -> tuple[list[Draft], PageId | None]:
+    """The records that make `text` the goal, and its page's id; nothing but the end of the one
+    before, if empty. `PinsFull` if the pins leave no room for it.
+    """
     state = owned.state
     before = active_goal(state)
     if not text and before is None:
-        return []
+        return [], None
     made = Made(
         event_type=EventType.CLAIM,
         text=text or "The goal no longer stands.",
         origin=USER_TYPED,
         importance=1.0,
         derived=Derived(
-            claim_type=GOAL if text else RETRACTION,
+            claim_type=ClaimType.GOAL if text else ClaimType.RETRACTION,
             subject=GOAL_SUBJECT,
             supersedes=before.page_id if before else PageId(""),
         ),
@@ -60,9 +63,11 @@ def plan_goal(owned: Owned, journal: Journal, text: str) -> list[Draft]:
     drafts = [replace(draft, actor=Actor.USER)]
     if before is not None and state.table.is_pinned(before.page_id):
         drafts.append(_bookkeeping(owned, Unpinned(page_id=before.page_id)))
-    if text:
-        drafts.append(_bookkeeping(owned, Pinned(page_id=draft.body.page_id)))
-    return drafts
+    if not text:
+        return drafts, None
+    check_pins(state, page_of(expected(draft), draft.body), instead=before)
+    drafts.append(_bookkeeping(owned, Pinned(page_id=draft.body.page_id)))
+    return drafts, draft.body.page_id
 
 
 def _bookkeeping(owned: Owned, body: Pinned | Unpinned) -> Draft:

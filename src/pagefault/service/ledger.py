@@ -12,7 +12,15 @@ from dataclasses import dataclass, replace
 from statistics import mean
 from typing import Any, Final
 
-from pagefault.model.events import EpochBegun, Event, Packed, Reported, SessionConfigured
+from pagefault.model.catalogue import UNKNOWN, find_model
+from pagefault.model.events import (
+    EpochBegun,
+    Event,
+    Packed,
+    Relayed,
+    Reported,
+    SessionConfigured,
+)
 from pagefault.model.ids import Seq, SessionNo, TurnNo
 from pagefault.model.prices import PriceList
 from pagefault.model.request import Usage
@@ -23,11 +31,18 @@ from pagefault.policy import hindsight
 _HEAD_CHANGED: Final = frozenset({"configured", "renderer"})  # epochs that keep nothing at all
 _FORCED: Final = frozenset({"configured", "renderer", "forgotten", "lost"})
 """Epochs that no choice could have spared: their cause is not the window nor the price."""
+_CLIENTS_DOING: Final = frozenset(
+    {"begun", "branched", "compacted", "edited", "remodelled", "reinstructed"}
+)
+"""Changes of a proxied history after which a request does not go on from the one before it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One call. `before_tokens` is the request before it, less its tail; None if there was none."""
+    """One call. `before_tokens` is the request before it, less its tail; None if there was none.
+
+    `relayed` is the record of one that a proxy passed on; `packed` then says the same in its terms.
+    """
 
     seq: Seq
     turn: TurnNo
@@ -38,6 +53,7 @@ class Entry:
     epoch: str  # its reason, where the call began one
     tools_changed: bool
     reported: Usage | None = None
+    relayed: Relayed | None = None
 
     @property
     def stable_tokens(self) -> int:
@@ -57,13 +73,41 @@ class Entry:
             prompt_tokens=self.packed.tokens,
             before_tokens=self.before_tokens,
             shared_tokens=self.shared_tokens,
-            matchable_tokens=self.shared_tokens,
+            matchable_tokens=self._matchable(prices),
             volatile_tokens=self.packed.tail,
             is_cold=self.packed.is_cold,
             epoch=self.epoch,
             tools_changed=self.tools_changed,
+            client_changed=self._is_clients_doing(),
         )
         return ledger.line(prices, sending, self.reported)
+
+    def _is_clients_doing(self) -> bool:
+        """Whether what is sent begins otherwise than the request before because a client did."""
+        one = self.relayed
+        if one is None or one.epoch:
+            return False
+        went_as_it_came = not one.window_tokens and one.shared < one.before
+        went_back = one.change == "same" and one.tokens < one.before
+        return one.change in _CLIENTS_DOING or went_as_it_came or went_back
+
+    def _matchable(self, prices: PriceList) -> int:
+        """All that is shared; nothing where a client marks nothing for a provider that caches at
+        marks alone.
+        """
+        one = self.relayed
+        is_unmarked = one is not None and one.wire == "messages" and not one.is_marked
+        return 0 if prices.takes_marks and is_unmarked else self.shared_tokens
+
+
+def prices_of(entries: Sequence[Entry], default: PriceList) -> PriceList:
+    """What calls are weighed by: `default`, or where that is nobody's in particular and a proxy
+    passed them on, the list of the model that the client asked last.
+    """
+    last = entries[-1].relayed if entries else None
+    if last is None or default != UNKNOWN.prices:
+        return default
+    return find_model(last.model).prices
 
 
 class Ledger:
@@ -86,6 +130,8 @@ class Ledger:
                 self._tools_changed = True
             case Packed() as packed:
                 self._fold_packed(event, packed)
+            case Relayed() as relayed if event.session == self._session:
+                self._fold_relayed(event, relayed)
             case Reported() as reported if event.session == self._session:
                 self._fold_reported(reported)
 
@@ -107,9 +153,34 @@ class Ledger:
             )
         self._before, self._epoch, self._tools_changed = packed, "", False
 
+    def _fold_relayed(self, event: Event, relayed: Relayed) -> None:
+        packed = Packed(
+            request=relayed.request,
+            renderer=0,
+            tokens=relayed.tokens,
+            factor=relayed.factor,
+            shared=relayed.shared,
+            is_cold=relayed.is_cold,
+        )
+        self.entries.append(
+            Entry(
+                seq=event.seq,
+                turn=event.turn,
+                at_ms=event.at_ms,
+                packed=packed,
+                before_tokens=None if relayed.before < 0 else relayed.before,
+                shared_tokens=relayed.shared,
+                epoch=relayed.epoch,
+                tools_changed=False,
+                relayed=relayed,
+            )
+        )
+
     def _fold_reported(self, body: Reported) -> None:
         for at in range(len(self.entries) - 1, -1, -1):
-            if self.entries[at].packed.request == body.request:
+            entry = self.entries[at]
+            is_of_a_proxy = entry.relayed is not None
+            if entry.packed.request == body.request and is_of_a_proxy == body.relayed:
                 usage = Usage(
                     input_tokens=body.input_tokens,
                     output_tokens=body.output_tokens,

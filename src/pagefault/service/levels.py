@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pagefault.model.errors import StoreCorrupt
 from pagefault.model.events import Content
@@ -17,10 +17,13 @@ from pagefault.model.ids import PageId
 from pagefault.model.kinds import Actor, EventType, Level
 from pagefault.model.page import Derived, Page
 from pagefault.pack.envelope import offered_levels
+from pagefault.service.content import page_of
 from pagefault.service.deriving import Made, write_derived
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
-from pagefault.service.state import page_of
+
+if TYPE_CHECKING:
+    from pagefault.represent.api import Representation
 
 _KEY: Final = "pagefault/represents/{page_id}/{level}"
 
@@ -33,10 +36,12 @@ class Ladder(Mapping[Level, int]):
         page: Page,
         find: Callable[[Page, Level], Page | None],
         make: Callable[[Page, Level], tuple[Made, int]],
+        given: Mapping[Level, tuple[Made, int]] | None = None,
     ) -> None:
         self.page = page
         self._find = find
         self._make = make
+        self._given = given or {}  # written by somebody else, for what is not found
         self._levels = offered_levels(page.row)
         self._known: dict[Level, Page | tuple[Made, int]] = {}
 
@@ -57,7 +62,8 @@ class Ladder(Mapping[Level, int]):
     def form(self, level: Level) -> Page | tuple[Made, int]:
         """What stands for the page: a page that was written, or one to write, and its tokens."""
         if level not in self._known:
-            self._known[level] = self._find(self.page, level) or self._make(self.page, level)
+            found = self._find(self.page, level) or self._given.get(level)
+            self._known[level] = found or self._make(self.page, level)
         return self._known[level]
 
     def text(self, level: Level) -> str:
@@ -80,8 +86,12 @@ class Levels:
         self._owned = owned
         self._runtime = runtime
 
-    def ladder(self, page: Page) -> Ladder:
-        return Ladder(page, self._find, self._make)
+    def ladder(self, page: Page, given: Mapping[Level, tuple[Made, int]] | None = None) -> Ladder:
+        return Ladder(page, self._find, self._make, given)
+
+    def has(self, page: Page, level: Level) -> bool:
+        """Whether this form of a page was made before."""
+        return self._find(page, level) is not None
 
     def keep(self, ladder: Ladder, level: Level, actor: Actor) -> Page:
         """What stands for the page at `level`, 1 to 3; from now on it is in L1."""
@@ -136,20 +146,22 @@ def representation(page: Page, level: Level, count: Callable[[str], int]) -> tup
     from pagefault.represent.extractive import compress_page
 
     made = compress_page(Source.of(page), level, count=count)
-    derived = Derived(
-        provenance=(page.page_id,),
-        represents=page.page_id,
-        level=int(level),
-        evidence=made.spans,
-        source_tokens=page.row.tokens,
-    )
-    return (
-        Made(
-            event_type=EventType.REPRESENTATION,
-            text=made.text,
-            origin=page.row.origin,
-            derived=derived,
-            importance=page.row.importance,
+    return made_of(page, level, made), made.tokens
+
+
+def made_of(page: Page, level: Level, written: Representation) -> Made:
+    """What a compressor wrote of a page, to be written down."""
+    return Made(
+        event_type=EventType.REPRESENTATION,
+        text=written.text,
+        origin=page.row.origin,
+        derived=Derived(
+            provenance=(page.page_id,),
+            represents=page.page_id,
+            level=int(level),
+            evidence=written.spans,
+            source_tokens=page.row.tokens,
+            made_by=written.made_by,
         ),
-        made.tokens,
+        importance=page.row.importance,
     )

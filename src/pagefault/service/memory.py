@@ -26,14 +26,16 @@ from pagefault.model.page import EVERYTHING, Page, PageRow, SessionRow, is_deriv
 from pagefault.model.progress import Progress
 from pagefault.pack.citations import cited_pages
 from pagefault.recall.search import SearchResult
+from pagefault.service.arguments import a_layout, a_mode, a_window, check_name
 from pagefault.service.derivatives import derivatives
 from pagefault.service.embedders import FORMS
 from pagefault.service.embedding import Embedding, EmbeddingStatus
 from pagefault.service.limits import Limits
 from pagefault.service.ownership import Owned
+from pagefault.service.relaying import Proxied, proxied_of
 from pagefault.service.restore import restore
 from pagefault.service.runtime import Runtime
-from pagefault.service.session import Session, a_layout, a_mode, a_window, check_name
+from pagefault.service.session import Session
 from pagefault.service.turn import encodable
 from pagefault.store.api import PageFilter
 from pagefault.store.backup import Copied, backup
@@ -179,6 +181,18 @@ class Memory:
             limit=limit,
             newest_first=newest_first,
         )
+
+    async def proxied(self, session: Session) -> Proxied | None:
+        """What a proxy passed on under a session, and how large it was; None if nothing ever was.
+
+        Of such a session `status`, `at` and `resident` tell what it would pack itself, and not
+        what its client sends.
+        """
+        await session.owned.written()
+        await session.owned.refresh()
+        types = ("relayed", "reported")
+        events = await asyncio.to_thread(self._runtime.events_of, session.session, types)
+        return proxied_of(event.body for event in events)
 
     async def recall(
         self, query: str, *, limit: int = 5, modality: Modality | None = None

@@ -29,6 +29,7 @@ from pagefault.model.events import (
     Event,
     Faulted,
     Packed,
+    Relayed,
     Searched,
     SessionConfigured,
     SessionOpened,
@@ -53,6 +54,7 @@ class Tally:
     requests: int = 0
     request_tokens: int = 0
     window_tokens: int = 0  # the windows of those requests
+    windowed_tokens: int = 0  # those requests, but for a client's own that had no window
     dead_tokens: int = 0
     pages_shown: int = 0
     citations: int = 0
@@ -93,7 +95,7 @@ class Tally:
             "turns": self.turns,
             "requests": self.requests,
             "request_tokens_mean": _share(self.request_tokens, self.requests, 1),
-            "context_utilisation": _share(self.request_tokens, self.window_tokens),
+            "context_utilisation": _share(self.windowed_tokens, self.window_tokens),
             "live_fraction": _share(self.request_tokens - self.dead_tokens, self.request_tokens),
             "page_references": references,
             "faults": self.faults,
@@ -117,10 +119,12 @@ class Tally:
             "epochs": self.epochs.total(),
             "epochs_by_reason": dict(sorted(self.epochs.items())),
             "epochs_share": _share(self.epochs.total(), self.requests),
+            "summarised_tokens": self.summarised_tokens,
             "compression_ratio": _share(self.summarised_tokens, self.summary_tokens),
             "pages": self.pages,
             "page_tokens": self.page_tokens,
             "text_bytes": self.text_bytes,
+            "metadata_bytes_per_page": _share(overhead, self.pages, 1),
             "metadata_overhead": _share(overhead, self.text_bytes),
         }
 
@@ -183,6 +187,8 @@ class Meter:
                 self._fold_content(event, body, tally)
             case Packed() as body:
                 self._fold_packed(body, tally)
+            case Relayed() as body:
+                self._fold_relayed(body, tally)
             case EpochBegun() as body:
                 self._fold_epoch(body, tally)
             case Faulted() as body:
@@ -253,9 +259,22 @@ class Meter:
         tally.requests += 1
         tally.request_tokens += body.tokens
         tally.window_tokens += self.window_tokens
+        tally.windowed_tokens += body.tokens
         tally.dead_tokens += min(body.dead, body.tokens)
         tally.pages_shown += len(self.resident)
         self._last_request = body.tokens
+
+    def _fold_relayed(self, body: Relayed, tally: Tally) -> None:
+        """A client's own request: which pages stood in it is the client's affair."""
+        tally.recalled_pages += len(body.recalled)
+        tally.recalled_tokens += sum(self._tokens.get(page_id, 0) for page_id in body.recalled)
+        tally.requests += 1
+        tally.request_tokens += body.tokens
+        tally.window_tokens += body.window_tokens
+        tally.windowed_tokens += body.tokens if body.window_tokens else 0
+        if body.epoch:
+            tally.epochs[body.epoch] += 1
+        self._last_request = 0  # nobody knows what of it an answer used
 
     def _fold_epoch(self, body: EpochBegun, tally: Tally) -> None:
         in_place = {p: seq for p, seq in self.resident.items() if seq and seq >= body.verbatim_from}

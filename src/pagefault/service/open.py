@@ -10,11 +10,12 @@ from pathlib import Path
 
 from pagefault.engine.embedding import Embedder
 from pagefault.model.prices import PriceList
+from pagefault.represent.api import Compressor
+from pagefault.service.arguments import a_window
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.config import load
 from pagefault.service.limits import Limits
 from pagefault.service.memory import Memory
-from pagefault.service.session import a_window
 
 
 def open(
@@ -27,6 +28,8 @@ def open(
     model: str | None = None,
     prices: PriceList | None = None,
     epochs: str | None = None,
+    compressor: Compressor | None = None,
+    eviction_policy: str | None = None,
     limits: Limits | None = None,
     embedder: str | Embedder | None = None,
     secrets: Mapping[str, str] | None = None,
@@ -39,19 +42,20 @@ def open(
     (passive, active, strict) and `layout` (stable, developer) are what new sessions get. `model`,
     as its API calls it, gives the window that is not given, and the prices, unless there are
     `prices`: by these an epoch rewrites the prefix when `epochs` (break_even, window_full,
-    cold_or_full) says so. With an `embedder`, an object or as it is configured
-    ("model2vec:PATH", "openai:MODEL"), search goes by meaning too. `secrets` are values, by name,
-    that must never be logged. Any number of processes may have a root open: they take turns, and
-    each session has one writer at a time.
+    cold_or_full) says so; what leaves then is for the `eviction_policy` to choose (one of those in
+    docs/policies.md). `compressor` writes the shorter forms that `Session.compress` wants. With an
+    `embedder`, an object or as it is configured ("model2vec:PATH", "openai:MODEL"), search goes by
+    meaning too. `secrets` are values, by name, that must never be logged. Any number of processes
+    may have a root open: they take turns, and each session has one writer at a time.
     """
-    named = embedder if isinstance(embedder, str) else None
     given = {
-        "embedder": named,
+        "embedder": embedder if isinstance(embedder, str) else None,
         "root": root,
         "mode": mode,
         "layout": layout,
         "sync": sync,
         "engine.model": model,
+        "eviction_policy": eviction_policy,
     }
     flags = {key: str(value) for key, value in given.items() if value is not None}
     config = load(environ=os.environ, cwd=Path.cwd(), flags=flags)
@@ -66,6 +70,7 @@ def open(
         epochs=config.epochs.rule if epochs is None else epochs,
         beta=config.epochs.beta,
         claims=config.claims.extract,
+        compressor=compressor,
         limits=limits or Limits(**asdict(config.limits)),
         secrets={"engine.api_key": config.engine.api_key} | dict(secrets or {}),
         embedder=config.embedder_spec

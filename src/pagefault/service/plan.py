@@ -7,10 +7,11 @@ may be made in its place.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
-from pagefault.model.errors import WindowTooSmall
+from pagefault.model.errors import ArchiveMissing, RecordGone, WindowTooSmall
 from pagefault.model.events import Draft, EpochBegun, Packed, PagedIn
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import RUNTIME, Actor
@@ -49,9 +50,7 @@ def plan_request(
     An epoch that need not be waits for the next turn: within a turn the model is still at work with
     what it sees, and a request that is asked for again has the same bytes.
     """
-    wanted = (*unseen_pins(state), *unseen_claims(state), *recalled)
-    fresh = {page.page_id: page for page in wanted}
-    pages = [page for page in fresh.values() if page.page_id not in state.working_set]
+    pages = to_bring(state, recalled)
     tokens = state.layout.tokens(pages) + state.tail_tokens(pages)
     facts = _facts(state, tokens, is_cold)
     decision = state.epochs.decide(facts)
@@ -143,6 +142,30 @@ def unseen_claims(state: SessionState) -> list[Page]:
     ]
 
 
+def to_bring(state: SessionState, recalled: Sequence[Page]) -> list[Page]:
+    """What the next request brings: pins and claims that it does not show yet, what is recalled,
+    and for each claim that it would show and that holds no more, the claim that closed it.
+    """
+    wanted = (*unseen_pins(state), *unseen_claims(state), *recalled)
+    fresh = {page.page_id: page for page in wanted if page.page_id not in state.working_set}
+    # In their order, as what closed a claim may have been closed by a later one.
+    for closed, closer in state.closed_by.items():
+        is_shown = closed in state.working_set or closed in fresh
+        if is_shown and closer not in state.working_set and closer not in fresh:
+            with suppress(RecordGone, ArchiveMissing, KeyError):
+                fresh[closer] = state.read_page(closer)
+    return list(fresh.values())
+
+
+def _with_closers(state: SessionState, stay: Iterable[PageId]) -> list[PageId]:
+    """These pages, and what closed those of them that are claims and hold no more."""
+    found = dict.fromkeys(stay)
+    for closed, closer in state.closed_by.items():
+        if closed in found:
+            found.setdefault(closer)
+    return list(found)
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """An epoch, and what comes with it."""
@@ -207,6 +230,7 @@ def candidate(state: SessionState, session: SessionNo, reason: str, spared: Roun
             victims = set(state.working_set.victims(evictable, needed))
         else:  # where all must go that may, no policy is asked whom it would protect
             victims = {p for p in evictable if not state.working_set.is_held(p)}
+        victims |= {p for p in state.closed_by if p in evictable and p not in must_stay}
     verbatim_from = _verbatim_from(state, shown if spared.in_place else [], victims, spared.unsent)
     run = [entry.page for entry in shown if entry.seq < verbatim_from]
     summaries = plan_summaries(state, session, run, quotes=reason != "backlog")
@@ -223,6 +247,8 @@ def candidate(state: SessionState, session: SessionNo, reason: str, spared: Roun
     leaving = victims - state.shorter if spared.down_to else victims
     staying = [p for p in state.working_set if p not in leaving and p not in in_place_still]
     kept = list(dict.fromkeys(map(state.stays_as, staying)))
+    shown_elsewhere = in_place_still | {page.page_id for page in bring}
+    kept = [p for p in _with_closers(state, [*shown_elsewhere, *kept]) if p not in shown_elsewhere]
     in_front_still = {page.page_id for page in core} | summaries.told
     stays = {*kept, *verbatim, *stay_exchange, *in_front_still}
     epoch = EpochBegun(

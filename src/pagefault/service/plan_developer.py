@@ -26,8 +26,7 @@ from pagefault.service.plan import (
     candidate,
     draft,
     plan_whatever_it_takes,
-    unseen_claims,
-    unseen_pins,
+    to_bring,
 )
 from pagefault.service.state import SessionState
 
@@ -51,8 +50,7 @@ def plan_developer(
     """
     layout = state.layout
     assert isinstance(layout, DeveloperLayout)
-    wanted = (*unseen_pins(state), *unseen_claims(state), *recalled)
-    pages = list({p.page_id: p for p in wanted if p.page_id not in state.working_set}.values())
+    pages = to_bring(state, recalled)
     near = [item.row.page_id for item in layout.listed]
     is_anew = bool(bearing or recent or state.epoch_due)  # within a turn a listing stays as it is
     share = int(state.window_room * state.limits.manifest_window_share)

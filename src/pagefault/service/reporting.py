@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Any
 
 from pagefault.model.errors import PagefaultError
+from pagefault.model.events import Body, Relayed, Reported
 from pagefault.model.ids import PageId, SessionNo
 from pagefault.model.kinds import LayoutName, Tier
-from pagefault.service.ledger import Ledger
+from pagefault.service.ledger import Ledger, prices_of
 from pagefault.service.metrics import Meter, Tally
+from pagefault.service.relaying import Proxied, proxied_of
 from pagefault.service.restore import records
 from pagefault.service.runtime import Runtime
 from pagefault.service.state import SessionState
-from pagefault.service.targets import Judged, judge
-
-LOOKUPS_MIN: Final = 100
-"""Look-ups that a hit rate must rest on: those of an opening are all misses."""
+from pagefault.service.targets import LOOKUPS_MIN, Judged, judge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +46,7 @@ class Folded:
 
     meter: Meter
     ledger: Ledger
+    proxied: Proxied | None = None  # what a proxy passed on, if one did
 
 
 def fold_session(runtime: Runtime, session: SessionNo) -> Folded:
@@ -61,17 +61,20 @@ def fold_session(runtime: Runtime, session: SessionNo) -> Folded:
             return ""
 
     folded = Folded(Meter(session, limits=runtime.limits, text_of=text_of), Ledger(session))
+    passed_on: list[Body] = []
     for event in records(runtime, scope):
         folded.meter.fold(event)
         folded.ledger.fold(event)
-    return folded
+        if event.session == session and isinstance(event.body, Relayed | Reported):
+            passed_on.append(event.body)
+    return replace(folded, proxied=proxied_of(passed_on))
 
 
 def report(folded: Folded, runtime: Runtime, state: SessionState, *, per_turn: bool) -> Metrics:
     """The figures, beside their targets. Counts of look-ups are since the session was opened here,
     latencies those of all sessions of this opening.
     """
-    prices = runtime.epochs.prices
+    prices = prices_of(folded.ledger.entries, runtime.epochs.prices)
     tally = folded.meter.session_total
     figures = folded.ledger.summary(prices, window=state.window_tokens) | tally.figures()
     hits, lookups = state.table.tlb.hits, state.table.tlb.hits + state.table.tlb.misses
@@ -79,12 +82,15 @@ def report(folded: Folded, runtime: Runtime, state: SessionState, *, per_turn: b
     figures |= {
         "layout": str(state.layout_name),
         "prices": prices.name,
+        "lookups": lookups,
         "tlb_hit_rate": round(hits / lookups, 4) if lookups >= LOOKUPS_MIN else None,
         "latency": latency,
         "fault_p95_ms": latency["fault"]["p95_ms"] if "fault" in latency else None,
         "tiers": _tiers(state, tally.pages, tally.page_tokens, tally.text_bytes),
     }
-    if state.layout_name is not LayoutName.STABLE:  # it chooses no times: a full window does
+    is_proxied = folded.proxied is not None
+    figures["proxied"] = folded.proxied.to_dict() if folded.proxied is not None else None
+    if is_proxied or state.layout_name is not LayoutName.STABLE:  # there a full window chooses
         figures |= {"regret": None, "regret_modelled_share": None}
     turns = []
     if per_turn:

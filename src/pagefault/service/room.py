@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pagefault.guard.neutralise import neutralise
-from pagefault.model.errors import MessageTooLarge, WindowTooSmall
+from pagefault.model.errors import MessageTooLarge, PinsFull, WindowTooSmall
 from pagefault.model.events import Faulted, Searched
 from pagefault.model.kinds import Level
 from pagefault.model.page import Page
@@ -24,8 +24,6 @@ _SPELLED_TOKENS: Final = 13
 def check_message(state: SessionState, pages: Sequence[Page]) -> None:
     """Raise `MessageTooLarge` unless a message fits the window with what must be there."""
     room = state.window_room - state.fixed_tokens()
-    if _surely_fits(pages, room):
-        return
     shown: list[Entry] = [Shown(page) for page in pages]
     needed = state.layout.tokens_of(shown)
     if needed > room:
@@ -34,6 +32,12 @@ def check_message(state: SessionState, pages: Sequence[Page]) -> None:
             f"room for {max(room, 0):,} beside its rules and pins",
             hint="send it as a document (it is then paged), or use a larger window",
         )
+
+
+def surely_fits(state: SessionState, characters: int) -> bool:
+    """A cheap answer for the many messages that are far from filling a window."""
+    room = state.window_room - state.fixed_tokens()
+    return _SPELLED_TOKENS * characters + render.LABEL_TOKENS_MAX <= room
 
 
 def check_window(state: SessionState, must_show: Sequence[Page] = ()) -> None:
@@ -48,6 +52,27 @@ def check_window(state: SessionState, must_show: Sequence[Page] = ()) -> None:
             f"{shown:,}, and a conversation needs {state.limits.room_tokens_min:,} more",
             hint=f"use a window of at least {math.ceil(least * state.factor):,} tokens",
         )
+
+
+def check_pins(state: SessionState, page: Page, *, instead: Page | None = None) -> None:
+    """Raise `PinsFull` unless `page` can be pinned, `instead` of another."""
+    room = state.limits.core_tokens_max(state.window_tokens)
+    pins = [pin for pin in state.pinned_pages() if instead is None or pin != instead]
+    needed, taken = state.pin_tokens([page]), state.pin_tokens(pins)
+    if taken + needed > room:
+        names = ", ".join(pinned.page_id for pinned in pins) or "none"
+        raise PinsFull(
+            f"{page.page_id} takes {needed:,} tokens; pins may take {room:,} together "
+            f"and take {taken:,} (pinned: {names})",
+            hint="unpin something, or open the session with a larger window",
+        )
+    try:
+        check_window(state, [*state.must_show(), page])
+    except WindowTooSmall as full:
+        raise PinsFull(
+            f"{page.page_id} cannot be pinned beside the newest message: {full}",
+            hint="pin it after the next message, or open the session with a larger window",
+        ) from None
 
 
 def fault_room(state: SessionState, asked: Faulted, page: Page) -> int:
@@ -76,11 +101,6 @@ def fits(state: SessionState, found: Searched) -> bool:
     said = neutralise(found.said, citations=True)
     exchange = [(call, state.search_result(found), None)]
     return state.layout.exchange_tokens(said, exchange) <= state.room_for_results()
-
-
-def _surely_fits(pages: Sequence[Page], room: int) -> bool:
-    """A cheap answer for the many messages that are far from filling a window."""
-    return _SPELLED_TOKENS * _characters(pages) + render.LABEL_TOKENS_MAX <= room
 
 
 def _characters(pages: Sequence[Page]) -> int:

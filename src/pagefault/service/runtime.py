@@ -21,13 +21,16 @@ from pagefault.pack.count import TokenCounter
 from pagefault.paging.questions import EvictionPolicy
 from pagefault.policy.epochs import EpochRule
 from pagefault.recall.search import Searcher, SearchFilter, SearchResult
+from pagefault.represent.api import Compressor
+from pagefault.service.content import page_of
 from pagefault.service.flights import Flights
 from pagefault.service.forming import summariser
 from pagefault.service.journal import Journal
 from pagefault.service.limits import Limits
 from pagefault.service.lineage import Lineage
 from pagefault.service.room import check_window
-from pagefault.service.state import SessionState, Sources, page_of
+from pagefault.service.sources import Sources
+from pagefault.service.state import SessionState
 from pagefault.service.stopwatch import Stopwatch
 from pagefault.store.api import BlobStore, EventLog, PageIndex
 
@@ -106,6 +109,7 @@ class Runtime:
     cache_s: Callable[[], float]  # by which a provider's cache lapses
     mint_session_id: Callable[[], str]
     extracts_claims: bool = True  # by rules, from what users say
+    compressor: Compressor | None = None  # of the caller's; without one, our rules
     packs: PackCache = field(default_factory=PackCache)
     watch: Stopwatch = field(default_factory=Stopwatch)  # of this opening
     under_way: set[asyncio.Future[Any]] = field(default_factory=set)  # records nobody waits for
@@ -208,7 +212,7 @@ class Runtime:
         """Raise `WindowTooSmall` unless a session that must show these pages could run so."""
         empty = self._sources(lambda _: None, _no_page)
         state = SessionState(opened, self.limits, empty)
-        state.factor = factor
+        state.token_factor.value = factor
         check_window(state, must_show)
 
 

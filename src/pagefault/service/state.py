@@ -14,14 +14,11 @@ Invariants, true between any two folds:
 from __future__ import annotations
 
 import math
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Final
 
 from pagefault.guard.neutralise import neutralise
-from pagefault.model.defaults import TAIL_TOKENS
 from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.events import (
     CallRefused,
@@ -42,11 +39,6 @@ from pagefault.model.events import (
 from pagefault.model.ids import NOTHING, PageId, Seq, TurnNo
 from pagefault.model.kinds import (
     DERIVED_STEMS,
-    DERIVED_TYPES,
-    RETRACTION,
-    RULE,
-    USER_APPROVED,
-    USER_TYPED,
     Actor,
     EventType,
     Kind,
@@ -59,88 +51,29 @@ from pagefault.model.page import DERIVED_ORDER, Derived, Page, PageRow
 from pagefault.model.request import Message, Request, ToolCall, ToolSpec
 from pagefault.model.residency import Residency
 from pagefault.pack import envelope, prompts, render
-from pagefault.pack.abi import MemoryABI, entry_of, toolset_hash
-from pagefault.pack.cache import PackCache
 from pagefault.pack.citations import cited_pages
-from pagefault.pack.count import TokenCounter, tail_tokens, tools_tokens
+from pagefault.pack.count import TokenCounter
 from pagefault.pack.developer import DeveloperLayout, Frame, developer_head, policies_of
 from pagefault.pack.layout import Entry, Exchange, Front, Layout, Note, Recalled, Shown, pages_of
-from pagefault.pack.manifest import Listed
+from pagefault.pack.manifest import Listed, tier_of
 from pagefault.pack.tools import PAGE_FAULT, SEARCH_PAGES, vm_tools
 from pagefault.paging.fault import FaultBudget, FaultLimits
 from pagefault.paging.l1 import L1
-from pagefault.paging.questions import EvictionPolicy, Resident
+from pagefault.paging.questions import Resident
 from pagefault.paging.table import PageTable
 from pagefault.paging.tlb import TLB
 from pagefault.paging.working_set import WorkingSet
 from pagefault.policy.epochs import EpochRule
+from pagefault.policy.locality_lru import REFETCH
 from pagefault.recall.hint import hint
+from pagefault.service.ages import Ages
+from pagefault.service.content import is_user_message, page_of
+from pagefault.service.core import Core
 from pagefault.service.deriving import Made
+from pagefault.service.factor import TokenFactor
 from pagefault.service.limits import Limits
-
-
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """Where a state looks up what its records only name."""
-
-    find_row: Callable[[PageId], PageRow | None]
-    read_page: Callable[[PageRow], Page]  # raises RecordGone
-    counter: TokenCounter
-    policy: Callable[[], EvictionPolicy]
-    epochs: EpochRule
-    summarise: Callable[[Sequence[Page], bool], Made | None]  # what a run of turns comes to
-    packs: PackCache = field(default_factory=PackCache)
-
-
-def page_of(event: Event, body: Content) -> Page:
-    """The page that a content record made."""
-    row = PageRow(
-        page_id=body.page_id,
-        seq=event.seq,
-        session=event.session,
-        order=body.order,
-        turn=event.turn,
-        role=body.role,
-        kind=body.kind,
-        modality=body.modality,
-        origin=event.origin,
-        tokens=body.tokens,
-        importance=body.importance,
-        at_ms=event.at_ms,
-        part=body.part,
-        parts=body.parts,
-    )
-    derived = None
-    if body.event_type in DERIVED_TYPES:
-        derived = Derived(
-            provenance=body.provenance,
-            represents=body.represents,
-            level=body.level,
-            evidence=body.evidence,
-            supersedes=body.supersedes,
-            claim_type=body.claim_type,
-            subject=body.subject,
-            value=body.value,
-            source_tokens=body.source_tokens,
-        )
-    return Page(
-        row=row,
-        text=body.text,
-        speaker=body.speaker,
-        title=body.title,
-        occurred_at=body.occurred_at,
-        call_id=body.call_id,
-        part_of=body.part_of,
-        blob=body.blob,
-        derived=derived,
-        topic_tags=body.topic_tags,
-        entities=body.entities,
-        task_refs=body.task_refs,
-    )
-
-
-CORE_ORIGINS: Final = frozenset({USER_TYPED, USER_APPROVED})
-"""Whose claims may stand in the core: what the user typed, or agreed to."""
+from pagefault.service.results import fault_result, search_result
+from pagefault.service.sources import Sources
 
 
 def turn_now(state: SessionState) -> TurnNo:
@@ -149,12 +82,6 @@ def turn_now(state: SessionState) -> TurnNo:
 
 
 _FORMED_MAX: Final = 32  # summaries of a plan that may be made again
-_RATIOS: Final = 16  # reports that a lower factor rests on
-
-
-def is_user_message(row: PageRow) -> bool:
-    """Whether a page is (part of) something a user said, and not a document handed in."""
-    return row.role is Role.USER and row.kind is Kind.TRANSCRIPT
 
 
 class SessionState:
@@ -164,8 +91,7 @@ class SessionState:
         self.table = PageTable(sources.find_row, TLB())
         self.working_set = WorkingSet(sources.policy())
         self.l1 = L1(limits.l1_pages_max)
-        self._said_tokens = 0  # since this state began
-        self._used_at: dict[PageId, int] = {}  # what that was when a page was used last
+        self._ages = Ages()
         self.shorter: set[PageId] = set()  # pages that somebody asked to be kept so
         self.compressed: dict[PageId, PageId] = {}  # what the next epoch keeps of a page instead
         self.turn = TurnNo(-1)
@@ -173,7 +99,7 @@ class SessionState:
         self.numbers: dict[str, int] = {}
         self.request_next = 0
         self.epoch = 0
-        self.factor = 1.0
+        self.token_factor = TokenFactor()
         self.packed_seq = NOTHING
         self.searches_left = limits.searches_per_turn_max
         self.faults_served = 0
@@ -181,7 +107,6 @@ class SessionState:
         self.paged_in_tokens = 0
         self.recalled_now: set[PageId] = set()  # with this turn's requests
         self.newest_user: list[Page] = []
-        self._ratios: deque[float] = deque(maxlen=_RATIOS)  # reported by counted, lately
         self._room: int | None = None  # what `room_for_results` found, until something changes
         self._floor: int | None = None  # what it took off, until more than a call is folded
         self._spent: list[int] = []  # tokens of each fault served in this turn
@@ -190,7 +115,7 @@ class SessionState:
         self.requests_since = 0  # the last epoch
         self.summaries: list[tuple[Page, Level]] = []  # in the front, oldest first
         self.summaries_older = 0
-        self.core: dict[PageId, Page] = {}  # claims that stand on the user's word, oldest first
+        self._core = Core(sources.counter)
         self.epoch_seq = NOTHING
         self._formed: dict[tuple[PageId, PageId], Made | None] = {}
         self.session_id = opened.session_id
@@ -252,8 +177,9 @@ class SessionState:
                 self._fold_epoch(event, body)
             case Searched() | Faulted() | CallRefused():
                 self.fold_call(event)
-            case Reported(input_tokens=tokens):
-                self._observe(tokens)
+            case Reported(relayed=False, input_tokens=tokens):
+                counted = self.layout.frozen_tokens()
+                self.token_factor.observe(tokens, counted, most=self._factor_max())
             case Pinned(page_id=page_id):
                 self.table.pin(page_id)
             case Unpinned(page_id=page_id):
@@ -271,7 +197,7 @@ class SessionState:
         if page.derived is None:
             self._fold_said(page, body)
         elif page.row.kind is Kind.CLAIM:
-            self._fold_claim(page, page.derived)
+            self._core.fold(page, page.derived)
         elif body.event_type is EventType.REPRESENTATION:
             self._fold_representation(event, page, page.derived)
 
@@ -285,11 +211,6 @@ class SessionState:
             return
         self.l1.flushed(page)
         self.table.flushed(page.row)
-
-    def _fold_claim(self, page: Page, derived: Derived) -> None:
-        self.core.pop(derived.supersedes, None)
-        if page.row.origin in CORE_ORIGINS and derived.claim_type != RETRACTION:
-            self.core[page.page_id] = page
 
     @property
     def derived_order_next(self) -> int:
@@ -305,7 +226,7 @@ class SessionState:
             self._renew()
             self.searches_left = self.limits.searches_per_turn_max
         self.order_next = page.row.order + 1
-        self._said_tokens += page.row.tokens
+        self._ages.said(page.row.tokens)
         if is_user_message(page.row):
             if page.row.part == 0:
                 self.newest_user = []
@@ -364,7 +285,7 @@ class SessionState:
             self.recalled_now.add(page.page_id)
         self.request_next = body.request + 1
         self.requests_since += 1
-        self.factor = body.factor
+        self.token_factor.value = body.factor
         self.accrued = body.accrued
         self.packed_seq = event.seq
 
@@ -376,8 +297,8 @@ class SessionState:
         self.epoch_seq, self.requests_since = event.seq, 0
         for page_id in list(self.working_set):
             self.table.evicted(page_id)
-        self.working_set.clear()
         self.working_set.evicted(body.evicted)
+        self.working_set.clear()
         for page in pages_of(front):
             self._admit(page)
         shown = [page for entry in self.layout.entries() for page in pages_of(entry)]
@@ -390,7 +311,7 @@ class SessionState:
         self.newest_user = messages[first:]
         self.epoch = body.epoch
         self.shorter &= set(self.working_set)
-        self._used_at = {p: at for p, at in self._used_at.items() if p in self.working_set}
+        self._ages.keep(self.working_set)
         self.compressed = {
             page_id: made
             for page_id, made in self.compressed.items()
@@ -422,7 +343,7 @@ class SessionState:
                 text = envelope.refusal(body.code, body.why, faults_left=body.faults_left)
             case Searched() as body:
                 self.searches_left -= 1
-                name, text = SEARCH_PAGES, self.search_result(body)
+                name, text = SEARCH_PAGES, search_result(body, self._find)
             case Faulted() as body:
                 name = PAGE_FAULT
                 text, shown = self._fold_faulted(body)
@@ -434,17 +355,10 @@ class SessionState:
 
     def search_result(self, body: Searched) -> str:
         """A search as the model reads it."""
-        if body.refusal:
-            return envelope.refusal(body.refusal, body.why, faults_left=body.faults_left)
-        hits = []
-        for hit in body.hits:
-            page = self._find(hit.page_id)
-            if page is not None:
-                hits.append((page.row, hint(page.text), hit.relevance))
-        return envelope.search_result(hits, body.total)
+        return search_result(body, self._find)
 
     def _fold_faulted(self, body: Faulted) -> tuple[str, Page | None]:
-        text, page = self._fault_result(body)
+        text, page = fault_result(body, self._find)
         if body.refusal:
             self.faults_refused += 1
         elif not body.already_mapped:
@@ -458,30 +372,6 @@ class SessionState:
         self._touch(body.page_id)
         return text, page
 
-    def _fault_result(self, body: Faulted) -> tuple[str, Page | None]:
-        """What the model reads, and the page that it newly shows, if any."""
-        page = None if body.refusal else self._find(body.page_id)
-        if page is None:
-            code, why = body.refusal or "forgotten", body.why or "the page was forgotten"
-            return (
-                envelope.refusal(
-                    code,
-                    why,
-                    faults_left=body.faults_left,
-                    levels=body.levels,
-                    tokens=body.level_tokens,
-                ),
-                None,
-            )
-        level = Level(body.level)
-        if body.already_mapped:
-            return envelope.mapped_result(page.row, level), None
-        made = self._find(body.shows) if body.shows else None
-        text = envelope.page_result(page, level, body.tokens, made)
-        if level is Level.REFERENCE:
-            return text, None  # a line about the page, not the page
-        return text, page if level is Level.FULL else made
-
     def _exchange(self, event: Event, said: str) -> Exchange:
         last = self.layout.pending[-1] if self.layout.pending else None
         if isinstance(last, Exchange) and last.cause == event.cause:
@@ -494,7 +384,7 @@ class SessionState:
 
     def _admit(self, page: Page) -> None:
         row = page.row
-        self._used_at.setdefault(row.page_id, self._said_tokens)
+        self._ages.came(row.page_id)
         entry = self.table.entry(row.page_id)
         if entry is not None and entry.residency is Residency.LOADING:
             self.table.loaded(row.page_id, self.turn)
@@ -511,23 +401,22 @@ class SessionState:
                 kind=row.kind,
                 modality=row.modality,
                 importance=row.importance,
-                topics=frozenset(page.topic_tags),
+                about=page.about,
+                refetch=REFETCH[tier_of(row)],
             )
         )
 
     def out_of_place(self) -> list[Page]:
         """The pages that the window shows out of their place: an epoch may keep them so."""
-        return [
-            page
-            for entry in self.layout.entries()
-            if isinstance(entry, Recalled | Exchange)
-            for page in pages_of(entry)
-        ] + [
-            page
-            for entry in self.layout.entries()
-            if isinstance(entry, Front)
-            for page in entry.kept
-        ]
+        moved: list[Page] = []
+        kept: list[Page] = []
+        for entry in self.layout.entries():
+            match entry:
+                case Recalled() | Exchange():
+                    moved += pages_of(entry)
+                case Front():
+                    kept += entry.kept
+        return moved + kept
 
     def turn_of(self, page_id: PageId) -> TurnNo:
         """The turn in which a page of the window was said."""
@@ -536,10 +425,10 @@ class SessionState:
 
     def age_tokens(self, page_id: PageId) -> int:
         """How much was said since a page of the window was used last, in tokens."""
-        return self._said_tokens - self._used_at.get(page_id, self._said_tokens)
+        return self._ages.of(page_id)
 
     def _touch(self, page_id: PageId) -> None:
-        self._used_at[page_id] = self._said_tokens
+        self._ages.used(page_id)
         self.working_set.touch(page_id)
         self.table.touched(page_id, self.turn)
 
@@ -596,24 +485,27 @@ class SessionState:
                 listed.append(Listed(page.row, hint(page.text, title=page.title)))
         return tuple(listed)
 
-    # --- the volatile tail --------------------------------------------------------------------
+    # --- the core -----------------------------------------------------------------------------
+
+    @property
+    def core(self) -> dict[PageId, Page]:
+        """The claims that stand on the user's word, oldest first."""
+        return self._core.claims
+
+    @property
+    def closed_by(self) -> dict[PageId, PageId]:
+        """Claims that hold no more, and the claim that closed each, in the order of that."""
+        return self._core.closed_by
 
     def tail(self) -> str:
-        """The standing rules of the user, recited where a model attends most: at the very end."""
-        lines: list[str] = []
-        for page in reversed(self.core.values()):
-            if page.derived is not None and page.derived.claim_type == RULE:
-                told = [render.standing_rule(page), *lines]
-                if self._sources.counter.count("\n".join(told)) > TAIL_TOKENS:
-                    break
-                lines = told
-        return "\n".join(lines)
+        """The standing rules of the user, as a request ends with them."""
+        return self._core.tail()
 
     def tail_tokens(self, recalled: Sequence[Page] = ()) -> int:
         """What the tail adds to a request that is packed now: nothing while calls are served."""
         if self.layout.last_role(recalled) is not Role.USER:
             return 0
-        return tail_tokens(self._sources.counter, self.tail())
+        return self._core.tail_tokens()
 
     # --- the window ---------------------------------------------------------------------------
 
@@ -624,8 +516,10 @@ class SessionState:
 
     def floor_tokens(self) -> int:
         """What no epoch can remove: head, tools, pins and the newest user message."""
-        newest: list[Entry] = [Shown(page) for page in self.newest_user]
-        return self.fixed_tokens() + self.layout.tokens_of(newest)
+        if self._floor is None:
+            newest: list[Entry] = [Shown(page) for page in self.newest_user]
+            self._floor = self.fixed_tokens() + self.layout.tokens_of(newest)
+        return self._floor
 
     def fixed_tokens(self) -> int:
         """The same less the message: what stands in the window whatever is said."""
@@ -642,12 +536,20 @@ class SessionState:
 
     def pin_tokens(self, pages: Sequence[Page]) -> int:
         """What these pages take in the window as recalled lines, each counted as it is rendered."""
+        if not pages:
+            return 0
         lines = self._sources.counter.count_all([render.line([page]) for page in pages])
         return sum(lines) + len(lines) * self.layout.row_tokens
 
     def must_show(self) -> list[Page]:
-        """The pages that every request holds: the newest user message, and the pins."""
+        """The pages that every request holds: the newest user message, and the pins; of a pinned
+        claim that holds no more, what closed it.
+        """
         pages = {page.page_id: page for page in (*self.newest_user, *self.pinned_pages())}
+        for closed, closer in self.closed_by.items():
+            if closed in pages and closer not in pages:
+                with suppress(RecordGone, ArchiveMissing, KeyError):
+                    pages[closer] = self.read_page(closer)
         return list(pages.values())
 
     @property
@@ -661,10 +563,8 @@ class SessionState:
     def room_for_results(self) -> int:
         """What the window could give to results of calls. Those of this turn stay until it ends."""
         if self._room is None:  # asked several times for each call
-            if self._floor is None:
-                self._floor = self.floor_tokens()
             shown = self.layout.tokens_of(self._exchanges(self.layout.latest()))
-            self._room = self.window_room - self._floor - shown
+            self._room = self.window_room - self.floor_tokens() - shown
         return self._room
 
     def unsent(self) -> list[Exchange]:
@@ -682,28 +582,19 @@ class SessionState:
                 break
         return found[::-1]
 
-    def _observe(self, reported_tokens: int) -> None:
-        """Learn from a provider how many tokens it counted for the last request.
-
-        The factor grows at once, as it gates what is admitted: a model whose tokenizer is less
-        frugal than o200k is never sent more than its window. It falls at an epoch, to the most
-        that was reported lately.
-        """
-        counted = self.layout.frozen_tokens()
-        ratio = math.ceil(1000 * reported_tokens / counted) / 1000
-        self._ratios.append(ratio)
-        self._set_factor(max(self.factor, ratio))
+    @property
+    def factor(self) -> float:
+        """How many tokens of the model's own one of ours may be."""
+        return self.token_factor.value
 
     def relearn_factor(self) -> None:
         """Let the factor fall to the most that was reported lately, once there was enough."""
-        if len(self._ratios) == self._ratios.maxlen:
-            self._set_factor(max(self._ratios))
-
-    def _set_factor(self, factor: float) -> None:
-        # However absurd the report, what must be in every request fits: a session cannot end so.
-        most = self.window_tokens / (self.floor_tokens() + self.limits.room_tokens_min)
-        self.factor = max(1.0, min(factor, math.floor(1000 * most) / 1000))
+        self.token_factor.relearn(most=self._factor_max())
         self._room = None
+
+    def _factor_max(self) -> float:
+        """However absurd a report: what must be in every request fits, or the session ends so."""
+        return self.window_tokens / (self.floor_tokens() + self.limits.room_tokens_min)
 
     @property
     def front_messages(self) -> int:
@@ -718,7 +609,7 @@ class SessionState:
         return Request(
             messages=messages,
             tools=self.layout.tools,
-            tokens=self.layout.frozen_tokens() + tail_tokens(self._sources.counter, tail),
+            tokens=self.layout.frozen_tokens() + (self._core.tail_tokens() if tail else 0),
             factor=self.factor,
             window_tokens=self.window_tokens,
             tail=tail,
@@ -732,23 +623,6 @@ class SessionState:
     @property
     def pack_misses(self) -> int:
         return self.layout.pack_misses if isinstance(self.layout, DeveloperLayout) else 0
-
-    def abi(self) -> MemoryABI:
-        """The window as a program reads it."""
-        schemas = tools_tokens(self.counter, self.layout.tools)
-        reserved = self.layout.head_tokens - schemas
-        stay = {page.page_id for page in self.must_show()}
-        shown = [page for entry in self.layout.entries() for page in pages_of(entry)]
-        return MemoryABI(
-            pages=tuple(entry_of(page, can_evict=page.page_id not in stay) for page in shown),
-            faults_allowed=self.mode is not Mode.PASSIVE,
-            upgrade_budget_tokens=self.budget.limits.tokens_max if self.layout.tools else 0,
-            max_context_tokens=self.window_room,
-            reserved_tokens=reserved,
-            available_tokens=max(0, self.window_room - reserved - schemas),
-            tool_schema_tokens_reserved=schemas,
-            active_toolset_hash=toolset_hash(self.layout.tools),
-        )
 
     def check(self) -> None:
         """Every invariant, slowly."""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
-from pagefault.model.kinds import GOAL, RULE
+from pagefault.model.kinds import ClaimType
 from pagefault.pack.count import tools_tokens
 from pagefault.paging.budget import TokenBudget, token_budget
 from pagefault.paging.pressure import Gauge
 from pagefault.service.state import SessionState
-
-PREFERENCE: Final = "preference"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,13 +135,15 @@ def _auto_pins(state: SessionState, tools: int) -> AutoPins:
         for page in state.core.values()
         if page.derived is not None
     }
-    goal = [page_id for page_id, claim_type in claims.items() if claim_type == GOAL]
+    goal = [page_id for page_id, claim_type in claims.items() if claim_type == ClaimType.GOAL]
     first = state.turn - state.limits.last_turns_kept
     last = [page_id for page_id in state.working_set if state.turn_of(page_id) > first]
     return AutoPins(
         head_tokens=state.layout.head_tokens - tools,
         tools_tokens=tools,
         goal=goal[-1] if goal else "",
-        claims=tuple(p for p, kind in claims.items() if kind in (RULE, PREFERENCE)),
+        claims=tuple(
+            p for p, kind in claims.items() if kind in (ClaimType.RULE, ClaimType.PREFERENCE)
+        ),
         last_turns=tuple(last),
     )

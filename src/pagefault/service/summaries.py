@@ -2,7 +2,8 @@
 
 A run of turns is summed up when it leaves its place, once. A summary is shown with its text (level
 2) as long as all of them together take no more than their share of the window; then the oldest are
-shown as their headers alone (level 3), and the oldest of those as a number.
+shown as their headers alone (level 3), and the oldest of those as lines of an index page, which
+stands before the others. Where a window is too small even for that, they are a number.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from pagefault.model.ids import PageId, SessionNo
 from pagefault.model.kinds import Kind, Level, Role
 from pagefault.model.page import Page
 from pagefault.pack import render
-from pagefault.service.deriving import write_derived
-from pagefault.service.state import SessionState, page_of
+from pagefault.service.content import page_of
+from pagefault.service.deriving import Made, write_derived
+from pagefault.service.indexing import index_of, is_index
+from pagefault.service.state import SessionState
 
 Shown = tuple[Page, Level]
 
@@ -25,6 +28,9 @@ QUOTED_MAX: Final = 8
 """Runs that one epoch quotes, each some tens of milliseconds. More than these leave at once only
 where much came in without a request.
 """
+
+
+INDEX_SHARE: Final = 0.25  # of what summaries may take together
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,26 +67,52 @@ def plan_summaries(
     rest = [page for run in runs[: len(runs) - len(quoted)] for page in run]
     made = [state.summarise(rest, quotes=False)] if rest else []
     made += [state.summarise(run, quotes=True) for run in quoted]
-    drafts = write_derived(
-        [one for one in made if one is not None],
+    items = [one for one in made if one is not None]
+    drafts = _drafts(items, state, session)
+    index = next((page for page, _ in state.summaries if is_index(page)), None)
+    shown = [(page, level) for page, level in state.summaries if page is not index]
+    shown += [_as_told(page) for page in _pages(drafts)]
+    most = int(state.window_tokens * state.limits.summary_window_share)
+    for_index = int(most * INDEX_SHARE)
+    room = most - (for_index if index else 0)
+    if _tokens(state, shown) > room:  # to half of it, so that this is seldom needed
+        shown = _demoted(state, shown, room // 2)
+    folded: list[Page] = []
+    if _tokens(state, shown) > room:  # and further than it takes, for the same reason
+        room = (most - for_index) * 3 // 4
+        while shown and _tokens(state, shown) > room:
+            folded.append(shown.pop(0)[0])
+    older = state.summaries_older
+    if folded:
+        one = index_of(
+            index,
+            folded,
+            find_row=state.find_row,
+            count=state.counter.count,
+            tokens_max=for_index - render.LABEL_TOKENS,
+        )
+        if one is None:
+            older += len(folded)
+        else:
+            drafts = _drafts([*items, one], state, session)
+            index = _pages(drafts)[-1]
+    front = [(index, Level.FULL)] if index else []
+    return Summaries([*front, *shown], older, drafts)
+
+
+def _drafts(items: Sequence[Made], state: SessionState, session: SessionNo) -> list[Draft]:
+    return write_derived(
+        items,
         session=session,
         state=state,
         counter=state.counter,
         clean=str,  # it quotes what was cleaned
     )
-    pages = [
-        page_of(event, event.body)
-        for event in map(expected, drafts)
-        if isinstance(event.body, Content)
-    ]
-    shown = [*state.summaries, *map(_as_told, pages)]
-    most = int(state.window_tokens * state.limits.summary_window_share)
-    if _tokens(state, shown) > most:  # to half of it, so that this is seldom needed
-        shown = _demoted(state, shown, most // 2)
-    older = 0
-    while shown and _tokens(state, shown) > most:
-        shown, older = shown[1:], older + 1
-    return Summaries(shown, state.summaries_older + older, drafts)
+
+
+def _pages(drafts: Sequence[Draft]) -> list[Page]:
+    events = map(expected, drafts)
+    return [page_of(event, event.body) for event in events if isinstance(event.body, Content)]
 
 
 def _as_told(page: Page) -> Shown:

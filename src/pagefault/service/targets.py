@@ -27,6 +27,14 @@ class Target:
     source: str
     layout: LayoutName | None = None
     is_aim: bool = True
+    rests_on: str = ""  # the figure that counts what the value is a share of
+    least: int = 0  # of these, before it can be judged
+
+    def waits_for(self, figures: Mapping[str, Any]) -> str:
+        """What there must be at least before it can be judged; nothing, where there is."""
+        if not self.rests_on or (figures.get(self.rests_on) or 0) >= self.least:
+            return ""
+        return f"{self.least:,} {self.rests_on.replace('_', ' ')}"
 
     def is_met(self, value: float) -> bool:
         return _HOLDS[self.relation](value, self.bound)
@@ -37,12 +45,15 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A figure beside its target. `is_met` is None where there is no figure."""
+    """A figure beside its target. `is_met` is None where there is no figure, and where it is too
+    early to judge: then `waits_for` says what there must be at least.
+    """
 
     target: Target
     value: float | None
     is_met: bool | None
     is_red_flag: bool
+    waits_for: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -52,26 +63,33 @@ class Judged:
             "source": self.target.source,
             "met": self.is_met,
             "red_flag": self.is_red_flag,
+            "waits_for": self.waits_for or None,
         }
 
+
+LOOKUPS_MIN: Final = 100
+"""Look-ups that a hit rate must rest on: those of an opening are all misses."""
 
 _FULL: Final = LayoutName.DEVELOPER  # the stable one keeps a lean window
 
 TARGETS: Final = (
-    Target("fault_rate", "<", 0.05, "000"),
-    Target("thrash_index", "<", 0.5, "000"),
-    Target("recall_success", ">", 0.95, "000"),
-    Target("compression_ratio", ">", 10.0, "000"),
-    Target("context_utilisation", ">", 0.9, "000", _FULL),
-    Target("effective_tokens", ">", 0.6, "000", _FULL),
-    Target("prefetch_hit_rate", ">", 0.6, "000"),
-    Target("metadata_overhead", "<", 0.1, "000", is_aim=False),  # short texts: labels weigh more
+    Target("fault_rate", "<", 0.05, "000", rests_on="page_references", least=100),
+    Target("thrash_index", "<", 0.5, "000", rests_on="turns", least=10),
+    Target("recall_success", ">", 0.95, "000", rests_on="recalls", least=5),
+    Target("compression_ratio", ">", 10.0, "000", rests_on="summarised_tokens", least=1_000),
+    Target("context_utilisation", ">", 0.9, "000", _FULL, rests_on="requests", least=10),
+    Target("effective_tokens", ">", 0.6, "000", _FULL, rests_on="requests", least=10),
+    Target("prefetch_hit_rate", ">", 0.6, "000", rests_on="prefetched", least=20),
+    Target(  # no aim: a record's own bytes outweigh a short text
+        "metadata_overhead", "<", 0.1, "000", is_aim=False, rests_on="pages", least=20
+    ),
     Target("fault_p95_ms", "<", 500.0, "000"),
-    Target("tlb_hit_rate", ">", 0.8, "000"),
+    Target("tlb_hit_rate", ">", 0.8, "000", rests_on="lookups", least=LOOKUPS_MIN),
     Target("prefix_breaks_outside_epochs", "≤", 0.0, "ours", LayoutName.STABLE),
-    Target("epochs_share", "≤", 0.15, "ours", LayoutName.STABLE),
-    Target("regret", "≤", 1.10, "ours", LayoutName.STABLE),
+    Target("epochs_share", "≤", 0.15, "ours", LayoutName.STABLE, rests_on="requests", least=20),
+    Target("regret", "≤", 1.10, "ours", LayoutName.STABLE, rests_on="requests", least=20),
 )
+"""The least numbers are ours: a share of fewer says little of what will come."""
 
 REASONS: Final = {
     FaultReason.USER_REQUESTED_RECALL: Target("user_requested_recall", "≥", 0.20, "000"),
@@ -88,18 +106,23 @@ REASONS_MIN: Final = 10
 def judge(figures: Mapping[str, Any]) -> list[Judged]:
     """A session's figures beside their targets, then its reasons for faults."""
     layout = figures["layout"]
-    judged = [_judged(target, figures.get(target.name), layout) for target in TARGETS]
+    judged = [
+        _judged(target, figures.get(target.name), layout, target.waits_for(figures))
+        for target in TARGETS
+    ]
     reasons: Mapping[str, int] = figures["faults_by_reason"]
     asked = sum(reasons.values())
     for reason, target in REASONS.items():
         share = reasons.get(reason, 0) / asked if asked >= REASONS_MIN else None
-        judged.append(_judged(target, share, layout))
+        early = f"{REASONS_MIN} faults" if asked < REASONS_MIN else ""
+        judged.append(_judged(target, share, layout, early))
     return judged
 
 
-def _judged(target: Target, value: float | None, layout: str) -> Judged:
-    if value is None:
-        return Judged(target, None, None, is_red_flag=False)
+def _judged(target: Target, value: float | None, layout: str, early: str) -> Judged:
+    if value is None or early:
+        told = None if value is None else round(value, 4)
+        return Judged(target, told, None, is_red_flag=False, waits_for=early)
     is_met = target.is_met(value)
     is_aim = target.is_aim and target.layout in (None, layout)
     return Judged(target, round(value, 4), is_met, is_red_flag=not is_met and is_aim)

@@ -8,7 +8,7 @@ told any more. Blocks on the store.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from pagefault.model.errors import BadInput
@@ -20,6 +20,7 @@ from pagefault.model.events import (
     Faulted,
     Packed,
     Pinned,
+    Relayed,
     Searched,
     Unpinned,
 )
@@ -28,6 +29,7 @@ from pagefault.model.kinds import DERIVED_TYPES, Actor, EventType, Level, Role
 from pagefault.model.page import Scope, SessionRow
 from pagefault.pack.citations import cited_pages
 from pagefault.pack.layout import Exchange, Front, Note, Recalled, Shown
+from pagefault.service.checkpoints import find_checkpoint
 from pagefault.service.restore import records, restore_at, scope_at
 from pagefault.service.runtime import Runtime
 from pagefault.service.state import SessionState
@@ -51,7 +53,8 @@ class Moment:
 
     `pages` are in the order of the window. `request` and `request_tokens` are of the last request
     that had been packed, -1 and 0 if there was none: what was said after it is among the pages, and
-    not among its tokens.
+    not among its tokens. Where a proxy passed that request on, it is `relayed`: what it showed is
+    the client's affair, and `pages` are those that the proxy quoted with it.
     """
 
     seq: Seq
@@ -63,6 +66,7 @@ class Moment:
     request_tokens: int
     pages: tuple[InWindow, ...]
     pinned: tuple[PageId, ...]
+    relayed: Relayed | None = None
 
 
 def find_seq(
@@ -72,12 +76,19 @@ def find_seq(
     turn: int | None = None,
     seq: int | None = None,
     time_ms: int | None = None,
+    checkpoint: str | None = None,
 ) -> Seq:
-    """The last record of a turn, or not after a seq or a time. Raises `BadInput` if the session
-    had not begun by then, or there is no such turn yet.
+    """The last record of a turn, or not after a seq or a time; or the record of a checkpoint.
+    Raises `BadInput` if the session had not begun by then, or there is no such turn, record or
+    checkpoint yet.
     """
-    if sum(one is not None for one in (turn, seq, time_ms)) != 1:
-        raise BadInput("name one time", hint="turn=12, seq=345, or time=… as ISO 8601 or ms")
+    if sum(one is not None for one in (turn, seq, time_ms, checkpoint)) != 1:
+        raise BadInput(
+            "name one time",
+            hint="turn=12, seq=345, checkpoint='before', or time=… as ISO 8601 or ms",
+        )
+    if checkpoint is not None:
+        return find_checkpoint(runtime, scope, checkpoint)
     if turn is not None and turn < 0:
         raise BadInput(f"there is no turn {turn}", hint="turns count from 0")
     last, turns = NOTHING, -1
@@ -95,6 +106,8 @@ def find_seq(
             f"there is no turn {turn}",
             hint=f"turns so far: 0 to {turns}" if turns >= 0 else "nothing was said yet",
         )
+    if seq is not None and seq > (end := runtime.index.applied_seq()):
+        raise BadInput(f"there is no record {seq:,} yet", hint=f"records so far: 1 to {end:,}")
     if last == NOTHING:
         raise BadInput(
             "the session had not begun by then", hint="`pagefault sessions --json` tells when"
@@ -107,18 +120,37 @@ def moment(runtime: Runtime, row: SessionRow, upto: Seq) -> Moment:
     scope = scope_at(runtime.scope(row.session), upto)
     state = restore_at(runtime, row, upto)
     packed: Packed | None = None
+    relayed: Relayed | None = None
+    trimmed = 0
     partial: dict[str, tuple[PageId, Level, int]] = {}  # by call: pages shown in part
-    for event in records(runtime, scope, types=("packed", "faulted")):
+    for event in records(runtime, scope, types=("packed", "faulted", "relayed")):
         match event.body:
             case Packed() as packed:
-                pass
+                relayed = None
+            case Relayed() as relayed:
+                trimmed += bool(relayed.epoch)
             case Faulted(refusal="", already_mapped=False) as body if body.level:
                 level = Level(body.level)
                 partial[body.call_id] = body.page_id, level, body.tokens
+    turn, at_ms = TurnNo(max(state.turn, 0)), runtime.log.get(upto).at_ms
+    if relayed is not None:
+        rows = filter(None, map(state.table.find, relayed.recalled))
+        return Moment(
+            seq=upto,
+            turn=turn,
+            at_ms=at_ms,
+            window_tokens=relayed.window_tokens,
+            epoch=trimmed,
+            request=relayed.request,
+            request_tokens=relayed.tokens,
+            pages=tuple(InWindow(r.page_id, Level.FULL, r.tokens, "recalled") for r in rows),
+            pinned=(),
+            relayed=relayed,
+        )
     return Moment(
         seq=upto,
-        turn=TurnNo(max(state.turn, 0)),
-        at_ms=runtime.log.get(upto).at_ms,
+        turn=turn,
+        at_ms=at_ms,
         window_tokens=state.window_tokens,
         epoch=state.epoch,
         request=-1 if packed is None else packed.request,
@@ -266,6 +298,9 @@ def _movements(event: Event) -> Iterator[_Told]:
         case Packed(request=request, recalled=recalled):
             for item in recalled:
                 yield "recalled", item.page_id, item.level, f"request {request}"
+        case Relayed(request=request, recalled=quoted):
+            for page_id in quoted:
+                yield "recalled", page_id, 0, f"request {request}"
         case EpochBegun() as body:
             yield from _moved(body)
         case Searched(hits=hits, query=query):
@@ -325,7 +360,13 @@ def to_dict(at: Moment) -> dict[str, Any]:
         "request_tokens": at.request_tokens,
         "pinned": list(at.pinned),
         "pages": [page_dict(one) for one in at.pages],
+        "relayed": None if at.relayed is None else relayed_dict(at.relayed),
     }
+
+
+def relayed_dict(body: Relayed) -> dict[str, Any]:
+    """A client's request, as plain values."""
+    return asdict(body) | {"recalled": list(body.recalled)}
 
 
 def page_dict(one: InWindow) -> dict[str, Any]:

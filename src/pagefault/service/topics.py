@@ -1,7 +1,7 @@
 """Pages by what they are about: their topics, and the tasks they name.
 
-Tags are found by form alone when a text is written (`represent/topics.py`) and stand in its record.
-A tag is a word of its page, so the words of the index lead to it; the record decides.
+Tags are found by form alone (`represent/topics.py`), in the pages that have the word: a tag is a
+word of its page, so the words of the index lead to it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
 from pagefault.model.errors import ArchiveMissing, RecordGone
@@ -25,9 +26,10 @@ _NUMBER: Final = re.compile(r"#(\d+)")
 
 def is_about(page: Page, topic: str, task: str) -> bool:
     """Whether a page has this topic and this task; an empty one is any."""
+    if task and task.casefold() not in map(str.casefold, page.task_refs):
+        return False
     wanted = topic.casefold().rstrip("s")
-    has_topic = not topic or any(tag.rstrip("s") == wanted for tag in page.topic_tags)
-    return has_topic and (not task or task.casefold() in map(str.casefold, page.task_refs))
+    return not topic or any(tag.rstrip("s") == wanted for tag in page.topic_tags)
 
 
 async def search_about(
@@ -44,7 +46,8 @@ async def search_about(
 def _about(runtime: Runtime, hits: Sequence[SearchHit], topic: str, task: str) -> list[SearchHit]:
     kept: list[SearchHit] = []
     for hit in hits:
-        with suppress(RecordGone, ArchiveMissing):
-            if is_about(runtime.pages.read(hit.page), topic, task):
-                kept.append(hit)
+        for row in (hit.page, *hit.also):  # each is about it, whatever else says the same
+            with suppress(RecordGone, ArchiveMissing):
+                if is_about(runtime.pages.read(row), topic, task):
+                    kept.append(replace(hit, page=row, also=()))
     return kept

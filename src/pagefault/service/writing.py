@@ -12,11 +12,21 @@ from typing import Final
 from pagefault.model.errors import BadInput
 from pagefault.model.events import Content, Draft, expected
 from pagefault.model.ids import PageId, SessionNo, TurnNo
-from pagefault.model.kinds import PAGE_PREFIX, Actor, EventType, Kind, Modality, Origin, Role
+from pagefault.model.kinds import (
+    HANDED_IN,
+    PAGE_PREFIX,
+    Actor,
+    EventType,
+    Kind,
+    Modality,
+    Origin,
+    Role,
+)
 from pagefault.pack.count import TokenCounter
-from pagefault.service.room import check_message
+from pagefault.service.content import page_of
+from pagefault.service.room import check_message, surely_fits
 from pagefault.service.split import split
-from pagefault.service.state import SessionState, page_of
+from pagefault.service.state import SessionState
 
 _ACTORS: Final = {
     Role.USER: Actor.USER,
@@ -49,7 +59,7 @@ class Said:
 
     @property
     def _is_handed_in(self) -> bool:
-        return self.event_type in (EventType.DOCUMENT, EventType.ARTIFACT)
+        return self.event_type in HANDED_IN
 
     @property
     def stem(self) -> str:
@@ -76,17 +86,16 @@ def write_down(
     for item in items:
         if not isinstance(item.text, str):
             raise BadInput("a text is a str", hint="decode bytes before")
-    from pagefault.represent.topics import entities, task_refs, topic_tags  # not for who only reads
-
     numbers, order, turn = dict(state.numbers), state.order_next, state.turn
     tokens_max = state.limits.page_room(state.window_tokens)
     texts = [clean(item.text) for item in items]
     written: list[Draft] = []
     for item, text, tokens in zip(items, texts, counter.count_all(texts), strict=True):
-        turn = TurnNo(turn + 1) if item.opens_turn or turn < 0 else turn
+        opens_turn, stem = item.opens_turn, item.stem
+        turn = TurnNo(turn + 1) if opens_turn or turn < 0 else turn
         parts = [(text, tokens)] if tokens <= tokens_max else split(text, tokens_max, counter)
-        first = numbers.get(item.stem, 0) + 1
-        numbers[item.stem] = first + len(parts) - 1
+        first = numbers.get(stem, 0) + 1
+        numbers[stem] = first + len(parts) - 1
         drafts = [
             Draft(
                 session=session,
@@ -95,10 +104,10 @@ def write_down(
                 origin=origin,
                 body=Content(
                     event_type=item.event_type,
-                    page_id=PageId(f"{item.stem}_{first + part}"),
+                    page_id=PageId(f"{stem}_{first + part}"),
                     order=order + part,
                     role=item.role,
-                    kind=Kind.ARTIFACT if item.stem == "art" else Kind.TRANSCRIPT,
+                    kind=Kind.ARTIFACT if stem == "art" else Kind.TRANSCRIPT,
                     text=part_text,
                     tokens=part_tokens,
                     speaker=item.speaker and clean(item.speaker),
@@ -106,20 +115,17 @@ def write_down(
                     occurred_at=item.occurred_at,
                     part=part,
                     parts=len(parts),
-                    part_of=PageId(f"{item.stem}_{first}" if part else ""),
+                    part_of=PageId(f"{stem}_{first}" if part else ""),
                     call_id=item.call_id,
                     importance=item.importance,
                     modality=item.modality,
                     blob=item.blob,
-                    topic_tags=topic_tags(part_text),
-                    entities=entities(part_text),
-                    task_refs=task_refs(part_text),
                 ),
                 key="" if part else item.key,
             )
             for part, (part_text, part_tokens) in enumerate(parts)
         ]
-        if item.opens_turn:
+        if opens_turn and not surely_fits(state, len(text)):
             events = map(expected, drafts)
             pages = [page_of(e, e.body) for e in events if isinstance(e.body, Content)]
             check_message(state, pages)

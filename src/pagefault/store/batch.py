@@ -221,7 +221,7 @@ class Batch:
             self._db.executemany(_SQL["add_fresh"], rows)
             self._known.waiting += len(self._terms)
             return
-        drain(self._db)  # which makes this another edition, too
+        drain(self._db)
         self._known.waiting = 0
         self._terms.sort()  # by place: the full-text index takes them so at once
         self._db.executemany(_SQL["add_terms"], self._terms)
@@ -260,7 +260,6 @@ class Batch:
 def drain(db: apsw.Connection) -> None:
     """Bring the terms that wait to the others."""
     db.execute(_SQL["drain_fresh"])
-    db.execute(_SQL["new_edition"])
 
 
 def last_page(db: apsw.Connection, span: Span, upto: Seq) -> tuple[int, int, int] | None:

@@ -86,7 +86,6 @@ class SqliteIndex:
             for name, value in _facts(root_id).items():
                 db.execute(_SQL["set_meta"], (name, value))
             db.execute(_SQL["set_meta"], ("applied_seq", NOTHING))
-            db.execute(_SQL["set_meta"], ("edition", 0))
         return cls(connections)
 
     @classmethod

@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Sequence, Set
 from contextlib import AbstractContextManager
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -86,10 +87,10 @@ class Watched:
         self.inner.faulted(page_id)
 
     def evicted(self, page_id: PageId) -> None:
-        assert page_id not in self.members, "what was evicted has departed"
+        assert page_id in self.members, "what is evicted departs next"
         self.inner.evicted(page_id)
 
-    def victims(self, evictable: Collection[PageId], tokens_needed: int) -> list[PageId]:
+    def victims(self, evictable: Set[PageId], tokens_needed: int) -> list[PageId]:
         assert set(evictable) <= self.members.keys(), "REQUIRES: residents"
         chosen = self.inner.victims(evictable, tokens_needed)
         assert len(chosen) == len(set(chosen)), "ENSURES: without repeats"
@@ -323,11 +324,29 @@ WINDOWS = st.lists(RESIDENTS, min_size=1, max_size=8, unique_by=lambda page: pag
 
 
 # The same test runs for every policy, which Hypothesis would take for an accident.
-SHARED = settings(deadline=None, suppress_health_check=[HealthCheck.differing_executors])
+SHARED = settings(
+    deadline=None, max_examples=50, suppress_health_check=[HealthCheck.differing_executors]
+)
+
+
+LIFE = st.lists(
+    st.one_of(
+        st.tuples(st.just("meet"), RESIDENTS),
+        st.tuples(st.just("touch"), PAGES),
+        st.tuples(st.just("evict"), st.integers(1, 30)),
+        st.tuples(st.just("depart"), PAGES),
+        st.tuples(st.just("turn"), st.integers(1, 3)),
+    ),
+    max_size=40,
+)
 
 
 class EvictionPolicyContract:
-    """A subclass overrides `make`: a policy that was told nothing yet."""
+    """A subclass overrides `make`: a policy that was told nothing yet. `uses_that_count` is how
+    often a page must be used to outlive another that is like it, and was not used at all.
+    """
+
+    uses_that_count = 1
 
     def make(self) -> EvictionPolicy:
         raise NotImplementedError
@@ -341,15 +360,46 @@ class EvictionPolicyContract:
                 policy.touched(page_id)
         return policy
 
+    def lived(
+        self, life: Sequence[tuple[str, Any]]
+    ) -> tuple[EvictionPolicy, dict[PageId, Resident]]:
+        """A policy after a life of admissions, uses and evictions, and who is resident then."""
+        policy = self.make()
+        members: dict[PageId, Resident] = {}
+        turn = 0
+        for what, told in life:
+            match what:
+                case "meet" if told.page_id in members:
+                    policy.touched(told.page_id)
+                case "meet":
+                    policy.admitted(told)
+                    members[told.page_id] = told
+                case "touch" if told in members:
+                    policy.touched(told)
+                case "evict":
+                    for page_id in policy.victims(members.keys(), told):
+                        policy.evicted(page_id)
+                        policy.departed(page_id)
+                        del members[page_id]
+                case "ask":
+                    policy.victims(members.keys(), told)
+                case "depart" if told in members:
+                    policy.departed(told)
+                    del members[told]
+                case "turn":
+                    turn += told
+                    policy.turn_began(TurnNo(turn))
+        return policy, members
+
     @SHARED
     @given(WINDOWS, st.lists(PAGES), st.sets(PAGES), st.integers(-10, 500))
     def test_victims_are_drawn_from_the_evictable_without_repeats(
         self, pages: list[Resident], touches: list[PageId], among: set[PageId], needed: int
     ) -> None:
-        evictable = sorted(among & {page.page_id for page in pages})
+        evictable = among & {page.page_id for page in pages}
         chosen = self.filled(pages, touches).victims(evictable, needed)
         assert len(chosen) == len(set(chosen))
-        assert set(chosen) <= set(evictable)
+        assert set(chosen) <= evictable
 
     @SHARED
     @given(WINDOWS, st.lists(PAGES), st.integers(1, 500))
@@ -357,7 +407,7 @@ class EvictionPolicyContract:
         self, pages: list[Resident], touches: list[PageId], needed: int
     ) -> None:
         tokens = {page.page_id: page.tokens for page in pages}
-        chosen = self.filled(pages, touches).victims(list(tokens), needed)
+        chosen = self.filled(pages, touches).victims(tokens.keys(), needed)
         freed = sum(tokens[page_id] for page_id in chosen)
         assert freed >= min(needed, sum(tokens.values()))
         assert freed - tokens[chosen[-1]] < needed, "the last one was not needed"
@@ -367,7 +417,7 @@ class EvictionPolicyContract:
     def test_nobody_leaves_where_nothing_is_needed(
         self, pages: list[Resident], needed: int
     ) -> None:
-        assert self.filled(pages, []).victims([page.page_id for page in pages], needed) == []
+        assert self.filled(pages, []).victims({page.page_id for page in pages}, needed) == []
 
     @SHARED
     @given(WINDOWS, st.lists(PAGES), st.integers(1, 500))
@@ -375,11 +425,20 @@ class EvictionPolicyContract:
         self, pages: list[Resident], touches: list[PageId], needed: int
     ) -> None:
         policy = self.filled(pages, touches)
-        evictable = [page.page_id for page in pages]
-        first = policy.victims(evictable, needed)
-        assert policy.victims(evictable, needed) == first
-        assert policy.victims(evictable[::-1], needed) == first
-        assert self.filled(pages, touches).victims(evictable, needed) == first
+        evictable = dict.fromkeys(page.page_id for page in pages)
+        first = policy.victims(evictable.keys(), needed)
+        assert policy.victims(evictable.keys(), needed) == first
+        assert policy.victims(dict.fromkeys(reversed(evictable)).keys(), needed) == first
+        assert self.filled(pages, touches).victims(evictable.keys(), needed) == first
+
+    @SHARED
+    @given(LIFE, st.integers(1, 60), st.integers(1, 200))
+    def test_who_is_asked_for_more_names_the_same_pages_first(
+        self, life: list[tuple[str, Any]], needed: int, more: int
+    ) -> None:
+        policy, members = self.lived(life)
+        first = policy.victims(members.keys(), needed)
+        assert policy.victims(members.keys(), needed + more)[: len(first)] == first
 
     @SHARED
     @given(WINDOWS, st.lists(PAGES), st.data())
@@ -389,12 +448,39 @@ class EvictionPolicyContract:
         policy = self.filled(pages, touches)
         gone = data.draw(st.sampled_from(pages))
         policy.departed(gone.page_id)
-        left = [page.page_id for page in pages if page is not gone]
+        left = {page.page_id for page in pages if page is not gone}
         assert gone.page_id not in policy.victims(left, 10_000)
         policy.admitted(gone)
-        assert set(policy.victims([*left, gone.page_id], 10_000)) == {*left, gone.page_id}
+        assert set(policy.victims({*left, gone.page_id}, 10_000)) == {*left, gone.page_id}
 
-    def test_of_pages_that_are_alike_the_one_used_longest_ago_leaves_first(self) -> None:
+    @SHARED
+    @given(LIFE)
+    def test_through_a_life_every_resident_can_leave_and_nobody_else(
+        self, life: list[tuple[str, Any]]
+    ) -> None:
+        policy, members = self.lived(life)
+        assert set(policy.victims(members.keys(), 10_000)) == members.keys()
+
+    @SHARED
+    @given(LIFE, st.integers(1, 60))
+    def test_the_same_life_leads_to_the_same_answer_however_often_it_was_asked_on_the_way(
+        self, life: list[tuple[str, Any]], needed: int
+    ) -> None:
+        policy, members = self.lived(life)
+        asked = [step for one in life for step in (("ask", needed), one)]
+        other, _ = self.lived(asked)
+        assert policy.victims(members.keys(), needed) == other.victims(members.keys(), needed)
+
+    @SHARED
+    @given(LIFE)
+    def test_to_be_told_that_a_stranger_was_evicted_is_harmless(
+        self, life: list[tuple[str, Any]]
+    ) -> None:
+        policy, members = self.lived(life)
+        policy.evicted(PageId("msg_99"))
+        assert set(policy.victims(members.keys(), 10_000)) == members.keys()
+
+    def test_of_pages_that_are_alike_the_unused_leave_before_the_used_oldest_first(self) -> None:
         pages = [
             Resident(
                 page_id=PageId(f"msg_{number}"),
@@ -405,6 +491,6 @@ class EvictionPolicyContract:
             )
             for number in range(4)
         ]
-        policy = self.filled(pages, [PageId("msg_0")])
-        order = policy.victims([page.page_id for page in pages], 40)
+        policy = self.filled(pages, [PageId("msg_0")] * self.uses_that_count)
+        order = policy.victims({page.page_id for page in pages}, 40)
         assert order == ["msg_1", "msg_2", "msg_3", "msg_0"]

@@ -7,15 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from pagefault.model.ids import PageId
-from pagefault.model.kinds import Origin, Role
-
-
-class ClaimType(StrEnum):
-    DECISION = "decision"
-    PREFERENCE = "preference"
-    FACT = "fact"
-    RULE = "rule"  # how to answer, from now on: it is recited with every request
-    RETRACTION = "retraction"  # says of an earlier claim that it no longer stands
+from pagefault.model.kinds import ClaimType, Origin, Role
+from pagefault.model.page import Evidence
 
 
 class Authority(StrEnum):
@@ -35,15 +28,6 @@ class Turn:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Bytes `start` to `end` of the UTF-8 encoding of a page's stored text."""
-
-    page_id: PageId
-    start: int
-    end: int
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """What somebody decided, prefers or knows.
@@ -58,11 +42,13 @@ class Claim:
     subject: str
     value: str
     text: str
-    evidence: tuple[Span, ...]  # never empty; the first is in the turn that made the claim
+    evidence: tuple[Evidence, ...]  # never empty; the first is in the turn that made the claim
     authority: Authority
     origin: Origin
     confidence: float
     instead_of: str = ""  # the value that this one replaces, if it was named
+    changes: bool = False  # it takes the place of something, and need not say of what
+    topic: str = ""  # what was spoken of before a change that has no subject
     about: tuple[PageId, ...] = ()
 
     @property
@@ -84,6 +70,8 @@ def wording(kind: ClaimType, subject: str, value: str, old: str = "") -> str:
             return f"Fact: {subject}: {value}" if subject else f"Fact: {value}"
         case ClaimType.RULE:
             return f"Rule: {value}{about}{was}"
+        case ClaimType.GOAL:
+            return value
         case ClaimType.RETRACTION:
             return f"No longer: {value or subject or 'what was said before'}"
 

@@ -13,34 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from pagefault.model.ids import PageId
-from pagefault.truth.claim import Authority, Claim, ClaimType, wording
+from pagefault.model.kinds import ClaimType
+from pagefault.truth.changes import find_changed
+from pagefault.truth.claim import Authority, Claim, Turn, wording
+from pagefault.truth.held import Held, Status, kind_of
+from pagefault.truth.phrase import is_name
 from pagefault.truth.subjects import subject_key, value_key
-
-
-class Status(StrEnum):
-    STANDING = "standing"
-    SUPERSEDED = "superseded"
-    RETRACTED = "retracted"
-    STALE = "stale"  # its evidence is not there any more
-    CLOSING = "closing"  # a retraction: it closed another, and holds nothing itself
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
-    """A claim that was written down, and what became of it."""
-
-    claim_id: PageId
-    type: ClaimType
-    subject: str
-    value: str
-    authority: Authority
-    pages: tuple[PageId, ...]
-    supersedes: PageId = PageId("")
-    status: Status = Status.STANDING
-    closed_by: PageId = PageId("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,31 +72,40 @@ class ClaimBook:
     def standing(self) -> list[Held]:
         return [held for held in self if held.status is Status.STANDING]
 
-    def entries(self, claims: Sequence[Claim], name: str, after: int) -> list[Entry]:
+    def entries(
+        self, claims: Sequence[Claim], name: str, after: int, said: Sequence[Turn] = ()
+    ) -> list[Entry]:
         """What to write of claims of one turn, one after another, as the book stands.
 
         What stands already is left out, and so is a retraction of what does not. The ids that they
-        will get are `name` and the numbers from `after` + 1 on.
+        will get are `name` and the numbers from `after` + 1 on. `said` are the turn itself and
+        those right before it, newest first: they tell what a change is about that does not say.
         """
         book, entries = self.copy(), list[Entry]()
         for claim in claims:
-            for entry in book._entries(claim, entries):
+            for entry in book._entries(claim, entries, said):
                 entries.append(entry)
                 claim_id = PageId(f"{name}_{after + len(entries)}")
                 book.fold(held_of(claim_id, entry))
         return entries
 
-    def _entries(self, claim: Claim, before: Sequence[Entry]) -> list[Entry]:
+    def _entries(self, claim: Claim, before: Sequence[Entry], said: Sequence[Turn]) -> list[Entry]:
         if claim.type is ClaimType.RETRACTION:
             return [self._closing(claim, old) for old in self._retracted(claim)]
         if not claim.subject and before and before[-1].claim.type is ClaimType.RETRACTION:
             claim = _about(claim, before[-1].claim.subject)  # "scratch that, let's use Y"
-        old = self._rival(claim)
+            old = self._rival(claim)
+        else:
+            old = self._rival(_about(claim, claim.subject or claim.topic))
+            old = old or find_changed(claim, self.standing(), said)
+        if old is None and not claim.subject:
+            claim = _about(claim, claim.topic)
         if old is not None and not claim.subject:
             claim = _about(claim, old.subject)  # what it replaces tells what it is about
-            old = self._rival(claim)
+            old = self._rival(claim) or old
         if old is None:
-            return [] if self._stands(claim) else [Entry(claim)]
+            is_loose = claim.changes and not claim.subject and not is_name(claim.value)
+            return [] if is_loose or self._stands(claim) else [Entry(claim)]
         if value_key(old.value) == value_key(claim.value) and (
             old.authority is claim.authority or claim.authority is Authority.PROPOSED
         ):
@@ -130,7 +119,7 @@ class ClaimBook:
     def _rival(self, claim: Claim) -> Held | None:
         """What stands on the subject of a claim, or is named by it as replaced."""
         key, named = subject_key(claim.subject), value_key(claim.instead_of)
-        rivals = [held for held in self.standing() if _kind(held.type) == _kind(claim.type)]
+        rivals = [held for held in self.standing() if kind_of(held.type) == kind_of(claim.type)]
         rivals.sort(key=lambda held: held.authority is claim.authority)
         if key:
             for held in reversed(rivals):
@@ -146,9 +135,9 @@ class ClaimBook:
 
     def _stands(self, claim: Claim) -> bool:
         return any(
-            _kind(held.type) == _kind(claim.type)
+            kind_of(held.type) == kind_of(claim.type)
             and value_key(held.value) == value_key(claim.value)
-            and subject_key(held.subject) == subject_key(claim.subject)
+            and subject_key(claim.subject) in ("", subject_key(held.subject))
             for held in self.standing()
         )
 
@@ -183,7 +172,7 @@ class ClaimBook:
         for held in self:
             closed = held.status in (Status.SUPERSEDED, Status.RETRACTED)
             assert closed == bool(held.closed_by), "(1)"
-            key = (_kind(held.type), subject_key(held.subject), held.authority)
+            key = (kind_of(held.type), subject_key(held.subject), held.authority)
             if held.status is Status.STANDING and key[1]:
                 assert key not in seen, f"(2) {key}"
                 seen.add(key)
@@ -200,11 +189,6 @@ def held_of(claim_id: PageId, entry: Entry) -> Held:
         pages=claim.pages,
         supersedes=entry.supersedes,
     )
-
-
-def _kind(kind: ClaimType) -> str:
-    """Decisions and facts contradict each other; preferences and rules only their own kind."""
-    return str(kind) if kind in (ClaimType.PREFERENCE, ClaimType.RULE) else "held"
 
 
 def _names(named: set[str], held: Held) -> bool:

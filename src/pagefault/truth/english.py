@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from pagefault.truth.claim import ClaimType
+from pagefault.model.kinds import ClaimType
 from pagefault.truth.language import Language, Needs, Rule, Words
 
 _DECISION, _PREFERENCE = ClaimType.DECISION, ClaimType.PREFERENCE
@@ -29,9 +29,10 @@ def _rule(
     needs: Needs = Needs.NOTHING,
     subject: str = "",
     negative: bool = False,
+    changes: bool = False,
 ) -> Rule:
     cues = tuple(frozenset(some.split()) for some in _CUES.get(name, "").split("/") if some.strip())
-    return Rule(name, kind, _re(pattern), confidence, needs, subject, negative, cues)
+    return Rule(name, kind, _re(pattern), confidence, needs, subject, negative, changes, cues)
 
 
 # --- cues: a rule is tried only on a sentence that has a word of each of its sets ----------------
@@ -43,6 +44,7 @@ _TAKE_CUES: Final = (
 )
 _CUES: Final = {
     "instead-of": "instead",
+    "mine-is": "my our 's",
     "replace": "replace replacing swap swapping ditch ditching drop dropping trade trading",
     "from-to": (
         "switch move migrate change go shift swap transition port switching moving migrating "
@@ -53,6 +55,15 @@ _CUES: Final = {
         "moved migrated / to"
     ),
     "change-of-plan": "change plan plans update correction decision",
+    "changed-to": (
+        "no mind minds thought thoughts heart plan plans changed that it this back forget ignore "
+        "nevermind reconsidered correction reflection consideration scratch scrap cancel drop strike "
+        "disregard undo nix what never wait"
+    ),
+    "after-all": "all instead",
+    "make-that": "all instead",
+    "make-it": "make",
+    "no-more": "all",
     "written-in": (
         "let's let lets lemme we we'll we're i i'll i'm i'd plan decision verdict consensus call "
         "conclusion resolution agreement outcome we've i've everyone everybody team group all outcome / write build implement code develop "
@@ -182,7 +193,7 @@ _CUES: Final = {
     "off-table": "off out longer ruled dead",
     "changed-mind": "mind minds",
     "drop": (
-        "drop dropping ditch ditching scrap scrapping abandon abandoning forget get getting rule "
+        "drop dropping ditch ditching scrap scrapping cancel cancelling canceling abandon abandoning forget get getting rule "
         "ruling move moving retire retiring back skip"
     ),
     "scratch": "scratch forget undo cancel drop revert ignore strike disregard nix scrap reverse retract",
@@ -246,6 +257,31 @@ _MOVE = _any("switch", "move", "migrate", "change", "go", "shift", "swap", "tran
 _MOVING = _any("switching", "moving", "migrating", "changing", "shifting", "swapping")
 _NOT = r"(?:not|no longer|never)"
 
+# --- changing: how a sentence begins that says so, and does not say of what -----------------------
+
+_OH = r"(?:(?:hmm+|oh|ok(?:ay)?|well|wait|sorry|so|and|but|actually|right|ah|you know what|hang on|no wait)[,.!]?\s+)*?"
+_SAID = (
+    r"(?:that|it|this|all that|what (?:i|we) (?:just |first )?(?:said|decided|agreed)"
+    r"(?: before| earlier| just now)?)"
+)
+_TURN = _any(
+    r"(?:i|we)(?:'ve| have)?(?: just| since| now)? changed (?:my|our) minds?(?: (?:about|on) (?:that|it|this))?",
+    r"(?:i|we)(?:'ve| have)? (?:had a change of heart|had (?:some )?second thoughts|reconsidered"
+    r"|thought (?:it|this|that) over|rethought (?:it|this|that))(?: about (?:it|this|that))?",
+    r"(?:my|our) minds? (?:(?:has|have) )?changed", "(?:on )?second thoughts?",
+    "on (?:further |closer |some )?(?:reflection|consideration)", "correction", "come to think of it",
+    r"having (?:slept on|thought (?:more )?about|thought over) (?:it|this|that)",
+    rf"(?:scratch|scrap|forget|never ?mind|ignore|cancel|drop|strike|disregard|undo|nix)(?: about)? {_SAID}",
+    "never ?mind", r"change of (?:plans?|heart|mind)", r"(?:the )?plans? (?:have |has )?changed",
+    "new plan", "i take (?:that|it) back",
+    r"after (?:thinking|talking|having thought) (?:about|over|through) (?:it|that|this)(?: [\w ]{1,20})?",
+)  # fmt: skip
+_PAUSE = r"(?:\s*[,:;–—-]+\s*(?:(?:and|so|then),?\s+)?|\s+(?:and )?(?=(?:let's|we|i|it's|make|use|go|want)\b))"
+
+_PROPER = r"(?-i:[$€£]?[A-Z0-9])[\w.+#/%-]*"
+_BARE = rf"(?P<value>(?!(?:let|we|i|it|my|our|the|that|this|use|make|do|keep|no|not)\b){_PROPER}(?: {_PROPER}| (?:with|and|on|of) [\w.+#/-]+){{0,4}})"
+"""A value that stands alone, and must look like a name."""
+
 # --- deciding -------------------------------------------------------------------------------------
 
 _CHANGES: Final = (
@@ -262,6 +298,7 @@ _CHANGES: Final = (
         rf"(?:replac(?:e|ing)|swap(?:ping)?(?: out)?|ditch(?:ing)?|drop(?:ping)?|trad(?:e|ing)) "
         rf"(?P<old>\S[^,;:?]{{0,50}}?),? (?:with|by|for|in favou?r of|and (?:use|go with|take)) {_TAIL}",
         0.9,
+        changes=True,
     ),
     _rule(
         "from-to",
@@ -275,9 +312,46 @@ _CHANGES: Final = (
         "move-to",
         _DECISION,
         rf"\b(?:{_AHEAD} {_ADVERBS}(?:switch|migrate|change|move)|(?:we|i)(?:'re|'m| are| am) {_ADVERBS}(?:{_MOVING})"
-        rf"|(?:we|i)(?:'ve| have)? {_ADVERBS}(?:switched|moved|migrated)|^(?:please |ok(?:ay)?,? |actually,? )?(?:switch|change))"
-        rf"(?: (?P<subject>(?:{_OUR} )?[^,;:?]{{2,40}}?))?(?: over)? to (?!the \w+ (?:of|in)\b){_TAIL}",
+        rf"|(?:we|i)(?:'ve| have)? {_ADVERBS}(?:switched|moved|migrated)|^(?:please |ok(?:ay)?,? |actually,? )?(?:switch|change))(?: (?:it|that|this)(?= (?:over )?to\b))?"
+        rf"(?: (?!over to\b)(?P<subject>(?:{_OUR} )?[^,;:?]{{2,40}}?))?(?: over)? to (?!the \w+ (?:of|in)\b){_TAIL}",
         0.85,
+        changes=True,
+    ),
+    _rule(
+        "changed-to",
+        _DECISION,
+        rf"^{_OH}(?:{_TURN}{_PAUSE}(?:it(?:'s| is|'ll be) (?:now )?|(?:(?:we|i)(?:'ll| will|'d better| had better)? (?:now )?"
+        rf"|(?:(?:we|i) )?(?:now )?want to )(?:use|take|go with|run|do) )?|(?:no|no wait|wait,? no), )"
+        rf"{_BARE}(?:,? (?:after all|instead|please|it is|then|now))*{_END}",
+        0.85,
+        Needs.NAME,
+        changes=True,
+    ),
+    _rule(
+        "after-all",
+        _DECISION,
+        rf"^{_OH}(?:(?:i|we)(?:'d| would) (?:rather (?:we )?|prefer (?:to |(?:that |if )?we ))(?:use|take|pick|have|go with) )?{_BARE},? (?:after all|instead)"
+        rf"(?:,? (?:please|then|it is))*{_END}",
+        0.85,
+        Needs.NAME,
+        changes=True,
+    ),
+    _rule(
+        "make-that",
+        _DECISION,
+        rf"(?:^{_OH}|\b{_AHEAD} {_ADVERBS})(?:please )?(?:make|do|have|take|try|use)(?: (?:that|it))? "
+        rf"{_BARE} (?:instead|after all)(?:,? please)?{_END}",
+        0.85,
+        Needs.NAME,
+        changes=True,
+    ),
+    _rule(
+        "make-it",
+        _DECISION,
+        rf"^{_OH}(?:actually|no|wait|sorry|rather)[,.]? (?:please )?make (?:that|it) {_BARE}(?:,? please)?{_END}",
+        0.85,
+        Needs.NAME,
+        changes=True,
     ),
     _rule(
         "change-of-plan",
@@ -574,15 +648,16 @@ _FACTS: Final = (
 
 # --- taking back ----------------------------------------------------------------------------------
 
-_DONT = rf"(?:let's {_NOT}|let us {_NOT}|(?:we|i)(?:'re| are|'m| am) {_NOT}(?: going to)?|(?:we|i)(?: will not|'ll not| won't| shall not)|we aren't(?: going to)?|we no longer|i no longer|we(?:'ve| have)? stopped|let's stop|we should stop|(?:we|i) (?:do not|don't) want to|please don't|don't|do not|^not)"
+_DONT = rf"(?:let's {_NOT}|let us {_NOT}|(?:we|i)(?:'re| are|'m| am) {_NOT}(?: going to)?|(?:we|i)(?: will not|'ll not| won't| shall not)|we aren't(?: going to)?|(?:we|i) no longer(?: want to)?|we(?:'ve| have)? stopped|let's stop|we should stop|(?:we|i) (?:do not|don't) want to|please don't|don't|do not|^not)"
 _BACK: Final = (
+    _rule("no-more", _RETRACTION, rf"(?:^{_OH}no (?:more )?|\b(?:let's |let us |please |we'll |we will )(?:not|do without|don't) (?:(?:do|have|using|{_TAKE}) )?)(?P<value>(?!it\b|that\b|this\b)[^,;:?!]{{1,50}}?),? after all(?:,? please)?{_END}", 0.85, Needs.PLAIN),
     _rule("against", _RETRACTION, rf"\b(?:we|i)(?:'ve| have)? {_ADVERBS}(?:decided|voted|opted) (?:against|not to (?:use|go with|pick|adopt|take)|to (?:drop|ditch|abandon|scrap)) {_TAIL}", 0.9),
     _rule("do-not", _RETRACTION, rf"{_DONT} (?:now |just |even )?(?:{_TAKE}|{_TAKING}|using) {_TAIL}", 0.85),
     _rule("undo-decision", _RETRACTION, rf"\b(?:undo|cancel|revoke|withdraw|take back|reverse|drop|scrap|scratch|reopen|revisit|forget|throw out|nix|void) (?:the|our|that|my) (?:earlier |previous |last )?(?:(?:decision|choice|agreement|call|pick|question) (?:on|about|for|of|regarding|to use) {_SUBJECT}|(?P<value>[^,;:?]{{2,50}}?) (?:decision|choice|agreement|pick)){_END}", 0.9, Needs.PLAIN),
     _rule("decision-off", _RETRACTION, rf"\b(?:the|our|that) (?:(?:decision|choice) (?:on|about|for|of|regarding) {_SUBJECT}|(?P<value>[^,;:?]{{2,50}}?) (?:decision|choice|plan)) (?:is|has been|was) (?:off|void|cancell?ed|withdrawn|reversed|reopened|open again|no longer (?:valid|true|standing)|undone|revoked|dead|scrapped|dropped){_END}", 0.9, Needs.PLAIN),
-    _rule("off-table", _RETRACTION, rf"(?:^|[,:–—]\s*|\b(?:so|ok|okay|then|and),? )(?P<value>(?!it\b|this\b|that\b|there\b|what\b|which\b|who\b)[^,;:?]{{1,50}}?) is (?:off the table|out of the (?:picture|running|question)|no longer (?:an option|on the table|our choice|the plan|our \w+)|ruled out|dead|off){_END}", 0.85, Needs.PLAIN),
+    _rule("off-table", _RETRACTION, rf"(?:^|[,:–—]\s*|\b(?:so|ok|okay|then|and),? )(?P<value>(?!it\b|this\b|that\b|there\b|what\b|which\b|who\b)[^,;:?]{{1,50}}?) is (?:off the table|out of the (?:picture|running|question)|no longer (?:an option|on the table|our choice|the plan|our \w+)|ruled out|dead|off)(?: now)?{_END}", 0.85, Needs.PLAIN),
     _rule("changed-mind", _RETRACTION, rf"\b(?:i|we)(?:'ve| have)? (?:just |since )?changed (?:my|our) minds? (?:about|on|regarding) (?:using |going with )?(?P<value>(?!it\b|that\b|this\b)[^,;:?]{{2,50}}?){_END}", 0.9, Needs.PLAIN),
-    _rule("drop", _RETRACTION, rf"(?:\b{_AHEAD} {_ADVERBS}|(?:^|[,:–—]\s*)(?:ok(?:ay)?,? |please |actually,? |so |and |no,? )*|\bwe(?:'re| are) {_ADVERBS})(?:drop|dropping|ditch|ditching|scrap|scrapping|abandon|abandoning|forget about|forget|get rid of|getting rid of|rule out|ruling out|move away from|moving away from|retire|retiring|back out of|skip) (?!that\b|it\b|this\b|what\b|to\b|the idea\b|about (?:that|it|this)\b){_TAIL}", 0.8, Needs.WORD),
+    _rule("drop", _RETRACTION, rf"(?:\b{_AHEAD} {_ADVERBS}|(?:^|[,:–—]\s*)(?:ok(?:ay)?,? |please |actually,? |so |and |no,? )*|\bwe(?:'re| are) {_ADVERBS})(?:drop|dropping|ditch|ditching|scrap|scrapping|cancel|cancelling|canceling|abandon|abandoning|forget about|forget|get rid of|getting rid of|rule out|ruling out|move away from|moving away from|retire|retiring|back out of|skip) (?!that\b|it\b|this\b|what\b|to\b|the idea\b|about (?:that|it|this)\b){_TAIL}", 0.8),
     _rule("scratch", _RETRACTION, r"(?:^|[,:.–—]\s*|\b(?:actually|ok|okay|no|wait|hmm|oh|sorry|well|please|let's|hm),? )(?:scratch|forget|undo|cancel|drop|revert|ignore|strike|disregard|nix|scrap|reverse|retract) (?:about )?(?:that|it|this|what i (?:just )?said|what we (?:just )?(?:said|decided|agreed)|my last \w+|that last \w+|the last \w+|the previous \w+|my previous \w+)(?=[,;.!?]|\s+[-–—]|\s*$|,? (?:instead|please|and|let's|we)\b)", 0.9, Needs.PLAIN),
     _rule("never-mind", _RETRACTION, r"(?:^|[,.–—]\s*|\b(?:actually|ok|oh|no|wait),? )(?:never ?mind(?: that| what i said| it)?|i take (?:that|it) back|(?:i|we)(?:'ve| have)? changed (?:my|our) minds?|on second thoughts?,? no|i spoke too soon)(?=[,;.!?]|\s+[-–—]|\s*$)", 0.85, Needs.PLAIN),
 )  # fmt: skip
@@ -768,6 +843,7 @@ ENGLISH: Final = Language(
         "third": 2, "third one": 2, "third option": 2, "option 3": 2, "option c": 2, "latter": -1, "last": -1, "last one": -1, "last option": -1,
     },
     alternative=_re(r"^(?:alternatively|otherwise|another (?:option|choice|way|candidate)|a (?:second|different) (?:option|choice)|if you|if we|or |some (?:teams|people|prefer)|many|others?|you could also|we could also|also|the alternative|in contrast|as an alternative|compared|unlike|avoid|don't|not )"),
-    instead=_re(r"\b(?:instead|actually|change of plan|on second thoughts?|after all|changed (?:my|our) mind|scratch that|correction|switch|no longer|rather)\b"),
+    changed=_re(rf"{_OH}{_TURN}(?:{_PAUSE}|\s*$)"),
+    instead=_re(r"\binstead\b(?! of\b)|\bafter all\b(?! (?:the|of|these|those|this|that)\b)"),
     misspelt=_misspellings(_OWN_WORDS, _REAL_WORDS) | {"wiht": "with", "wtih": "with", "defintely": "definitely", "definately": "definitely", "recomend": "recommend", "reccomend": "recommend", "reccommend": "recommend", "perfer": "prefer", "lets'": "let's", "commited": "committed", "comitted": "committed", "commiting": "committing", "comitting": "committing"},
 )  # fmt: skip

@@ -17,16 +17,15 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pagefault.model.ids import PageId
-from pagefault.model.kinds import MODEL_GENERATED, USER_TYPED, Origin, Role
-from pagefault.truth.claim import Authority, Claim, ClaimType, Span, Turn, wording
+from pagefault.model.kinds import MODEL_GENERATED, USER_APPROVED, USERS, ClaimType, Origin, Role
+from pagefault.model.page import Evidence
+from pagefault.truth.claim import Authority, Claim, Turn, wording
 from pagefault.truth.english import ENGLISH
 from pagefault.truth.language import Language, Needs, Rule
 from pagefault.truth.passages import Passage, Sentence, words_of
 from pagefault.truth.phrase import Choice, Piece, choices, is_name, subject_of, value_of
 from pagefault.truth.subjects import subject_key, value_key
 
-USER_APPROVED: Final = Origin("user_approved")
-_USERS: Final = (USER_TYPED, USER_APPROVED)
 _CLAIMS_MAX: Final = 8  # of one turn; a turn that says more lists, and does not decide
 _ANSWER_WORDS: Final = 6  # of a turn that answers a question with a value and nothing else
 
@@ -39,8 +38,9 @@ class _Found:
     value: str
     subject: str
     old: str
-    spans: tuple[Span, ...]
+    spans: tuple[Evidence, ...]
     ends: int = 0  # where its words end in their sentence
+    changes: bool = False
 
 
 def extract(
@@ -72,6 +72,8 @@ def _is_told(found: _Found, context: _Context) -> bool:
     """
     if found.rule.type is not ClaimType.DECISION or found.subject or is_name(found.value):
         return True
+    if found.changes and " " not in found.value:
+        return True  # the book writes it only where it takes the place of something
     return context.shown is not None and _stands_in(found.value, context.shown.text)
 
 
@@ -80,11 +82,18 @@ def _is_told(found: _Found, context: _Context) -> bool:
 
 def _said(turn: Turn, passage: Passage, language: Language) -> Iterator[_Found]:
     earlier: list[Sentence] = []  # since the last that made a claim
+    turned = False  # whether the sentence before says that something changes, and no more
     for sentence in passage.sentences():
         tried = language.cues.rules(words_of(sentence.text))
         if not _NAMES.search(sentence.text, 1):
             tried = [rule for rule in tried if not _asks_a_name(rule)]
-        found = list(_of_sentence(turn, passage, sentence, tried, language)) if tried else []
+        lead = language.changed.match(sentence.text)
+        found = list(_of_rest(turn, passage, sentence, lead, tried, language)) if lead else []
+        if not found:
+            found = list(_of_sentence(turn, passage, sentence, tried, language)) if tried else []
+        if lead or turned or language.instead.search(sentence.text):
+            found = [replace(one, changes=True) for one in found]
+        turned = lead is not None and lead.end() == len(sentence.text)
         for one in found:
             if one.subject or one.rule.type is not ClaimType.DECISION:
                 yield one
@@ -93,6 +102,23 @@ def _said(turn: Turn, passage: Passage, language: Language) -> Iterator[_Found]:
             subject, span = next((topic for topic in topics if topic), ("", None))
             yield replace(one, subject=subject, spans=(*one.spans, span) if span else one.spans)
         earlier = [] if found else [*earlier, sentence]
+
+
+def _of_rest(
+    turn: Turn,
+    passage: Passage,
+    sentence: Sentence,
+    lead: re.Match[str],
+    rules: Sequence[Rule],
+    language: Language,
+) -> Iterator[_Found]:
+    """What a sentence holds true that begins by saying that something changes: "scrap that, …"."""
+    rest = Sentence(sentence.text[lead.end() :], sentence.at + lead.end(), sentence.asks)
+    if language.supposed.search(sentence.text):
+        return
+    for one in _of_sentence(turn, passage, rest, rules, language):
+        if one.rule.type is not ClaimType.RETRACTION:
+            yield one
 
 
 _NAMES: Final = re.compile(r"[\d$€£¥]|(?<![\w'])(?!I\b)[A-Z]|[a-z][A-Z]")
@@ -339,8 +365,13 @@ def _group_of(clause: Piece, match: re.Match[str], name: str) -> Piece:
     return Piece(match[name], clause.at + match.start(name))
 
 
-def _span(turn: Turn, passage: Passage, sentence: Sentence, start: int, end: int) -> Span:
-    return Span(turn.page_id, *passage.place(sentence.at + start, sentence.at + end))
+def _span(turn: Turn, passage: Passage, sentence: Sentence, start: int, end: int) -> Evidence:
+    return _evidence(turn, passage, sentence.at + start, sentence.at + end)
+
+
+def _evidence(turn: Turn, passage: Passage, start: int, end: int) -> Evidence:
+    first, last = passage.place(start, end)
+    return Evidence(page_id=turn.page_id, start=first, end=last)
 
 
 def _written(passage: Passage, sentence: Sentence, piece: Piece) -> str:
@@ -350,7 +381,7 @@ def _written(passage: Passage, sentence: Sentence, piece: Piece) -> str:
 
 def _topic(
     turn: Turn, passage: Passage, sentence: Sentence, language: Language
-) -> tuple[str, Span] | None:
+) -> tuple[str, Evidence] | None:
     """What a sentence is about: a question's subject, or a heading's."""
     for pattern in language.topics:
         for found in pattern.finditer(sentence.text):
@@ -385,7 +416,7 @@ class _Context:
             self._proposed = _proposals(self.shown, self._language) if self.shown else []
         return self._proposed
 
-    def subject(self, value: str) -> tuple[str, tuple[Span, ...]]:
+    def subject(self, value: str) -> tuple[str, tuple[Evidence, ...]]:
         """What a value without a subject was said about, and where that stands."""
         for one in self.proposed:
             if one.subject and value_key(one.value) == value_key(value):
@@ -396,7 +427,7 @@ class _Context:
             return only.subject, only.spans
         return self.topic()
 
-    def topic(self) -> tuple[str, tuple[Span, ...]]:
+    def topic(self) -> tuple[str, tuple[Evidence, ...]]:
         """The subject of the last question among the last two turns."""
         for turn in reversed(self._before[-2:]):
             if turn.role not in (Role.USER, Role.ASSISTANT):
@@ -553,7 +584,7 @@ def _stands_in(value: str, text: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text, re.IGNORECASE) is not None
 
 
-def _options(shown: Turn, language: Language) -> list[tuple[str, Span]]:
+def _options(shown: Turn, language: Language) -> list[tuple[str, Evidence]]:
     """What the assistant set side by side: "X or Y", or the items of a list."""
     passage = Passage(shown.text, {}, language.quotable)
     plain = passage.plain
@@ -569,7 +600,7 @@ def _options(shown: Turn, language: Language) -> list[tuple[str, Span]]:
         value = value_of(piece, language)
         if value is None:
             return []
-        where = Span(shown.page_id, *passage.place(value.at, value.end))
+        where = _evidence(shown, passage, value.at, value.end)
         found.append((passage.written(value.at, value.end), where))
     return found
 
@@ -604,10 +635,13 @@ def _claim(turn: Turn, found: _Found, context: _Context, *, approved: bool = Fal
     rule, subject, spans = found.rule, found.subject, found.spans
     kind = rule.type
     confidence = rule.confidence
+    topic = ""
     if not subject and kind is ClaimType.DECISION and not found.old:
         subject, where = context.subject(found.value)
         spans = (*spans, *where)
         confidence -= 0.0 if subject else 0.2
+        if found.changes or rule.changes:
+            subject, topic = "", subject
     about: tuple[PageId, ...] = ()
     if kind is ClaimType.RETRACTION and not found.value and not subject:
         about = tuple(one.page_id for one in context._before if one.role is Role.USER)[-1:]
@@ -623,13 +657,15 @@ def _claim(turn: Turn, found: _Found, context: _Context, *, approved: bool = Fal
         origin=origin,
         confidence=round(confidence, 2),
         instead_of=found.old,
+        changes=found.changes or rule.changes,
+        topic=topic,
         about=about,
     )
 
 
 def _authority(turn: Turn, context: _Context, *, approved: bool) -> tuple[Authority, Origin]:
     """The lowest of all it came from; only a user who typed it raises a model's words."""
-    if turn.origin not in _USERS:
+    if turn.origin not in USERS:
         return Authority.PROPOSED, turn.origin
     if not approved:
         return Authority.USER, turn.origin

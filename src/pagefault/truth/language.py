@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Final
 
-from pagefault.truth.claim import ClaimType
+from pagefault.model.kinds import ClaimType
 
 _CUE_SETS: Final = 3
 
@@ -68,6 +68,7 @@ class Rule:
     needs: Needs = Needs.NOTHING
     subject: str = ""  # what it is about where the sentence does not say
     negative: bool = False
+    changes: bool = False  # what is said so takes the place of something
     cues: tuple[frozenset[str], ...] = ()  # one word of each set stands in what it can match
 
     def __post_init__(self) -> None:
@@ -137,7 +138,8 @@ class Language:
     picks: Words  # `value` chosen out of what was shown
     ordinals: Mapping[str, int]
     alternative: Words  # a sentence with a proposal that is not the first
-    instead: Words  # a change, though it does not say of what
+    changed: Words  # how a sentence begins that changes what stood, though it does not say what
+    instead: Words  # and what says so anywhere in it
     misspelt: Mapping[str, str]
 
     @cached_property

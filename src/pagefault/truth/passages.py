@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from pagefault.truth.language import Words
@@ -73,8 +74,15 @@ class Passage:
         self.plain = self._mended(kept, misspelt) if wrong else kept
         self.words |= {misspelt[word] for word in wrong}
 
-    def sentences(self) -> Iterator[Sentence]:
+    @cached_property
+    def _sentences(self) -> tuple[Sentence, ...]:
+        return tuple(self._cut())
+
+    def sentences(self) -> tuple[Sentence, ...]:
         """In order; those too long to be one are passed over."""
+        return self._sentences
+
+    def _cut(self) -> Iterator[Sentence]:
         at = 0
         for found in _BREAK.finditer(self.plain):
             if found[0] == "." and self.plain.endswith(_SHORTENED, at, found.start()):
@@ -122,7 +130,12 @@ class Passage:
 
 
 def words_of(text: str) -> set[str]:
-    return set(_WORD.findall(text.casefold()))
+    """The words of a text, and `'s` where one of them ends so."""
+    folded = text.casefold()
+    words = set(_WORD.findall(folded))
+    if "'s" in folded:
+        words.add("'s")
+    return words
 
 
 def _blank(found: re.Match[str]) -> str:

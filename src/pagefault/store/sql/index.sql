@@ -157,9 +157,6 @@ SELECT count(*) FROM fresh;
 INSERT INTO event_fts (rowid, terms) SELECT place, terms FROM fresh ORDER BY place;
 DELETE FROM fresh;
 
--- new_edition: The full-text index holds other terms than before.
-UPDATE meta SET value = value + 1 WHERE name = 'edition';
-
 -- fresh: The pages that wait in a range of places.
 SELECT place - ?1, terms FROM fresh WHERE place BETWEEN ?2 AND ?3;
 

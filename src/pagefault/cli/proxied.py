@@ -1,0 +1,63 @@
+"""What is said of a proxied session, whose window its client decides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pagefault.cli.term import plural
+
+if TYPE_CHECKING:
+    from pagefault.model.events import Relayed
+    from pagefault.service.relaying import Proxied
+
+CLIENT_DECIDES = "proxied: the client decides what the window holds"
+
+
+def window_of(sent: Relayed) -> str:
+    """How large a request was, beside its window."""
+    if not sent.window_tokens:
+        return f"{sent.tokens:,} tokens; no --window, so it went on as it came"
+    share = sent.tokens * sent.factor / sent.window_tokens
+    over = ", over the window: its newest turn alone is" if sent.is_over else ""
+    counted = f" (as its provider counts, {sent.factor:.2f} ×)" if sent.factor != 1.0 else ""
+    return f"{sent.tokens:,} of {sent.window_tokens:,} tokens{counted}, {share:.0%}{over}"
+
+
+def rows_of(told: Proxied) -> list[list[str]]:
+    """What `pagefault status` says of the requests that were passed on."""
+    sent = told.last
+    shown = f"{sent.messages:,} of the client's {sent.client_messages:,} messages"
+    left = f"{plural(sent.hidden, 'page')} in {sent.left_tokens:,} tokens"
+    rows = [
+        [
+            "proxied",
+            f"{sent.wire}, {sent.model or 'no model named'}: the client decides the window",
+        ],
+        ["last request", window_of(sent)],
+        ["it holds", shown],
+        ["left out of it", left if sent.hidden else "nothing"],
+        ["quoted so far", plural(told.recalled_pages, "page")],
+    ]
+    counted = f"{told.reported_tokens:,} tokens" if told.reports else "nothing yet"
+    rows.append(["the provider counted", counted])
+    if told.over_window:
+        rows.append(["over the window", plural(told.over_window, "request")])
+    return rows
+
+
+def instead_of_own_window(told: Proxied) -> dict[str, Any]:
+    """What `status --json` says in place of what the session would pack by itself."""
+    return {
+        "mode": "proxied",
+        "layout": "proxied",
+        "window_tokens": told.last.window_tokens,
+        "request_tokens": told.last.tokens,
+        "epoch": told.epochs,
+        "requests": told.requests,
+        "resident_pages": None,
+        "faults_left": None,
+        "budget": None,
+        "auto_pins": None,
+        "pressure": None,
+        "proxied": told.to_dict(),
+    }

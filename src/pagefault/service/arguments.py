@@ -1,0 +1,83 @@
+"""What callers hand in, as the values it stands for, or `BadInput`."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Final
+
+from pagefault.model.errors import BadInput
+from pagefault.model.kinds import Actor, Kind, LayoutName, Level, Mode, Origin
+
+_NAME: Final = re.compile(r"[^\x00-\x1f\x7f/\ud800-\udfff]{1,80}")
+
+
+def check_name(name: str, *, of: str = "session") -> None:
+    """Raise `BadInput` unless a session, or what else is named here, may be called so."""
+    if not _NAME.fullmatch(name):
+        raise BadInput(
+            f"{name!r} cannot be a {of}'s name",
+            hint="1 to 80 characters, without / and control characters",
+        )
+
+
+def a_level(level: int, *, least: Level = Level.FULL) -> Level:
+    if level not in list(Level) or level < least:
+        raise BadInput(f"{level} is no level here", hint=f"one of {least:d} to {max(Level):d}")
+    return Level(level)
+
+
+def a_mode(mode: str) -> Mode:
+    try:
+        return Mode(mode)
+    except ValueError:
+        raise BadInput(f"unknown mode {mode!r}", hint=f"one of {', '.join(Mode)}") from None
+
+
+def an_actor(actor: str) -> Actor:
+    try:
+        return Actor(actor)
+    except ValueError:
+        raise BadInput(f"unknown actor {actor!r}", hint=f"one of {', '.join(Actor)}") from None
+
+
+def a_kind(kind: str) -> Kind:
+    try:
+        return Kind(kind)
+    except ValueError:
+        raise BadInput(f"unknown kind {kind!r}", hint=f"one of {', '.join(Kind)}") from None
+
+
+def a_time(time: str | int) -> int:
+    """A time in milliseconds since 1970. Raises `BadInput`."""
+    if isinstance(time, int):
+        return time
+    try:
+        at = datetime.fromisoformat(time)
+    except ValueError:
+        raise BadInput(f"{time!r} is no time", hint="ISO 8601: 2026-03-05T08:45:00Z") from None
+    if len(time) == len("2026-03-05"):  # a day alone: all of it
+        at = at.replace(hour=23, minute=59, second=59, microsecond=999_000)
+    return int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+def a_layout(layout: str) -> LayoutName:
+    try:
+        return LayoutName(layout)
+    except ValueError:
+        raise BadInput(
+            f"unknown layout {layout!r}", hint=f"one of {', '.join(LayoutName)}"
+        ) from None
+
+
+def a_window(tokens: int) -> int:
+    if tokens < 1:
+        raise BadInput(f"a window of {tokens} tokens cannot be", hint="give a positive number")
+    return tokens
+
+
+def an_origin(text: str) -> Origin:
+    try:
+        return Origin(text)
+    except ValueError as bad:
+        raise BadInput(str(bad)) from None

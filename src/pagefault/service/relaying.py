@@ -1,0 +1,87 @@
+"""What the proxy tells of a session: its client's requests as they were passed on.
+
+The client decides what such a session's window holds. What a session would pack by itself says
+nothing about it; these records do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from pagefault.model.events import Relayed, Reported
+from pagefault.model.request import Usage
+
+if TYPE_CHECKING:
+    from pagefault.service.session import Session
+
+
+async def note_relayed(session: Session, body: Relayed) -> None:
+    """Write down that a request is passed on, in the present turn."""
+
+    async def verb() -> None:
+        await session.owned.record(body)
+
+    await session.owned.whole(verb)
+
+
+async def note_reported(session: Session, request: int, usage: Usage) -> None:
+    """Write down what a provider counted for a request that was passed on."""
+    body = Reported(
+        request=request,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cached_tokens=usage.cached_tokens,
+        cache_write_tokens=usage.cache_write_tokens,
+        relayed=True,
+    )
+
+    async def verb() -> None:
+        await session.owned.record(body)
+
+    await session.owned.whole(verb)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proxied:
+    """The requests of a session that a proxy passed on, and `last`, the newest of them."""
+
+    requests: int
+    epochs: int
+    recalled_pages: int
+    over_window: int  # requests that were larger than their window
+    reports: int  # of providers
+    reported_tokens: int  # by the newest of these, in the provider's tokens
+    last: Relayed
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, the newest request's under `last`."""
+        last = asdict(self.last)
+        return {
+            "requests": self.requests,
+            "epochs": self.epochs,
+            "recalled_pages": self.recalled_pages,
+            "over_window": self.over_window,
+            "reports": self.reports,
+            "reported_tokens": self.reported_tokens,
+            "last": last | {"recalled": list(self.last.recalled)},
+        }
+
+
+def proxied_of(bodies: Iterable[object]) -> Proxied | None:
+    """What records tell of it; None where nothing was passed on."""
+    bodies = list(bodies)
+    sent = [body for body in bodies if isinstance(body, Relayed)]
+    reports = [body for body in bodies if isinstance(body, Reported) and body.relayed]
+    if not sent:
+        return None
+    return Proxied(
+        requests=len(sent),
+        epochs=sum(bool(one.epoch) for one in sent),
+        recalled_pages=sum(len(one.recalled) for one in sent),
+        over_window=sum(one.is_over for one in sent),
+        reports=len(reports),
+        reported_tokens=reports[-1].input_tokens if reports else 0,
+        last=sent[-1],
+    )

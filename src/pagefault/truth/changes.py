@@ -1,0 +1,102 @@
+"""What a change is about that does not say: "I changed my mind, let's use MySQL instead".
+
+It closes what stands only where one claim alone can be meant. Could be meant: claims of its type,
+with a value of the same form (a name, a sum, so many days). Meant is, of those, the one that the
+turn itself names, else the one that the turn before it names or made, and so on; else the only one
+that stands. Where any of these steps finds two, nothing is closed: both stand, and the next "for
+the database" settles it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from pagefault.model.kinds import ClaimType, Role
+from pagefault.truth.claim import Authority, Claim, Turn
+from pagefault.truth.held import Held, kind_of
+from pagefault.truth.subjects import subject_key, value_key
+
+
+def find_changed(claim: Claim, standing: Sequence[Held], said: Sequence[Turn]) -> Held | None:
+    """The standing claim that `claim` takes the place of and does not name, if it is certain.
+
+    `said` are the turn that makes the claim and those right before it, newest first. Where nothing
+    says that something changes, only another version of the same thing does: "PostgreSQL 17".
+    """
+    if claim.instead_of:
+        return None  # it names what it replaces, and that does not stand
+    rivals = [held for held in standing if _may_replace(claim, held)]
+    key = subject_key(claim.subject)
+    if not claim.changes:
+        return None if key else _only([held for held in rivals if _is_version(claim, held)])
+    if key:  # less said than before means the same thing, more said may mean a part of it
+        words = set(key.split())
+        return _only([held for held in rivals if words < set(subject_key(held.subject).split())])
+    for turn in said:
+        if turn.role not in (Role.USER, Role.ASSISTANT):
+            continue
+        named = [held for held in rivals if turn.page_id in held.pages or _names(turn.text, held)]
+        if named:
+            return _only(named)
+    return _only(rivals)
+
+
+def _only(held: Sequence[Held]) -> Held | None:
+    return held[0] if len(held) == 1 else None
+
+
+def _may_replace(claim: Claim, held: Held) -> bool:
+    if held.authority is Authority.USER and claim.authority is Authority.PROPOSED:
+        return False
+    if kind_of(held.type) != kind_of(claim.type) or _form(held.value) != _form(claim.value):
+        return False
+    if claim.type is ClaimType.RULE:
+        return held.value.split()[:1] == claim.value.split()[:1]  # answer in …, answer in …
+    return held.type is claim.type or _form(claim.value) != _NAME
+
+
+def _names(text: str, held: Held) -> bool:
+    """Whether a text names a claim: its value, or every word of its subject."""
+    value, subject = value_key(held.value), subject_key(held.subject)
+    if value and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text.casefold()):
+        return True
+    return bool(subject) and set(subject.split()) <= set(subject_key(text).split())
+
+
+def _is_version(claim: Claim, held: Held) -> bool:
+    """Whether two values are one name with different numbers."""
+    new, old = value_key(claim.value), value_key(held.value)
+    name = _unnumbered(new)
+    return new != old and name == _unnumbered(old) and bool(name) and name != new
+
+
+def _unnumbered(value: str) -> str:
+    return " ".join(word for word in value.split() if not re.search(r"\d", word))
+
+
+_NAME: Final = "name"
+_FORMS: Final = (
+    ("sum", re.compile(r"[$€£¥]|\b(?:dollars?|euros?|pounds?|usd|eur|gbp)\b", re.IGNORECASE)),
+    ("share", re.compile(r"\d ?%|\bpercent\b", re.IGNORECASE)),
+    ("time", re.compile(r"\b\d{1,2}:\d\d\b|\b\d{4}-\d\d|\b\d{1,2} ?[ap]m\b", re.IGNORECASE)),
+    (
+        "day",
+        re.compile(
+            r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:january|february|march|april"
+            r"|may|june|july|august|september|october|november|december) \d",
+            re.IGNORECASE,
+        ),
+    ),
+)
+_NUMBER: Final = re.compile(r"[<>~≤≥]?\s*\d[\d.,]*\s*(?P<unit>[a-z]*)", re.IGNORECASE)
+
+
+def _form(value: str) -> str:
+    """What sort of value it is; of a number its unit."""
+    for form, pattern in _FORMS:
+        if pattern.search(value):
+            return form
+    number = _NUMBER.match(value)
+    return f"number of {subject_key(number['unit'])}" if number else _NAME

@@ -1,0 +1,150 @@
+"""How something is done, as a user states it: "to deploy, run `make build`, then `make ship`".
+
+By rules, as claims are. Two forms are believed: a purpose with two steps or more, in a sentence or
+in a list under it, and what is done when (or before, or after) a tool is used, which needs one.
+Questions, suppositions, reported speech, quoted lines and code blocks tell no procedure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from pagefault.model.kinds import USERS, Role
+from pagefault.model.page import Evidence
+from pagefault.truth.claim import Turn
+from pagefault.truth.english import ENGLISH
+from pagefault.truth.language import Language, Words
+from pagefault.truth.passages import Passage, Sentence
+from pagefault.truth.subjects import subject_key
+
+STEPS_MAX: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Procedure:
+    """`subject` is what it is for ("deploy"), as it was written; `steps` what is done, in order.
+
+    `evidence` has the span of the subject, then that of each step.
+    """
+
+    subject: str
+    steps: tuple[str, ...]
+    evidence: tuple[Evidence, ...]
+
+    @property
+    def text(self) -> str:
+        """The whole in one line."""
+        if len(self.steps) == 1:
+            return f"Procedure: {self.subject}: {self.steps[0]}"
+        numbered = (f"{number}. {step}" for number, step in enumerate(self.steps, 1))
+        return f"Procedure: {self.subject}: {' '.join(numbered)}"
+
+
+_VERB: Final = (
+    r"(?:run|call|use|open|start|stop|build|push|pull|check|set|execute|do|go|create|update|edit"
+    r"|apply|deploy|merge|tag|restart|install|fetch|copy|log|send|ask|load|read|write|wait|bump"
+    r"|export|import|commit|rebase|test|verify|delete|remove|add|make|put|enter|click|type)"
+)
+_LEAD: Final = r"(?:(?:first|always|just|please|you|we|i|should|must|have to|need to|then),?\s+)*"
+_PURPOSE: Final = re.compile(
+    rf"^(?:(?:please|remember|note|fyi|btw|so|ok|okay)[:,]?\s+)*(?:in order )?to "
+    rf"(?P<subject>[a-z][^,:;]{{1,50}}?)\s*[,:]\s*{_LEAD}(?P<steps>{_VERB}\b.*)$",
+    re.IGNORECASE,
+)
+_OCCASION: Final = re.compile(
+    rf"^(?:(?:please|remember|note|fyi|btw|so|ok|okay)[:,]?\s+)*(?P<subject>(?:when|whenever|before"
+    rf"|after) (?:you |we |i )?(?:call|calling|use|using|run|running|deploy|deploying|release"
+    rf"|releasing) [^,:;]{{2,50}}?),\s*{_LEAD}(?P<steps>{_VERB}\b.*)$",
+    re.IGNORECASE,
+)
+_LISTED: Final = re.compile(
+    r"^(?:how (?:we|to)|to) (?P<subject>[a-z][^\n:?]{1,50}):[ \t]*\n"
+    r"(?P<steps>(?:[ \t]*(?:\d+[.)]|[-*])[ \t]+\S[^\n]*(?:\n|\Z)){2,})",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ITEM: Final = re.compile(r"^[ \t]*(?:\d+[.)]|[-*])[ \t]+(?P<step>\S[^\n]*)$", re.MULTILINE)
+_NEXT: Final = re.compile(
+    r"\s*(?:,?\s+(?:and\s+)?(?:then|next|after that|finally|lastly),?\s+|\s*(?:→|->)\s*"
+    rf"|,\s+(?:and\s+)?(?={_VERB}\b)|\s+and\s+(?={_VERB}\b))",
+    re.IGNORECASE,
+)
+_NO_QUOTE: Final = Words(r"(?!)")  # what stands in backticks is a command
+
+
+def procedures(turn: Turn, *, language: Language = ENGLISH) -> list[Procedure]:
+    """What a turn tells of how things are done. Only a user's own words tell any."""
+    if turn.role is not Role.USER or turn.origin not in USERS:
+        return []
+    if not _MAYBE.search(turn.text):
+        return []
+    passage = Passage(turn.text, {}, _NO_QUOTE)
+    return [*_in_lists(turn, passage), *_in_sentences(turn, passage, language)]
+
+
+_MAYBE: Final = re.compile(r"\b(?:to|how|when|whenever|before|after) \w+", re.IGNORECASE)
+
+
+def _in_lists(turn: Turn, passage: Passage) -> Iterator[Procedure]:
+    for found in _LISTED.finditer(passage.plain):
+        begins = found.start("steps")
+        steps = [
+            (begins + item.start("step"), begins + item.end("step"))
+            for item in _ITEM.finditer(found["steps"])
+        ]
+        yield _procedure(turn, passage, found.span("subject"), steps)
+
+
+def _in_sentences(turn: Turn, passage: Passage, language: Language) -> Iterator[Procedure]:
+    for sentence in passage.sentences():
+        if sentence.asks or language.supposed.search(sentence.text):
+            continue
+        for pattern, least in ((_PURPOSE, 2), (_OCCASION, 1)):
+            found = pattern.match(sentence.text)
+            if found is None or language.reported.search(found["subject"]):
+                continue
+            steps = list(_steps(sentence, *found.span("steps")))
+            if least <= len(steps) <= STEPS_MAX:
+                at = sentence.at
+                where = (at + found.start("subject"), at + found.end("subject"))
+                yield _procedure(turn, passage, where, steps)
+                break
+
+
+def _steps(sentence: Sentence, start: int, end: int) -> Iterator[tuple[int, int]]:
+    at = start
+    for found in _NEXT.finditer(sentence.text, start, end):
+        if found.start() > at:
+            yield sentence.at + at, sentence.at + found.start()
+        at = found.end()
+    if at < end:
+        yield sentence.at + at, sentence.at + end
+
+
+def _procedure(
+    turn: Turn, passage: Passage, subject: tuple[int, int], steps: list[tuple[int, int]]
+) -> Procedure:
+    spans = [passage.place(*piece) for piece in (subject, *steps)]
+    return Procedure(
+        subject=_written(passage, subject),
+        steps=tuple(_written(passage, step) for step in steps),
+        evidence=tuple(Evidence(page_id=turn.page_id, start=a, end=b) for a, b in spans),
+    )
+
+
+def _written(passage: Passage, piece: tuple[int, int]) -> str:
+    return " ".join(passage.written(*piece).split()).rstrip(".,; ")
+
+
+def bears_on(subject: str, message: str) -> bool:
+    """Whether a message names what a procedure is for: every telling word of it."""
+    words = set(subject_key(_OCCASIONS.sub("", subject)).split())
+    return bool(words) and words <= set(subject_key(message).split())
+
+
+_OCCASIONS: Final = re.compile(
+    r"^(?:when|whenever|before|after) (?:you |we |i )?(?:call|calling|use|using|run|running)\s+",
+    re.IGNORECASE,
+)

@@ -1,0 +1,128 @@
+"""Points of a session are named, listed and looked at; goals are set, shown and cleared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cli
+
+
+def test_a_checkpoint_is_a_moment_by_its_name(cli: Cli, memory_root: Path) -> None:
+    made = cli("--root", memory_root, "checkpoint", "talk", "before", "--json").data
+    by_name = cli("--root", memory_root, "at", "talk", "checkpoint:before", "--json").data
+    by_seq = cli("--root", memory_root, "at", "talk", f"seq:{made['seq']}", "--json").data
+    assert by_name == by_seq
+    changed = cli("--root", memory_root, "diff", "talk", "0", "checkpoint:before", "--json").data
+    assert changed["after"]["seq"] == made["seq"]
+
+
+def test_checkpoints_are_listed_and_no_name_is_given_twice(cli: Cli, memory_root: Path) -> None:
+    assert cli("--root", memory_root, "checkpoint", "talk", "--json").data["checkpoints"] == []
+    first = cli("--root", memory_root, "checkpoint", "talk", "第一", "--json").data
+    again = cli("--root", memory_root, "checkpoint", "talk", "第一")
+    assert again.code == 2
+    assert f"record {first['seq']}" in again.err
+    assert "otherwise" in again.err
+    cli("--root", memory_root, "checkpoint", "talk", "second")
+    [one, two] = cli("--root", memory_root, "checkpoint", "talk", "--json").data["checkpoints"]
+    assert (one["name"], one["seq"], one["turn"]) == ("第一", first["seq"], 26)
+    assert two["name"] == "second"
+    assert "第一" in cli("--root", memory_root, "checkpoint", "talk").out
+    assert cli("--root", memory_root, "verify").code == 0
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "x" * 81])
+def test_what_cannot_name_a_checkpoint_is_refused(cli: Cli, memory_root: Path, name: str) -> None:
+    told = cli("--root", memory_root, "checkpoint", "talk", name)
+    assert told.code == 2
+    assert "cannot be a checkpoint's name" in told.err
+
+
+def test_a_fork_has_the_checkpoints_of_what_it_was_forked_from(cli: Cli, memory_root: Path) -> None:
+    cli("--root", memory_root, "checkpoint", "aside", "there")
+    assert cli("--root", memory_root, "checkpoint", "talk", "--json").data["checkpoints"] == []
+    assert cli("--root", memory_root, "at", "aside", "checkpoint:there").code == 0
+
+
+@pytest.mark.parametrize(
+    ("when", "why"),
+    [
+        ("seq:999999", "there is no record 999,999 yet"),
+        ("seq:x", "checkpoint:NAME"),
+        ("soon", "seq:345"),
+        ("checkpoint:nowhere", "makes one"),
+        ("checkpoint:", "no checkpoint ''"),
+        ("2026-99-99", "no time"),
+        ("1999-01-01", "had not begun"),
+        ("99", "turns so far: 0 to 26"),
+    ],
+)
+def test_what_is_no_moment_is_refused_with_what_would_be(
+    cli: Cli, memory_root: Path, when: str, why: str
+) -> None:
+    told = cli("--root", memory_root, "at", "talk", when)
+    assert told.code == 2
+    assert why in told.err
+
+
+def test_a_date_alone_is_the_end_of_that_day(cli: Cli, memory_root: Path) -> None:
+    opened = cli("--root", memory_root, "sessions", "--json").data[0]["opened"][:10]
+    at_end = cli("--root", memory_root, "at", "talk", f"{opened}T23:59:59.999Z", "--json").data
+    assert cli("--root", memory_root, "at", "talk", opened, "--json").data == at_end
+
+
+def test_a_goal_is_set_shown_and_cleared(cli: Cli, memory_root: Path) -> None:
+    assert "no goal stands" in cli("--root", memory_root, "goal", "talk").out
+    made = cli("--root", memory_root, "goal", "talk", "Open the workshop.", "--json").data
+    shown = cli("--root", memory_root, "goal", "talk", "--json").data
+    assert shown == made == {"session": "talk", "goal": made["goal"], "text": "Open the workshop."}
+    assert "Open the workshop." in cli("--root", memory_root, "goal", "talk").out
+    assert cli("--root", memory_root, "goal", "talk", "x", "--clear").code == 2
+    assert cli("--root", memory_root, "goal", "talk", "--clear", "--json").data["goal"] is None
+    assert "no goal stands" in cli("--root", memory_root, "goal", "talk").out
+
+
+@pytest.mark.parametrize("command", [("pages", "ls"), ("faults",)])
+def test_commands_that_look_at_one_session_take_it_like_their_siblings(
+    cli: Cli, memory_root: Path, command: tuple[str, ...]
+) -> None:
+    by_argument = cli("--root", memory_root, *command, "aside", "--json")
+    by_option = cli("--root", memory_root, *command, "--session", "aside", "--json")
+    assert by_argument.data == by_option.data
+    both = cli("--root", memory_root, *command, "aside", "--session", "talk")
+    assert both.code == 2
+    assert "Two sessions are named" in both.err
+
+
+def test_a_claim_that_is_not_there_is_not_found(cli: Cli, memory_root: Path) -> None:
+    told = cli("--root", memory_root, "claims", "show", "clm_99")
+    assert told.code == 3
+    assert "session 'talk' has no 'clm_99'" in told.err
+    assert "pagefault claims" in told.err
+
+
+def test_compressing_says_when_nothing_changed(cli: Cli, memory_root: Path) -> None:
+    told = cli("--root", memory_root, "pages", "compress", "msg_1", "--json").data
+    assert (told["made"], told["is_new"]) == ("msg_1", False)
+    assert "nothing changed" in cli("--root", memory_root, "pages", "compress", "msg_1").err
+    first = cli("--root", memory_root, "pages", "compress", "msg_3", "--level", "2", "--json").data
+    again = cli("--root", memory_root, "pages", "compress", "msg_3", "--level", "2", "--json").data
+    assert (first["is_new"], again["is_new"]) == (True, False)
+    assert first["made"] == again["made"]
+
+
+def test_targets_of_a_tiny_talk_are_not_judged_yet(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "talk.jsonl").write_text(
+        '{"role": "user", "content": "Hello."}\n{"role": "assistant", "content": "Hello."}\n'
+    )
+    root = tmp_path / "tiny"
+    assert cli("--root", root, "replay", tmp_path / "talk.jsonl", "--format", "jsonl").code == 0
+    told = cli("--root", root, "status", "--json").data["metrics"]
+    assert told["red_flags"] == []
+    judged = {one["name"]: one for one in told["targets"]}
+    assert judged["epochs_share"]["met"] is None
+    assert judged["epochs_share"]["waits_for"] == "20 requests"
+    assert judged["prefix_breaks_outside_epochs"]["met"] is True
+    assert "too early: 20 requests at least" in cli("--root", root, "status").out

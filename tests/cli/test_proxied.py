@@ -1,0 +1,110 @@
+"""Of a proxied session every command tells what was sent, or says that its client decides."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cli
+from tests.proxy.histories import body, user
+from tests.proxy.standing import post, standing, talk
+from tests.proxy.upstream import Say, Upstream
+
+ASKED = "Who keeps the launch code of project Heron?"
+
+
+@pytest.fixture(scope="module")
+def proxied_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A memory with a conversation that was paged, and one that only passed."""
+    root = tmp_path_factory.mktemp("proxied") / "memory"
+
+    async def make() -> None:
+        with Upstream(lambda _: Say(text="Ilse.", input_tokens=900)) as upstream:
+            async with standing(upstream, root=root) as to:
+                await to.http.post("/s/passed/v1/messages", json=body(user("hello")))
+            async with standing(upstream, root=root, window=600) as to:
+                said = await talk(to, 12)
+                await post(to, body(*said, user(ASKED)))
+
+    asyncio.run(make())
+    return root
+
+
+def test_status_tells_what_was_sent(cli: Cli, proxied_root: Path) -> None:
+    told = cli("--root", proxied_root, "status", "planning", "--json").data
+    last = told["proxied"]["last"]
+    assert (told["mode"], told["layout"], told["resident_pages"]) == ("proxied", "proxied", None)
+    assert (told["window_tokens"], told["requests"]) == (600, 14)
+    assert 0 < told["request_tokens"] == last["tokens"] <= 600
+    assert last["messages"] < last["client_messages"] == 27
+    shown = cli("--root", proxied_root, "status", "planning").out
+    assert "the client decides the window" in shown
+    assert f"{last['messages']} of the client's 27 messages" in shown
+    assert "900 tokens" in shown
+
+
+def test_what_only_passed_is_said_to_have_no_window(cli: Cli, proxied_root: Path) -> None:
+    shown = cli("--root", proxied_root, "status", "passed").out
+    assert "no --window, so it went on as it came" in shown
+    assert cli("--root", proxied_root, "status", "passed", "--json").data["window_tokens"] == 0
+
+
+def test_a_moment_tells_the_request_and_what_was_quoted_with_it(
+    cli: Cli, proxied_root: Path
+) -> None:
+    told = cli("--root", proxied_root, "at", "planning", "13", "--json").data
+    assert told["relayed"]["request"] == 13
+    assert [page["place"] for page in told["pages"]] == ["recalled"] * len(told["pages"])
+    assert "msg_1" in [page["page_id"] for page in told["pages"]]
+    shown = cli("--root", proxied_root, "at", "planning", "13")
+    assert "the client decides" in shown.err
+    changed = cli("--root", proxied_root, "diff", "planning", "0", "13", "--json").data
+    assert changed["epochs"] == changed["after"]["epoch"] > 0
+
+
+def test_pages_are_in_no_window_that_we_know_of(cli: Cli, proxied_root: Path) -> None:
+    found = cli("--root", proxied_root, "pages", "ls", "--session", "planning", "--json").data
+    assert found["proxied"]
+    assert {page["resident"] for page in found["pages"]} == {None}
+    shown = cli("--root", proxied_root, "pages", "ls", "--session", "planning")
+    assert "in window" not in shown.out
+    assert "the client decides" in shown.err
+    assert "proxied" in cli("--root", proxied_root, "pages", "show", "msg_1").out
+
+
+def test_faults_say_that_there_can_be_none(cli: Cli, proxied_root: Path) -> None:
+    assert "cannot ask for pages" in cli("--root", proxied_root, "faults").err
+
+
+def test_the_abi_of_a_proxied_session_is_refused(cli: Cli, proxied_root: Path) -> None:
+    refused = cli("--root", proxied_root, "abi", "planning")
+    assert refused.code == 2
+    assert "its client decides" in refused.err
+
+
+def test_the_ledger_has_the_provider_s_report_beside_the_prediction(
+    cli: Cli, proxied_root: Path
+) -> None:
+    told = cli("--root", proxied_root, "ledger", "planning", "--json").data
+    assert len(told["calls"]) == 14
+    assert all(call["reported"]["input_tokens"] == 900 for call in told["calls"])
+    assert [call["change"] for call in told["calls"]] == ["begun"] + ["extended"] * 13
+    assert told["summary"]["calls_reported"] == 14
+    shown = cli("--root", proxied_root, "ledger", "planning")
+    assert "900" in shown.out
+    assert "by 14 reports of the provider" in shown.err
+
+
+def test_a_proxied_session_answers_to_the_name_that_somebody_gave_it(
+    cli: Cli, proxied_root: Path
+) -> None:
+    [full] = [
+        row["name"]
+        for row in cli("--root", proxied_root, "sessions", "--json").data
+        if row["name"].startswith("planning")
+    ]
+    short = cli("--root", proxied_root, "claims", "planning", "--json").data
+    assert short == cli("--root", proxied_root, "claims", full, "--json").data
+    assert cli("--root", proxied_root, "status", "plan").code == 3

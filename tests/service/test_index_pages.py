@@ -1,0 +1,109 @@
+"""The oldest summaries of a long session: lines of one index page, which never grows too long."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from pagefault import Request, Session
+from pagefault.model.kinds import Kind
+from pagefault.pack.count import O200k
+from pagefault.service.bootstrap import open_memory
+from pagefault.service.indexing import Line, lines_of
+from pagefault.service.summaries import INDEX_SHARE
+from tests.service.memories import check_request, text_of
+
+COUNT = O200k().count
+TOPICS = ("importer", "billing", "gardens", "telescope", "harbour", "orchestra", "bakery")
+LAYOUTS = ("stable", "developer")
+
+
+async def _talk(session: Session, turns: int, *, since: int = 0) -> Request:
+    for number in range(since, since + turns):
+        topic = TOPICS[number // 12 % len(TOPICS)]
+        text = f"Tell me about detail {number} of the {topic}, please."
+        await session.user(text)
+        request = await session.request()
+        check_request(request, text)
+        told = f"The {topic} has detail {number}: its {topic} valve {number} opens at noon. " * 4
+        await session.assistant(told)
+    return request
+
+
+def _index_lines(request: Request) -> list[str]:
+    return [line for line in text_of(request).split("\n") if line.startswith("X (idx_")]
+
+
+async def _index(session: Session) -> tuple[str, list[Line]]:
+    moment = await session.at(turn=(await session.status()).turns - 1)
+    [index] = [page.page_id for page in moment.pages if page.page_id.startswith("idx_")]
+    page = await session.page(index)
+    assert page.row.kind is Kind.INDEX
+    return page.text, lines_of(page.text)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+async def test_a_long_session_lists_its_oldest_summaries_in_one_index(layout: str) -> None:
+    async with open_memory(":memory:", window=3_000, layout=layout) as memory:
+        session = await memory.session("work")
+        request = await _talk(session, 260)
+        assert len(_index_lines(request)) == 1
+        text, lines = await _index(session)
+        assert str(lines[0]) == text.split("\n")[0]
+        assert lines[0].since == 0, "the first turns are listed"
+        assert all(one.upto <= two.since for one, two in pairwise(lines))
+        assert COUNT(text) <= 3_000 * 0.15 * INDEX_SHARE
+        assert any(topic in TOPICS for line in lines for topic in line.topics)
+        assert "earlier summaries are not shown" not in text_of(request), "none is but a number"
+        session.check()
+
+
+async def test_the_index_stays_as_long_as_it_was_and_leads_to_what_it_lists() -> None:
+    async with open_memory(":memory:", window=3_000) as memory:
+        session = await memory.session("work")
+        await _talk(session, 160)
+        before, lines = await _index(session)
+        await _talk(session, 160, since=160)
+        after, more = await _index(session)
+        assert sum(line.count for line in more) > sum(line.count for line in lines)
+        assert COUNT(after) <= 3_000 * 0.15 * INDEX_SHARE
+        summary = await session.page(more[0].first)
+        assert summary.row.kind is Kind.SUMMARY
+        assert summary.derived is not None
+        assert summary.derived.provenance[0] == more[0].pages[0] == "msg_1"
+        assert before != after
+
+
+async def test_a_restart_shows_the_same_index(tmp_path: Path) -> None:
+    async with open_memory(tmp_path, window=3_000, seed=1) as memory:
+        session = await memory.session("work")
+        before = await _talk(session, 160)
+    async with open_memory(tmp_path, window=3_000, seed=1) as memory:
+        session = await memory.session("work")
+        after = await session.request()
+        assert _index_lines(before)
+        assert _index_lines(after)
+        session.check()
+
+
+async def test_an_index_is_forgotten_with_anything_that_it_tells_of() -> None:
+    async with open_memory(":memory:", window=3_000) as memory:
+        session = await memory.session("work")
+        await _talk(session, 160)
+        await memory.forget("work", "msg_1")
+        request = await _talk(session, 1, since=160)
+        assert not _index_lines(request)
+        found = await session.recall("importer detail valve", kinds=["index"], limit=50)
+        assert found.hits == ()
+
+
+def test_lines_read_back_as_they_were_written() -> None:
+    one = Line(1, "sum_1", "sum_1", 0, 7, ("msg_1", "msg_16"), ("importer", "valve"))
+    two = Line(1, "sum_2", "sum_2", 8, 12, ("msg_17", "msg_30"), ("billing",))
+    both = one.and_(two)
+    assert (both.count, both.since, both.upto, both.pages) == (2, 0, 12, ("msg_1", "msg_30"))
+    assert both.topics == ("importer", "billing", "valve")
+    for line in (one, two, both):
+        assert lines_of(str(line)) == [line]
