@@ -23,7 +23,7 @@ KINDRED = (("boat", "vessel", "ship"), ("harbour", "port"))
 
 def stored_vector(text: str, embedder: WordEmbedder | None = None) -> bytes:
     [row] = (embedder or WordEmbedder()).embed([text], kind="page")
-    return row.astype("<f2").tobytes()
+    return bytes(row.astype("<f2").tobytes())
 
 
 async def until_embedded(memory: pagefault.Memory, count: int) -> None:
@@ -107,9 +107,9 @@ async def test_a_failing_embedder_leaves_appends_and_search_alone(tmp_path: Path
             await memory.embed()
         embedder.failure = None
         assert await memory.embed() == 1
-        now = await memory.embedding()
-        assert now is not None
-        assert not now.failure
+        mended = await memory.embedding()
+        assert mended is not None
+        assert not mended.failure
         assert places_of(memory, session, "harbour boat") == [0]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from pagefault.store.shelf import (
     SHARED_DIRECTIONS,
@@ -16,9 +17,8 @@ from pagefault.store.shelf import (
 WIDTH = 96  # no whole number of 64-bit words
 
 
-def unit(rows: Vectors) -> Vectors:
-    made: Vectors = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    return made.astype(np.float32)
+def unit(rows: NDArray[np.float64]) -> Vectors:
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
 def clusters(count: int, *, seed: int) -> Vectors:

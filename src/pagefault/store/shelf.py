@@ -83,7 +83,8 @@ class Shared(NamedTuple):
         products = vectors @ asked - self.mean @ asked
         alike = np.zeros(len(vectors), np.float32)
         tells = vectors.any(axis=1) & (scale > _NOTHING)
-        return np.divide(products, scale, out=alike, where=tells)
+        np.divide(products, scale, out=alike, where=tells)
+        return alike
 
 
 class Shelf:
