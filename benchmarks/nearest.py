@@ -62,4 +62,4 @@ def measure(vectors: Vectors, shortlist: int) -> dict[str, Any]:
 if __name__ == "__main__":
     given = np.load(sys.argv[1]).astype(np.float32)
     for shortlist in (1_000, 2_000, SHORTLIST):
-        print(json.dumps(measure(given, shortlist)))
+        sys.stdout.write(json.dumps(measure(given, shortlist)) + "\n")

@@ -18,7 +18,8 @@ WIDTH = 96  # no whole number of 64-bit words
 
 
 def unit(rows: NDArray[np.float64]) -> Vectors:
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    made: Vectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    return made
 
 
 def clusters(count: int, *, seed: int) -> Vectors:
