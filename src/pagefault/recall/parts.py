@@ -23,8 +23,8 @@ SITTING: Final = 1.2
 SITTING_BEST: Final = 3  # pages by which a sitting is judged
 DATE: Final = 2.0
 FORM: Final = 1.4
-REPLY: Final = 1.0
-REPLY_TOLD: Final = 0.4
+REPLY: Final = 1.25
+REPLY_TOLD: Final = 0.5
 LENGTH: Final = 0.15
 OPENING: Final = 0.4
 

@@ -23,7 +23,7 @@ from pagefault.store.api import Candidates, Traits
 from pagefault.store.likely import Numbers, among, distinct, rarity
 
 OWN: Final = 1.2
-MENTION: Final = 0.4  # what the speaker's name tells as a word, once it was read as a speaker
+MENTION: Final = 0.5  # what the speaker's name tells as a word, once it was read as a speaker
 MEASURED_MAX: Final = 400
 """Places that are looked at closely: those that lead before they are."""
 

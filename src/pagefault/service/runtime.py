@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from pagefault.model.clock import Clock
@@ -138,9 +139,10 @@ class Runtime:
     ) -> SearchResult:
         """As `Searcher.search`, in a thread of its own; hits out of reach are marked as such."""
         wanted = SearchFilter(kinds=kinds, modalities=(modality,) if modality else ())
+        today = datetime.fromtimestamp(self.clock.now_ms() / 1000, UTC).date()
 
         def search() -> SearchResult:
-            found = self.searcher.search(scope, query, limit=limit, wanted=wanted)
+            found = self.searcher.search(scope, query, limit=limit, wanted=wanted, today=today)
             return found.marked(self.log.out_of_reach([hit.page.seq for hit in found.hits]))
 
         try:
