@@ -109,7 +109,7 @@ def _panel(panel: Panel, left: int) -> list[str]:
 
     parts = [
         f'<text x="{left}" y="{TOP - 14}" font-size="13" font-weight="bold">'
-        f"{escape(panel.title)}: share of references missed</text>"
+        f"{escape(panel.title)}</text>"
     ]
     for tenth in range(round(low * 10), round(top * 10) + 1):
         at = y(tenth / 10)
@@ -123,7 +123,7 @@ def _panel(panel: Panel, left: int) -> list[str]:
     ]
     parts.append(
         f'<text x="{left + WIDTH / 2}" y="{TOP + HEIGHT + 32}" text-anchor="middle">'
-        f"{escape(panel.across)}</text>"
+        f"share of references missed, by {escape(panel.across)}</text>"
     )
     for name, line in panel.lines.items():
         points = " ".join(

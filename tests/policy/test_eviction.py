@@ -287,16 +287,16 @@ def test_what_is_dear_to_bring_back_and_never_used_leaves_in_the_end() -> None:
 
 
 def test_the_hand_lets_off_what_was_used_once_and_goes_on_from_where_it_stopped() -> None:
-    a, b, c, d = (PageId(f"msg_{name}") for name in "abcd")
-    policy = filled(Sieve(), page(a), page(b), page(c))
+    a, b, c, d, e = (PageId(f"msg_{name}") for name in "abcde")
+    policy = filled(Sieve(), page(a), page(b), page(c), page(d))
     policy.touched(a)
-    resident = {a, b, c}
+    resident = {a, b, c, d}
     assert let_go(policy, resident, 1) == [b], "a was used"
-    policy.admitted(page(d))
-    resident.add(d)
+    policy.admitted(page(e))
+    resident.add(e)
     assert let_go(policy, resident, 1) == [c], "the hand does not begin anew with a"
     assert let_go(policy, resident, 1) == [d]
-    assert let_go(policy, resident, 1) == [a]
+    assert let_go(policy, resident, 1) == [a], "nor does it rest on the newest"
 
 
 def test_what_nobody_uses_leaves_the_small_queue_and_what_comes_back_is_in_the_large_one() -> None:

@@ -10,7 +10,7 @@ Vectors of texts are all alike to some degree, the more so if they are of one co
 they share, their mean and the few directions in which they differ most, tells nothing of what a
 text is about and is left out of every comparison (Mu and Viswanath, "All-but-the-Top", ICLR 2018).
 
-`benchmarks/nearest.py` measures both, and docs/decisions/026-embeddings.md has the figures.
+`benchmarks/nearest.py` measures both, and docs/decisions/027-embeddings.md has the figures.
 """
 
 from __future__ import annotations

@@ -329,15 +329,19 @@ SHARED = settings(
 )
 
 
-LIFE = st.lists(
-    st.one_of(
-        st.tuples(st.just("meet"), RESIDENTS),
-        st.tuples(st.just("touch"), PAGES),
-        st.tuples(st.just("evict"), st.integers(1, 30)),
-        st.tuples(st.just("depart"), PAGES),
-        st.tuples(st.just("turn"), st.integers(1, 3)),
+LIFE = st.builds(
+    lambda pages, steps: [("meet", page) for page in pages] + steps,
+    WINDOWS,
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("meet"), RESIDENTS),
+            st.tuples(st.just("touch"), PAGES),
+            st.tuples(st.just("evict"), st.integers(1, 30)),
+            st.tuples(st.just("depart"), PAGES),
+            st.tuples(st.just("turn"), st.integers(1, 3)),
+        ),
+        max_size=30,
     ),
-    max_size=40,
 )
 
 
