@@ -203,7 +203,15 @@ def test_a_project_may_not_set_what_is_trust(place: Place, text: str) -> None:
 
 def test_the_trusted_settings_are_these() -> None:
     trusted = {key for key, item in schema().items() if item.trust}
-    assert trusted == {"root", "sync", "engine.base_url", "engine.api_key", "engine.allow_http"}
+    assert trusted == {
+        "root",
+        "sync",
+        "compress.by",
+        "embedder",
+        "engine.base_url",
+        "engine.api_key",
+        "engine.allow_http",
+    }
 
 
 def test_the_variables_of_other_programs_fill_gaps(place: Place) -> None:
