@@ -1,4 +1,7 @@
-"""A conversation of our own and what should be found in it, asked of a session as a user would."""
+"""A conversation of our own and what should be found in it, asked of a session as a user would.
+
+What was said is asked for: claims would stand before the lines they were made of.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import Any
 import pytest
 
 import pagefault
-from pagefault.recall import parts, rank
+from pagefault.recall import lexical, parts
 from pagefault.recall.evidence import Evidence
 
 GOLDEN: dict[str, Any] = json.loads(
@@ -32,7 +35,9 @@ async def missed() -> list[str]:
                 page_id = await say(text, speaker=speaker, occurred_at=sitting["on"])
                 lines[page_id] = ref
         for query in QUERIES:
-            result = await session.recall(query["ask"], limit=query.get("among", DEPTH))
+            result = await session.recall(
+                query["ask"], limit=query.get("among", DEPTH), kinds=("transcript",)
+            )
             found = [lines[hit.page.page_id] for hit in result.hits]
             right = not found if query.get("nothing") else set(query["expect"]) <= set(found)
             if not right:
@@ -63,7 +68,7 @@ async def test_control_without_a_part_queries_of_its_kind_are_missed(
 async def test_control_a_ranking_by_own_words_alone_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(rank.lexical, "NEAR", ((0, 1.0),))
+    monkeypatch.setattr(lexical, "NEAR", ((0, 1.0),))
     for name in ("TOLD", "SPEAKER", "SITTING", "REPLY", "REPLY_TOLD"):
         monkeypatch.setattr(parts, name, 0.0)
     assert len(await missed()) > 3

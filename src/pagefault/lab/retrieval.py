@@ -1,8 +1,9 @@
 """How much of what answers a question search finds, in recorded conversations with evidence.
 
 Every line goes through the verbs of a real session, in memory, and every question through the
-session's own `recall`. Evidence is named by line; a `session` of a conversation is what stands
-before the colon of a line's ref (`D3` of `D3:11`), found where its first line is.
+session's own `recall`. Claims are off: they would stand before what was said, and it is the lines
+themselves that evidence names. A `session` of a conversation is what stands before the colon of a
+line's ref (`D3` of `D3:11`), found where its first line is.
 
 `frac` is the mean share of a question's evidence among the first k hits; `any` and `all` are the
 shares of questions of which some or all is there; `ndcg10` discounts by the logarithm of the place
@@ -109,7 +110,8 @@ async def _ask(
 ) -> list[Asked]:
     clock = ConversationClock()
     clock.begin(conversation)
-    async with open_memory(IN_MEMORY, clock=clock, seed=0, embedder=embedder) as memory:
+    opening = open_memory(IN_MEMORY, clock=clock, seed=0, claims="off", embedder=embedder)
+    async with opening as memory:
         session = await memory.session("conversation")
         refs = await _hear(session, conversation, clock)
         if embedder is not None:

@@ -18,7 +18,7 @@ from pagefault.recall import lexical, parts
 from pagefault.recall.evidence import Evidence, aligned
 from pagefault.recall.lexical import Values
 from pagefault.recall.question import Question
-from pagefault.recall.semantic import MEANING, RELEVANCE, Similar, closeness
+from pagefault.recall.semantic import RELEVANCE, Similar, closeness
 from pagefault.store.api import Candidates, Traits
 from pagefault.store.likely import Numbers, among, distinct, rarity
 
@@ -103,7 +103,7 @@ def rank(
         "length": parts.length(seen),
     }
     if similar is not None:
-        columns["meaning"] = MEANING * seen.best * close
+        columns["meaning"] = similar.weight * seen.best * close
     score = np.sum([*columns.values()], axis=0)
     order = np.lexsort((places, -score))
     rows = np.stack([*columns.values()], axis=1)[order].tolist()

@@ -32,6 +32,11 @@ class Similar:
 
     places: NDArray[np.int64]
     scores: NDArray[np.float64]
+    weight: float = 0.4
+    """What the nearest page gains, in units of what words are worth for the page they fit best.
+    Static embeddings know little that words do not, and should keep below 0.4; an encoder of
+    sentences may take 2.
+    """
 
 
 class Semantic(Protocol):
@@ -47,7 +52,6 @@ class Semantic(Protocol):
         ...
 
 
-MEANING: Final = 0.8  # of the best page's words, for the page nearest in meaning
 BESIDE: Final = 0.5  # how much a neighbour's nearness counts, as an answer stands beside a question
 RELEVANCE: Final = 0.6  # of a page that has only meaning, at most
 
