@@ -37,6 +37,8 @@ class RemoteEmbedder:
     begins with the first call; `close` ends it, and whatever waits for an answer.
     """
 
+    weight = 2.0  # what has an endpoint is an encoder of sentences
+
     def __init__(
         self,
         base_url: str,

@@ -52,8 +52,12 @@ class Semantic(Protocol):
         ...
 
 
-BESIDE: Final = 0.5  # how much a neighbour's nearness counts, as an answer stands beside a question
-RELEVANCE: Final = 0.6  # of a page that has only meaning, at most
+BESIDE: Final = (
+    0.25  # how much a neighbour's nearness counts, as an answer stands beside a question
+)
+RELEVANCE: Final = (
+    0.4  # of a page that has only meaning, at most: no message but a question wants it
+)
 
 
 def closeness(similar: Similar, places: Numbers) -> Values:

@@ -53,6 +53,9 @@ TEXT_CHARS_MAX: Final = 24_000
 QUERY_WAIT_S: Final = 5.0
 """How long a search waits for its query's vector: a model may have to be loaded first."""
 
+WEIGHT: Final = 0.5
+"""Of meaning beside words (`Similar.weight`), for an embedder that has no `weight` of its own."""
+
 QUERIES_KEPT: Final = 256
 REST_S: Final = 5.0
 """How long an embedder that failed is left alone, doubled each time up to `REST_S_MAX`."""
@@ -233,7 +236,8 @@ class Embedding:
             return nothing
         order = np.argsort(found.places)
         scores = np.clip(found.similarities[order].astype(np.float64), 0.0, 1.0)
-        return Similar(found.places[order], scores)
+        weight = getattr(self._embedder, "weight", WEIGHT)
+        return Similar(found.places[order], scores, weight)
 
     def _query(self, query: str) -> NDArray[np.float32] | None:
         """The vector of a query; nothing if it cannot be had soon."""
