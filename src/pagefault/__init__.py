@@ -15,8 +15,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pagefault import sync
     from pagefault.engine.api import Engine
+    from pagefault.engine.embedding import Embedder
     from pagefault.engine.remote import RemoteEngine
+    from pagefault.engine.remote_embedding import RemoteEmbedder
     from pagefault.engine.scripted import ScriptedEngine
+    from pagefault.engine.static_embedding import StaticEmbedder
     from pagefault.model.catalogue import find_prices
     from pagefault.model.errors import (
         ArchiveMissing,
@@ -56,6 +59,7 @@ if TYPE_CHECKING:
     from pagefault.pack.vm_wire import VM_TOOLS
     from pagefault.service.claiming import ClaimInfo
     from pagefault.service.drive import Answer
+    from pagefault.service.embedding import EmbeddingStatus
     from pagefault.service.limits import Limits
     from pagefault.service.memory import Forgetting, Memory
     from pagefault.service.open import open
@@ -76,6 +80,8 @@ __all__ = [
     "CallerError",
     "ClaimInfo",
     "Difference",
+    "Embedder",
+    "EmbeddingStatus",
     "Engine",
     "EngineError",
     "EngineGarbled",
@@ -99,6 +105,7 @@ __all__ = [
     "PriceList",
     "RecordDamaged",
     "RecordGone",
+    "RemoteEmbedder",
     "RemoteEngine",
     "Reply",
     "Request",
@@ -109,6 +116,7 @@ __all__ = [
     "Session",
     "SessionBusy",
     "SessionNotFound",
+    "StaticEmbedder",
     "Status",
     "StoreBusy",
     "StoreClosed",
@@ -135,6 +143,8 @@ _HOMES = {
     "BadInput": "model.errors",
     "CallerError": "model.errors",
     "Difference": "service.timetravel",
+    "Embedder": "engine.embedding",
+    "EmbeddingStatus": "service.embedding",
     "Engine": "engine.api",
     "EngineError": "model.errors",
     "EngineGarbled": "model.errors",
@@ -159,6 +169,7 @@ _HOMES = {
     "calibrate": "model.prices",
     "RecordDamaged": "model.errors",
     "RecordGone": "model.errors",
+    "RemoteEmbedder": "engine.remote_embedding",
     "RemoteEngine": "engine.remote",
     "Reply": "model.request",
     "Request": "model.request",
@@ -170,6 +181,7 @@ _HOMES = {
     "SessionBusy": "model.errors",
     "SessionNotFound": "model.errors",
     "ClaimInfo": "service.claiming",
+    "StaticEmbedder": "engine.static_embedding",
     "Status": "service.status",
     "StoreBusy": "model.errors",
     "StoreClosed": "model.errors",

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, TypeVar, overload
 
 from pagefault.engine.api import Engine
+from pagefault.engine.embedding import Embedder
 from pagefault.engine.formats import Format
 from pagefault.model.errors import CallerError
 from pagefault.model.events import Event
@@ -42,6 +43,7 @@ from pagefault.service import session as _session
 from pagefault.service.checkpoints import Checkpoint
 from pagefault.service.claiming import ClaimInfo
 from pagefault.service.drive import Answer
+from pagefault.service.embedding import EmbeddingStatus
 from pagefault.service.ledger import Entry
 from pagefault.service.limits import Limits
 from pagefault.service.memory import Forgetting
@@ -121,6 +123,7 @@ def open(
     compressor: Compressor | None = None,
     eviction_policy: str | None = None,
     limits: Limits | None = None,
+    embedder: str | Embedder | None = None,
     secrets: Mapping[str, str] | None = None,
     read_only: bool = False,
 ) -> Iterator[Memory]:
@@ -137,6 +140,7 @@ def open(
         compressor=compressor,
         eviction_policy=eviction_policy,
         limits=limits,
+        embedder=embedder,
         secrets=secrets,
         read_only=read_only,
     )
@@ -327,6 +331,23 @@ class Memory(_Asks):
         its end.
         """
         return _LOOP.run(self._memory.verify(progress))
+
+    def embed(self, progress: Progress | None = None, *, prune: bool = False) -> int:
+        """Give every page a vector that has none yet, now; how many these were.
+
+        That happens by itself after each append: this is for catching up at once, after another
+        embedder was chosen, say. `prune` then deletes the vectors of all others. `progress` is told
+        pages, made and in all, in another thread. Raises `BadInput` without an embedder, and
+        `EngineError` if it fails: what it made until then is kept.
+        """
+        return _LOOP.run(self._memory.embed(progress, prune=prune))
+
+    def embedding(self) -> EmbeddingStatus | None:
+        """How far the vectors of pages are, and whether the embedder failed; nothing without one.
+
+        Loads the embedder's model if that is not done.
+        """
+        return _LOOP.run(self._memory.embedding())
 
     def backup(self, target: str | Path, progress: Progress | None = None) -> Copied:
         """Copy this memory to a directory that does not exist yet, while it is in use.

@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from pagefault.engine.remote import RemoteEngine, Retries, Timeouts, checked_url
+from pagefault.engine.endpoint import Retries, Timeouts, checked_url
+from pagefault.engine.remote import RemoteEngine
 from pagefault.model.errors import (
     BadInput,
     CallerError,

@@ -207,6 +207,7 @@ def test_the_trusted_settings_are_these() -> None:
         "root",
         "sync",
         "compress.by",
+        "embedder",
         "engine.base_url",
         "engine.api_key",
         "engine.allow_http",

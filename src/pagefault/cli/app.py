@@ -102,6 +102,7 @@ class App:
                 claims=config.claims.extract,
                 profile=config.recall.profile,
                 layout=config.layout,
+                embedder=more.pop("embedder", None) or config.embedder_spec,
                 limits=more.pop("limits", None) or limits_of(config),
                 secrets={"engine.api_key": config.engine.api_key},
                 read_only=read_only,

@@ -233,10 +233,20 @@ def layout(
     is_flag=True,
     help="Also rank each conversation with weights fitted to the others.",
 )
+@click.option(
+    "--embedder",
+    metavar="NAME",
+    help="Search by meaning too, with this one: as the setting `embedder` names it.",
+)
 @json_option
 @pass_app
 def retrieval(
-    app: App, data: Path, audit: Path | None, cross_validate: bool, as_json: bool
+    app: App,
+    data: Path,
+    audit: Path | None,
+    cross_validate: bool,
+    embedder: str | None,
+    as_json: bool,
 ) -> None:
     """How much of what answers a question search finds: line by line, and by whole sessions.
 
@@ -246,7 +256,7 @@ def retrieval(
     JSON: {questions, turn: {n, frac: {"1", "5", "10", "20", "50"}, any: {…}, all: {…}, ndcg10},
     session: {…}, by_category: {…}, by_conversation: {…}, all_categories: {turn, session},
     corrected: {turn, session} or null, adversarial: {questions, nothing_offered}, search_p50_ms,
-    search_p95_ms}, and cross_validated: {turn, session} if asked for
+    search_p95_ms, embedder}, and cross_validated: {turn, session} if asked for
     """
     from pagefault.lab.retrieval import bench_retrieval, find_audit, read_audit
     from pagefault.lab.transcripts import read_conversations
@@ -256,15 +266,20 @@ def retrieval(
         raise BadInput(f"{data}: no questions in it", hint="is it the right file?")
     audit = audit or find_audit(data)
     corrections = read_audit(audit) if audit else []
+    spec = app.config(embedder=embedder).embedder_spec if embedder else None
+    embeds = spec.make() if spec is not None else None
     with app.term.progress() as progress:
         told: dict[str, Any] = app.run(
             bench_retrieval(
                 conversations,
                 audit=corrections,
                 cross_validate=cross_validate,
+                embedder=embeds,
                 progress=progress,
             )
         )
+    if spec is not None and embeds is not None:
+        spec.close(embeds)
     if as_json:
         app.term.data(told)
         return

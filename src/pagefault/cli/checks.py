@@ -65,6 +65,8 @@ def run_checks(app: App, *, network: bool) -> Iterator[Check]:
         yield engine
         if network and engine.status == "ok":
             yield _network(app, config)
+        if config.embedder:
+            yield _embedder(app, config, network=network)
 
 
 # --- the installation ---------------------------------------------------------------------------
@@ -256,6 +258,40 @@ def _engine(config: Config) -> Check:
         return Check("engine", "warn", str(error), error.hint)
     told = f"{config.engine.model} at {config.engine.base_url}"
     return Check("engine", "ok", f"{told} (not tried; --network tries it)")
+
+
+def _embedder(app: App, config: Config, *, network: bool) -> Check:
+    """Whether it can be made; and whether it answers, where it needs no network, or may use it."""
+    from pathlib import Path
+
+    try:
+        spec = config.embedder_spec
+        assert spec is not None
+        embedder = spec.make()
+        try:
+            if spec.is_remote and not network:
+                return Check("embedder", "ok", f"{embedder.name} (not tried; --network tries it)")
+            width = embedder.embed(["Is anybody there?"], kind="query").shape[1]
+            missing = app.run(_not_embedded(app, config)) if Path(config.root).is_dir() else 0
+        finally:
+            spec.close(embedder)
+    except PagefaultError as error:
+        advice = error.hint or "search goes by words until it works"
+        return Check("embedder", "warn", str(error), advice)
+    except Exception as error:  # of code that is the user's own
+        told = f"{config.embedder} fails: {type(error).__name__}: {error}"
+        return Check("embedder", "warn", told, "search goes by words until it works")
+    found = f"{embedder.name}, {width} numbers a page"
+    if missing:
+        found = f"{found}; {plural(missing, 'page')} without a vector"
+        return Check("embedder", "warn", found, "`pagefault embed` makes them at once")
+    return Check("embedder", "ok", found)
+
+
+async def _not_embedded(app: App, config: Config) -> int:
+    async with app.memory(config, read_only=True) as memory:
+        now = await memory.embedding()
+    return now.missing if now is not None else 0
 
 
 def _network(app: App, config: Config) -> Check:

@@ -35,7 +35,8 @@ def compressor_of(config: Config) -> Asked | None:
 
 def remote_engine(config: Config) -> RemoteEngine:
     """The configured endpoint. Raises `BadInput`, which says what to set, where there is none."""
-    from pagefault.engine.remote import RemoteEngine, Timeouts
+    from pagefault.engine.endpoint import Timeouts
+    from pagefault.engine.remote import RemoteEngine
 
     told = config.engine
     if not told.model:

@@ -69,7 +69,7 @@ async def _serve(
 ) -> None:
     import json
 
-    from pagefault.engine.remote import is_loopback
+    from pagefault.engine.endpoint import is_loopback
     from pagefault.model.clock import SystemClock
     from pagefault.pack.count import O200k
     from pagefault.proxy.listen import bound, serve

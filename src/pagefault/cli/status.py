@@ -14,6 +14,7 @@ from pagefault.cli.term import iso, plural
 
 if TYPE_CHECKING:
     from pagefault.pack.ledger import Line
+    from pagefault.service.embedding import EmbeddingStatus
     from pagefault.service.ledger import Entry
     from pagefault.service.relaying import Proxied
     from pagefault.service.reporting import Metrics
@@ -63,16 +64,18 @@ def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) ->
     resident_pages, pinned, faults_left, tlb_hits, tlb_misses, proxied, metrics: {FIGURE: …,
     targets: [{name, value, target, source, met, red_flag, waits_for}], red_flags, per_turn}};
     docs/benchmarks.md defines the figures. Of a proxied session, window, request and epoch are
-    those of what was passed on, and `proxied` tells more.
+    those of what was passed on, and `proxied` tells more. With an embedder also embedding:
+    {embedder, embedded, missing, failure, hint}, of the whole memory.
     """
 
-    async def read() -> tuple[Status, Metrics, Proxied | None]:
+    async def read() -> tuple[Status, Metrics, Proxied | None, EmbeddingStatus | None]:
         async with app.reading() as memory:
             session = await find_session(memory, session_name)
             metrics = await session.metrics(per_turn=per_turn)
-            return await session.status(), metrics, await memory.proxied(session)
+            proxied = await memory.proxied(session)
+            return await session.status(), metrics, proxied, await memory.embedding()
 
-    now, metrics, proxied = app.run(read())
+    now, metrics, proxied, embedding = app.run(read())
     if as_json:
         budget = asdict(now.budget) | {
             "reserved": now.budget.reserved,
@@ -81,6 +84,7 @@ def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) ->
         }
         told = asdict(now) | {"budget": budget, "proxied": None}
         told |= instead_of_own_window(proxied) if proxied is not None else {}
+        told |= {"embedding": asdict(embedding)} if embedding is not None else {}
         app.term.data(told | {"metrics": metrics.to_dict()})
         return
     app.term.line(app.term.style(now.name or now.session_id, "bold"))
@@ -95,6 +99,8 @@ def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) ->
             ["mode", now.mode],
             ["pinned", ", ".join(now.pinned) or "nothing"],
         ]
+    if embedding is not None:
+        rows.append(["vectors", _vectors(embedding)])
     rows += [[words, number(metrics.figures[name])] for name, words in _SHOWN.items()]
     app.term.table(["measure", "value"], rows)
     app.term.line("")
@@ -114,6 +120,11 @@ def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) ->
     flags = metrics.red_flags
     named = ", ".join(one.target.name.replace("_", " ") for one in flags)
     app.term.note(f"{plural(len(flags), 'red flag')}{': ' if flags else ''}{named}")
+
+
+def _vectors(now: EmbeddingStatus) -> str:
+    failed = f"; the embedder fails: {now.failure}" if now.failure else ""
+    return f"of {now.embedded:,} pages, {now.missing:,} missing{failed}"
 
 
 def _met(one: Judged) -> str:

@@ -1,96 +1,22 @@
-"""Any OpenAI-compatible endpoint as an engine.
-
-Invariants:
- (1) The key goes into the Authorization header of requests to `base_url` and nowhere else: not
-     into an error, a log, a `repr`, a redirect, or a proxy that could read it.
- (2) A request is sent again only if no byte of an answer to it arrived.
- (3) Whatever happens, the connection of a reply ends with its iteration.
-"""
+"""Any OpenAI-compatible endpoint as an engine."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import random
-import re
-import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
-from datetime import UTC
-from email.utils import parsedate_to_datetime
-from ipaddress import ip_address
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
-from urllib.parse import urlsplit
+from typing import Any, Final, Self
 
 from pagefault.engine import chat_completions as wire
-from pagefault.model.clock import Clock, SystemClock
-from pagefault.model.errors import (
-    BadInput,
-    CallerError,
-    EngineError,
-    EngineGarbled,
-    EngineRefused,
-    EngineUnreachable,
-)
+from pagefault.engine.endpoint import Broke, Call, Endpoint, Retries, Timeouts
+from pagefault.model.clock import Clock
+from pagefault.model.errors import BadInput, EngineUnreachable
 from pagefault.model.request import Reply, Request
 
-if TYPE_CHECKING:
-    import httpx2
-
-ANSWER_BYTES_MAX: Final = 64 * 1024 * 1024
-COMPLAINT_BYTES_MAX: Final = 64 * 1024
-COMPLAINT_CHARS_MAX: Final = 300
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timeouts:
-    """How long to wait, in seconds. The first byte is slow where a local model is still loading."""
-
-    connect_s: float = 10.0
-    first_byte_s: float = 300.0
-    between_s: float = 60.0
-    total_s: float = 1800.0  # from the call to the reply, all attempts and waits included
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retries:
-    """Exponential back-off with full jitter (Brooker, AWS Architecture Blog, 2015).
-
-    A server that asks for a longer wait than `wait_s_max` is not waited for.
-    """
-
-    attempts_max: int = 4
-    base_s: float = 0.5
-    wait_s_max: float = 30.0
-
-    def wait_s(self, failures: int, asked_s: float, chance: random.Random) -> float:
-        """How long to wait after so many failures: at least what the server asked for."""
-        ceiling = min(self.wait_s_max, self.base_s * 2.0 ** (failures - 1))
-        return max(asked_s, chance.uniform(0.0, ceiling))
-
-
-@dataclass(frozen=True, slots=True)
-class _Failure:
-    """An attempt that brought no answer. `asked_s` is what Retry-After said, 0 if nothing."""
-
-    error: EngineError
-    again: bool
-    asked_s: float = 0.0
-
-
-class _Broke(EngineUnreachable):
-    """The connection of an answer failed after its first byte."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """A response that says yes, and its body: the first byte is here."""
-
-    response: httpx2.Response
-    first: bytes
-    rest: AsyncIterator[bytes]
+PATH: Final = "/chat/completions"
 
 
 class RemoteEngine:
@@ -122,21 +48,27 @@ class RemoteEngine:
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         """Raises `BadInput` for a URL, model or key that cannot be."""
-        self.base_url = checked_url(base_url, allow_http=allow_http)
         if not model:
             raise BadInput("no model is named", hint="name one: --engine-model, or engine.model")
         self.model = model
-        self._key = _checked_key(api_key, key_from)
-        self._key_from = key_from
         self._stream = stream
         self._system_role = system_role
         self._options = dict(options or {})
-        self._timeouts = timeouts or Timeouts()
-        self._retries = retries or Retries()
-        self._clock = clock or SystemClock()
-        self._chance = chance or random.Random()
-        self._sleep = sleep
-        self._http = _client(self.base_url, self._key, self._timeouts)
+        self._endpoint = Endpoint(
+            base_url,
+            api_key,
+            key_from=key_from,
+            timeouts=timeouts,
+            retries=retries,
+            allow_http=allow_http,
+            clock=clock,
+            chance=chance,
+            sleep=sleep,
+        )
+
+    @property
+    def base_url(self) -> str:
+        return self._endpoint.base_url
 
     def __repr__(self) -> str:
         return f"RemoteEngine({self.base_url!r}, {self.model!r})"
@@ -153,7 +85,7 @@ class RemoteEngine:
         await self.aclose()
 
     async def aclose(self) -> None:
-        await self._http.aclose()
+        await self._endpoint.aclose()
 
     async def reply(self, request: Request) -> AsyncGenerator[str | Reply, None]:
         """Text as it arrives, then the `Reply`. Leaving the iteration early: close it (`aclosing`).
@@ -161,12 +93,13 @@ class RemoteEngine:
         Raises `EngineUnreachable`, `EngineRefused` or `EngineGarbled`; after text was yielded the
         request is not sent again.
         """
-        total = asyncio.get_running_loop().time() + self._timeouts.total_s
-        answer = await self._ask(request, total)
+        endpoint, call = self._endpoint, self._call(request)
+        total = endpoint.deadline()
+        answer = await endpoint.ask(call, total)
         fold = wire.Fold(wire.call_ids(request))
         done = False
         try:
-            async with aclosing(self._documents(answer, total)) as documents:
+            async with aclosing(endpoint.documents(answer, call, total)) as documents:
                 try:
                     async for document in documents:
                         if document is None:
@@ -174,49 +107,23 @@ class RemoteEngine:
                             break
                         problem = wire.problem_in(document)
                         if problem is not None:
-                            raise self._refused(problem.status or 200, problem, request)
+                            raise endpoint.refused(problem.status or 200, problem, call)
                         text = fold.feed(document)
                         if text:
                             yield text
-                except _Broke:
+                except Broke:
                     if not fold.ended:  # else all that is missing is the farewell
                         raise
             if not (done or fold.ended):
                 raise EngineUnreachable(
-                    f"{self._host} ended the answer before the model did",
+                    f"{endpoint.host} ended the answer before the model did",
                     hint="nothing was stored of it; send the message again",
                 )
             yield fold.reply()
         finally:
             await answer.response.aclose()
 
-    # --- asking -------------------------------------------------------------------------------
-
-    @property
-    def _host(self) -> str:
-        return urlsplit(self.base_url).netloc
-
-    async def _ask(self, request: Request, total: float) -> _Answer:
-        """The first answer that says yes, in at most `attempts_max` attempts."""
-        body = self._body(request)
-        now = asyncio.get_running_loop().time
-        failures = 0
-        while True:
-            outcome = await self._attempt(body, request, total)
-            if isinstance(outcome, _Answer):
-                return outcome
-            failures += 1
-            wait_s = self._retries.wait_s(failures, outcome.asked_s, self._chance)
-            if (
-                not outcome.again
-                or failures >= self._retries.attempts_max
-                or wait_s > self._retries.wait_s_max
-                or now() + wait_s >= total
-            ):
-                raise outcome.error
-            await self._sleep(wait_s)
-
-    def _body(self, request: Request) -> bytes:
+    def _call(self, request: Request) -> Call:
         fields: dict[str, Any] = {
             "model": self.model,
             **wire.to_wire(request, system_role=self._system_role),
@@ -225,361 +132,11 @@ class RemoteEngine:
             fields |= {"stream": True, "stream_options": {"include_usage": True}}
         fields |= self._options
         fields = {name: value for name, value in fields.items() if value is not None}
-        return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode(
-            "utf-8", "replace"
+        text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+        return Call(
+            path=PATH,
+            model=self.model,
+            body=text.encode("utf-8", "replace"),
+            too_long=f"lower --window (it is {request.window_tokens}; this request is "
+            f"{request.tokens} tokens by our count), or give the server a larger context",
         )
-
-    async def _attempt(self, body: bytes, request: Request, total: float) -> _Answer | _Failure:
-        """One exchange up to the first byte of an answer.
-
-        Errors of the transport are answered as values: raised from inside an `except` they would
-        carry the request, and its Authorization header, along as their context.
-        """
-        import httpx2
-
-        started = asyncio.get_running_loop().time()
-        patience_s = min(self._timeouts.first_byte_s, total - started)
-        response: httpx2.Response | None = None
-        try:
-            try:
-                async with asyncio.timeout_at(started + patience_s):
-                    response = await self._http.send(
-                        self._http.build_request("POST", self._url, content=body), stream=True
-                    )
-                    chunks = response.aiter_bytes()
-                    if response.is_success:
-                        answer = _Answer(response, await anext(chunks, b""), chunks)
-                        response = None  # the caller's now
-                        return answer
-                    said = await _beginning(chunks)
-            finally:
-                if response is not None:
-                    await response.aclose()
-        except httpx2.ConnectTimeout:
-            return _Failure(
-                EngineUnreachable(
-                    f"no connection to {self._host} within {self._timeouts.connect_s:g} s",
-                    hint="check the address, the network and a firewall between",
-                ),
-                again=True,
-            )
-        except TimeoutError:
-            return _Failure(
-                EngineUnreachable(
-                    f"{self._host} sent no first byte within {patience_s:.3g} s",
-                    hint="is the model still loading? Raise engine.first_byte_s, or lower --window",
-                ),
-                again=False,
-            )
-        except httpx2.TransportError as error:
-            return self._unreachable(error)
-        except httpx2.HTTPError as error:  # a body that does not decode
-            return _Failure(
-                EngineGarbled(f"{self._host} answered badly: {self._safe(str(error))}"), again=False
-            )
-        return self._no(response, said, request)
-
-    @property
-    def _url(self) -> str:
-        return f"{self.base_url}/chat/completions"
-
-    def _unreachable(self, error: httpx2.TransportError) -> _Failure:
-        causes = _causes(error)
-        if "WRONG_VERSION_NUMBER" in str(error) or "record layer" in str(error):
-            return _Failure(
-                EngineUnreachable(
-                    f"{self._host} does not speak TLS",
-                    hint="if it is a server of your own, its base_url begins with http://",
-                ),
-                again=False,
-            )
-        if any(isinstance(c, ssl.SSLError) for c in causes) or "SSL" in str(error):
-            return _Failure(
-                EngineUnreachable(
-                    f"no trusted connection to {self._host}: {self._safe(str(error))}",
-                    hint="certificates are checked against the system's trust store; "
-                    "for a private authority set SSL_CERT_FILE to its certificate",
-                ),
-                again=False,
-            )
-        if any(isinstance(c, ConnectionRefusedError) for c in causes):
-            why, hint = "nothing answers there", "is the server running, and is this its address?"
-        elif "ConnectError" in type(error).__name__:
-            why, hint = (
-                self._safe(str(error)),
-                "check the host's name, the network, and HTTPS_PROXY",
-            )
-        else:
-            why, hint = "the connection broke before an answer", "the server may have restarted"
-        return _Failure(
-            EngineUnreachable(f"cannot reach {self.base_url}: {why}", hint=hint), again=True
-        )
-
-    # --- refusals -----------------------------------------------------------------------------
-
-    def _no(self, response: httpx2.Response, said: bytes, request: Request) -> _Failure:
-        status = response.status_code
-        problem = _complaint(said)
-        error = self._refused(status, problem, request)
-        again = status in (408, 409, 429) or (status >= 500 and status != 501)
-        if problem is not None and (_is_context(problem) or "insufficient_quota" in problem.code):
-            again = False
-        return _Failure(error, again, self._asked_s(response.headers.get("retry-after", "")))
-
-    def _asked_s(self, retry_after: str) -> float:
-        """Retry-After (RFC 9110 §10.2.3: seconds or a date) in seconds; 0 if it says nothing."""
-        if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", retry_after.strip()):
-            return float(retry_after)
-        try:
-            date = parsedate_to_datetime(retry_after)
-        except ValueError:
-            return 0.0
-        if date.tzinfo is None:
-            date = date.replace(tzinfo=UTC)
-        return max(0.0, date.timestamp() - self._clock.now_ms() / 1000)
-
-    def _refused(self, status: int, problem: wire.Problem | None, request: Request) -> EngineError:
-        """What a refusal means, and what to do about it."""
-        said = f": {self._safe(problem.message)}" if problem and problem.message.strip() else ""
-        if problem is not None and _is_context(problem):
-            return EngineRefused(
-                f"the request is too long for {self.model}{said}",
-                hint=f"lower --window (it is {request.window_tokens}; this request is "
-                f"{request.tokens} tokens by our count), or give the server a larger context",
-            )
-        match status:
-            case 401 | 403:
-                where = (
-                    f"check the key from {self._key_from}"
-                    if self._key
-                    else (f"no key was sent: set {self._key_from}")
-                )
-                return EngineRefused(f"{self._host} refused the key ({status}){said}", hint=where)
-            case 404 | 405:
-                return EngineRefused(
-                    f"{self._url} is not there, or knows no model {self.model!r} ({status}){said}",
-                    hint="check the model's name; base_url usually ends with /v1",
-                )
-            case 429 if problem is not None and "insufficient_quota" in problem.code:
-                return EngineRefused(
-                    f"the account at {self._host} has no quota left{said}",
-                    hint="add credit with the provider, or use another key or model",
-                )
-            case 429:
-                return EngineRefused(
-                    f"{self._host} asks for fewer requests (429){said}",
-                    hint="wait and try again, or use a plan or a model with a higher limit",
-                )
-            case _ if 200 <= status < 300:
-                return EngineRefused(
-                    f"{self._host} broke off the answer{said}",
-                    hint="the server's words say why; its log may say more",
-                )
-            case _ if 300 <= status < 400:
-                return EngineRefused(
-                    f"{self._url} redirects elsewhere ({status}), which is not followed",
-                    hint="set base_url to the address it redirects to, if you trust it",
-                )
-            case _ if status >= 500:
-                return EngineUnreachable(
-                    f"{self._host} failed ({status}){said}",
-                    hint="the fault is the server's: try again later, or look at its log",
-                )
-            case _:
-                return EngineRefused(
-                    f"{self._host} refused the request ({status}){said}",
-                    hint="the server's words say why; `options` of the engine may be at fault",
-                )
-
-    def _safe(self, text: str) -> str:
-        """A stranger's words, without our key, on one line, and few of them."""
-        return _brief(text.replace(self._key, "[key]") if self._key else text)
-
-    # --- answers ------------------------------------------------------------------------------
-
-    async def _documents(
-        self, answer: _Answer, total: float
-    ) -> AsyncGenerator[dict[str, Any] | None, None]:
-        """The JSON objects of the answer, streamed or not; then None, if it is whole."""
-        media = answer.response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        async with aclosing(self._chunks(answer, total)) as chunks:
-            if media == "text/html":
-                raise EngineGarbled(
-                    f"{self._url} answered with a web page",
-                    hint="base_url usually ends with /v1; or a login page is in the way",
-                )
-            if media == "application/json":
-                body = b"".join([chunk async for chunk in chunks])
-                yield wire.parse(body.decode("utf-8", "replace"))
-                yield None
-                return
-            events = wire.EventStream()
-            async for chunk in chunks:
-                for data in events.feed(chunk):
-                    if data.strip() == wire.DONE:
-                        yield None
-                        return
-                    yield wire.parse(data)
-            for data in events.close():
-                yield None if data.strip() == wire.DONE else wire.parse(data)
-
-    async def _chunks(self, answer: _Answer, total: float) -> AsyncGenerator[bytes, None]:
-        """The body, each piece waited for at most `between_s`, and no more than we can hold."""
-        import httpx2
-
-        now = asyncio.get_running_loop().time
-        chunk = answer.first
-        size = 0
-        while chunk:
-            size += len(chunk)
-            if size > ANSWER_BYTES_MAX:
-                raise EngineGarbled(
-                    f"{self._host} answered more than {ANSWER_BYTES_MAX // 1024 // 1024} MiB"
-                )
-            yield chunk
-            failure = None
-            try:
-                async with asyncio.timeout_at(min(now() + self._timeouts.between_s, total)):
-                    chunk = await anext(answer.rest, b"")
-            except TimeoutError:
-                if now() >= total:
-                    failure = (
-                        f"{self._host} took more than {self._timeouts.total_s:g} s for an answer",
-                        "raise engine.total_s if the model is only slow",
-                    )
-                else:
-                    failure = (
-                        f"{self._host} fell silent in the middle of an answer",
-                        "raise engine.between_s if the model is only slow",
-                    )
-            except httpx2.HTTPError:
-                failure = (
-                    f"the connection to {self._host} broke in the middle of an answer",
-                    "nothing was stored of it; send the message again",
-                )
-            if failure is not None:
-                raise _Broke(failure[0], hint=failure[1])
-
-
-# --- what is checked once -----------------------------------------------------------------------
-
-
-def checked_url(base_url: str, *, allow_http: bool = False) -> str:
-    """`base_url` without a slash or `/chat/completions` at its end. Raises `BadInput`."""
-    url = base_url.strip().rstrip("/").removesuffix("/chat/completions")
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
-    except ValueError:
-        host, port, parts = "", None, urlsplit("")
-    if parts.scheme not in ("http", "https") or not host or port == 0 or not url.isprintable():
-        raise BadInput(
-            "base_url is not an http or https address",
-            hint="like https://api.openai.com/v1 or http://localhost:11434/v1",
-        )
-    if "@" in parts.netloc or parts.query or parts.fragment:
-        raise BadInput(
-            "base_url must hold an address only: no user, password, query or fragment",
-            hint="the key goes into engine.api_key or OPENAI_API_KEY",
-        )
-    if parts.scheme == "http" and not (allow_http or is_loopback(host)):
-        raise BadInput(
-            f"plain http to {host} would show the key and every message on the way",
-            hint="use https, or set engine.allow_http if the network is yours",
-        )
-    return url
-
-
-def is_loopback(host: str) -> bool:
-    """Whether the host is this machine, told from its name alone."""
-    if host == "localhost" or host.endswith(".localhost"):  # RFC 6761 §6.3
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def _checked_key(api_key: str, key_from: str) -> str:
-    key = api_key.strip()  # keys read from files end in a newline
-    if not (key.isascii() and key.isprintable()) or " " in key:
-        raise BadInput(
-            f"the key from {key_from} holds characters that no header can carry",
-            hint="copy it again, without quotes and line breaks",
-        )
-    return key
-
-
-def _client(base_url: str, key: str, timeouts: Timeouts) -> httpx2.AsyncClient:
-    """Raises `CallerError` where httpx2 is not installed: it is an extra, imported only here."""
-    try:
-        import httpx2
-    except ImportError:
-        raise CallerError(
-            "a remote engine needs the package httpx2, which is not installed",
-            hint="pip install 'pagefault[remote]'",
-        ) from None
-    parts = urlsplit(base_url)
-    secure = parts.scheme == "https"
-    return httpx2.AsyncClient(
-        headers={"User-Agent": "pagefault", "Content-Type": "application/json"}
-        | ({"Authorization": f"Bearer {key}"} if key else {}),
-        timeout=httpx2.Timeout(None, connect=timeouts.connect_s),
-        follow_redirects=False,
-        verify=httpx2.create_ssl_context(),
-        trust_env=secure and not is_loopback(parts.hostname or ""),  # a proxy would read plain http
-    )
-
-
-# --- strangers' words ---------------------------------------------------------------------------
-
-
-async def _beginning(chunks: AsyncIterator[bytes]) -> bytes:
-    said = b""
-    async for chunk in chunks:
-        said += chunk
-        if len(said) >= COMPLAINT_BYTES_MAX:
-            break
-    return said[:COMPLAINT_BYTES_MAX]
-
-
-def _complaint(said: bytes) -> wire.Problem | None:
-    text = said.decode("utf-8", "replace").strip()
-    if text.startswith("<"):
-        return wire.Problem("the answer is a web page", "")
-    try:
-        document = wire.parse(text)
-    except EngineGarbled:
-        return wire.Problem(text, "")
-    return wire.problem_in(document)
-
-
-_CONTEXT: Final = re.compile(
-    r"context[ _-]?(?:length|size|window)|exceed_context|context the overflows|prompt is too long"
-    r"|too many (?:input |prompt )?tokens|maximum number of (?:input )?tokens",
-    re.IGNORECASE,
-)
-"""How OpenAI, vLLM, llama.cpp, LM Studio and others say that a request is too long."""
-
-
-def _is_context(problem: wire.Problem) -> bool:
-    return bool(_CONTEXT.search(problem.code) or _CONTEXT.search(problem.message))
-
-
-def _brief(text: str) -> str:
-    """On one line, nothing that acts on a terminal, at most `COMPLAINT_CHARS_MAX` characters."""
-    line = "".join(c if c.isprintable() else " " for c in text[: 4 * COMPLAINT_CHARS_MAX])
-    line = " ".join(line.split())
-    return line if len(line) <= COMPLAINT_CHARS_MAX else line[:COMPLAINT_CHARS_MAX] + "…"
-
-
-def _causes(error: BaseException) -> list[BaseException]:
-    seen: list[BaseException] = []
-    queue = [error]
-    while queue and len(seen) < 32:
-        one = queue.pop()
-        seen.append(one)
-        queue += [e for e in (one.__cause__, one.__context__) if e is not None]
-        if isinstance(one, BaseExceptionGroup):
-            queue += one.exceptions
-    return seen

@@ -22,6 +22,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, Final
 
+from pagefault.engine.embedding import Embedder
 from pagefault.lab.transcripts import Conversation, Question, named_lines
 from pagefault.lab.turns import ConversationClock, parts_of
 from pagefault.model.errors import BadInput
@@ -62,6 +63,7 @@ async def bench_retrieval(
     *,
     audit: Sequence[Correction] = (),
     cross_validate: bool = False,
+    embedder: Embedder | None = None,
     progress: Progress = lambda label, done, total: None,
 ) -> dict[str, Any]:
     """`{"turn": …, "session": …, "by_category": …, …}`, as docs/recall.md describes it.
@@ -69,8 +71,9 @@ async def bench_retrieval(
     With `cross_validate`, `cross_validated` has the figures of conversations ranked with weights
     that were fitted to the others.
     """
-    asked = await ask_all(conversations, progress=progress)
+    asked = await ask_all(conversations, embedder=embedder, progress=progress)
     told = figures(asked, audit)
+    told["embedder"] = None if embedder is None else embedder.name
     if cross_validate:
         from pagefault.lab.crossfit import left_out
 
@@ -84,26 +87,35 @@ async def bench_retrieval(
 async def ask_all(
     conversations: Sequence[Conversation],
     *,
+    embedder: Embedder | None = None,
     progress: Progress = lambda label, done, total: None,
 ) -> list[Asked]:
     """Every question of every conversation that names evidence, asked of a session that heard it
-    all.
+    all; by meaning too where there is an `embedder`, which has seen every page before.
     """
     asked: list[Asked] = []
     total = sum(len(one.questions) for one in conversations)
     for conversation in conversations:
-        asked += await _ask(conversation, lambda done: progress("questions", done, total), asked)
+        before = len(asked)
+
+        def done(count: int, before: int = before) -> None:
+            progress("questions", before + count, total)
+
+        asked += await _ask(conversation, embedder, done)
     return asked
 
 
 async def _ask(
-    conversation: Conversation, done: Callable[[int], None], before: Sequence[Asked]
+    conversation: Conversation, embedder: Embedder | None, done: Callable[[int], None]
 ) -> list[Asked]:
     clock = ConversationClock()
     clock.begin(conversation)
-    async with open_memory(IN_MEMORY, clock=clock, seed=0, claims="off") as memory:
+    opening = open_memory(IN_MEMORY, clock=clock, seed=0, claims="off", embedder=embedder)
+    async with opening as memory:
         session = await memory.session("conversation")
         refs = await _hear(session, conversation, clock)
+        if embedder is not None:
+            await memory.embed()
         asked: list[Asked] = []
         for question in conversation.questions:
             if not question.evidence:
@@ -113,7 +125,7 @@ async def _ask(
             took = time.perf_counter() - begun
             lines = tuple(refs[hit.page.page_id] for hit in hits)
             asked.append(Asked(conversation.name, question, hits, lines, took))
-            done(len(before) + len(asked))
+            done(len(asked))
         return asked
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
-from pagefault.engine.remote import is_loopback
+from pagefault.engine.endpoint import is_loopback
 from pagefault.model.clock import Clock
 from pagefault.model.errors import BadInput, CallerError
 from pagefault.pack.count import TokenCounter

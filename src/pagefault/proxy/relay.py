@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from pagefault.engine.remote import checked_url, is_loopback
+from pagefault.engine.endpoint import checked_url, is_loopback
 from pagefault.model.errors import BadInput, CallerError, EngineUnreachable
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from pagefault.engine.remote import is_loopback
+from pagefault.engine.endpoint import is_loopback
 from pagefault.model.clock import Clock
 from pagefault.model.errors import EngineUnreachable
 from pagefault.pack.count import TokenCounter

@@ -32,9 +32,9 @@ class Similar:
 
     places: NDArray[np.int64]
     scores: NDArray[np.float64]
-    weight: float = 0.4
+    weight: float = 0.5
     """What the nearest page gains, in units of what words are worth for the page they fit best.
-    Static embeddings know little that words do not, and should keep below 0.4; an encoder of
+    Static embeddings know little that words do not, and should keep to 0.5; an encoder of
     sentences may take 2.
     """
 
@@ -52,8 +52,12 @@ class Semantic(Protocol):
         ...
 
 
-BESIDE: Final = 0.5  # how much a neighbour's nearness counts, as an answer stands beside a question
-RELEVANCE: Final = 0.6  # of a page that has only meaning, at most
+BESIDE: Final = (
+    0.25  # how much a neighbour's nearness counts, as an answer stands beside a question
+)
+RELEVANCE: Final = (
+    0.4  # of a page that has only meaning, at most: no message but a question wants it
+)
 
 
 def closeness(similar: Similar, places: Numbers) -> Values:

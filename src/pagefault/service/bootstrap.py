@@ -6,15 +6,16 @@ import asyncio
 import os
 import random
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from pagefault.engine.embedding import Embedder
 from pagefault.guard.screen import Screen, known_secrets
 from pagefault.model import defaults
 from pagefault.model.catalogue import find_model
 from pagefault.model.clock import Clock, SystemClock
-from pagefault.model.errors import BadInput
+from pagefault.model.errors import BadInput, StoreError
 from pagefault.model.ids import IdMinter
 from pagefault.model.kinds import ClaimRules, Sync
 from pagefault.model.prices import PriceList
@@ -34,6 +35,8 @@ from pagefault.policy.steady import Steady
 from pagefault.recall.search import Searcher
 from pagefault.represent.api import Compressor
 from pagefault.service.arguments import a_layout, a_mode, a_profile
+from pagefault.service.embedders import EmbedderSpec
+from pagefault.service.embedding import Embedding
 from pagefault.service.journal import Journal
 from pagefault.service.limits import Limits
 from pagefault.service.lineage import Lineage
@@ -87,6 +90,7 @@ async def open_memory(
     clock: Clock | None = None,
     seed: int | None = None,
     counter: TokenCounter | None = None,
+    embedder: Embedder | EmbedderSpec | None = None,
     progress: Progress | None = None,
     meter: Callable[[str, float], None] = lambda what, seconds: None,
     cache_s: Callable[[], float] | None = None,
@@ -109,6 +113,9 @@ async def open_memory(
     `Session.compress` wants (`represent.asked.Asked` asks a model); without it, or where what it
     writes will not do, they are made by rules. `profile` (measured, studio-v1) is how what a search
     finds is ordered, unless it says otherwise.
+
+    With an `embedder`, pages get vectors in a thread of its own, and search finds them by meaning
+    too. One that was made here, of an `EmbedderSpec`, is closed with the memory.
     """
     if policy not in POLICIES:
         raise BadInput(f"unknown eviction policy {policy!r}", hint=f"one of {', '.join(POLICIES)}")
@@ -121,6 +128,7 @@ async def open_memory(
     chance = random.SystemRandom() if seed is None else random.Random(seed)
     entropy = os.urandom if seed is None else chance.randbytes
     real_clock = clock or SystemClock()
+    embeds = embedder.make() if isinstance(embedder, EmbedderSpec) else embedder
     minter = IdMinter(real_clock, chance)
     level, wanted_mode, wanted_layout = (
         _sync(sync),
@@ -129,6 +137,13 @@ async def open_memory(
     )  # before opening
 
     def make() -> Store:
+        store = made()
+        if embeds is not None:
+            with suppress(StoreError):  # search goes by words, and `Memory.embedding` says why
+                store.open_vectors(make=True)
+        return store
+
+    def made() -> Store:
         if str(root) == IN_MEMORY:
             return memory_store(real_clock, minter, entropy)
         return open_store(
@@ -151,14 +166,24 @@ async def open_memory(
         store.close()
         raise
     screen = Screen(known_secrets(os.environ, secrets or {}), store.secret)
+    embedding: Embedding | None = None
+    if embeds is not None:
+        owned = isinstance(embedder, EmbedderSpec)
+        embedding = Embedding(embeds, store, real_clock, owned=owned)
+    can_embed = embedding is not None and store.vectors is not None and not read_only
     runtime = Runtime(
         log=store.log,
         index=store.index,
         blobs=store.blobs,
         lineage=Lineage(store.log, store.index),
-        journal=Journal(store, committer, screen),
+        journal=Journal(
+            store,
+            committer,
+            screen,
+            embedding.wake if embedding is not None and can_embed else lambda: None,
+        ),
         pages=PageReader(store.log),
-        searcher=Searcher(store.index),
+        searcher=Searcher(store.index, embedding),
         counter=counter or O200k(),
         limits=limits or Limits(),
         policy=lambda: Steady(POLICIES[policy]()),
@@ -176,6 +201,7 @@ async def open_memory(
         store=store,
         committer=committer,
         runtime=runtime,
+        embedding=embedding,
         window_tokens=window,
         mode=wanted_mode,
         layout=wanted_layout,

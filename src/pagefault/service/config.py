@@ -30,6 +30,7 @@ from pagefault.model.catalogue import find_model, find_prices
 from pagefault.model.errors import BadInput
 from pagefault.model.kinds import ClaimRules, LayoutName, Mode, Profile, Sync
 from pagefault.model.prices import PriceList
+from pagefault.service.embedders import EmbedderSpec
 
 MEMORY: Final = ":memory:"
 FILE_NAME: Final = "config.toml"
@@ -154,6 +155,7 @@ class Config:
     mode: Mode = setting(Mode.ACTIVE)  # noqa: RUF009
     layout: LayoutName = setting(LayoutName.STABLE)  # noqa: RUF009
     eviction_policy: str = setting(defaults.EVICTION_POLICY)
+    embedder: str = setting("", trust=True)  # it sees every page, or is code of the user's own
     prices: str = setting("")  # a list by name, or READ/WRITE/SECONDS; without one, the model's
     epochs: EpochsConfig = field(default_factory=EpochsConfig)
     engine: EngineConfig = field(default_factory=EngineConfig)
@@ -169,6 +171,19 @@ class Config:
         if self.prices:
             return find_prices(self.prices)
         return find_model(self.engine.model).prices
+
+    @property
+    def embedder_spec(self) -> EmbedderSpec | None:
+        """Which embedder is configured, if one is; `openai:` is asked at the engine's endpoint."""
+        if not self.embedder:
+            return None
+        return EmbedderSpec(
+            text=self.embedder,
+            base_url=self.engine.base_url,
+            api_key=self.engine.api_key,
+            key_from=self.origin("engine.api_key"),
+            allow_http=self.engine.allow_http,
+        )
 
     def origin(self, key: str) -> str:
         """Where the value of `key` ("engine.model") came from. Raises `BadInput`."""

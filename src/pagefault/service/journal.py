@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -20,8 +20,16 @@ B = TypeVar("B", bound=Body)
 
 
 class Journal:
-    def __init__(self, store: Store, committer: Committer, screen: Screen) -> None:
+    def __init__(
+        self,
+        store: Store,
+        committer: Committer,
+        screen: Screen,
+        appended: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`appended` is told of each append once it is acknowledged; it must not wait."""
         self._store = store
+        self._appended = appended
         self._committer = committer
         self._screen = screen
 
@@ -50,7 +58,9 @@ class Journal:
         `SessionBusy` if another process took their session over. `planned` is what `forgets` was
         when they were planned, where they show what may be forgotten: `PlanOutdated` if it changed.
         """
-        return await self._committer.append([self._clean(d) for d in drafts], planned=planned)
+        events = await self._committer.append([self._clean(d) for d in drafts], planned=planned)
+        self._appended()
+        return events
 
     async def open_session(self, draft: Draft, name: str) -> SessionNo:
         """Open a session, unless there is one of this name: another process may have been first."""

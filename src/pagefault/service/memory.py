@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import deque
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ from pagefault.pack.citations import cited_pages
 from pagefault.recall.search import SearchResult
 from pagefault.service.arguments import a_layout, a_mode, a_window, check_name
 from pagefault.service.derivatives import derivatives
+from pagefault.service.embedders import FORMS
+from pagefault.service.embedding import Embedding, EmbeddingStatus
 from pagefault.service.limits import Limits
 from pagefault.service.ownership import Owned
 from pagefault.service.questions import Asking
@@ -76,6 +79,7 @@ class Memory(Asking):
         store: Store,
         committer: Committer,
         runtime: Runtime,
+        embedding: Embedding | None = None,
         window_tokens: int,
         mode: Mode,
         layout: LayoutName = LayoutName.STABLE,
@@ -83,6 +87,7 @@ class Memory(Asking):
         self._store = store
         self._committer = committer
         self._runtime = runtime
+        self._embedding = embedding
         self._window_tokens = window_tokens
         self._mode = mode
         self._layout = layout
@@ -307,6 +312,40 @@ class Memory(Asking):
         task.add_done_callback(self._tasks.discard)
         return await asyncio.shield(task)
 
+    async def embed(self, progress: Progress | None = None, *, prune: bool = False) -> int:
+        """Give every page a vector that has none yet, now; how many these were.
+
+        That happens by itself after each append: this is for catching up at once, after another
+        embedder was chosen, say. `prune` then deletes the vectors of all others. `progress` is told
+        pages, made and in all, in another thread. Raises `BadInput` without an embedder, and
+        `EngineError` if it fails: what it made until then is kept.
+        """
+        embedding = self._embedding
+        if embedding is None:
+            raise BadInput("no embedder is configured", hint=f"set `embedder` to one of {FORMS}")
+        self._committer.check_open()
+        stop = threading.Event()
+        tell = progress or (lambda done, total: None)
+        task = asyncio.ensure_future(
+            asyncio.to_thread(embedding.embed_all, tell, stop, prune=prune)
+        )
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            stop.set()
+            raise
+
+    async def embedding(self) -> EmbeddingStatus | None:
+        """How far the vectors of pages are, and whether the embedder failed; nothing without one.
+
+        Loads the embedder's model if that is not done.
+        """
+        if self._embedding is None:
+            return None
+        return await asyncio.to_thread(self._embedding.status)
+
     async def backup(self, target: str | Path, progress: Progress | None = None) -> Copied:
         """Copy this memory to a directory that does not exist yet, while it is in use.
 
@@ -323,6 +362,8 @@ class Memory(Asking):
 
     async def close(self) -> None:
         """Finish what is under way, write what is queued, and let go of the root."""
+        if self._embedding is not None:
+            self._embedding.stop()
         if self._tasks:
             await asyncio.wait(self._tasks)
         for session in self._live():
@@ -333,6 +374,8 @@ class Memory(Asking):
                     await session.flush()
         if self._runtime.under_way:
             await asyncio.wait(self._runtime.under_way)
+        if self._embedding is not None:
+            await asyncio.to_thread(self._embedding.close)
         await asyncio.to_thread(self._runtime.searching.shutdown)
         await asyncio.to_thread(self._committer.close)
         self._store.close()

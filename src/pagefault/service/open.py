@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict
 from pathlib import Path
 
+from pagefault.engine.embedding import Embedder
 from pagefault.model.prices import PriceList
 from pagefault.represent.api import Compressor
 from pagefault.service.arguments import a_window
@@ -30,6 +31,7 @@ def open(
     compressor: Compressor | None = None,
     eviction_policy: str | None = None,
     limits: Limits | None = None,
+    embedder: str | Embedder | None = None,
     secrets: Mapping[str, str] | None = None,
     read_only: bool = False,
 ) -> AbstractAsyncContextManager[Memory]:
@@ -41,11 +43,13 @@ def open(
     as its API calls it, gives the window that is not given, and the prices, unless there are
     `prices`: by these an epoch rewrites the prefix when `epochs` (break_even, window_full,
     cold_or_full) says so; what leaves then is for the `eviction_policy` to choose (one of those in
-    docs/policies.md). `compressor` writes the shorter forms that `Session.compress` wants.
-    `secrets` are values, by name, that must never be logged. Any number of processes may have a
-    root open: they take turns, and each session has one writer at a time.
+    docs/policies.md). `compressor` writes the shorter forms that `Session.compress` wants. With an
+    `embedder`, an object or as it is configured ("model2vec:PATH", "openai:MODEL"), search goes by
+    meaning too. `secrets` are values, by name, that must never be logged. Any number of processes
+    may have a root open: they take turns, and each session has one writer at a time.
     """
     given = {
+        "embedder": embedder if isinstance(embedder, str) else None,
         "root": root,
         "mode": mode,
         "layout": layout,
@@ -70,5 +74,8 @@ def open(
         compressor=compressor,
         limits=limits or Limits(**asdict(config.limits)),
         secrets={"engine.api_key": config.engine.api_key} | dict(secrets or {}),
+        embedder=config.embedder_spec
+        if embedder is None or isinstance(embedder, str)
+        else embedder,
         read_only=read_only,
     )

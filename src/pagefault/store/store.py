@@ -36,11 +36,11 @@ from pagefault.model.events import (
 )
 from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, Actor
-from pagefault.model.page import SessionRow
+from pagefault.model.page import EVERYTHING, SessionRow
 from pagefault.model.progress import Progress
-from pagefault.store.advice import BLOBS, REBUILD, advice_on
+from pagefault.store.advice import BLOBS, REBUILD, VECTORS, advice_on
 from pagefault.store.api import BlobStore, EventLog, PageIndex
-from pagefault.store.connections import GaveWay
+from pagefault.store.connections import MEMORY, GaveWay
 from pagefault.store.disk import Disk
 from pagefault.store.fold import RECEIPTS
 from pagefault.store.index import SqliteIndex
@@ -50,6 +50,7 @@ from pagefault.store.leases import Leased, Leases
 from pagefault.store.lock import RootLock
 from pagefault.store.references import References, going, ranges, references, targets
 from pagefault.store.segments import SegmentLog
+from pagefault.store.vectors import VectorStore, VectorsUnusable
 
 STORE: Final = SessionNo(0)
 """The session of records that are about the store itself."""
@@ -100,6 +101,7 @@ class Store:
     is_opening: bool = False  # until `let_others_in`, and the lock is held until then
     lock: RootLock | None = None
     disk: Disk = field(default_factory=Disk)
+    vectors: VectorStore | None = None  # once somebody asked for them
     closing: ExitStack = field(default_factory=ExitStack)  # closed with it, last
     _depth: int = 0  # of blocks in `writing`
     _known: Seq = NOTHING  # the log's head when `writing` ended last
@@ -341,7 +343,8 @@ class Store:
         self.log.erase(seqs)
         try:
             self.index.forget(seqs, begun.body.sessions)
-            self._sync_emptied()
+            self._sync_emptied("index.db-wal")
+            self._forget_vectors(begun.seq, seqs, begun.body.sessions)
         except StoreBusy as busy:
             raise StoreBusy(
                 f"it is erased from the log, but a reader keeps its words in the index: {busy}",
@@ -375,11 +378,27 @@ class Store:
         begun = self.index.events(STORE, types=("forget_begun",))
         return going(self.log.get(seq) for seq in begun) >= set(seqs)
 
-    def _sync_emptied(self) -> None:
-        """Make it durable that the index's write-ahead log was emptied: what was forgotten stands
+    def _forget_vectors(
+        self, begun: Seq, seqs: Collection[Seq], sessions: Collection[SessionNo]
+    ) -> None:
+        """Drop the vectors of these records, after the index knows no page of them any more."""
+        was_open = self.vectors is not None
+        try:
+            self.open_vectors(make=False)
+            if self.vectors is not None:
+                self.vectors.forget(begun, seqs, sessions)
+                self._sync_emptied("vectors.db-wal")
+        except StoreBusy:
+            raise
+        except StoreError:  # then whole: they can be made again
+            self._drop_vectors()
+            self.open_vectors(make=was_open)
+
+    def _sync_emptied(self, name: str) -> None:
+        """Make it durable that a write-ahead log of SQLite was emptied: what was forgotten stands
         in the frames that it had. No lock of SQLite's is on that file, so closing it releases none.
         """
-        path = None if self.path is None else self.path / "index.db-wal"
+        path = None if self.path is None else self.path / name
         if path is None or self.follows or not path.exists():
             return
         try:
@@ -398,6 +417,78 @@ class Store:
             self._receipt_seen = events[0].seq
         self.settle(events, sync=True)
         return events[0]
+
+    # --- vectors ------------------------------------------------------------------------------
+
+    def open_vectors(self, *, make: bool) -> None:
+        """See that `vectors` is there, if the file is, or `make` says so and it may be written.
+
+        Where the store may be written to, in `writing`, or before anybody else has it. What was
+        forgotten since it was last open is dropped from it. A file that cannot be used is replaced
+        by an empty one: nothing is lost, and some of it may have been forgotten.
+        """
+        if self.vectors is not None:
+            return
+        if self.path is None:
+            self.vectors = VectorStore.create(MEMORY, root_id=self.root_id) if make else None
+            return
+        file = self.path / "vectors.db"
+        if self.lock is None or self.refusal is not None:
+            if file.is_file():
+                self.vectors = VectorStore.open(file, root_id=self.root_id, read_only=True)
+            return
+        with self.writing():
+            try:
+                if file.is_file():
+                    self.vectors = VectorStore.open(file, root_id=self.root_id)
+                    self._catch_up_forgetting(self.vectors)
+            except VectorsUnusable:
+                self._drop_vectors()
+            if self.vectors is None and make:
+                begun = self._last_of("forget_begun")
+                self.vectors = VectorStore.create(file, root_id=self.root_id, forgotten=begun)
+
+    def _catch_up_forgetting(self, vectors: VectorStore) -> None:
+        after = vectors.forgotten()
+        for seq in self.index.events(STORE, types=("forget_begun",), after=after):
+            begun = self.log.get(seq).body
+            if isinstance(begun, ForgetBegun):
+                vectors.forget(seq, targets(begun), begun.sessions)
+                self._sync_emptied("vectors.db-wal")
+
+    def _drop_vectors(self) -> None:
+        """Delete the file of vectors, whatever is in it."""
+        if self.vectors is not None:
+            self.vectors.close()
+            self.vectors = None
+        if self.path is not None:
+            try:
+                for suffix in ("-wal", "-shm", ""):
+                    self.disk.unlink(self.path / f"vectors.db{suffix}")
+                self.disk.sync_directory(self.path)
+            except OSError as failure:
+                raise StoreError(
+                    f"{self.path / 'vectors.db'} cannot be deleted: {failure.strerror}"
+                ) from failure
+
+    def _check_vectors(self) -> list[str]:
+        """What is wrong with the vectors. Pages that are just being forgotten may have some."""
+        file = None if self.path is None else self.path / "vectors.db"
+        if file is None or not file.is_file():
+            return []
+        try:
+            with closing(VectorStore.open(file, root_id=self.root_id, read_only=True)) as vectors:
+                places = vectors.places()
+                stray = places - self.index.standing(EVERYTHING, places)
+                if not stray or not stray & vectors.places():
+                    return []
+                if self._last_of("forget_done") < self._last_of("forget_begun"):
+                    return []  # it is on its way, or the next opening finishes it
+        except StoreBusy:
+            raise
+        except StoreError as failure:
+            return [f"the vectors cannot be checked: {failure}"]
+        return [f"{len(stray)} vectors are of pages that are not there"]
 
     # --- upkeep -------------------------------------------------------------------------------
 
@@ -464,6 +555,9 @@ class Store:
                 if bad := self._check_index():
                     problems += bad
                     advice.append(REBUILD)
+                if bad := self._check_vectors():
+                    problems += bad
+                    advice.append(VECTORS)
                 if bad := list(self._bad_blobs(log, problems)):
                     problems += bad
                     advice.append(BLOBS)
@@ -556,6 +650,8 @@ class Store:
 
     def close(self) -> None:
         """Close everything and let go of the root. Harmless when repeated."""
+        if self.vectors is not None:
+            self.vectors.close()
         self.index.close()
         self.log.close()
         self.closing.close()

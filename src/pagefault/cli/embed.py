@@ -1,0 +1,45 @@
+"""`pagefault embed`: vectors for the pages that have none."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.term import plural
+
+
+@click.command(cls=Command)
+@click.option("--embedder", metavar="NAME", help="Another than the one that is configured.")
+@click.option("--prune", is_flag=True, help="Delete the vectors of every other embedder, then.")
+@json_option
+@pass_app
+def embed(app: App, embedder: str | None, prune: bool, as_json: bool) -> None:
+    """Give every page a vector that has none yet, for search by meaning.
+
+    A memory that is in use does that by itself, after each append; this is for catching up at once.
+    The embedder is the setting `embedder`: model2vec:DIRECTORY, openai:MODEL, openai:MODEL@URL or
+    python:MODULE:NAME. Vectors are derived: the log stays as it is.
+
+    JSON: {made, embedder, embedded, missing, failure, hint}.
+    """
+    config = app.config(embedder=embedder)
+    path = app.existing_directory()
+
+    async def make() -> tuple[int, dict[str, object]]:
+        async with app.writing(config) as memory:
+            with app.term.progress() as progress:
+                made = await memory.embed(
+                    lambda done, total: progress("embedding pages", done, total), prune=prune
+                )
+            now = await memory.embedding()
+            assert now is not None
+            return made, asdict(now)
+
+    made, now = app.run(make())
+    if as_json:
+        app.term.data({"made": made, **now})
+        return
+    app.term.line(f"{plural(made, 'page')} embedded, {now['embedded']:,} in all, at {path}")
+    app.term.note(f"by {now['embedder']}")

@@ -1,0 +1,204 @@
+"""Any OpenAI-compatible `/embeddings` endpoint as an embedder. What `endpoint.py` says of keys and
+of retries holds here too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from concurrent.futures import CancelledError
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from pagefault.engine import chat_completions as wire
+from pagefault.engine.embedding import TextKind, embed_telling, unit_rows
+from pagefault.engine.endpoint import Call, Endpoint, Retries, Timeouts, TooLong
+from pagefault.model.errors import BadInput, EngineGarbled, EngineUnreachable
+
+if TYPE_CHECKING:
+    from pagefault.engine.embedding import Vectors
+
+T = TypeVar("T")
+
+PATH: Final = "/embeddings"
+BATCH_TEXTS: Final = 64
+BATCH_CHARS: Final = 200_000  # some providers limit the tokens of a call
+TEXT_CHARS_MAX: Final = 24_000  # of one text: more than any model takes
+TEXT_CHARS_MIN: Final = 256  # any model takes so much
+
+_TIMEOUTS: Final = Timeouts(first_byte_s=60.0, total_s=120.0)
+
+
+class RemoteEmbedder:
+    """`queries` and `pages` are put before texts of each kind, for models that ask for that.
+
+    Other arguments are those of `RemoteEngine`. Its connections live in a thread of its own, which
+    begins with the first call; `close` ends it, and whatever waits for an answer.
+    """
+
+    weight = 2.0  # what has an endpoint is an encoder of sentences
+
+    def __init__(
+        self,
+        base_url: str,
+        model: str,
+        api_key: str = "",
+        *,
+        key_from: str = "OPENAI_API_KEY",
+        queries: str = "",
+        pages: str = "",
+        timeouts: Timeouts | None = None,
+        retries: Retries | None = None,
+        allow_http: bool = False,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        """Raises `BadInput` for a URL, model or key that cannot be."""
+        if not model:
+            raise BadInput("no embedding model is named", hint='like "openai:MODEL"')
+        self.model = model
+        self._before: dict[TextKind, str] = {"query": queries, "page": pages}
+        self._endpoint = Endpoint(
+            base_url,
+            api_key,
+            key_from=key_from,
+            timeouts=timeouts or _TIMEOUTS,
+            retries=retries,
+            allow_http=allow_http,
+            sleep=sleep,
+        )
+        self._starting = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._is_closed = False
+
+    def __repr__(self) -> str:
+        return f"RemoteEmbedder({self._endpoint.base_url!r}, {self.model!r})"
+
+    @property
+    def name(self) -> str:
+        """The model, where it is, and what it is told: no provider says more of an edition."""
+        told = "".join(f" {kind}={text!r}" for kind, text in self._before.items() if text)
+        return f"openai:{self.model}@{self._endpoint.host}{told}"
+
+    def embed(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
+        """As `Embedder.embed`."""
+        before = self._before[kind]
+        return embed_telling(
+            texts,
+            lambda telling: self._run(
+                self._embed([before + text[:TEXT_CHARS_MAX] for text in telling])
+            ),
+        )
+
+    def close(self) -> None:
+        """Hang up. Who waits for an answer gets `EngineUnreachable`. Harmless when repeated."""
+        with self._starting:
+            self._is_closed = True
+            loop, thread = self._loop, self._thread
+            self._loop = self._thread = None
+        if loop is not None and thread is not None:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+
+    # --- a thread of its own ------------------------------------------------------------------
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        with self._starting:
+            if self._is_closed:
+                work.close()
+                raise EngineUnreachable("this embedder was closed", hint="make another")
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(
+                    target=self._live, args=(self._loop,), name="pagefault-embedder", daemon=True
+                )
+                self._thread.start()
+            future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except CancelledError:
+            raise EngineUnreachable("this embedder was closed", hint="make another") from None
+
+    def _live(self, loop: asyncio.AbstractEventLoop) -> None:
+        asyncio.set_event_loop(loop)
+        loop.run_forever()
+        tasks = asyncio.all_tasks(loop)
+        for task in tasks:
+            task.cancel()
+        loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        loop.run_until_complete(self._endpoint.aclose())
+        loop.close()
+
+    # --- asking -------------------------------------------------------------------------------
+
+    async def _embed(self, texts: Sequence[str]) -> Vectors:
+        import numpy as np
+
+        rows: list[Vectors] = []
+        batch: list[str] = []
+        for text in texts:
+            if batch and (
+                len(batch) == BATCH_TEXTS or sum(map(len, batch)) + len(text) > BATCH_CHARS
+            ):
+                rows.append(await self._batch(batch))
+                batch = []
+            batch.append(text)
+        rows.append(await self._batch(batch))
+        if len({row.shape[1] for row in rows}) > 1:
+            raise EngineGarbled(f"{self._endpoint.host} answered with vectors of several lengths")
+        return unit_rows(np.vstack(rows))
+
+    async def _batch(self, texts: Sequence[str]) -> Vectors:
+        """The rows of so many texts as one call may hold. How much of a text a model takes, no
+        server says beforehand: while one is too long, the longest are cut to half their length.
+        """
+        longest = max(map(len, texts))
+        while True:
+            try:
+                return await self._ask([text[:longest] for text in texts])
+            except TooLong:
+                if longest <= TEXT_CHARS_MIN:
+                    raise
+                longest = max(longest // 2, TEXT_CHARS_MIN)
+
+    async def _ask(self, texts: Sequence[str]) -> Vectors:
+        fields = {"model": self.model, "input": texts, "encoding_format": "float"}
+        text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+        call = Call(
+            path=PATH,
+            model=self.model,
+            body=text.encode("utf-8", "replace"),
+            too_long="use a model that takes longer texts",
+        )
+        endpoint = self._endpoint
+        total = endpoint.deadline()
+        answer = await endpoint.ask(call, total)
+        try:
+            async for document in endpoint.documents(answer, call, total):
+                if document is not None:
+                    problem = wire.problem_in(document)
+                    if problem is not None:
+                        raise endpoint.refused(problem.status or 200, problem, call)
+                    return self._rows(document, len(texts))
+        finally:
+            await answer.response.aclose()
+        raise EngineGarbled(f"{endpoint.host} answered with nothing")
+
+    def _rows(self, document: dict[str, Any], count: int) -> Vectors:
+        """The vectors of an answer, in the order of their indexes. Raises `EngineGarbled`."""
+        import numpy as np
+
+        try:
+            data = sorted(document["data"], key=lambda one: int(one["index"]))
+            if [int(one["index"]) for one in data] != list(range(count)):
+                raise ValueError(f"{len(data)} vectors for {count} texts")
+            rows = np.array([one["embedding"] for one in data], dtype=np.float32)
+            if rows.ndim != 2 or not rows.shape[1] or not np.isfinite(rows).all():
+                raise ValueError("vectors of several lengths, or no numbers")
+        except (KeyError, TypeError, ValueError, OverflowError) as bad:
+            raise EngineGarbled(
+                f"{self._endpoint.host} answered with no embeddings: {type(bad).__name__}",
+                hint="is it an embedding model, and does the server have /embeddings?",
+            ) from bad
+        return rows

@@ -1,0 +1,86 @@
+"""Static embeddings by model2vec: a vector for each token, and their weighted mean for a text.
+
+Tulkens and van Dongen, "Model2Vec: Fast State-of-the-Art Static Embeddings", 2024. One core
+makes thousands of pages a second; what stands beside a word tells nothing of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from pagefault.engine.embedding import TextKind, embed_telling, unit_rows
+from pagefault.model.errors import BadInput, CallerError
+
+if TYPE_CHECKING:
+    from pagefault.engine.embedding import Vectors
+
+TOKENS_MAX: Final = 2_048
+"""Of a text, tokens that count: a page of the usual limit, whole."""
+
+
+class StaticEmbedder:
+    """`source` is a directory with a model, or its name on the hub, from where it is fetched.
+
+    Nothing is loaded before it is needed. Raises `BadInput` or `CallerError` then.
+    """
+
+    def __init__(self, source: str | Path) -> None:
+        self._source = str(source)
+        self._loading = threading.Lock()
+        self._model: Any = None
+        self._name = ""
+
+    def __repr__(self) -> str:
+        return f"StaticEmbedder({self._source!r})"
+
+    @property
+    def name(self) -> str:
+        self._loaded()
+        return self._name
+
+    def embed(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
+        """As `Embedder.embed`. Pages and queries are one to it."""
+        return embed_telling(texts, self._embed)
+
+    def _embed(self, texts: list[str]) -> Vectors:
+        import numpy as np
+
+        made = self._loaded().encode(texts, max_length=TOKENS_MAX, use_multiprocessing=False)
+        return unit_rows(np.asarray(made, dtype=np.float32))
+
+    def _loaded(self) -> Any:
+        with self._loading:
+            if self._model is None:
+                self._model = _load(self._source)
+                self._name = f"model2vec:{Path(self._source).name}#{_edition(self._model)}"
+            return self._model
+
+
+def _load(source: str) -> Any:
+    try:
+        from model2vec import StaticModel
+    except ImportError:
+        raise CallerError(
+            "static embeddings need the package model2vec, which is not installed",
+            hint="pip install 'pagefault[embeddings]'",
+        ) from None
+    try:
+        return StaticModel.from_pretrained(source)
+    except Exception as failure:  # of the hub, the disk or the format: whatever it may be
+        raise BadInput(
+            f"no model can be loaded from {source}: {failure}",
+            hint="name a directory that `StaticModel.save_pretrained` wrote, or a model of the hub",
+        ) from failure
+
+
+def _edition(model: Any) -> str:
+    """A hash of what the vectors depend on: a directory can be overwritten by another model."""
+    hashed = hashlib.sha256(model.tokenizer.to_str().encode())
+    for array in (model.embedding, model.weights, model.token_mapping):
+        if array is not None:
+            hashed.update(array.tobytes())
+    return hashed.hexdigest()[:8]

@@ -1,0 +1,228 @@
+"""The vectors of many pages in memory, and which of them are most like one: exactly where they are
+few, by their signs first where they are many.
+
+Of many vectors only the sign of each number is kept (32 times less than the numbers), around their
+mean. Those that differ from the query's in the fewest signs are read from the file and compared
+exactly: nothing is built, so one more vector costs nothing and a forgotten one leaves nothing.
+(Charikar, "Similarity estimation techniques from rounding algorithms", STOC 2002.)
+
+Vectors of texts are all alike to some degree, the more so if they are of one conversation. What
+they share, their mean and the few directions in which they differ most, tells nothing of what a
+text is about and is left out of every comparison (Mu and Viswanath, "All-but-the-Top", ICLR 2018).
+
+`benchmarks/nearest.py` measures both, and docs/decisions/027-embeddings.md has the figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+EXACT_MAX: Final = 50_000
+"""Vectors compared one by one, which takes a millisecond for a thousand, and all their room."""
+
+SHORTLIST: Final = 4_000
+"""Of more than that, vectors that are read and compared exactly."""
+
+SHARED_DIRECTIONS: Final = 3
+"""As many as that paper takes of vectors of 300 numbers."""
+
+SHARED_MIN: Final = 64
+"""Pages of which it can be told what they share; fewer are compared as they are."""
+
+SHARED_SAMPLE: Final = 2_048  # of them that are looked at for it
+
+_NOTHING: Final = 1e-4  # less than this is rounding
+
+_ROOM: Final = 1.5  # by which an array that is full grows
+
+Places = NDArray[np.int64]
+Vectors = NDArray[np.float32]
+Signs = NDArray[np.uint64]
+
+Read = Callable[[Sequence[int]], Sequence[tuple[int, bytes]]]
+"""Vectors, as they are stored, of these places, by place."""
+
+
+class Shared(NamedTuple):
+    """What the vectors of many pages have in common."""
+
+    mean: Vectors
+    directions: Vectors  # rows of length 1, at right angles
+
+    @classmethod
+    def of(cls, vectors: Vectors) -> Shared:
+        """Of vectors that tell something, as not all do."""
+        telling = vectors[vectors.any(axis=1)].astype(np.float64)
+        if len(telling) < SHARED_MIN:
+            return cls.nothing(vectors.shape[1])
+        mean = telling.mean(axis=0)
+        apart = telling - mean
+        _, directions = np.linalg.eigh(apart.T @ apart)  # the most telling last
+        shared = directions[:, -SHARED_DIRECTIONS:].T
+        return cls(mean.astype(np.float32), shared.astype(np.float32))
+
+    @classmethod
+    def nothing(cls, width: int) -> Shared:
+        return cls(np.zeros(width, np.float32), np.zeros((0, width), np.float32))
+
+    def alike(self, vectors: Vectors, query: Vectors) -> Vectors:
+        """The cosine of each with the query, what is shared left out of both; 0 where nothing is
+        left.
+        """
+        apart = query - self.mean
+        asked = apart - self.directions.T @ (self.directions @ apart)
+        lengths = np.einsum("ij,ij->i", vectors, vectors) - 2 * vectors @ self.mean
+        lengths += self.mean @ self.mean
+        along = vectors @ self.directions.T - self.directions @ self.mean
+        lengths -= np.einsum("ij,ij->i", along, along)
+        scale = np.sqrt(np.maximum(lengths, 0) * (asked @ asked))
+        products = vectors @ asked - self.mean @ asked
+        alike = np.zeros(len(vectors), np.float32)
+        tells = vectors.any(axis=1) & (scale > _NOTHING)
+        np.divide(products, scale, out=alike, where=tells)
+        return alike
+
+
+class Shelf:
+    """Invariants: `len(self)` places, as many seqs, and as many vectors or signs; seqs ascend where
+    places do.
+    """
+
+    def __init__(self, *, exact_max: int = EXACT_MAX, shortlist: int = SHORTLIST) -> None:
+        self.last = -1  # whatever tells the next to be added
+        self._exact_max = exact_max
+        self._shortlist = shortlist
+        self._count = 0
+        self._width = 0
+        self._places: Places = np.empty(0, np.int64)
+        self._seqs: Places = np.empty(0, np.int64)
+        self._vectors: Vectors = np.empty((0, 0), np.float32)  # while these are few
+        self._signs: Signs = np.empty((0, 0), np.uint64)  # once they are many
+        self._mean: Vectors = np.empty(0, np.float32)
+        self._is_many = False
+        self._shared: dict[int, Shared] = {}  # by the number of first pages that it was told from
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def nbytes(self) -> int:
+        arrays = (self._places, self._seqs, self._vectors, self._signs)
+        return sum(array.nbytes for array in arrays)
+
+    def add(self, rows: Sequence[tuple[int, int, bytes]], last: int) -> None:
+        """Place, seq and stored vector of more pages, in their order. One of another length than
+        the first is like nothing.
+        """
+        self.last = last
+        if not rows:
+            return
+        if not self._width:
+            self._width = max(len(blob) for _, _, blob in rows) // 2
+            self._vectors = np.zeros((self._count, self._width), np.float32)
+        vectors = self._decoded([blob for _, _, blob in rows])
+        before, self._count = self._count, self._count + len(rows)
+        self._places = _grown(self._places, before, np.array([p for p, _, _ in rows], np.int64))
+        self._seqs = _grown(self._seqs, before, np.array([s for _, s, _ in rows], np.int64))
+        if not self._is_many:
+            self._vectors = _grown(self._vectors, before, vectors)
+            if self._count > self._exact_max:
+                whole = self._vectors[: self._count]
+                self._is_many, self._mean = True, whole.mean(axis=0)
+                self._signs = self._signs_of(whole)
+                self._vectors = np.empty((0, self._width), np.float32)
+        else:
+            self._signs = _grown(self._signs, before, self._signs_of(vectors))
+
+    def nearest(
+        self, query: Vectors, upto: int | None, limit: int, read: Read
+    ) -> tuple[Places, Vectors]:
+        """The `limit` places most like `query`, of records up to `upto`, and how alike they are, in
+        no order.
+        """
+        count = self._count
+        if upto is not None:
+            count = int(np.searchsorted(self._seqs[:count], upto, side="right"))
+        if not count or len(query) != self._width:
+            return np.empty(0, np.int64), np.empty(0, np.float32)
+        shared = self._shared_by(count, read)
+        if not self._is_many:
+            places = self._places[:count]
+            similarities = shared.alike(self._vectors[:count], query)
+        else:
+            differ = self._differing(query, count)
+            chosen = _least(differ, max(self._shortlist, limit))
+            places, vectors = self._read(self._places[:count][chosen], read)
+            similarities = shared.alike(vectors, query)
+        best = _least(-similarities, limit)
+        return places[best], similarities[best]
+
+    def _shared_by(self, count: int, read: Read) -> Shared:
+        """What the first pages have in common, half of `count` at least. It depends on them alone,
+        so that the same pages always give the same answer.
+        """
+        size = 1 << (count.bit_length() - 1)
+        if size < SHARED_MIN:
+            return Shared.nothing(self._width)
+        if size not in self._shared:
+            sample = np.arange(0, size, max(1, size // SHARED_SAMPLE))
+            if self._is_many:
+                _, vectors = self._read(self._places[sample], read)
+            else:
+                vectors = self._vectors[sample]
+            self._shared[size] = Shared.of(vectors)
+        return self._shared[size]
+
+    def _read(self, places: Places, read: Read) -> tuple[Places, Vectors]:
+        found = read(np.sort(places).tolist())
+        vectors = self._decoded([blob for _, blob in found])
+        return np.array([place for place, _ in found], np.int64), vectors
+
+    def _decoded(self, blobs: Sequence[bytes]) -> Vectors:
+        length = 2 * self._width
+        fitting = [blob if len(blob) == length else bytes(length) for blob in blobs]
+        stored = np.frombuffer(b"".join(fitting), dtype="<f2")
+        return stored.reshape(len(blobs), self._width).astype(np.float32)
+
+    def _signs_of(self, vectors: Vectors) -> Signs:
+        """A bit for each number, whether it is above the mean, in whole words."""
+        bits = np.packbits(vectors > self._mean, axis=1)
+        padded = np.zeros((len(bits), -(-bits.shape[1] // 8) * 8), np.uint8)
+        padded[:, : bits.shape[1]] = bits
+        return padded.view(np.uint64)
+
+    def _differing(self, query: Vectors, count: int) -> NDArray[np.uint16]:
+        """In how many signs each vector differs from the query."""
+        asked = self._signs_of(query[None, :])[0]
+        differ = np.zeros(count, np.uint16)
+        for word in range(len(asked)):
+            differ += np.bitwise_count(self._signs[:count, word] ^ asked[word])
+        return differ
+
+
+def _grown(array: NDArray[Any], used: int, more: NDArray[Any]) -> NDArray[Any]:
+    """The array with `more` after the `used` ones; with room for others, so that adding one at a
+    time does not copy all each time.
+    """
+    if used + len(more) > len(array):
+        larger = np.zeros((int(_ROOM * (used + len(more))) + 1, *more.shape[1:]), more.dtype)
+        larger[:used] = array[:used]
+        array = larger
+    array[used : used + len(more)] = more
+    return array
+
+
+def _least(values: NDArray[Any], limit: int) -> NDArray[np.int64]:
+    """Where the `limit` least of these stand; of equals the first."""
+    if len(values) <= limit:
+        return np.arange(len(values))
+    if limit <= 0:
+        return np.empty(0, np.int64)
+    bound = np.partition(values, limit - 1)[limit - 1]
+    below = np.flatnonzero(values < bound)
+    equal = np.flatnonzero(values == bound)[: limit - len(below)]
+    return np.concatenate([below, equal])

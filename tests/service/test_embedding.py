@@ -1,0 +1,415 @@
+"""Vectors are made behind a memory's back, are found by, and are forgotten with the pages."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import threading
+from pathlib import Path
+
+import pytest
+
+import pagefault
+from pagefault.model.errors import BadInput, EngineUnreachable, StoreBusy
+from pagefault.model.page import EVERYTHING
+from pagefault.store.store import Store
+from pagefault.store.vectors import VectorStore
+from pagefault.testing.embedders import FailingEmbedder, SlowEmbedder, WordEmbedder
+from tests.service.memories import files_with
+
+SECRET = "Zanzibarqux keeps her wumpustines in Gryphonburgh."
+KINDRED = (("boat", "vessel", "ship"), ("harbour", "port"))
+
+
+def stored_vector(text: str, embedder: WordEmbedder | None = None) -> bytes:
+    [row] = (embedder or WordEmbedder()).embed([text], kind="page")
+    return bytes(row.astype("<f2").tobytes())
+
+
+async def until_embedded(memory: pagefault.Memory, count: int) -> None:
+    async with asyncio.timeout(20):
+        while True:
+            now = await memory.embedding()
+            assert now is not None
+            if now.embedded == count and not now.missing:
+                return
+            await asyncio.sleep(0.01)
+
+
+async def until_failed(memory: pagefault.Memory, words: str) -> pagefault.EmbeddingStatus:
+    async with asyncio.timeout(20):
+        while True:
+            now = await memory.embedding()
+            assert now is not None
+            if words in now.failure:
+                return now
+            await asyncio.sleep(0.01)
+
+
+def delete(root: Path, pattern: str) -> None:
+    for path in root.glob(pattern):
+        path.unlink()
+
+
+def places_of(memory: pagefault.Memory, session: pagefault.Session, query: str) -> list[int]:
+    """The orders of the pages nearest to a query, the nearest first."""
+    embedding = memory._embedding
+    assert embedding is not None
+    found = embedding(memory._runtime.scope(session.session), query, limit=10)
+    ranked = sorted(zip(found.scores.tolist(), found.places.tolist(), strict=True), reverse=True)
+    return [place for score, place in ranked if score > 0.3]
+
+
+# --- in the background ----------------------------------------------------------------------------
+
+
+async def test_what_is_said_gets_its_vector_by_itself(tmp_path: Path) -> None:
+    embedder = WordEmbedder(synonyms=KINDRED)
+    async with pagefault.open(tmp_path, embedder=embedder) as memory:
+        session = await memory.session("s")
+        await session.user("We looked for a vessel.", speaker="Ana")
+        await session.assistant("It rained all day.")
+        await until_embedded(memory, 2)
+        assert places_of(memory, session, "ship") == [0]
+    assert embedder.texts == ["Ana: We looked for a vessel.", "It rained all day."]
+    async with pagefault.open(tmp_path, embedder=WordEmbedder(synonyms=KINDRED)) as memory:
+        await until_embedded(memory, 2)
+
+
+async def test_no_append_waits_for_an_embedder() -> None:
+    embedder = SlowEmbedder()
+    async with pagefault.open(":memory:", embedder=embedder) as memory:
+        session = await memory.session("s")
+        for number in range(5):
+            await session.user(f"message {number}")
+        assert await asyncio.to_thread(embedder.asked.wait, 10)
+        await session.user("said while the embedder is at it")
+        assert (await session.recall("while")).hits, "search goes by words"
+        assert not embedder.go.is_set()
+        embedder.go.set()
+        await until_embedded(memory, 6)
+
+
+async def test_a_failing_embedder_leaves_appends_and_search_alone(tmp_path: Path) -> None:
+    embedder = FailingEmbedder()
+    async with pagefault.open(tmp_path, embedder=embedder) as memory:
+        session = await memory.session("s")
+        await session.user("The boat lies in the harbour.")
+        assert (await session.recall("boat")).hits
+        now = await until_failed(memory, "no embedder is there")
+        assert now.hint == "start it"
+        assert (now.embedded, now.missing) == (0, 1)
+        asked = embedder.calls
+        for _ in range(5):
+            assert (await session.recall("boat")).hits
+        assert embedder.calls == asked, "who failed is left alone for a while"
+        with pytest.raises(EngineUnreachable):
+            await memory.embed()
+        embedder.failure = None
+        assert await memory.embed() == 1
+        mended = await memory.embedding()
+        assert mended is not None
+        assert not mended.failure
+        assert places_of(memory, session, "harbour boat") == [0]
+
+
+async def test_an_embedder_that_breaks_in_its_own_way_breaks_nothing_else() -> None:
+    embedder = FailingEmbedder()
+    embedder.failure = ZeroDivisionError("in somebody's code")
+    async with pagefault.open(":memory:", embedder=embedder) as memory:
+        session = await memory.session("s")
+        await session.user("The boat lies in the harbour.")
+        assert (await session.recall("boat")).hits
+        await until_failed(memory, "ZeroDivisionError")
+
+
+async def test_closing_does_not_wait_for_all_that_is_missing(tmp_path: Path) -> None:
+    async with pagefault.open(tmp_path) as memory:
+        session = await memory.session("s")
+        for number in range(200):
+            await session.user(f"message {number}")
+    embedder = SlowEmbedder()
+    async with pagefault.open(tmp_path, embedder=embedder) as memory:
+        session = await memory.session("s")
+        await session.user("the last")
+        assert await asyncio.to_thread(embedder.asked.wait, 10)
+        threading.Timer(0.2, embedder.go.set).start()
+    assert len(embedder.texts) < 200
+
+
+# --- at once --------------------------------------------------------------------------------------
+
+
+async def test_embedding_catches_up_and_tells_how_far_it_is(tmp_path: Path) -> None:
+    async with pagefault.open(tmp_path) as memory:
+        for name in ("one", "two"):
+            session = await memory.session(name)
+            for number in range(70):
+                await session.user(f"message {number} of {name}")
+    told: list[tuple[int, int]] = []
+    embedder = WordEmbedder()
+    async with pagefault.open(tmp_path, embedder=embedder) as memory:
+        made = await memory.embed(lambda done, total: told.append((done, total)))
+        assert made == 140
+        assert await memory.embed() == 0
+        now = await memory.embedding()
+    assert told[0] == (0, 140)
+    assert told[-1] == (140, 140)
+    assert now == pagefault.EmbeddingStatus(embedder="words", embedded=140, missing=0)
+    assert len(embedder.texts) == len(set(embedder.texts)) == 140
+
+
+async def test_the_log_knows_nothing_of_embedding(tmp_path: Path) -> None:
+    async with pagefault.open(tmp_path) as memory:
+        await (await memory.session("s")).user("hello")
+
+    def logged() -> bytes:
+        return b"".join(path.read_bytes() for path in sorted((tmp_path / "log").iterdir()))
+
+    before = logged()
+    for embedder in (WordEmbedder("first"), WordEmbedder("second")):
+        async with pagefault.open(tmp_path, embedder=embedder) as memory:
+            assert await memory.embed() == 1
+    assert logged() == before
+
+
+async def test_deleting_the_vectors_loses_nothing(tmp_path: Path) -> None:
+    for _ in range(2):
+        async with pagefault.open(tmp_path, embedder=WordEmbedder()) as memory:
+            session = await memory.session("s")
+            await session.user("The boat lies in the harbour.", key="once")
+            await memory.embed()
+            assert places_of(memory, session, "boat harbour") == [0]
+        delete(tmp_path, "vectors.db*")
+
+
+async def test_vectors_outlive_an_index_that_is_made_anew(tmp_path: Path) -> None:
+    async with pagefault.open(tmp_path, embedder=WordEmbedder()) as memory:
+        await (await memory.session("s")).user("The boat lies in the harbour.")
+        await memory.embed()
+    delete(tmp_path, "index.db*")
+    embedder = WordEmbedder()
+    async with pagefault.open(tmp_path, embedder=embedder) as memory:
+        assert await memory.embed() == 0
+        session = await memory.session("s", create=False)
+        assert places_of(memory, session, "boat harbour") == [0]
+    assert not embedder.texts
+
+
+async def test_a_damaged_file_of_vectors_is_made_again(tmp_path: Path) -> None:
+    async with pagefault.open(tmp_path, embedder=WordEmbedder()) as memory:
+        await (await memory.session("s")).user("hello")
+        await memory.embed()
+    (tmp_path / "vectors.db").write_bytes(b"no database" * 1_000)
+    async with pagefault.open(tmp_path, embedder=WordEmbedder()) as memory:
+        assert await memory.embed() == 1
+        assert not (await memory.verify()).problems
+
+
+async def test_another_embedders_vectors_can_be_dropped(tmp_path: Path) -> None:
+    async with pagefault.open(tmp_path, embedder=WordEmbedder("old")) as memory:
+        await (await memory.session("s")).user("hello")
+        await memory.embed()
+    async with pagefault.open(tmp_path, embedder=WordEmbedder("new")) as memory:
+        assert await memory.embed(prune=True) == 1
+        assert memory._store.vectors is not None
+        assert memory._store.vectors.counts() == {"new": 1}
+
+
+async def test_without_an_embedder_there_is_nothing_to_embed_with(tmp_path: Path) -> None:
+    async with pagefault.open(tmp_path) as memory:
+        assert await memory.embedding() is None
+        with pytest.raises(BadInput, match="no embedder"):
+            await memory.embed()
+    assert not (tmp_path / "vectors.db").exists()
+
+
+async def test_a_reader_finds_by_what_is_there_and_makes_nothing(tmp_path: Path) -> None:
+    async with pagefault.open(tmp_path, embedder=WordEmbedder()) as memory:
+        await (await memory.session("s")).user("The boat lies in the harbour.")
+        await memory.embed()
+    async with pagefault.open(tmp_path) as memory:
+        await (await memory.session("s")).user("Another boat came.")
+    async with pagefault.open(tmp_path, embedder=WordEmbedder(), read_only=True) as memory:
+        session = await memory.session("s", create=False)
+        assert places_of(memory, session, "boat") == [0]
+        now = await memory.embedding()
+        assert now is not None
+        assert (now.embedded, now.missing) == (1, 1)
+        with pytest.raises(pagefault.StoreReadOnly):
+            await memory.embed()
+
+
+async def test_a_fork_finds_what_it_sees_of_its_parent(tmp_path: Path) -> None:
+    async with pagefault.open(tmp_path, embedder=WordEmbedder()) as memory:
+        session = await memory.session("s")
+        await session.user("The boat lies in the harbour.")
+        fork = await session.fork("f")
+        await session.user("A boat that the fork never saw.")
+        await fork.user("The fork has a boat of its own.")
+        await memory.embed()
+        assert sorted(places_of(memory, fork, "boat")) == [0, 1]
+        assert sorted(places_of(memory, session, "boat")) == [0, 1]
+        embedding = memory._embedding
+        assert embedding is not None
+        assert len(embedding(EVERYTHING, "boat", limit=10).places) == 3
+
+
+# --- forgetting -----------------------------------------------------------------------------------
+
+
+async def _with_secret(root: Path) -> None:
+    async with pagefault.open(root, embedder=WordEmbedder()) as memory:
+        session = await memory.session("s")
+        await session.user("We met in the harbour.")
+        await session.user(SECRET)
+        await session.assistant("I shall not repeat that.")
+        await memory.embed()
+    assert files_with(root, stored_vector(SECRET))
+
+
+async def test_a_forgotten_pages_vector_is_nowhere(tmp_path: Path) -> None:
+    await _with_secret(tmp_path)
+    async with pagefault.open(tmp_path, embedder=WordEmbedder()) as memory:
+        session = await memory.session("s")
+        assert places_of(memory, session, SECRET)[0] == 1
+        await memory.forget("s", "msg_2")
+        assert not files_with(tmp_path, stored_vector(SECRET))
+        assert 1 not in places_of(memory, session, SECRET)
+        assert await memory.embed() == 0, "what is gone is not missing"
+        assert not (await memory.verify()).problems
+    assert files_with(tmp_path, stored_vector("We met in the harbour."))
+
+
+async def test_who_has_no_embedder_forgets_vectors_too(tmp_path: Path) -> None:
+    await _with_secret(tmp_path)
+    async with pagefault.open(tmp_path) as memory:
+        await memory.forget("s", "msg_2")
+    assert not files_with(tmp_path, stored_vector(SECRET))
+
+
+async def test_control_a_forgetting_that_knows_no_vectors_leaves_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await _with_secret(tmp_path)
+    with monkeypatch.context() as weakened:
+        weakened.setattr(Store, "_forget_vectors", lambda self, begun, seqs, sessions: None)
+        async with pagefault.open(tmp_path) as memory:
+            await memory.forget("s", "msg_2")
+            assert files_with(tmp_path, stored_vector(SECRET))
+            found = await memory.verify()
+            assert found.problems == ("1 vectors are of pages that are not there",)
+    async with pagefault.open(tmp_path, embedder=WordEmbedder()) as memory:
+        await memory.embed()  # what was forgotten meanwhile is noticed when the file is opened
+    assert not files_with(tmp_path, stored_vector(SECRET))
+
+
+async def test_a_forgetting_that_stopped_before_the_vectors_is_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await _with_secret(tmp_path)
+
+    def dies(self: VectorStore, *_: object) -> None:
+        raise StoreBusy("the process died here")
+
+    with monkeypatch.context() as weakened:
+        weakened.setattr(VectorStore, "forget", dies)
+        async with pagefault.open(tmp_path) as memory:
+            with pytest.raises(StoreBusy):
+                await memory.forget("s", "msg_2")
+    assert files_with(tmp_path, stored_vector(SECRET))
+    async with pagefault.open(tmp_path):
+        assert not files_with(tmp_path, stored_vector(SECRET)), "by opening it, with no embedder"
+
+
+async def test_a_forgotten_session_takes_its_vectors_with_it(tmp_path: Path) -> None:
+    await _with_secret(tmp_path)
+    async with pagefault.open(tmp_path, embedder=WordEmbedder()) as memory:
+        await memory.forget("s")
+        assert memory._store.vectors is not None
+        assert not memory._store.vectors.places()
+    assert not files_with(tmp_path, stored_vector(SECRET))
+
+
+@pytest.mark.parametrize("is_weakened", [False, True], ids=["sound", "control"])
+async def test_what_is_forgotten_while_it_is_embedded_gets_no_vector(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_weakened: bool
+) -> None:
+    if is_weakened:  # whoever puts does not look whether something was forgotten
+        put = VectorStore.put
+
+        def careless(self, embedder, pages, vectors, *, forgotten):  # type: ignore[no-untyped-def]
+            return put(self, embedder, pages, vectors, forgotten=self.forgotten())
+
+        monkeypatch.setattr(VectorStore, "put", careless)
+    embedder = SlowEmbedder()
+    async with pagefault.open(tmp_path, embedder=embedder) as memory:
+        session = await memory.session("s")
+        await session.user(SECRET)
+        assert await asyncio.to_thread(embedder.asked.wait, 10)
+        await memory.forget("s", "msg_1")  # its text is in the embedder's hands
+        embedder.go.set()
+        await session.user("Something else.")
+        await memory.embed()
+    assert bool(files_with(tmp_path, stored_vector(SECRET))) is is_weakened
+
+
+def _forget_elsewhere(root: str) -> None:
+    with pagefault.sync.open(root) as memory:
+        memory.forget("s", "msg_2")
+
+
+@pytest.mark.slow
+async def test_what_another_process_forgets_is_not_found_here(tmp_path: Path) -> None:
+    await _with_secret(tmp_path)
+    async with pagefault.open(tmp_path, embedder=WordEmbedder()) as memory:
+        session = await memory.session("s")
+        assert places_of(memory, session, SECRET)[0] == 1
+        process = multiprocessing.get_context("spawn").Process(
+            target=_forget_elsewhere, args=(str(tmp_path),)
+        )
+        process.start()
+        await asyncio.to_thread(process.join, 60)
+        assert process.exitcode == 0
+        assert 1 not in places_of(memory, session, SECRET)
+        assert not files_with(tmp_path, stored_vector(SECRET))
+
+
+def _embed_elsewhere(root: str, told: str) -> None:
+    embedder = WordEmbedder()
+    with pagefault.sync.open(root, embedder=embedder) as memory:
+        memory.embed()
+    Path(told).write_text("\n".join(embedder.texts))
+
+
+@pytest.mark.slow
+async def test_processes_that_embed_at_once_do_no_page_twice(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    async with pagefault.open(root) as memory:
+        session = await memory.session("s")
+        for number in range(300):
+            await session.user(f"message {number}")
+    context = multiprocessing.get_context("spawn")
+    processes = [
+        context.Process(target=_embed_elsewhere, args=(str(root), str(tmp_path / f"{n}")))
+        for n in range(2)
+    ]
+    for process in processes:
+        process.start()
+    for process in processes:
+        await asyncio.to_thread(process.join, 60)
+        assert process.exitcode == 0
+    texts = [line for n in range(2) for line in (tmp_path / f"{n}").read_text().splitlines()]
+    assert sorted(texts) == sorted(f"message {number}" for number in range(300))
+
+
+# --- backups --------------------------------------------------------------------------------------
+
+
+async def test_a_backup_leaves_vectors_out_and_they_are_made_again(tmp_path: Path) -> None:
+    await _with_secret(tmp_path / "root")
+    async with pagefault.open(tmp_path / "root") as memory:
+        await memory.backup(tmp_path / "copy")
+    kept = {path.name for path in (tmp_path / "copy").iterdir()}
+    assert "log" in kept
+    assert not {"vectors.db", "embedding.lock"} & kept

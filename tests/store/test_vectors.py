@@ -1,0 +1,198 @@
+"""The file of vectors: derived, kept apart, and forgotten with the pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+import numpy as np
+import pytest
+
+from pagefault.model.ids import Seq, SessionNo
+from pagefault.model.page import EVERYTHING, Scope
+from pagefault.store.place import place_of
+from pagefault.store.shelf import Vectors
+from pagefault.store.vectors import VectorStore, VectorsUnusable
+
+ONE, TWO = SessionNo(1), SessionNo(50)
+ALL = Seq(2**40)
+NONE = Seq(0)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "vectors.db"
+
+
+def rows(count: int, *, seed: int = 0) -> Vectors:
+    made = np.random.default_rng(seed).standard_normal((count, 32)).astype(np.float32)
+    unit: Vectors = made / np.linalg.norm(made, axis=1, keepdims=True)
+    return unit
+
+
+def pages(session: SessionNo, *orders: int) -> list[tuple[int, Seq]]:
+    return [(place_of(session, order), Seq(session + 1 + order)) for order in orders]
+
+
+def filled(file: Path) -> tuple[VectorStore, Vectors]:
+    """Five pages of one session, and three of another."""
+    vectors = VectorStore.create(file, root_id="r")
+    made = rows(8)
+    assert vectors.put("m", pages(ONE, 0, 1, 2, 3, 4), made[:5], forgotten=NONE)
+    assert vectors.put("m", pages(TWO, 0, 1, 2), made[5:], forgotten=NONE)
+    return vectors, made
+
+
+def test_the_nearest_page_of_a_session_is_found_by_its_order(file: Path) -> None:
+    vectors, made = filled(file)
+    found = vectors.nearest("m", Scope(((ONE, ALL),)), made[3], limit=2)
+    assert found.places[0] == 3
+    assert found.similarities[0] == pytest.approx(1, abs=1e-2)
+    assert len(found.places) == 2
+    vectors.close()
+
+
+def test_a_scope_sees_its_sessions_and_no_more_of_them_than_it_may(file: Path) -> None:
+    vectors, made = filled(file)
+    scope = Scope(((TWO, ALL), (ONE, Seq(3))))
+    seen = vectors.nearest("m", scope, made[4], limit=50)
+    assert sorted(seen.places.tolist()) == [0, 0, 1, 1, 2]
+    assert seen.similarities.max() < 0.9
+    assert not len(vectors.nearest("m", scope.derived, made[4], limit=50).places)
+    vectors.close()
+
+
+def test_over_everything_a_place_is_that_of_the_index(file: Path) -> None:
+    vectors, made = filled(file)
+    found = vectors.nearest("m", EVERYTHING, made[6], limit=1)
+    assert found.places.tolist() == [place_of(TWO, 1)]
+    vectors.close()
+
+
+def test_what_is_put_later_is_found_at_the_next_question(file: Path) -> None:
+    vectors, _ = filled(file)
+    later = rows(2, seed=9)
+    for scope in (Scope(((ONE, ALL),)), EVERYTHING):
+        vectors.nearest("m", scope, later[0], limit=1)
+    beside = VectorStore.open(file, root_id="r")  # by another process, say
+    assert beside.put("m", pages(ONE, 5, 6), later, forgotten=NONE)
+    assert vectors.nearest("m", Scope(((ONE, ALL),)), later[1], limit=1).places.tolist() == [6]
+    everywhere = vectors.nearest("m", EVERYTHING, later[0], limit=1)
+    assert everywhere.places.tolist() == [place_of(ONE, 5)]
+    assert vectors.last_order("m", ONE) == 6
+    beside.close()
+    vectors.close()
+
+
+def test_vectors_of_two_models_are_never_compared(file: Path) -> None:
+    vectors, made = filled(file)
+    assert vectors.put("other", pages(ONE, 0), made[3:4], forgotten=NONE)
+    assert vectors.nearest("other", EVERYTHING, made[3], limit=9).places.tolist() == [
+        place_of(ONE, 0)
+    ]
+    assert not len(vectors.nearest("unheard of", EVERYTHING, made[3], limit=9).places)
+    assert vectors.last_order("other", ONE) == 0
+    assert vectors.last_order("other", TWO) == -1
+    vectors.keep_only("other")
+    assert vectors.counts() == {"other": 1}
+    vectors.close()
+
+
+def test_what_was_put_is_there_when_it_is_opened_again(file: Path) -> None:
+    vectors, made = filled(file)
+    vectors.close()
+    again = VectorStore.open(file, root_id="r", read_only=True)
+    assert again.counts() == {"m": 8}
+    assert again.nearest("m", Scope(((TWO, ALL),)), made[7], limit=1).places.tolist() == [2]
+    again.close()
+
+
+# --- forgetting -----------------------------------------------------------------------------------
+
+
+def bytes_of(directory: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(directory.iterdir()))
+
+
+def test_a_forgotten_pages_vector_stands_in_no_file(file: Path) -> None:
+    vectors, made = filled(file)
+    lost, kept = (made[n].astype("<f2").tobytes() for n in (2, 3))
+    vectors.nearest("m", EVERYTHING, made[0], limit=1)
+    assert lost in bytes_of(file.parent)
+    vectors.forget(Seq(90), [Seq(ONE + 1 + 2)], [])
+    assert lost not in bytes_of(file.parent)
+    assert kept in bytes_of(file.parent)
+    found = vectors.nearest("m", EVERYTHING, made[2], limit=50)
+    assert place_of(ONE, 2) not in found.places.tolist()
+    vectors.close()
+
+
+@pytest.mark.parametrize("left_out", ["secure", "empty_log"])
+def test_that_check_catches_an_erasure_that_leaves_something_out(
+    file: Path, left_out: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control: without emptying SQLite's log, or without writing zeros, the bytes stay."""
+    vectors, made = filled(file)
+    lost = made[2].astype("<f2").tobytes()
+    if left_out == "empty_log":
+        monkeypatch.setattr(vectors._connections, "empty_log", lambda: None)
+    else:
+        monkeypatch.setattr(VectorStore, "_erase", lambda self: self._connections.empty_log())
+        with vectors._connections.bare() as db:
+            db.execute("PRAGMA secure_delete = OFF")
+    vectors.forget(Seq(90), [Seq(ONE + 1 + 2)], [])
+    assert lost in bytes_of(file.parent)
+    vectors.close()
+
+
+def test_a_forgotten_session_leaves_nothing(file: Path) -> None:
+    vectors, made = filled(file)
+    vectors.forget(Seq(90), [], [TWO])
+    assert vectors.counts() == {"m": 5}
+    assert not any(row.astype("<f2").tobytes() in bytes_of(file.parent) for row in made[5:])
+    vectors.close()
+
+
+def test_what_was_made_before_a_forgetting_is_not_put_after_it(file: Path) -> None:
+    vectors, _ = filled(file)
+    before = vectors.forgotten()
+    vectors.forget(Seq(90), [Seq(ONE + 1 + 4)], [])  # while its text is being embedded anew
+    assert not vectors.put("n", pages(ONE, 4), rows(1), forgotten=before)
+    assert vectors.put("n", pages(ONE, 3), rows(1), forgotten=vectors.forgotten())
+    assert vectors.counts() == {"m": 7, "n": 1}
+    vectors.close()
+
+
+def test_what_another_process_forgot_is_not_found_in_memory_either(file: Path) -> None:
+    vectors, made = filled(file)
+    scope = Scope(((ONE, ALL),))
+    assert vectors.nearest("m", scope, made[2], limit=1).places.tolist() == [2]
+    beside = VectorStore.open(file, root_id="r")
+    beside.forget(Seq(90), [Seq(ONE + 1 + 2)], [])
+    assert 2 not in vectors.nearest("m", scope, made[2], limit=50).places.tolist()
+    beside.close()
+    vectors.close()
+
+
+# --- files that are not ours ----------------------------------------------------------------------
+
+
+def test_a_file_of_another_root_is_not_used(file: Path) -> None:
+    filled(file)[0].close()
+    with pytest.raises(VectorsUnusable, match="root_id"):
+        VectorStore.open(file, root_id="another")
+
+
+@pytest.mark.parametrize("damage", [b"", b"not a database, by any means", bytes(8_192)])
+def test_a_file_that_cannot_be_read_is_unusable(file: Path, damage: bytes) -> None:
+    file.write_bytes(damage)
+    with pytest.raises(VectorsUnusable):
+        VectorStore.open(file, root_id="r", read_only=True)
+
+
+def test_a_file_of_other_tables_is_unusable(file: Path) -> None:
+    with apsw.Connection(str(file)) as db:
+        db.execute("CREATE TABLE meta (name TEXT PRIMARY KEY, value)")
+    db.close()
+    with pytest.raises(VectorsUnusable):
+        VectorStore.open(file, root_id="r")
