@@ -17,6 +17,7 @@ import pytest
 
 import pagefault
 from pagefault import Session
+from pagefault.service.window import restore
 from tests.service.memories import fault, search, words
 
 WINDOW = 2_500
@@ -174,12 +175,12 @@ async def test_control_a_restart_that_forgets_pins_is_caught(
             await step(session, number)
         assert (await session.status()).epoch > 0
     await _check_like_a_twin(tmp_path / "m", 59)
-    lineage = pagefault.service.restore._lineage
+    lineage = restore._lineage
 
     def without_pins(*args: Any, **options: Any) -> Any:
         return iter(()) if "pinned" in options.get("types", ()) else lineage(*args, **options)
 
-    monkeypatch.setattr("pagefault.service.restore._lineage", without_pins)
+    monkeypatch.setattr(restore, "_lineage", without_pins)
     with pytest.raises(AssertionError, match="pins is not what was acknowledged"):
         await _check_like_a_twin(tmp_path / "m", 59)
 
