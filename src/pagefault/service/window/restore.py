@@ -1,7 +1,9 @@
 """A session's state from its records: what a restart, a fork and a rebuilt index all go through.
 
-Only about a window's worth of records is read: everything before the last epoch is summed up by
-it. The fold itself is `SessionState.fold`, the same that runs while the session is live.
+Only about a window's worth of records is read: everything before an epoch is summed up by it. What
+the window shows is told from the last epoch on; what the policy has learned, from the last one that
+is `REACH_TURNS` old, so a session that goes on after a restart goes on as it would have. The fold
+itself is `SessionState.fold`, the same that runs while the session is live.
 
 A record that is damaged is left out, as if it had said nothing: what the rest says is shown, and
 the next request begins an epoch.
@@ -25,6 +27,7 @@ from pagefault.model.events import (
 from pagefault.model.ids import NOTHING, Seq, TurnNo
 from pagefault.model.kinds import Mode
 from pagefault.model.page import Scope, SessionRow
+from pagefault.policy.steady import REACH_TURNS
 from pagefault.service.runtime import Runtime
 from pagefault.service.window.state import SessionState
 from pagefault.store.store import STORE
@@ -36,7 +39,8 @@ def restore(runtime: Runtime, row: SessionRow) -> tuple[SessionState, Seq]:
     """The state of a session as of its last record, and that record's seq. Blocks on the store."""
     scope = runtime.scope(row.session)
     reader = _Reader(runtime)
-    state, last = _fold(runtime, reader, row, scope)
+    learned_from = _start(reader, scope, until=TurnNo(row.turns - 1 - REACH_TURNS))
+    state, last = _fold(runtime, reader, row, scope, learned_from)
     state.numbers = runtime.index.prefix_counts(scope)
     state.order_next = max(state.order_next, row.pages)
     state.turn = TurnNo(max(state.turn, row.turns - 1))
@@ -46,7 +50,8 @@ def restore(runtime: Runtime, row: SessionRow) -> tuple[SessionState, Seq]:
         state.epoch_due = "forgotten"
     # Nobody knows whose a lost record was, so it may have been seen by every session it is in.
     lost = runtime.index.events(STORE, types=("lost",), after=Seq(since - 1))
-    if reader.is_damaged or any(seq <= row.last_seq for seq in lost):
+    shown_from = _start(reader, scope)
+    if any(seq >= shown_from for seq in reader.damaged) or any(seq <= row.last_seq for seq in lost):
         state.epoch_due = "lost"
     return state, max(last, row.last_seq)  # what was forgotten was the last, perhaps
 
@@ -56,7 +61,8 @@ def restore_at(runtime: Runtime, row: SessionRow, upto: Seq) -> SessionState:
     What was forgotten since is not in it. Blocks on the store.
     """
     scope = scope_at(runtime.scope(row.session), upto)
-    state, _ = _fold(runtime, _Reader(runtime), row, scope)
+    reader = _Reader(runtime)
+    state, _ = _fold(runtime, reader, row, scope, _start(reader, scope))
     return state
 
 
@@ -79,10 +85,9 @@ def records(
 
 
 def _fold(
-    runtime: Runtime, reader: _Reader, row: SessionRow, scope: Scope
+    runtime: Runtime, reader: _Reader, row: SessionRow, scope: Scope, start: Seq
 ) -> tuple[SessionState, Seq]:
-    """The records that the scope's window can still show, folded, and the last that is its own."""
-    start = _start(reader, scope)
+    """The records of the scope from `start` on, folded, and the last that is the session's own."""
     settings = _settings(reader, scope, start, row)
     settings = replace(settings, session_id=row.session_id)  # a fork's own, not its parent's
     state = SessionState(settings, runtime.limits, runtime.sources(scope))
@@ -98,19 +103,19 @@ def _fold(
 
 
 class _Reader:
-    """Reads records one by one, and knows whether one of them was damaged."""
+    """Reads records one by one, and knows which of them were damaged."""
 
     def __init__(self, runtime: Runtime) -> None:
         self.index = runtime.index
         self._log = runtime.log
-        self.is_damaged = False
+        self.damaged: set[Seq] = set()
 
     def find(self, seq: Seq) -> Event | None:
         """The record, or nothing if it cannot be read."""
         try:
             return self._log.get(seq)
         except StoreCorrupt:
-            self.is_damaged = True
+            self.damaged.add(seq)
             return None
 
     def find_all(self, seqs: Iterable[Seq]) -> Iterator[Event]:
@@ -136,12 +141,15 @@ def _was_forgotten_from(reader: _Reader, scope: Scope, *, since: Seq) -> bool:
     return False
 
 
-def _start(reader: _Reader, scope: Scope) -> Seq:
-    """The first record that the present window can still show."""
+def _start(reader: _Reader, scope: Scope, *, until: TurnNo | None = None) -> Seq:
+    """The first record that the present window can still show; or what it showed when its last
+    epoch began by the turn `until`.
+    """
     for session, upto in scope.parts:
         epochs = [s for s in reader.index.events(session, types=("epoch_begun",)) if s <= upto]
         for event in reader.find_all(reversed(epochs)):
-            if isinstance(event.body, EpochBegun):
+            is_old = until is None or event.turn <= until
+            if isinstance(event.body, EpochBegun) and is_old:
                 return min(event.body.verbatim_from or event.seq, event.seq)
     return NOTHING
 
