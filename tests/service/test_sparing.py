@@ -203,8 +203,10 @@ async def test_two_topics_in_turn_do_not_thrash(tmp_path: Path) -> None:
 
 
 async def test_a_page_faulted_in_this_turn_is_still_there_in_the_next(tmp_path: Path) -> None:
-    """Though no turn is spared for its own sake, and the window is full."""
-    limits = Limits(last_turns_kept=0)
+    """Though no turn is spared for its own sake, the window is full, and nothing is brought in but
+    by faults.
+    """
+    limits = Limits(last_turns_kept=0, recall_tokens_max=0)
     async with pagefault.open(tmp_path / "m", sync="os", window=3_000, limits=limits) as memory:
         session = await memory.session("s")
         page = await session.user(CATALOGUE.format(topic="otters", n=7))
@@ -213,7 +215,7 @@ async def test_a_page_faulted_in_this_turn_is_still_there_in_the_next(tmp_path: 
             await session.request()
             await session.assistant(words(40))
         epochs = 0
-        for number in range(8):
+        for number in range(16):
             await session.user(f"Again {number}: {words(40)}")
             await session.request()
             result = await faulted(session, fault(page))
