@@ -75,7 +75,7 @@ async def test_the_goal_stays_in_the_window_until_the_next_takes_its_place(tmp_p
         await session.user("Hello")
         first = await session.goal("Ship the ledger by Friday.")
         assert first is not None
-        for number in range(8):
+        for number in range(40):
             await session.user(f"Message {number}: {words(40)}")
             request = await session.request()
             check_request(request, f"Message {number}: ")
@@ -131,7 +131,7 @@ async def test_the_status_says_what_is_spared_by_itself(tmp_path: Path) -> None:
     """CASES 8."""
     async with pagefault.open(tmp_path / "m", sync="os", window=3_000) as memory:
         session = await memory.session("s", system="Be brief.")
-        for number in range(8):
+        for number in range(40):
             page = await session.user(f"Message {number}: {words(30)}")
             await session.request()
             answer = await session.assistant(words(30))
