@@ -184,7 +184,7 @@ def test_a_page_whose_neighbours_are_near_too_counts_more_than_one_that_is_near_
     alone, among = 30, 51
 
     def meaning(beside: float) -> dict[int, float]:
-        far = {place: 0.1 for place in range(60, 70)}
+        far = dict.fromkeys(range(60, 70), 0.1)
         nearness = far | {alone: 0.7, among: 0.6, among - 1: beside, among + 1: beside}
         places = sorted(nearness)
         similar = Similar(np.array(places), np.array([nearness[place] for place in places]))
