@@ -1,0 +1,128 @@
+"""What a turn's first request brings in by itself: what the newest message calls for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
+
+from pagefault.model.errors import ArchiveMissing, RecordGone
+from pagefault.model.ids import PageId, Seq
+from pagefault.model.kinds import Modality
+from pagefault.model.page import Page, PageRow, Scope
+from pagefault.model.wanted import ANY, SearchFilter
+from pagefault.pack.render import LABEL_TOKENS
+from pagefault.recall.gate import gate
+from pagefault.recall.search import SearchResult
+from pagefault.service.derived.procedures import Procedures
+from pagefault.service.finding.finding import Finder
+from pagefault.service.ownership import Owned
+from pagefault.service.runtime import Runtime
+from pagefault.service.turn.prefetch import Prefetcher
+
+RECALL_CANDIDATES: Final = 50  # pages that a turn-start recall looks at
+CLAIMS_RECALLED: Final = 5  # claims that it brings at most: each is a line
+
+
+class TurnRecall:
+    def __init__(
+        self,
+        owned: Owned,
+        runtime: Runtime,
+        finder: Finder,
+        procedures: Procedures,
+        prefetcher: Prefetcher,
+    ) -> None:
+        self._owned = owned
+        self._runtime = runtime
+        self._finder = finder
+        self._procedures = procedures
+        self._prefetcher = prefetcher
+        self.bearing: list[PageId] = []  # on the newest message, best first
+
+    async def pages(self) -> list[Page]:
+        """What the newest user message calls for and the window does not show, best first."""
+        state = self._owned.state
+        if not state.awaits_request:
+            return []
+        query = "".join(page.text for page in state.newest_user)
+        calls_for = gate(query)
+        recall_room = state.limits.recall_room(state.window_tokens)
+        chosen = await self._claims_for_turn(query, recall_room)
+        chosen += await self._procedures_for_turn(query, recall_room)
+        room = int(calls_for.room_share * recall_room)
+        room -= sum(row.tokens + LABEL_TOKENS for row in chosen)
+        result = await self.find_earlier(query, RECALL_CANDIDATES, None)
+        self.bearing = [hit.page.page_id for hit in result.hits]
+        for hit in calls_for.admitted(result.hits):
+            cost = hit.page.tokens + LABEL_TOKENS
+            if hit.page.page_id not in state.working_set and cost <= room:
+                chosen.append(hit.page)
+                state.table.tlb.insert(hit.page)
+                room -= cost
+        self._prefetcher.used([row.page_id for row in chosen])
+        return await asyncio.to_thread(self._read_all, chosen)
+
+    async def _claims_for_turn(self, query: str, room: int) -> list[PageRow]:
+        """The claims that bear on the newest message, best first: those that hold now."""
+        state = self._owned.state
+        chosen: list[PageRow] = []
+        # Of before the message: what it claims itself stands in it.
+        find = self._finder.claims
+        for hit in await find(self._before_newest(), query, limit=CLAIMS_RECALLED):
+            row, cost = hit.page, hit.page.tokens + LABEL_TOKENS
+            if row.page_id not in state.working_set and cost <= room:
+                chosen.append(row)
+                state.table.tlb.insert(row)
+                room -= cost
+        return chosen
+
+    async def _procedures_for_turn(self, query: str, room: int) -> list[PageRow]:
+        """How what the newest message names is done, if somebody said so before."""
+        state = self._owned.state
+        newest = state.newest_user[0].row.seq
+        return [
+            page.row
+            for page in await asyncio.to_thread(self._procedures.bearing, query, state)
+            if page.row.seq < newest
+            and page.page_id not in state.working_set
+            and page.row.tokens + LABEL_TOKENS <= room
+        ]
+
+    def procedures_of(self, tools: Sequence[str]) -> dict[str, list[PageId]]:
+        """What is known of how each of these tools is used."""
+        state, bearing = self._owned.state, self._procedures.bearing
+        return {tool: [page.page_id for page in bearing(tool, state)] for tool in tools}
+
+    def _before_newest(self) -> Scope:
+        """What was said before the newest user message: no question answers itself."""
+        scope, newest = self._owned.scope, self._owned.state.newest_user
+        if not newest:
+            return scope
+        before = Seq(newest[0].row.seq - 1)
+        return Scope(tuple((part, min(upto, before)) for part, upto in scope.parts))
+
+    async def find_for_model(
+        self, query: str, limit: int, modality: Modality | None
+    ) -> SearchResult:
+        """What `search_pages` finds: as `find_earlier`, and before it the claims that answer."""
+        scope = self._before_newest()
+        return await self._finder.find(scope, query, limit=limit, wanted=_of(modality))
+
+    async def find_earlier(self, query: str, limit: int, modality: Modality | None) -> SearchResult:
+        """Search what was said before the newest user message."""
+        return await self._runtime.search(
+            self._before_newest(), query, limit=limit, wanted=_of(modality)
+        )
+
+    def _read_all(self, rows: Sequence[PageRow]) -> list[Page]:
+        pages = []
+        for row in rows:
+            with suppress(RecordGone, ArchiveMissing):
+                pages.append(self._runtime.pages.read(row))
+        return pages
+
+
+def _of(modality: Modality | None) -> SearchFilter:
+    return SearchFilter(modalities=(modality,)) if modality else ANY
