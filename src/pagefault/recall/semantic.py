@@ -63,8 +63,8 @@ RELEVANCE: Final = (
 
 
 def closeness(similar: Similar, places: Numbers) -> Values:
-    """For each of `places` (ascending) 0..1: how near it and those beside it are; 1 where all three are
-    the nearest, 0 where they are middling or below.
+    """For each of `places` (ascending) 0..1: how near it and those beside it are. 1 is the nearest
+    among its like, 0 is middling or below.
 
     Only what stands out of what was found counts: what a cosine is worth differs from one embedder
     to the next, and one that finds everything alike near decides nothing.
