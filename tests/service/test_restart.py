@@ -170,7 +170,7 @@ async def test_control_a_build_that_acknowledges_first_is_caught(tmp_path: Path)
 async def test_what_leaves_after_a_restart_is_what_would_have_left_without_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The request after it begins an epoch, whose choice rests on what came back before the last."""
+    """The request after it begins an epoch: its choice rests on what came back before the last."""
     async with pagefault.open(tmp_path / "m", sync="os", window=WINDOW) as memory:
         session = await memory.session("s")
         for number in range(103):

@@ -29,6 +29,7 @@ from pagefault.model.kinds import (
 from pagefault.model.page import Derived, Evidence, Page, PageRow
 from pagefault.pack.layout import Note, Shown
 from pagefault.represent.words import FUNCTION
+from pagefault.service.derived.asof import NEVER, AsOf, as_of
 from pagefault.service.derived.procedures import Procedures
 from pagefault.service.runtime import Runtime
 from pagefault.service.window.content import is_user_message
@@ -85,10 +86,9 @@ class Claims:
         self._runtime = runtime
         self._session = session
         self._book = ClaimBook()
-        self._as_of = (0, 0)  # claims made, and things forgotten, when the fold was made
-
+        self._as_of: AsOf = NEVER  # when the fold was made
         self._words: frozenset[str] = frozenset()  # that subjects and values are made of
-        self._words_as_of = (0, 0)
+        self._words_as_of: AsOf = NEVER
 
     def drafts(self, said: Sequence[Draft], state: SessionState) -> list[Draft]:
         """Drafts of the claims and procedures that are made by what is about to be said."""
@@ -126,20 +126,20 @@ class Claims:
         return written
 
     def is_current(self, state: SessionState) -> bool:
-        """Whether the fold is at hand, so that nothing waits for the store."""
-        return self._as_of == self._state_of(state)
+        """Whether the folds are at hand, so that nothing waits for the store."""
+        return self._as_of == self._state_of(state) and self._procedures.is_current(state)
 
-    def _state_of(self, state: SessionState) -> tuple[int, int]:
-        return state.numbers.get(CLAIM, 0), self._runtime.journal.forgets
+    def _state_of(self, state: SessionState) -> AsOf:
+        return as_of(state, CLAIM, self._runtime.journal.forgets)
 
     def book(self, state: SessionState) -> ClaimBook:
         """The fold of every claim that the session can see. Reads the store where it must."""
-        as_of = self._state_of(state)
-        if as_of != self._as_of:
-            self._book = ClaimBook()
+        now = self._state_of(state)
+        if now != self._as_of:
+            book = ClaimBook()  # of this thread: another may be at it, too
             for page in self.pages():
-                self._book.fold(_held(page))
-            self._as_of = as_of
+                book.fold(_held(page))
+            self._book, self._as_of = book, now
         return self._book
 
     def telling(self, query: str, state: SessionState) -> str:
@@ -182,11 +182,12 @@ class Claims:
     def told(self, state: SessionState) -> list[ClaimInfo]:
         """Every claim with what became of it, oldest first."""
         book = self.book(state)
-        return [self._told(page, book, state) for page in self.pages()]
+        pages = ((book.find(page.page_id), page) for page in self.pages())
+        # One that is not in the book was made while it was read.
+        return [self._told(page, held, state) for held, page in pages if held is not None]
 
-    def _told(self, page: Page, book: ClaimBook, state: SessionState) -> ClaimInfo:
-        held, derived = book.find(page.page_id), page.derived
-        assert held is not None
+    def _told(self, page: Page, held: Held, state: SessionState) -> ClaimInfo:
+        derived = page.derived
         assert derived is not None
         quotes = tuple(self._quote(span, state) for span in derived.evidence)
         status = held.status

@@ -15,6 +15,7 @@ from pagefault.model.events import Draft
 from pagefault.model.ids import PageId, SessionNo
 from pagefault.model.kinds import PAGE_PREFIX, EventType, Kind
 from pagefault.model.page import Derived, Page
+from pagefault.service.derived.asof import NEVER, AsOf, as_of
 from pagefault.service.runtime import Runtime
 from pagefault.service.window.deriving import Made, write_derived
 from pagefault.service.window.state import SessionState
@@ -33,7 +34,7 @@ class Procedures:
         self._runtime = runtime
         self._session = session
         self._standing: list[Page] = []
-        self._as_of = (0, 0)  # procedures made, and things forgotten, when these were read
+        self._as_of: AsOf = NEVER  # when these were read
 
     def drafts(
         self, turn: Turn, cause: Draft, state: SessionState, before: Sequence[Draft]
@@ -72,10 +73,14 @@ class Procedures:
             before=before,
         )
 
+    def is_current(self, state: SessionState) -> bool:
+        """Whether those that stand are at hand, so that nothing waits for the store."""
+        return self._as_of == as_of(state, PROCEDURE, self._runtime.journal.forgets)
+
     def standing(self, state: SessionState) -> list[Page]:
         """The procedures that hold now, oldest first. Reads the store where it must."""
-        as_of = state.numbers.get(PROCEDURE, 0), self._runtime.journal.forgets
-        if as_of != self._as_of:
+        now = as_of(state, PROCEDURE, self._runtime.journal.forgets)
+        if now != self._as_of:
             held: dict[str, Page] = {}
             scope = self._runtime.scope(self._session).derived
             wanted = PageFilter(kinds=(Kind.PROCEDURE,))
@@ -84,7 +89,7 @@ class Procedures:
                     page = self._runtime.pages.read(row)
                     held.pop(_key(page), None)
                     held[_key(page)] = page
-            self._standing, self._as_of = list(held.values()), as_of
+            self._standing, self._as_of = list(held.values()), now
         return self._standing
 
     def bearing(self, message: str, state: SessionState) -> list[Page]:

@@ -70,10 +70,13 @@ def index_of(
         *(lines_of(before.text) if before else ()),
         *(_line(page, find_row) for page in folded),
     ]
-    while len(lines) > 1 and count("\n".join(map(str, lines))) > tokens_max:
+    # Each line is counted once, with its break: together they come to that at most.
+    tokens = [count(f"{line}\n") for line in lines]
+    while len(lines) > 1 and sum(tokens) > tokens_max:
         spans = [two.upto - one.since for one, two in pairwise(lines)]
         at = spans.index(min(spans))
         lines[at : at + 2] = [lines[at].and_(lines[at + 1])]
+        tokens[at : at + 2] = [count(f"{lines[at]}\n")]
     text = "\n".join(map(str, lines))
     if count(text) > tokens_max:
         return None
