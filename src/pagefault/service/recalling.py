@@ -9,14 +9,17 @@ from typing import Final
 
 from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.ids import PageId, Seq
-from pagefault.model.kinds import Modality
+from pagefault.model.kinds import Modality, Mode
 from pagefault.model.page import Page, PageRow, Scope
 from pagefault.model.wanted import ANY, SearchFilter
+from pagefault.pack import render
+from pagefault.pack.layout import Recalled
 from pagefault.pack.render import LABEL_TOKENS
 from pagefault.recall.gate import gate
 from pagefault.recall.search import SearchResult
 from pagefault.service.finding import Finder
 from pagefault.service.ownership import Owned
+from pagefault.service.plan import to_bring
 from pagefault.service.prefetch import Prefetcher
 from pagefault.service.procedures import Procedures
 from pagefault.service.runtime import Runtime
@@ -48,21 +51,57 @@ class TurnRecall:
             return []
         query = "".join(page.text for page in state.newest_user)
         calls_for = gate(query)
-        recall_room = state.limits.recall_room(state.window_tokens)
+        faults = state.mode is not Mode.PASSIVE
+        recall_room = state.limits.recall_room(state.window_tokens, faults=faults)
         chosen = await self._claims_for_turn(query, recall_room)
         chosen += await self._procedures_for_turn(query, recall_room)
-        room = int(calls_for.room_share * recall_room)
-        room -= sum(row.tokens + LABEL_TOKENS for row in chosen)
         result = await self.find_earlier(query, RECALL_CANDIDATES, None)
         self.bearing = [hit.page.page_id for hit in result.hits]
-        for hit in calls_for.admitted(result.hits):
-            cost = hit.page.tokens + LABEL_TOKENS
-            if hit.page.page_id not in state.working_set and cost <= room:
-                chosen.append(hit.page)
-                state.table.tlb.insert(hit.page)
-                room -= cost
-        self._prefetcher.used([row.page_id for row in chosen])
-        return await asyncio.to_thread(self._read_all, chosen)
+        wanted = [
+            hit.page
+            for hit in calls_for.admitted(result.hits)
+            if hit.page.page_id not in state.working_set
+        ]
+        room = int(calls_for.room_share * recall_room)
+        pages = await asyncio.to_thread(self._that_fit, chosen, wanted, room, recall_room)
+        for page in pages:
+            state.table.tlb.insert(page.row)
+        self._prefetcher.used([page.page_id for page in pages])
+        return pages
+
+    def _that_fit(
+        self, first: Sequence[PageRow], then: Sequence[PageRow], room: int, room_max: int
+    ) -> list[Page]:
+        """The best of these pages whose lines fit, one that has no room giving way to a shorter.
+
+        `first` have `room_max`, `then` what they leave of `room`. What a line takes is counted as
+        it will stand there, so what is paged in is never more, but for pins and claims that come
+        with the request whatever is recalled.
+        """
+        state = self._owned.state
+        bound = state.paged_in_left()
+        room_max = min(room_max, bound) if bound >= 0 else room_max
+        pages: list[Page] = []
+        spent = render.BLOCK_TOKENS
+        for rows, most in ((first, room_max), (then, min(room, room_max))):
+            for row in rows:
+                if spent + row.tokens > most:
+                    continue
+                for page in self._read_all([row]):
+                    cost = state.counter.count(render.line([page])) + 1
+                    if spent + cost <= most:
+                        pages.append(page)
+                        spent += cost
+        most = room_max if bound >= 0 else room_max + self._tokens_with([])
+        while pages and self._tokens_with(pages) > most:
+            pages.pop()
+        return pages
+
+    def _tokens_with(self, pages: Sequence[Page]) -> int:
+        """What these and the pages that come with every request take in the window."""
+        state = self._owned.state
+        brought = to_bring(state, pages)
+        return state.layout.tokens_of([Recalled(tuple(brought), Seq(0))]) if brought else 0
 
     async def _claims_for_turn(self, query: str, room: int) -> list[PageRow]:
         """The claims that bear on the newest message, best first: those that hold now."""
