@@ -12,7 +12,6 @@ from pagefault.model.kinds import EventType, Role
 from pagefault.paging.fault import FaultLimits
 from pagefault.policy.prefetch import LOADING
 
-
 FAULT_FRAMING_TOKENS: Final = 160
 """What a call of `page_fault` and its result take beside the text of the page, about."""
 

@@ -13,6 +13,7 @@ from pagefault.model.kinds import Modality, Mode
 from pagefault.model.page import Page, PageRow, Scope
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.pack import render
+from pagefault.pack.count import MESSAGE_TOKENS
 from pagefault.pack.layout import Recalled
 from pagefault.pack.render import LABEL_TOKENS
 from pagefault.recall.gate import gate
@@ -82,7 +83,7 @@ class TurnRecall:
         bound = state.paged_in_left()
         room_max = min(room_max, bound) if bound >= 0 else room_max
         pages: list[Page] = []
-        spent = render.BLOCK_TOKENS
+        spent = state.counter.count(render.block([])) + MESSAGE_TOKENS
         for rows, most in ((first, room_max), (then, min(room, room_max))):
             for row in rows:
                 if spent + row.tokens > most:
