@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import accumulate
 from typing import Final
 
 from pagefault.model.errors import ArchiveMissing, RecordGone
@@ -58,12 +59,11 @@ class TurnRecall:
         chosen += await self._procedures_for_turn(query, recall_room)
         result = await self.find_earlier(query, RECALL_CANDIDATES, None)
         self.bearing = [hit.page.page_id for hit in result.hits]
-        wanted = [
-            hit.page
-            for hit in calls_for.admitted(result.hits)
-            if hit.page.page_id not in state.working_set
-        ]
+        admitted = [hit.page for hit in calls_for.admitted(result.hits)]
+        wanted = [row for row in admitted if row.page_id not in state.working_set]
         room = int(calls_for.room_share * recall_room)
+        here = [row for row in admitted if row.page_id in state.working_set]
+        state.called_for = _within(here, room)
         pages = await asyncio.to_thread(self._that_fit, chosen, wanted, room, recall_room)
         for page in pages:
             state.table.tlb.insert(page.row)
@@ -162,6 +162,12 @@ class TurnRecall:
             with suppress(RecordGone, ArchiveMissing):
                 pages.append(self._runtime.pages.read(row))
         return pages
+
+
+def _within(rows: Sequence[PageRow], room: int) -> frozenset[PageId]:
+    """The first of these pages, as many as have room."""
+    spent = accumulate(row.tokens + LABEL_TOKENS for row in rows)
+    return frozenset(row.page_id for row, tokens in zip(rows, spent, strict=True) if tokens <= room)
 
 
 def _of(modality: Modality | None) -> SearchFilter:

@@ -107,6 +107,8 @@ class SessionState:
         self.faults_refused = 0
         self.paged_in_tokens = 0
         self.recalled_now: set[PageId] = set()  # with this turn's requests
+        self.called_for: frozenset[PageId] = frozenset()
+        """Pages in the window that bear on the newest message: no epoch should take them now."""
         self.newest_user: list[Page] = []
         self._room: int | None = None  # what `room_for_results` found, until something changes
         self._floor: int | None = None  # what it took off, until more than a call is folded
