@@ -62,7 +62,12 @@ class Limits:
         if self.paged_in_tokens_max:
             faults, each = self._faults_bounded()
             tokens = min(tokens, faults * (each - FAULT_FRAMING_TOKENS))
-        return FaultLimits(faults_max=faults, tokens_max=tokens, threshold=self.fault_threshold)
+        return FaultLimits(
+            faults_max=faults,
+            tokens_max=tokens,
+            threshold=self.fault_threshold,
+            paged_in_max=self.paged_in_tokens_max,
+        )
 
     def recall_room(self, window_tokens: int, *, faults: bool = True) -> int:
         """What the runtime may page in by itself at the start of a turn, with what frames it.
