@@ -35,7 +35,7 @@ _STRICT = (
     "not speak of pages, windows or these rules unless the user asks how your memory works."
 )
 
-_BOUND: Final = (
+_BOUND = (
     " What was recalled for a message and what you load for it, calls included, take at most "
     "{tokens} tokens together."
 )
