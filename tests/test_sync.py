@@ -48,6 +48,7 @@ def test_a_conversation(tmp_path: Path) -> None:
         assert [row.name for row in memory.sessions()] == ["f", "planning"]
         assert [row.page_id for row in memory.pages(session, limit=2)] == ["msg_1", "msg_2"]
         assert memory.forget("planning", "art_1", dry_run=True).done is False
+        assert memory.forget(session, "art_1", dry_run=True).pages == ("art_1",)
         assert memory.forget("planning", "art_1").done
         picture = session.artifact(b"bytes", name="plan.png")
         assert session.artifact_bytes(picture) == b"bytes"

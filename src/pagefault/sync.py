@@ -312,17 +312,21 @@ class Memory(_Asks):
             )
         )
 
-    def forget(self, session: str, page_id: str = "", *, dry_run: bool = False) -> Forgetting:
+    def forget(
+        self, session: Session | str, page_id: str = "", *, dry_run: bool = False
+    ) -> Forgetting:
         """Erase a page (all parts of its text), or a whole session, from everything under the root.
 
-        Afterwards no byte of it is in log or index, and sessions that showed it begin a new
-        epoch. Irreversible. `dry_run` only says what would go. Forks keep what was said in them.
+        `session` is it, or its name or id. Afterwards no byte of what goes is in log or index, and
+        sessions that showed it begin a new epoch. Irreversible. `dry_run` only says what would go.
+        Forks keep what was said in them.
 
         Raises `SessionBusy` if another process writes to the session that it is from, and
         `StoreBusy` if somebody keeps it from being finished: nobody can find the page any more
         then, and the next opening finishes it.
         """
-        return _LOOP.run(self._memory.forget(session, page_id, dry_run=dry_run))
+        named = session.asynchronous if isinstance(session, Session) else session
+        return _LOOP.run(self._memory.forget(named, page_id, dry_run=dry_run))
 
     def verify(self, progress: Progress | None = None) -> Verification:
         """Read everything and check it against itself, while others write, here and elsewhere.
@@ -487,7 +491,7 @@ class Session(_Asks):
         """Make `text` the active goal: it stands in the window, pinned, until the next one does.
 
         Returns its page's id; an empty text ends the goal that stands, and returns none. Raises
-        `PinsFull` if the pins leave no room for it.
+        `PinsFull` if the pins leave no room for it, and `BadInput` if it is blank but not empty.
         """
         return _LOOP.run(self.asynchronous.goal(text))
 

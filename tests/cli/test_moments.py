@@ -126,3 +126,14 @@ def test_targets_of_a_tiny_talk_are_not_judged_yet(cli: Cli, tmp_path: Path) -> 
     assert judged["epochs_share"]["waits_for"] == "20 requests"
     assert judged["prefix_breaks_outside_epochs"]["met"] is True
     assert "too early: 20 requests at least" in cli("--root", root, "status").out
+
+
+@pytest.mark.parametrize("blank", ["", "   ", "\n"])
+def test_a_goal_that_says_nothing_is_refused_and_ends_none(
+    cli: Cli, memory_root: Path, blank: str
+) -> None:
+    made = cli("--root", memory_root, "goal", "talk", "Open the workshop.", "--json").data
+    refused = cli("--root", memory_root, "goal", "talk", blank)
+    assert refused.code == 2
+    assert "--clear" in refused.err
+    assert cli("--root", memory_root, "goal", "talk", "--json").data == made

@@ -108,3 +108,21 @@ def test_a_proxied_session_answers_to_the_name_that_somebody_gave_it(
     short = cli("--root", proxied_root, "claims", "planning", "--json").data
     assert short == cli("--root", proxied_root, "claims", full, "--json").data
     assert cli("--root", proxied_root, "status", "plan").code == 3
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("pages", "search", "Heron", "--session", "planning"),
+        ("recall", "search", "planning", "Heron"),
+        ("recall", "recent", "planning"),
+    ],
+)
+def test_what_is_found_is_in_no_window_that_we_know_of(
+    cli: Cli, proxied_root: Path, asked: tuple[str, ...]
+) -> None:
+    found = cli("--root", proxied_root, *asked, "--json").data
+    assert {hit["resident"] for hit in found["hits"]} == {None}
+    shown = cli("--root", proxied_root, *asked)
+    assert "in window" not in shown.out
+    assert "the client decides" in shown.err

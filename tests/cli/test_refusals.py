@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Coroutine
+from inspect import CORO_CLOSED, getcoroutinestate
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -155,3 +159,17 @@ def test_every_command_is_listed_with_its_own_first_sentence() -> None:
             assert command is not None
             assert command.help is not None
             assert " ".join(command.help.split("\n\n")[0].split()).startswith(short.rstrip("."))
+
+
+def test_what_is_interrupted_before_it_begins_ends_quietly(
+    cli: Cli, memory_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handed: list[Coroutine[Any, Any, Any]] = []
+
+    def interrupted(work: Coroutine[Any, Any, Any]) -> None:
+        handed.append(work)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(asyncio, "run", interrupted)
+    assert cli("--root", memory_root, "pages", "search", "workshop").code == 130
+    assert [getcoroutinestate(work) for work in handed] == [CORO_CLOSED]  # else Python warns

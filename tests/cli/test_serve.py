@@ -15,6 +15,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from tests.cli.conftest import Cli
 from tests.proxy.histories import body, user
 from tests.proxy.upstream import Upstream, always
 
@@ -97,3 +98,14 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
             _, said = process.communicate(timeout=30)
     assert process.returncode == 2
     assert f"port {port} is taken" in said
+
+
+def test_a_window_too_small_for_any_request_is_refused(cli: Cli, tmp_path: Path) -> None:
+    for window in ("10", "0", "-1"):
+        refused = cli(
+            *("--root", tmp_path / "m", "serve", "--upstream", "http://127.0.0.1:9"),
+            *("--window", window),
+        )
+        assert refused.code == 2
+        assert "at least 256" in refused.err
+    assert not (tmp_path / "m").exists()

@@ -59,6 +59,14 @@ WHOLE = Usage(input_tokens=100, output_tokens=7, cached_tokens=60, cache_write_t
             {"input_tokens": 10, "cache_read_input_tokens": None},
             Usage(input_tokens=10, output_tokens=0),
         ),
+        (
+            {"prompt_tokens": 10, "prompt_tokens_details": {"cached_tokens": 0}},
+            Usage(input_tokens=10, output_tokens=0, cached_tokens=0),
+        ),
+        (
+            {"prompt_tokens": 10, "prompt_tokens_details": None},
+            Usage(input_tokens=10, output_tokens=0, cached_tokens=None),
+        ),
         ({}, Usage(input_tokens=0, output_tokens=0)),
         (None, None),
         ([1], None),
@@ -85,4 +93,4 @@ JSON = st.recursive(
 def test_whatever_is_reported_is_read_as_far_as_it_goes(report: Any) -> None:
     usage = usage_from(report)
     if usage is not None:
-        assert min(usage.input_tokens, usage.cached_tokens, usage.cache_write_tokens) >= 0
+        assert min(usage.input_tokens, usage.cached_tokens or 0, usage.cache_write_tokens) >= 0

@@ -108,3 +108,25 @@ def test_the_sums_of_a_session() -> None:
     assert told["broke"] == {"first": 1, "epoch": 1, "prefix_changed": 1}
     assert told["disagreements"] == {"unreported": 3}
     assert summary(PRICES, [])["prefix_survival"] == 1.0
+
+
+def test_what_a_provider_does_not_say_of_its_cache_is_not_taken_for_nothing() -> None:
+    silent = Usage(input_tokens=4_300, output_tokens=9)
+    told = line(PRICES, NEXT, silent)
+    assert told.disagreement is Disagreement.CACHE_UNREPORTED
+    assert told.reported_cost is None
+    sums = summary(PRICES, [told])
+    assert sums["effective_input_cost_reported"] is None
+    assert sums["prefix_reuse_reported"] is None
+
+
+@pytest.mark.parametrize("counted", [12, 1_900, 9_000])
+def test_a_prompt_that_the_provider_counts_quite_otherwise_is_flagged(counted: int) -> None:
+    usage = Usage(input_tokens=counted, output_tokens=9, cached_tokens=0)
+    assert line(PRICES, NEXT, usage).disagreement is Disagreement.COUNTED
+
+
+def test_a_template_around_a_short_prompt_is_no_other_count() -> None:
+    short = Sending(prompt_tokens=40, before_tokens=None)
+    usage = Usage(input_tokens=240, output_tokens=9, cached_tokens=0)
+    assert line(PRICES, short, usage).disagreement is Disagreement.NOTHING

@@ -424,3 +424,17 @@ async def test_whoever_stops_waiting_for_a_forget_does_not_stop_it(tmp_path: Pat
                 break
             await asyncio.sleep(0.01)
     check_nowhere(root)
+
+
+async def test_a_session_is_named_by_itself_as_well(tmp_path: Path) -> None:
+    async with pagefault.open(tmp_path / "m", sync="os") as memory:
+        kept, session = await memory.session("kept"), await memory.session()
+        await kept.user("Stay.")
+        await session.user("Go.")
+        await session.user("Go too.")
+        assert (await memory.forget(session, "msg_1")).pages == ("msg_1",)
+        assert (await memory.forget(session)).session_id == session.session_id
+        assert [row.session_id for row in await memory.sessions()] == [kept.session_id]
+        with pytest.raises(SessionNotFound):
+            await memory.forget(session)
+        assert (await kept.page("msg_1")).text == "Stay."

@@ -148,6 +148,23 @@ async def test_what_a_provider_reports_is_set_beside_what_was_predicted(tmp_path
         assert figures["effective_input_cost_reported"] > 0
 
 
+async def test_a_report_that_is_silent_of_the_cache_stays_so_in_the_log(tmp_path: Path) -> None:
+    told = [None, 0, 7]
+    async with pagefault.open(tmp_path / "m", window=4_000, prices=PRICES) as memory:
+        session = await memory.session("s")
+        for number, cached in enumerate(told):
+            await session.user(f"Hello {number}.")
+            tokens = (await session.request()).tokens
+            await session.observe(Usage(input_tokens=tokens, output_tokens=9, cached_tokens=cached))
+            await session.assistant("Hello.")
+    async with pagefault.open(tmp_path / "m", window=4_000, prices=PRICES) as memory:
+        session = await memory.session("s")
+        entries = await session.ledger()
+        assert [entry.reported and entry.reported.cached_tokens for entry in entries] == told
+        assert entries[0].line(PRICES).disagreement is Disagreement.CACHE_UNREPORTED
+        assert (await session.metrics()).figures["calls_reported"] == 2
+
+
 @pytest.mark.parametrize(
     ("next_message", "success"),
     [("No, that's wrong: it was Postgres.", 0.0), ("Thanks. And the cache?", 1.0)],

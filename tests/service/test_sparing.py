@@ -246,3 +246,13 @@ async def test_control_without_it_a_page_leaves_in_the_turn_after_its_fault(
     monkeypatch.setattr(Steady, "faulted", lambda self, page_id: None)
     with pytest.raises(AssertionError, match="it left in the turn after"):
         await test_a_page_faulted_in_this_turn_is_still_there_in_the_next(tmp_path)
+
+
+async def test_a_blank_goal_is_refused_and_the_one_that_stands_stays(tmp_path: Path) -> None:
+    async with pagefault.open(tmp_path / "m", sync="os") as memory:
+        session = await memory.session("s")
+        stands = await session.goal("Ship the ledger by Friday.")
+        with pytest.raises(pagefault.BadInput, match="says nothing") as refused:
+            await session.goal("  \n")
+        assert refused.value.hint
+        assert (await session.status()).auto_pins.goal == stands

@@ -8,6 +8,7 @@ import shlex
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from inspect import CORO_CREATED, getcoroutinestate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -66,9 +67,13 @@ class App:
         return shlex.join([*words, page_id, "--session", session_id])
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        import asyncio
+        try:
+            import asyncio
 
-        return asyncio.run(work)
+            return asyncio.run(work)
+        finally:
+            if getcoroutinestate(work) == CORO_CREATED:  # interrupted before it began
+                work.close()
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Memory]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 import click
 
 from pagefault.cli.app import App, find_session, json_option
+from pagefault.cli.proxied import CLIENT_DECIDES, resident_pages
 from pagefault.cli.term import iso, local, plural
 from pagefault.model.kinds import Kind, Modality, Profile
 
@@ -24,9 +25,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 JSON: Final = """JSON: {session, query, total, left_out, tokens, hits: [{session, session_id,
     page_id, turn, role, speaker, kind, modality, origin, said_at, occurred_at, tokens, relevance,
     score, parts, hint, resident, also, archive}]}. `session` above the hits and `resident` are
-    null where every session is asked. `parts` add up to `score`; both are 0 where pages are listed,
-    not searched. `also` are pages that say the same. `archive` is the directory that a page's text
-    is in, where that is not there now; else empty."""
+    null where every session is asked, and `resident` where a proxy's client decides. `parts` add up
+    to `score`; both are 0 where pages are listed, not searched. `also` are pages that say the same.
+    `archive` is the directory that a page's text is in, where that is not there now; else empty."""
 """What they all print, for their helps."""
 
 _OPTIONS = (
@@ -179,7 +180,7 @@ async def _hits(
 ) -> list[dict[str, Any]]:
     rows = await memory.sessions() if result.hits else []
     names = {row.session_id: row.name or row.session_id for row in rows}
-    resident = None if session is None else set(session.resident())
+    resident = None if session is None else await resident_pages(memory, session)
     return [
         {
             "session": names.get(hit.session_id, "(forgotten)"),
@@ -232,13 +233,14 @@ def _print(app: App, found: dict[str, Any]) -> None:
         app.term.note(_nothing(found, where))
         return
     is_ranked = any(hit["score"] for hit in hits)
+    is_known = any(hit["resident"] is not None for hit in hits)
     columns = {
         **({} if found["session"] else {"session": "session"}),
         "id": "page_id",
         **({"relevance": "relevance"} if is_ranked else {"when": "said_at"}),
         "who": "who",
         "tokens": "tokens",
-        **({"state": "state"} if found["session"] else {}),
+        **({"state": "state"} if is_known else {}),
         "begins": "hint",
     }
     app.term.table(
@@ -252,6 +254,8 @@ def _print(app: App, found: dict[str, Any]) -> None:
         f"{len(hits)} of {plural(found['total'], 'page')} in {where}{more}; "
         f"`{app.to_show(hits[0]['page_id'], hits[0]['session_id'])}` shows the first"
     )
+    if found["session"] and not is_known:
+        app.term.note(CLIENT_DECIDES)
 
 
 def _nothing(found: dict[str, Any], where: str) -> str:

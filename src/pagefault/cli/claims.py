@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 def claims() -> None:
     """List and show claims: decisions, preferences and facts.
 
-    `pagefault claims [SESSION]` lists those of a session.
+    `pagefault claims [SESSION]` lists those of a session. The goal is none of them: `pagefault goal
+    SESSION` shows it.
     """
 
 
@@ -35,6 +36,8 @@ def claims() -> None:
 @pass_app
 def ls(app: App, session_name: str | None, as_json: bool) -> None:
     """List the claims of a session, oldest first, with what became of each.
+
+    The goal is none of them: `pagefault goal SESSION` shows it.
 
     JSON is a list of objects: claim_id, type, subject, value, text, status (standing, superseded,
     retracted, stale or closing), closed_by, supersedes, authority (user or proposed), origin, turn,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pagefault.cli import chat
 from pagefault.cli.outcome import INTERRUPTED, describe
+from pagefault.cli.status import pages_of
 from pagefault.cli.term import Term, plural, printable, wrapped
 from pagefault.model.errors import PagefaultError
 
@@ -216,10 +217,7 @@ class Conversation:
             [
                 ["session", status.name or status.session_id],
                 ["turns", f"{status.turns:,}"],
-                [
-                    "pages",
-                    f"{status.pages:,}; in the window {status.resident_pages:,}, summaries too",
-                ],
+                ["pages", pages_of(status)],
                 [
                     "window",
                     f"{status.request_tokens:,} of {status.window_tokens:,} tokens ({share:.0%})",

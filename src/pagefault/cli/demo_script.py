@@ -18,10 +18,12 @@ from pagefault.engine.scripted import ScriptedEngine
 from pagefault.lab.replay import Watched
 from pagefault.lab.transcripts import Conversation, Line, read_conversations
 from pagefault.model.kinds import Role
+from pagefault.model.page import is_derived
 from pagefault.model.request import Message, Request
 from pagefault.pack.render import LABEL_TOKENS
 
 if TYPE_CHECKING:
+    from pagefault.model.ids import PageId
     from pagefault.service.memory import Memory
     from pagefault.service.session import Session
     from pagefault.service.turn.drive import Answer
@@ -88,7 +90,7 @@ async def _replay(session: Session, conversation: Conversation) -> AsyncIterator
             "request_tokens": status.request_tokens,
             "window_tokens": status.window_tokens,
             "pages": status.pages,
-            "resident_pages": status.resident_pages,
+            "resident_pages": status.resident_pages - status.resident_derived,
             "evicted": [],
         }
         yield "week", facts
@@ -105,7 +107,7 @@ async def _say(session: Session, line: Line) -> dict[str, Any]:
     before = _in_order(session)
     await session.request()
     after = set(session.resident())
-    gone = [page for page in before if page not in after]
+    gone = [page for page in before if page not in after and not is_derived(page)]
     if not gone:
         return {}
     return {"at": line.occurred_at, "pages": len(gone), "first": gone[0], "last": gone[-1]}
@@ -113,16 +115,17 @@ async def _say(session: Session, line: Line) -> dict[str, Any]:
 
 async def _ask(fork: Session, text: str) -> dict[str, Any]:
     status, held = await fork.status(), _in_order(fork)
+    shown = [page for page in held if not is_derived(page)]
     await fork.user(text, speaker="Mira")
     engine = Watched(ScriptedEngine())
     answer = await fork.run(engine)
     return {
         "question": text,
         "window": {
-            "pages": len(held),
+            "pages": len(shown),
             "of": status.pages,
-            "first": held[0],
-            "last": held[-1],
+            "first": shown[0],
+            "last": shown[-1],
             "tokens": status.request_tokens,
         },
         **_calls(engine.requests[-1]),
@@ -158,7 +161,7 @@ def _newest(request: Request) -> list[Message]:
     return list(request.messages[users[-1] + 1 :])
 
 
-async def _cited(fork: Session, page_id: str, held: list[str], answer: Answer) -> dict[str, Any]:
+async def _cited(fork: Session, page_id: str, held: list[PageId], answer: Answer) -> dict[str, Any]:
     page = await fork.page(page_id)
     return {
         "page_id": page_id,
@@ -191,7 +194,7 @@ async def _totals(memory: Memory, session: Session, asked: list[dict[str, Any]])
     }
 
 
-def _in_order(session: Session) -> list[str]:
+def _in_order(session: Session) -> list[PageId]:
     return sorted(session.resident(), key=lambda page: int(page.rpartition("_")[2]))
 
 

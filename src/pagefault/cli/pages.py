@@ -20,14 +20,13 @@ from pagefault.cli.app import (
 )
 from pagefault.cli.asking import JSON, asking_options, instead_of, profile_option, search_words
 from pagefault.cli.compress import compress
-from pagefault.cli.proxied import CLIENT_DECIDES
+from pagefault.cli.proxied import CLIENT_DECIDES, resident_pages
 from pagefault.cli.term import iso, plural, printable, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from pagefault.model.page import Page, PageRow
-    from pagefault.service.memory import Memory
     from pagefault.service.session import Session
 
 _ALL = 2**31
@@ -82,7 +81,7 @@ def ls(
             rows = await memory.pages(
                 session, limit=count, newest_first=True, topic=topic, task=task
             )
-            resident = await _resident(memory, session)
+            resident = await resident_pages(memory, session)
             pinned = set(status.pinned)
             return {
                 "session": session.name or session.session_id,
@@ -158,7 +157,7 @@ def show(
             session = await find_session(memory, session_name)
             page = await session.page(page_id)
             pinned = (await session.status()).pinned
-            resident = await _resident(memory, session)
+            resident = await resident_pages(memory, session)
             listed = await _listed(session, page.row, resident, pinned, page)
             told = {"session": session.name or session.session_id, **listed}
             served, text, _ = await session.at_level(page_id, level)
@@ -290,11 +289,6 @@ def _set_pin(
 
 
 # --- pages as objects ---------------------------------------------------------------------------
-
-
-async def _resident(memory: Memory, session: Session) -> set[str] | None:
-    """The pages in the window; None where a proxy's client decides which these are."""
-    return set(session.resident()) if await memory.proxied(session) is None else None
 
 
 async def _listed(

@@ -28,6 +28,8 @@ def goal(app: App, session: str, text: str | None, clear: bool, as_json: bool) -
     """
     if clear and text is not None:
         raise click.UsageError("Either TEXT or --clear.")
+    if text is not None:
+        _check_says_something(text)
     app.existing_directory()
 
     async def show() -> dict[str, Any]:
@@ -50,6 +52,15 @@ def goal(app: App, session: str, text: str | None, clear: bool, as_json: bool) -
         app.term.note(f"{told['goal']} of {told['session']!r}")
     else:
         app.term.line(f"{told['goal']} is the goal")
+
+
+def _check_says_something(text: str) -> None:
+    from pagefault.model.errors import BadInput
+
+    if not text.strip():
+        raise BadInput(
+            "the goal says nothing", hint="--clear ends the goal; without TEXT it is shown"
+        )
 
 
 async def _goal_of(session: Session) -> dict[str, Any]:

@@ -8,9 +8,16 @@ from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
     from pagefault.model.events import Relayed
+    from pagefault.service.memory import Memory
+    from pagefault.service.session import Session
     from pagefault.service.telling.relaying import Proxied
 
 CLIENT_DECIDES = "proxied: the client decides what the window holds"
+
+
+async def resident_pages(memory: Memory, session: Session) -> set[str] | None:
+    """The pages in the window; None where a proxy's client decides which these are."""
+    return set(session.resident()) if await memory.proxied(session) is None else None
 
 
 def window_of(sent: Relayed) -> str:
@@ -55,6 +62,7 @@ def instead_of_own_window(told: Proxied) -> dict[str, Any]:
         "epoch": told.epochs,
         "requests": told.requests,
         "resident_pages": None,
+        "resident_derived": None,
         "faults_left": None,
         "budget": None,
         "auto_pins": None,

@@ -30,7 +30,7 @@ from pagefault.cli.term import plural, printable
 )
 @click.option(
     "--window",
-    type=click.IntRange(min=1),
+    type=int,
     metavar="TOKENS",
     help="Page what is sent on so that it fits. Without it, everything is sent as it came.",
 )
@@ -61,11 +61,18 @@ def serve(
     from pagefault.proxy.token import checked_token
 
     token = checked_token(token) if token is not None else ""
-    app.run(_serve(app, upstream, host, port, window or 0, token, as_json=as_json))
+    app.run(_serve(app, upstream, host, port, window, token, as_json=as_json))
 
 
 async def _serve(
-    app: App, upstream: str, host: str, port: int, window: int, token: str, *, as_json: bool
+    app: App,
+    upstream: str,
+    host: str,
+    port: int,
+    window: int | None,
+    token: str,
+    *,
+    as_json: bool,
 ) -> None:
     import json
 
@@ -74,12 +81,13 @@ async def _serve(
     from pagefault.pack.count import O200k
     from pagefault.proxy.listen import bound, serve
 
+    app.config(window_tokens=window)  # as small as any window may be, and no smaller
     config = app.config()
     listening = bound(host, port, token=token)
 
     def ready(url: str) -> None:
         if as_json:  # on one line, and at once: whoever started this waits for it
-            told = {"url": url, "upstream": upstream, "root": config.root, "window": window}
+            told = {"url": url, "upstream": upstream, "root": config.root, "window": window or 0}
             app.term.piece(json.dumps(told) + "\n")
         app.term.note(f"listening on {url}, passing on to {upstream}")
         if not window:
@@ -97,7 +105,7 @@ async def _serve(
             listening=listening,
             counter=O200k(),
             clock=SystemClock(),
-            window_tokens=window,
+            window_tokens=window or 0,
             token=token,
             allow_http=config.engine.allow_http,
             log=lambda line: app.term.note(printable(line)),

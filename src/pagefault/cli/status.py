@@ -61,8 +61,9 @@ def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) ->
     flag marks those that somebody should look at.
 
     JSON: {session_id, name, turns, pages, window_tokens, request_tokens, mode, epoch, requests,
-    resident_pages, pinned, faults_left, tlb_hits, tlb_misses, proxied, metrics: {FIGURE: …,
-    targets: [{name, value, target, source, met, red_flag, waits_for}], red_flags, per_turn}};
+    resident_pages, resident_derived, pinned, faults_left, tlb_hits, tlb_misses, proxied, metrics:
+    {FIGURE: …, targets: [{name, value, target, source, met, red_flag, waits_for}], red_flags,
+    per_turn}};
     docs/benchmarks.md defines the figures. Of a proxied session, window, request and epoch are
     those of what was passed on, and `proxied` tells more. With an embedder also embedding:
     {embedder, embedded, missing, failure, hint}, of the whole memory.
@@ -94,7 +95,7 @@ def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) ->
     else:
         share = now.request_tokens / now.window_tokens
         rows += [
-            ["pages", f"{now.pages:,}; in the window {now.resident_pages:,}, summaries too"],
+            ["pages", pages_of(now)],
             ["window", f"{now.request_tokens:,} of {now.window_tokens:,} tokens ({share:.0%})"],
             ["mode", now.mode],
             ["pinned", ", ".join(now.pinned) or "nothing"],
@@ -122,6 +123,13 @@ def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) ->
     app.term.note(f"{plural(len(flags), 'red flag')}{': ' if flags else ''}{named}")
 
 
+def pages_of(now: Status) -> str:
+    """How many pages there are, how many of them the window holds, and what it holds beside."""
+    held = f"{now.resident_pages - now.resident_derived:,} of them in the window"
+    beside = plural(now.resident_derived, "summary or claim", "summaries and claims")
+    return f"{now.pages:,}; {held}" + (f", and {beside}" if now.resident_derived else "")
+
+
 def _vectors(now: EmbeddingStatus) -> str:
     failed = f"; the embedder fails: {now.failure}" if now.failure else ""
     return f"of {now.embedded:,} pages, {now.missing:,} missing{failed}"
@@ -143,9 +151,9 @@ def ledger(app: App, session_name: str | None, as_json: bool) -> None:
     """What every request should have cost, what the provider reported, and why that differs.
 
     `tokens`, `cached` and `cost` are what was predicted, `counted`, `read` and `reported` the same
-    by the provider. Costs are in effective input tokens, by the price list that is configured, or
-    else that of the model which a proxy's client asked. Without SESSION, the one used last that is
-    no fork.
+    by the provider; ? where it says nothing of its cache. Costs are in effective input tokens, by
+    the price list that is configured, or else that of the model which a proxy's client asked.
+    Without SESSION, the one used last that is no fork.
 
     JSON: {session, prices, calls: [{request, turn, seq, at, change, prompt_tokens, volatile_tokens,
     survival, predicted_cached, predicted_cost, broke, epoch, reported, reported_cost,
@@ -199,16 +207,18 @@ def ledger(app: App, session_name: str | None, as_json: bool) -> None:
     said = f"{sum(reports):,.0f} by {plural(len(reports), 'report')} of the provider"
     app.term.note(
         f"{plural(len(lines), 'call')} in {name!r}, {cost:,.0f} by {prices.name!r}; "
-        + (said if reports else "the provider reported nothing")
+        + (said if reports else "the provider reported nothing of its cache")
     )
 
 
 def _reported(line: Line) -> list[str]:
     """What the provider counted, what it read from its cache, and the cost by that."""
-    if line.reported is None or line.reported_cost is None:
+    if line.reported is None:
         return ["", "", ""]
-    cached = f"{line.reported.cached_tokens:,}"
-    return [f"{line.reported.input_tokens:,}", cached, f"{line.reported_cost:,.0f}"]
+    counted, read = line.reported.input_tokens, line.reported.cached_tokens
+    if read is None or line.reported_cost is None:
+        return [f"{counted:,}", "?", "?"]
+    return [f"{counted:,}", f"{read:,}", f"{line.reported_cost:,.0f}"]
 
 
 def _why(entry: Entry, line: Line) -> str:

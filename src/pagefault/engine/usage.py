@@ -1,7 +1,8 @@
 """What a provider reports of a call's tokens, in any of the formats in use, as one `Usage`.
 
 Chat Completions and Responses count cached tokens within the input; Anthropic counts them beside
-it; DeepSeek has names of its own. `Usage.input_tokens` is always the whole prompt.
+it; DeepSeek has names of its own. `Usage.input_tokens` is always the whole prompt. Cached tokens
+that a report does not name are unknown, and not none.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def usage_from(report: object) -> Usage | None:
             input_tokens=_count(report["promptTokenCount"]),
             output_tokens=_count(report.get("candidatesTokenCount"))
             + _count(report.get("thoughtsTokenCount")),
-            cached_tokens=_count(report.get("cachedContentTokenCount")),
+            cached_tokens=_known(report.get("cachedContentTokenCount")),
         )
     details: Mapping[str, Any] = {}
     for name in ("prompt_tokens_details", "input_tokens_details"):
@@ -32,20 +33,25 @@ def usage_from(report: object) -> Usage | None:
     return Usage(
         input_tokens=_count(report.get("prompt_tokens", report.get("input_tokens"))),
         output_tokens=_count(report.get("completion_tokens", report.get("output_tokens"))),
-        cached_tokens=_count(details.get("cached_tokens") or report.get("prompt_cache_hit_tokens")),
+        cached_tokens=_known(details.get("cached_tokens"), report.get("prompt_cache_hit_tokens")),
         cache_write_tokens=_count(details.get("cache_write_tokens")),
     )
 
 
 def _beside(report: Mapping[str, Any]) -> Usage:
-    cached = _count(report.get("cache_read_input_tokens"))
+    cached = _known(report.get("cache_read_input_tokens"))
     written = _count(report.get("cache_creation_input_tokens"))
     return Usage(
-        input_tokens=_count(report.get("input_tokens")) + cached + written,
+        input_tokens=_count(report.get("input_tokens")) + (cached or 0) + written,
         output_tokens=_count(report.get("output_tokens")),
         cached_tokens=cached,
         cache_write_tokens=written,
     )
+
+
+def _known(*values: object) -> int | None:
+    """The largest of these counts; None if there is none among them."""
+    return max((_count(value) for value in values if isinstance(value, int)), default=None)
 
 
 def _count(value: object) -> int:

@@ -66,7 +66,7 @@ async def _timed(engine: Engine, request: Request, now_s: Callable[[], float]) -
             hint="a server that reports `usage` for streamed answers is needed",
         )
     return Measured(
-        prefilled_tokens=usage.input_tokens - usage.cached_tokens,
+        prefilled_tokens=usage.input_tokens - (usage.cached_tokens or 0),  # it is new text
         prefill_s=first - began,
         prompt_tokens=usage.input_tokens,
         decoded_tokens=usage.output_tokens - 1,  # the first came with the prefill

@@ -161,7 +161,7 @@ class Reported:
     request: int
     input_tokens: int
     output_tokens: int = 0
-    cached_tokens: int = 0
+    cached_tokens: int | None = None  # None where it did not say
     cache_write_tokens: int = 0
     relayed: bool = False  # of a request that was passed on, and not of one that was packed
 

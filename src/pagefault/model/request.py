@@ -66,7 +66,7 @@ class Usage:
 
     input_tokens: int
     output_tokens: int
-    cached_tokens: int = 0  # of the input: read from a cache
+    cached_tokens: int | None = None  # of the input: read from a cache; None where nothing is said
     cache_write_tokens: int = 0  # of the input: written to one, where that is billed
 
 

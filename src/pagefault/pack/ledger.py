@@ -2,7 +2,8 @@
 
 A line is a pure function of what is known of one call, so a ledger is a fold of the log. Counts of
 ours and of the provider are of different tokens: what is predicted is scaled to the prompt that the
-provider counted before the two are compared.
+provider counted before the two are compared. What a provider does not say of its cache is unknown:
+such a report is not held against the prediction, and has no cost.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from pagefault.model.request import Usage
 from pagefault.pack.cost import Account, effective_input_cost
 
 _TOLERANCE: Final = 0.02  # of the prompt: framing is counted in other places than a provider does
+_COUNTS_FACTOR: Final = 2.0  # no two tokenizers in use are so far apart on a whole prompt
+_COUNTS_SLACK: Final = 200  # tokens that a provider may add to any prompt: templates, tools
 
 
 class Broke(StrEnum):
@@ -39,6 +42,8 @@ class Disagreement(StrEnum):
 
     NOTHING = ""
     UNREPORTED = "unreported"
+    COUNTED = "counted_otherwise"  # the prompt itself: what arrived is not what we think was sent
+    CACHE_UNREPORTED = "cache_unreported"  # nothing is said of the cache: nothing can be judged
     LESS = "less_cached"  # lapsed early, evicted, or routed to another machine: unknown to us
     NONE_AT_ALL = "nothing_cached"  # caching is off, not supported, or gone: unknown to us
     MORE = "more_cached"  # it lives longer than listed, or another session shares the prefix
@@ -68,7 +73,7 @@ class Sending:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
     """One call. Costs are in effective input tokens, of our count; `reported_cost` is the same from
-    the provider's figures, in its own tokens.
+    the provider's figures, in its own tokens, and None where these do not tell what was cached.
     """
 
     prompt_tokens: int
@@ -126,10 +131,12 @@ def _broke(call: Sending, cached: int) -> Broke:
     return Broke.QUANTUM if cached else Broke.BELOW_MINIMUM
 
 
-def _reported_cost(prices: PriceList, usage: Usage) -> float:
+def _reported_cost(prices: PriceList, usage: Usage) -> float | None:
     """By the report: what it says was written is written; of the rest, nothing was, unless the
     provider does not say (then all that was not read counts as written).
     """
+    if usage.cached_tokens is None:
+        return None
     rest = max(usage.input_tokens - usage.cached_tokens, 0)
     if not usage.cache_write_tokens:
         return effective_input_cost(prices, rest + usage.cached_tokens, usage.cached_tokens)
@@ -145,6 +152,11 @@ def _disagreement(
     if usage is None or not usage.input_tokens:
         return Disagreement.UNREPORTED
     scale = usage.input_tokens / call.prompt_tokens if call.prompt_tokens else 1.0
+    less, more = sorted((usage.input_tokens, call.prompt_tokens))
+    if more > _COUNTS_FACTOR * less + _COUNTS_SLACK:
+        return Disagreement.COUNTED
+    if usage.cached_tokens is None:
+        return Disagreement.CACHE_UNREPORTED
     off = usage.cached_tokens - cached * scale
     # One step for the provider's rounding in its own tokens, one for ours in ours.
     if abs(off) <= 2 * prices.quantum * max(scale, 1.0) + _TOLERANCE * usage.input_tokens:
@@ -178,7 +190,7 @@ def summary(prices: PriceList, lines: Iterable[Line]) -> dict[str, Any]:
         if one.reported is not None and one.reported_cost is not None:
             reports += 1
             reported += one.reported_cost
-            read += one.reported.cached_tokens
+            read += one.reported.cached_tokens or 0
             prompts += one.reported.input_tokens
     return {
         "calls": account.calls,

@@ -220,17 +220,21 @@ class Memory(Asking):
         self._committer.check_open()
         return await asyncio.to_thread(self._runtime.pages.read, row)
 
-    async def forget(self, session: str, page_id: str = "", *, dry_run: bool = False) -> Forgetting:
+    async def forget(
+        self, session: Session | str, page_id: str = "", *, dry_run: bool = False
+    ) -> Forgetting:
         """Erase a page (all parts of its text), or a whole session, from everything under the root.
 
-        Afterwards no byte of it is in log or index, and sessions that showed it begin a new
-        epoch. Irreversible. `dry_run` only says what would go. Forks keep what was said in them.
+        `session` is it, or its name or id. Afterwards no byte of what goes is in log or index, and
+        sessions that showed it begin a new epoch. Irreversible. `dry_run` only says what would go.
+        Forks keep what was said in them.
 
         Raises `SessionBusy` if another process writes to the session that it is from, and
         `StoreBusy` if somebody keeps it from being finished: nobody can find the page any more
         then, and the next opening finishes it.
         """
-        target = await self.session(session, create=False)
+        named = session.session_id if isinstance(session, Session) else session
+        target = await self.session(named, create=False)
         if dry_run:
             plan = await asyncio.to_thread(self._plan_forget, target, page_id)
             return plan.report(done=False)

@@ -392,7 +392,7 @@ class Session(Asking):
         """Make `text` the active goal: it stands in the window, pinned, until the next one does.
 
         Returns its page's id; an empty text ends the goal that stands, and returns none. Raises
-        `PinsFull` if the pins leave no room for it.
+        `PinsFull` if the pins leave no room for it, and `BadInput` if it is blank but not empty.
         """
 
         async def verb() -> PageId | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pagefault.model.kinds import ClaimType
+from pagefault.model.page import is_derived
 from pagefault.pack.count import tools_tokens
 from pagefault.paging.budget import TokenBudget, token_budget
 from pagefault.paging.pressure import Gauge
@@ -56,7 +57,7 @@ class Status:
     session_id: str
     name: str
     turns: int
-    pages: int
+    pages: int  # said and handed in; what was derived from these is not counted
     window_tokens: int
     request_tokens: int
     mode: str
@@ -73,6 +74,7 @@ class Status:
     auto_pins: AutoPins
     pressure: PressureStatus
     prefetch: PrefetchStatus
+    resident_derived: int = 0  # of `resident_pages`: summaries and claims, beside the `pages`
     layout: str = "stable"
     pack_hits: int = 0  # requests of the developer layout that were packed before
     pack_misses: int = 0
@@ -123,6 +125,7 @@ def status_of(
             fault_rate=round(gauge.fault_rate, 3),
         ),
         prefetch=prefetch,
+        resident_derived=sum(is_derived(page_id) for page_id in state.working_set),
         layout=str(state.layout_name),
         pack_hits=state.pack_hits,
         pack_misses=state.pack_misses,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from pagefault.model.errors import BadInput
 from pagefault.model.events import Content, Draft, Pinned, Unpinned, expected
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import (
@@ -35,8 +36,10 @@ def active_goal(state: SessionState) -> Page | None:
 
 def plan_goal(owned: Owned, journal: Journal, text: str) -> tuple[list[Draft], PageId | None]:
     """The records that make `text` the goal, and its page's id; nothing but the end of the one
-    before, if empty. `PinsFull` if the pins leave no room for it.
+    before, if empty. `PinsFull` if the pins leave no room for it, `BadInput` for a blank one.
     """
+    if text and not text.strip():
+        raise BadInput("a goal of blanks says nothing", hint='give its text; "" ends the goal')
     state = owned.state
     before = active_goal(state)
     if not text and before is None:
