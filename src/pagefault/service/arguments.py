@@ -7,14 +7,51 @@ from datetime import UTC, datetime
 from typing import Final
 
 from pagefault.model.errors import BadInput
+from pagefault.model.ids import PageId
 from pagefault.model.kinds import Actor, LayoutName, Level, Mode, Origin, Profile
 
 _NAME: Final = re.compile(r"[^\x00-\x1f\x7f/\ud800-\udfff]{1,80}")
 
 
-def check_name(name: str, *, of: str = "session") -> None:
+def a_text(value: object, *, called: str) -> str:
+    """A text that can be written down. Raises `BadInput`, naming the argument."""
+    if not isinstance(value, str):
+        raise BadInput(
+            f"{called} is a text, not {type(value).__name__}", hint="leave it out, or give a str"
+        )
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError as bad:
+            raise BadInput(
+                f"{called} is not valid Unicode: a lone surrogate at character {bad.start}",
+                hint="decode the bytes it came from as UTF-8",
+            ) from None
+    return value
+
+
+def a_share(value: object, *, called: str) -> float:
+    """A number from 0 to 1. Raises `BadInput`, naming the argument."""
+    if not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise BadInput(f"{called} of {value!r} cannot be", hint="a number from 0 to 1")
+    return value
+
+
+def a_page_id(page_id: object) -> PageId:
+    """Whatever text names a page, so that one which no page can have is simply not found."""
+    if not isinstance(page_id, str):
+        raise BadInput(f"a page's id is a text, not {type(page_id).__name__}", hint="such as msg_3")
+    return PageId(page_id.encode(errors="replace").decode())
+
+
+def a_moment(at: str | datetime) -> str:
+    """When something was said, as a record has it: ISO 8601. Raises `BadInput`."""
+    return at.isoformat() if isinstance(at, datetime) else a_text(at, called="occurred_at")
+
+
+def check_name(name: object, *, of: str = "session") -> None:
     """Raise `BadInput` unless a session, or what else is named here, may be called so."""
-    if not _NAME.fullmatch(name):
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise BadInput(
             f"{name!r} cannot be a {of}'s name",
             hint="1 to 80 characters, without / and control characters",

@@ -27,7 +27,7 @@ from pagefault.model.progress import Progress
 from pagefault.model.wanted import SearchFilter
 from pagefault.pack.citations import cited_pages
 from pagefault.recall.search import SearchResult
-from pagefault.service.arguments import a_layout, a_mode, a_window, check_name
+from pagefault.service.arguments import a_layout, a_mode, a_page_id, a_window, check_name
 from pagefault.service.derived.derivatives import derivatives
 from pagefault.service.derived.embedders import FORMS
 from pagefault.service.derived.embedding import Embedding, EmbeddingStatus
@@ -38,7 +38,6 @@ from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
 from pagefault.service.session import Session
 from pagefault.service.telling.relaying import Proxied, proxied_of
-from pagefault.service.turn.turn import encodable
 from pagefault.service.window.restore import restore
 from pagefault.store.api import PageFilter
 from pagefault.store.backup import Copied, backup
@@ -482,8 +481,9 @@ class Memory(Asking):
     def _parts(self, target: Session, page_id: PageId) -> list[PageRow]:
         """Every part of the text that a page is part of."""
         index, scope = self._runtime.index, self._runtime.scope(target.session)
+        page_id = a_page_id(page_id)
         scope = scope.derived if is_derived(page_id) else scope
-        row = index.find_page(scope, PageId(encodable(page_id)))
+        row = index.find_page(scope, page_id)
         if row is None:
             raise target.no_such_page(page_id)
         first = row.order - row.part
