@@ -12,7 +12,7 @@ import pytest
 import pagefault
 from pagefault import BadInput, Memory, Session
 
-CALLS: dict[str, Callable[[Memory, Any], Awaitable[object]]] = {
+CALLS: dict[str, Callable[[Any, Any], Awaitable[object]]] = {
     "a speaker that is none": lambda _, s: s.user("x", speaker=None),
     "a speaker that is a number": lambda _, s: s.assistant("x", speaker=5),
     "a speaker that no file could hold": lambda _, s: s.user("x", speaker="\ud800"),
