@@ -1,87 +1,94 @@
-"""What the runtime pages in by itself, with the gate of `recall/gate.py` and without it.
+"""What the runtime pages in by itself, with the gate of `recall/gate.py` and with others.
 
-    python benchmarks/recall_gate.py path/to/locomo.json
+    python benchmarks/recall_gate.py path/to/locomo.json [TOKENS]
 
 Each LoCoMo conversation is one session. Printed for each, and for several gates: the share of the
-evidence of answerable questions that is paged in when the question is asked, and the tokens that
-this takes; and the tokens that a turn of the conversation takes, for turns that ask and for others.
-The first line of each conversation is no gate at all.
+evidence of answerable questions that TOKENS (1,000) hold when the question is asked, and what they
+take of them; and what a turn of the conversation takes, for turns that ask, that tell and ask, and
+that tell. Lines are counted as they would stand in the window; what it shows anyway is not known
+here. The first line of each conversation is no gate at all.
 """
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pagefault
 from pagefault.lab.transcripts import Conversation, read_conversations
 from pagefault.model.defaults import RECALL_TOKENS
 from pagefault.model.kinds import Role
-from pagefault.pack.render import LABEL_TOKENS
-from pagefault.recall.gate import ASKING, TELLING, Gate, asks
+from pagefault.pack import render
+from pagefault.pack.count import O200k
+from pagefault.recall.gate import ASKING, MIXED, TELLING, Gate, gate
 from pagefault.recall.search import SearchHit
 
 OPEN = Gate(relevance_min=0.0, share_min=0.0, room_share=1.0)
 GATES = (
-    ("none", OPEN, OPEN),
-    ("default", ASKING, TELLING),
-    ("stricter", Gate(0.3, 0.5, 1.0), TELLING),
-    ("looser", Gate(0.2, 0.4, 1.0), TELLING),
+    ("none", (OPEN, OPEN, OPEN)),
+    ("default", (ASKING, MIXED, TELLING)),
+    ("stricter", (Gate(0.0, 0.55, 1.0), Gate(0.0, 0.55, 0.25), Gate(0.7, 0.5, 0.25))),
+    ("looser", (Gate(0.0, 0.35, 1.0), Gate(0.0, 0.35, 0.25), Gate(0.5, 0.5, 0.25))),
+    ("floor", (Gate(0.25, 0.45, 1.0), Gate(0.25, 0.45, 0.25), TELLING)),
 )
 CANDIDATES = 50
 SKIPPED = 100  # lines at the beginning, when there is nothing to recall yet
 
+Hits = Sequence[SearchHit]
 
-def paged_in(hits: Sequence[SearchHit], gate: Gate) -> tuple[set[str], int]:
-    """The pages that the gate lets in, and their tokens."""
-    room = total = int(gate.room_share * RECALL_TOKENS)
+
+def paged_in(hits: Hits, let: Gate, lines: Mapping[str, int], tokens: int) -> tuple[set[str], int]:
+    """The pages that a gate lets in, and their tokens."""
+    room = total = int(let.room_share * tokens)
     pages: set[str] = set()
-    for hit in gate.admitted(hits):
-        cost = hit.page.tokens + LABEL_TOKENS
+    for hit in let.admitted(hits):
+        cost = lines[hit.page.page_id]
         if cost <= room:
             pages.add(hit.page.page_id)
             room -= cost
     return pages, total - room
 
 
-async def measure(conversation: Conversation) -> None:
-    asked: list[Sequence[SearchHit]] = []
-    told: list[Sequence[SearchHit]] = []
-    questions: list[tuple[Sequence[SearchHit], list[str]]] = []
-    async with pagefault.open(":memory:", mode="passive") as memory:
+async def measure(conversation: Conversation, tokens: int) -> None:
+    counter = O200k()
+    turns: dict[Gate, list[Hits]] = {ASKING: [], MIXED: [], TELLING: []}
+    questions: list[tuple[Hits, list[str]]] = []
+    async with pagefault.open(":memory:", mode="passive", claims="off") as memory:
         session = await memory.session("talk")
         pages: dict[str, str] = {}
+        lines: dict[str, int] = {}
         for number, line in enumerate(conversation.lines):
             if line.role is Role.USER and number > SKIPPED:
                 hits = (await session.recall(line.text, limit=CANDIDATES)).hits
-                (asked if asks(line.text) else told).append(hits)
+                turns[gate(line.text)].append(hits)
             say = session.user if line.role is Role.USER else session.assistant
             page_id = await say(line.text, speaker=line.speaker, occurred_at=line.occurred_at)
             pages[line.ref] = page_id
+            lines[page_id] = counter.count(render.line([await session.page(page_id)])) + 1
         for question in conversation.questions:
             if question.answerable:
                 hits = (await session.recall(question.text, limit=CANDIDATES)).hits
                 named = [pages[ref] for ref in question.evidence if ref in pages]
                 questions.append((hits, named))
-    for name, asking, telling in GATES:
-        found = total = tokens = 0
+    for name, gates in GATES:
+        found = total = cost = 0
         for hits, named in questions:
-            shown, cost = paged_in(hits, asking)
+            shown, took = paged_in(hits, gates[0], lines, tokens)
             found, total = found + sum(page in shown for page in named), total + len(named)
-            tokens += cost
+            cost += took
+        taken = [
+            sum(paged_in(hits, let, lines, tokens)[1] for hits in some) / max(1, len(some))
+            for let, some in zip(gates, turns.values(), strict=True)
+        ]
         sys.stdout.write(
             f"{conversation.name:12} {name:10} evidence {found / total:.3f}"
-            f"  tokens: question {tokens / len(questions):4.0f}"
-            f"  asking turn {_mean(asked, asking):4.0f}  other turn {_mean(told, telling):4.0f}\n"
+            f"  tokens: question {cost / len(questions):4.0f}  turn that asks {taken[0]:4.0f}"
+            f"  tells and asks {taken[1]:4.0f}  tells {taken[2]:4.0f}\n"
         )
-
-
-def _mean(found: Sequence[Sequence[SearchHit]], gate: Gate) -> float:
-    return sum(paged_in(hits, gate)[1] for hits in found) / max(1, len(found))
 
 
 if __name__ == "__main__":
     for one in read_conversations(Path(sys.argv[1]), "locomo"):
-        asyncio.run(measure(one))
+        asyncio.run(measure(one, int(sys.argv[2]) if len(sys.argv) > 2 else RECALL_TOKENS))

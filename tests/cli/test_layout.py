@@ -52,3 +52,27 @@ def test_a_replay_runs_in_either_layout(cli: Cli, tmp_path: Path, layout: str) -
     told = cli("replay", talk, "--ephemeral", "--window", "3000", "--layout", layout, "--json").data
     assert told["requests"] == 40
     assert told["requests_over_window"] == 0
+
+
+def test_a_replay_keeps_to_the_tokens_that_may_be_paged_in(cli: Cli, tmp_path: Path) -> None:
+    said = [
+        {"speaker": "Ann", "dia_id": f"D1:{n}", "text": f"The ferry to island {n} leaves at {n}."}
+        for n in range(1, 120)
+    ]
+    talk = {"speaker_a": "Ann", "speaker_b": "Bo", "session_1": said}
+    talk["session_1_date_time"] = "1:56 pm on 8 May, 2023"
+    asked = [
+        {"question": f"When does the ferry to island {n} leave?", "answer": f"{n}"}
+        | {"evidence": [f"D1:{n}"], "category": 2}
+        for n in (3, 7)
+    ]
+    path = tmp_path / "talk.json"
+    sample = {"sample_id": "ferry", "conversation": talk, "qa": asked}
+    path.write_text(json.dumps([sample]))
+    command = ("replay", path, "--ephemeral", "--window", "3000", "--questions", "--json")
+    free = cli(*command).data
+    for bound in (100, 150):
+        told = cli(*command, "--paged-in-tokens", str(bound)).data
+        assert 0 < told["paged_in_tokens_per_question_max"] <= bound
+    assert free["paged_in_tokens_per_question_max"] > 150
+    assert cli(*command, "--paged-in-tokens", "0").code == 2

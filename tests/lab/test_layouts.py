@@ -145,7 +145,15 @@ def test_what_is_shared_is_found_to_the_last_character(counter: Remembering) -> 
             self.text += " four"
             return Shot((), (Message(role=Role.SYSTEM, content=self.text),))
 
-    call = Call(new=(), hits=(), recall_room=0, idle_s=30.0, request=None, recalled_tokens=0)  # type: ignore[arg-type]
+    call = Call(
+        new=(),
+        hits=(),
+        recall_room=0,
+        recalled_pages=0,
+        idle_s=30.0,
+        request=None,  # type: ignore[arg-type]
+        recalled_tokens=0,
+    )
     _, second = measure(Growing(), [call, call], counter)
     assert second.shared == counter.count("one two three four")
     assert second.before is not None

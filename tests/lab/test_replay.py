@@ -12,8 +12,9 @@ import pytest
 from pagefault.lab import kernel
 from pagefault.lab.compare import PRICES
 from pagefault.lab.replay import ReplayReport, replay
-from pagefault.lab.transcripts import Conversation, read_conversations
+from pagefault.lab.transcripts import Conversation, Line, read_conversations
 from pagefault.lab.turns import ConversationClock
+from pagefault.model.kinds import Role
 from pagefault.model.request import Request
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.stopwatch import Stopwatch
@@ -26,6 +27,7 @@ PROMISED = {
     "turns", "requests", "window_tokens", "max_request_tokens", "requests_over_window",
     "newest_turn_missing", "duplicate_pages", "faults", "faults_per_question_max", "questions",
     "evidence_found_frac", "paged_in_tokens_per_question", "citations_valid_frac",
+    "recalled_by_turns",
     "append_p50_ms", "append_p95_ms", "request_p50_ms", "request_p95_ms", "fault_p95_ms",
     "layout", "prefix_breaks_outside_epochs", "epochs", "prefix_survival", "effective_input_cost",
     "regret", "cost_vs_rebuild", "cost_vs_flush", "tlb_hit_rate", "prefetch_hit_rate",
@@ -116,6 +118,28 @@ async def test_a_file_with_questions(tmp_path: Path) -> None:
     assert told["evidence_found_frac"] == 1.0
     assert told["citations_valid_frac"] == 1.0
     assert asked[-1][1:] == (2, 2)
+
+
+async def test_what_turns_had_paged_in_that_ask_nothing_is_told_apart() -> None:
+    filler = "The weather is mild and the bread was good, so we sat outside for long."
+    told = ["The captain of the ferry is called Heronimus."]
+    told += [f"{filler} It was day {number}." for number in range(60)]
+    told += ["How is the captain of the ferry called?", "Fine. I went home."]
+    lines = [
+        line
+        for text in told
+        for line in (Line(role=Role.USER, text=text), Line(role=Role.ASSISTANT, text="Good."))
+    ]
+    async with open_memory(":memory:", window=1_500) as memory:
+        report = await replay(
+            memory, [Conversation(name="ferry", lines=tuple(lines))], window=1_500
+        )
+    recalled = report.to_dict()["recalled_by_turns"]
+    assert recalled["asking"]["turns"] == 1
+    assert recalled["asking"]["pages"] >= 1
+    assert recalled["asking"]["tokens_per_turn"] > 0
+    assert recalled["telling"]["turns"] == 62
+    assert recalled["telling"]["pages_per_turn"] < recalled["asking"]["pages_per_turn"]
 
 
 async def test_a_replay_of_the_same_file_is_another_session(tmp_path: Path) -> None:

@@ -90,7 +90,15 @@ async def test_the_ledger_agrees_with_the_bytes_that_were_sent(tmp_path: Path) -
         entries = await session.ledger()
         summary = (await session.metrics()).figures
     asked = [
-        Call(new=(), hits=(), recall_room=0, idle_s=1.0, request=request, recalled_tokens=0)
+        Call(
+            new=(),
+            hits=(),
+            recall_room=0,
+            idle_s=1.0,
+            request=request,
+            recalled_pages=0,
+            recalled_tokens=0,
+        )
         for request in requests
     ]
     seen = measure(Stable(), asked, Remembering(O200k()))

@@ -33,6 +33,7 @@ _SHOWN = {  # of the report, for people; JSON has it all
     "faults": "faults served",
     "faults_refused": "faults refused",
     "paged_in_tokens_per_question": "paged in for a question, tokens",
+    "paged_in_tokens_per_question_max": "paged in for a question, tokens at most",
     "citations": "citations",
     "citations_valid_frac": "citations valid, share",
     "prefix_breaks_outside_epochs": "prefix changed outside epochs, calls",
@@ -73,6 +74,12 @@ _SHOWN = {  # of the report, for people; JSON has it all
     "--questions-max", type=click.IntRange(min=1), metavar="N", help="At most N a conversation."
 )
 @click.option(
+    "--paged-in-tokens",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="At most N brought in by recall and faults in a turn, together.",
+)
+@click.option(
     "--prices",
     metavar="NAME",
     help="What prompts cost: a list of `pagefault models --json`, or READ/WRITE/SECONDS.",
@@ -89,6 +96,7 @@ def replay(
     layout: str | None,
     questions: bool,
     questions_max: int | None,
+    paged_in_tokens: int | None,
     prices: str | None,
     ephemeral: bool,
     as_json: bool,
@@ -112,7 +120,13 @@ def replay(
     try:
         if folder is not None:
             app.root = folder
-        config = app.config(window_tokens=window, mode=mode, layout=layout, prices=prices)
+        config = app.config(
+            window_tokens=window,
+            mode=mode,
+            layout=layout,
+            prices=prices,
+            limits__paged_in_tokens_max=paged_in_tokens,
+        )
         report = app.run(_replay(app, conversations, config, wanted, questions_max))
     finally:
         if folder is not None:

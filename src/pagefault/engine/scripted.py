@@ -170,7 +170,8 @@ def _next_calls(
     if not made:
         if confidence >= _CERTAIN:
             return ()
-        query = " ".join(_telling_words(question.text)) or question.text
+        # As it was asked: search reads of it who and when, too, which single words do not tell.
+        query = _asked(question.text).strip() or question.text
         arguments = json.dumps({"query": query, "limit": 5}, ensure_ascii=False)
         return (ToolCall(f"call_{question.page_id}_{number}", "search_pages", arguments),)
     if any(call.name == "page_fault" for call in made):
@@ -221,16 +222,20 @@ def _still_true(passages: list[Passage]) -> list[Passage]:
 
 def _weights(question: Passage, passages: Iterable[Passage]) -> dict[str, float]:
     """How much each word of the question tells: rare among what is shown, much."""
-    asked = question.text
-    if _RECALLING.search(asked):
-        asked = _CONTRACTED.sub("", _RECALLING.sub(" ", asked))
-    terms = _terms(asked) or _terms(question.text)
+    terms = _terms(_asked(question.text)) or _terms(question.text)
     seen: Counter[str] = Counter()
     total = 1
     for passage in passages:
         total += 1
         seen.update(set(_stems(passage.words)))
     return {term: math.log(1 + total / (1 + seen[term])) for term in terms}
+
+
+def _asked(question: str) -> str:
+    """A question without how it says that something is recalled."""
+    if not _RECALLING.search(question):
+        return question
+    return " ".join(_CONTRACTED.sub("", _RECALLING.sub(" ", question)).split())
 
 
 def _score(passage: Passage, weights: dict[str, float]) -> float:

@@ -18,12 +18,13 @@ from pagefault.guard.neutralise import neutralise
 from pagefault.lab.compare import Remembering, measure, priced
 from pagefault.lab.layouts import Developer, FlushWhenFull, Stable
 from pagefault.lab.transcripts import Conversation, Question
-from pagefault.lab.turns import ConversationClock, Recorder
+from pagefault.lab.turns import Call, ConversationClock, Recorder
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import LayoutName, Role
 from pagefault.model.progress import StageProgress
 from pagefault.model.request import Reply, Request
 from pagefault.pack.count import REQUEST_TOKENS, O200k, TokenCounter, message_tokens, tools_tokens
+from pagefault.recall.gate import ASKING, TELLING, gate
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
 from pagefault.service.stopwatch import Stopwatch
@@ -71,6 +72,31 @@ class Cost:
         }
 
 
+@dataclass(slots=True)
+class Recalled:
+    """What turns of the conversation itself, of one form, had paged in by the runtime: sums."""
+
+    turns: int = 0
+    turns_with_some: int = 0
+    pages: int = 0
+    tokens: int = 0
+
+    def add(self, call: Call) -> None:
+        self.turns += 1
+        self.turns_with_some += call.recalled_pages > 0
+        self.pages += call.recalled_pages
+        self.tokens += call.recalled_tokens
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "turns": self.turns,
+            "turns_with_pages_frac": _share(self.turns_with_some, self.turns),
+            "pages": self.pages,
+            "pages_per_turn": _share(self.pages, self.turns),
+            "tokens_per_turn": _share(self.tokens, self.turns),
+        }
+
+
 @dataclass(slots=True, kw_only=True)
 class ReplayReport:
     """What a replay saw. `turns` counts lines said; evidence is that of answerable questions."""
@@ -95,6 +121,9 @@ class ReplayReport:
     citations: int = 0
     citations_valid: int = 0
     cost: Cost = field(default_factory=Cost)
+    recalled: dict[str, Recalled] = field(
+        default_factory=lambda: {name: Recalled() for name in ("asking", "mixed", "telling")}
+    )
     said: Tally = field(default_factory=Tally)  # the conversations, as their logs tell them
     asked: Tally = field(default_factory=Tally)  # the forks with the questions
     lookups: list[int] = field(default_factory=lambda: [0, 0])  # hits and all, of the table
@@ -130,6 +159,7 @@ class ReplayReport:
                 round(mean(self.paged_in_tokens), 1) if self.paged_in_tokens else None
             ),
             "paged_in_tokens_per_question_max": max(self.paged_in_tokens, default=None),
+            "recalled_by_turns": {name: one.to_dict() for name, one in self.recalled.items()},
             "unanswerable_declined_frac": _share(self.unanswerable_declined, self.unanswerable),
             "citations": self.citations,
             "citations_valid_frac": _share(self.citations_valid, self.citations),
@@ -213,6 +243,7 @@ class _Player:
             said, request = await recorder.say(line)
             if request is not None:
                 self._look(request, line.text)
+                self._report.recalled[_form(line.text)].add(recorder.calls[-1])
             if line.ref:
                 pages[line.ref] = (said[0].page_id, line.text)
             self._report.turns += 1
@@ -317,6 +348,12 @@ class Watched:
         self.requests.append(request)
         async for piece in self._engine.reply(request):
             yield piece
+
+
+def _form(message: str) -> str:
+    """What a message does by its form: the three that recall tells apart."""
+    called_for = gate(message)
+    return "telling" if called_for is TELLING else "asking" if called_for is ASKING else "mixed"
 
 
 def _share(part: float, whole: float) -> float | None:

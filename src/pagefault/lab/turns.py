@@ -39,6 +39,7 @@ class Call:
     new: tuple[Page, ...]
     hits: tuple[Page, ...]
     recall_room: int
+    recalled_pages: int  # that it brought in, and were not said since the call before
     idle_s: float  # since the call before
     request: Request  # what the session made of it
     recalled_tokens: int  # what the session brought in with it by itself
@@ -85,6 +86,7 @@ class Recorder:
         self._clock.reach(line)
         session = self._session
         hits: list[SearchHit] = []
+        before = set(session.resident())
         if line.role is Role.USER:
             found = await session.recall(line.text, limit=RECALL_CANDIDATES)
             hits = gate(line.text).admitted(found.hits)
@@ -93,12 +95,14 @@ class Recorder:
         if not calls_now:
             return pages, None
         request = await session.request()
-        room = self._limits.recall_room(request.window_tokens)
+        room = self._limits.recall_room(request.window_tokens, faults=bool(request.tools))
+        said = {page.page_id for page in self._new}
         self.calls.append(
             Call(
                 new=tuple(self._new),
                 hits=tuple([await session.page(hit.page.page_id) for hit in hits]),
                 recall_room=int(gate(line.text).room_share * room),
+                recalled_pages=len(set(session.resident()) - before - said),
                 idle_s=self._clock.at_s - self._called_at,
                 request=request,
                 recalled_tokens=session.paged_in_tokens,

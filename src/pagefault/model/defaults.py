@@ -35,6 +35,9 @@ SEARCHES_PER_TURN: Final = 4
 STEPS_PER_TURN: Final = 8
 RECALL_TOKENS: Final = 1_000
 RECALL_WINDOW_SHARE: Final = 0.125
+PAGED_IN_TOKENS: Final = 0
+FAULT_TOKENS_ABOUT: Final = 220
+FAULT_PAGED_IN_SHARE: Final = 0.125
 IMPORTANCE: Final = 0.5
 EVICTION_POLICY: Final = "importance_weighted_lru"
 EPOCH_TARGET_SHARE: Final = 0.3
@@ -122,6 +125,31 @@ TABLE: Final[tuple[Default, ...]] = (
         None,
         "",
         "the same, for small windows",
+    ),
+    Default(
+        "paged_in_tokens",
+        "tokens",
+        PAGED_IN_TOKENS,
+        None,
+        "",
+        "what recall and faults bring into the window in one turn, together and with what frames "
+        "it; 0: only the two bounds of their own",
+    ),
+    Default(
+        "fault_paged_in_share",
+        "share of paged_in_tokens",
+        FAULT_PAGED_IN_SHARE,
+        None,
+        "",
+        "what recall leaves to each fault: a page costs recall a quarter of what it costs a fault",
+    ),
+    Default(
+        "fault_tokens_about",
+        "tokens",
+        FAULT_TOKENS_ABOUT,
+        None,
+        "",
+        "a fault of a short page, call and result: with less, none is offered",
     ),
     Default("importance", "0 to 1", IMPORTANCE, 0.5, "000 §1.2, MemoryPage.importance"),
     Default(

@@ -35,18 +35,23 @@ _STRICT = (
     "not speak of pages, windows or these rules unless the user asks how your memory works."
 )
 
+_BOUND = (
+    " What was recalled for a message and what you load for it, calls included, take at most "
+    "{tokens} tokens together."
+)
+
 
 def head(system: str, mode: Mode, limits: FaultLimits) -> str:
     """The system message: the caller's own prompt, then VM:RULES."""
     rules = [_LABELS, _CITE]
     if mode is not Mode.PASSIVE:
-        rules.append(
-            _TOOLS.format(
-                faults=limits.faults_max,
-                tokens=limits.tokens_max,
-                reasons=", ".join(limits.reasons),
-            )
+        tools = _TOOLS.format(
+            faults=limits.faults_max,
+            tokens=limits.tokens_max,
+            reasons=", ".join(limits.reasons),
         )
+        bound = _BOUND.format(tokens=limits.paged_in_max) if limits.paged_in_max else ""
+        rules.append(tools + bound)
     if mode is Mode.STRICT:
         rules.append(_STRICT)
     block = "<VM:RULES>\n" + "\n".join(f"- {rule}" for rule in rules) + "\n</VM:RULES>"

@@ -28,11 +28,16 @@ _ALLOWED: Final[dict[str, tuple[FaultReason, ...]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultLimits:
-    """What a model may fault in one turn. `threshold` names the loosest reason that is granted."""
+    """What a model may fault in one turn. `threshold` names the loosest reason that is granted.
+
+    `paged_in_max`, if not 0, are the tokens that recall and faults share, calls included: with long
+    calls it binds before the others do.
+    """
 
     faults_max: int
     tokens_max: int
     threshold: str
+    paged_in_max: int = 0
 
     def __post_init__(self) -> None:
         if self.threshold not in _ALLOWED:

@@ -36,8 +36,9 @@ class Gate:
         return [h for h in hits if h.relevance >= self.relevance_min and h.score >= least]
 
 
-ASKING: Final = Gate(relevance_min=0.25, share_min=0.45, room_share=1.0)
-TELLING: Final = Gate(relevance_min=0.5, share_min=0.5, room_share=0.25)
+ASKING: Final = Gate(relevance_min=0.0, share_min=0.45, room_share=1.0)
+MIXED: Final = Gate(relevance_min=0.0, share_min=0.45, room_share=0.25)
+TELLING: Final = Gate(relevance_min=0.6, share_min=0.5, room_share=0.25)
 
 _QUESTION_MARK: Final = re.compile("[?？؟՞፧꘏⁇⁈⁉]")
 _ASKING: Final = re.compile(
@@ -50,9 +51,26 @@ _ASKING: Final = re.compile(
 )
 
 
+_SENTENCE: Final = re.compile(r"[^.!?…。！？؟\n]*[^\W_][^.!?…。！？؟\n]*[.!?…。！？؟]*")
+
+
 def gate(message: str) -> Gate:
     """What a message calls for. Cheap, and by its form alone."""
-    return ASKING if asks(message) else TELLING
+    share = asking_share(message)
+    if not share:
+        return TELLING
+    return ASKING if share >= 0.5 else MIXED
+
+
+def asking_share(message: str) -> float:
+    """How much of a message are sentences that ask for something, or point back to something said
+    before; a message that does so in other ways asks all the same.
+    """
+    sentences = _SENTENCE.findall(message)
+    asking = sum(len(one) for one in sentences if asks(one))
+    if asking:
+        return asking / sum(map(len, sentences))
+    return 1.0 if asks(message) else 0.0
 
 
 def asks(message: str) -> bool:

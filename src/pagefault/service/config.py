@@ -91,6 +91,7 @@ class LimitsConfig:
     searches_per_turn_max: int = setting(defaults.SEARCHES_PER_TURN, at_least=0)
     steps_per_turn_max: int = setting(defaults.STEPS_PER_TURN, at_least=1)
     recall_tokens_max: int = setting(defaults.RECALL_TOKENS, at_least=0)
+    paged_in_tokens_max: int = setting(defaults.PAGED_IN_TOKENS, at_least=0)
     page_tokens_max: int = setting(defaults.PAGE_TOKENS, at_least=64)
     artifact_bytes_max: int = setting(defaults.ARTIFACT_BYTES, at_least=1)
     loading: str = setting(defaults.LOADING)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from pagefault.model import defaults
 from pagefault.model.errors import BadInput
@@ -10,6 +11,9 @@ from pagefault.model.events import Content
 from pagefault.model.kinds import EventType, Role
 from pagefault.paging.fault import FaultLimits
 from pagefault.policy.prefetch import LOADING
+
+FAULT_FRAMING_TOKENS: Final = 160
+"""What a call of `page_fault` and its result take beside the text of the page, about."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +28,9 @@ class Limits:
     steps_per_turn_max: int = defaults.STEPS_PER_TURN
     recall_tokens_max: int = defaults.RECALL_TOKENS
     recall_window_share: float = defaults.RECALL_WINDOW_SHARE
+    paged_in_tokens_max: int = defaults.PAGED_IN_TOKENS
+    fault_paged_in_share: float = defaults.FAULT_PAGED_IN_SHARE
+    fault_tokens_about: int = defaults.FAULT_TOKENS_ABOUT
     last_turns_kept: int = defaults.LAST_TURNS_KEPT
     epoch_target_share: float = defaults.EPOCH_TARGET_SHARE
     manifest_window_share: float = defaults.MANIFEST_WINDOW_SHARE
@@ -50,15 +57,36 @@ class Limits:
     def fault_limits(self, window_tokens: int) -> FaultLimits:
         """What is advertised to the model, and enforced."""
         share = int(window_tokens * self.fault_window_share)
+        faults = self.faults_per_turn_max
+        tokens = min(self.fault_tokens_per_turn_max, share)
+        if self.paged_in_tokens_max:
+            faults, each = self._faults_bounded()
+            tokens = min(tokens, faults * (each - FAULT_FRAMING_TOKENS))
         return FaultLimits(
-            faults_max=self.faults_per_turn_max,
-            tokens_max=min(self.fault_tokens_per_turn_max, share),
+            faults_max=faults,
+            tokens_max=tokens,
             threshold=self.fault_threshold,
+            paged_in_max=self.paged_in_tokens_max,
         )
 
-    def recall_room(self, window_tokens: int) -> int:
-        """What the runtime may page in by itself at the start of a turn."""
+    def recall_room(self, window_tokens: int, *, faults: bool = True) -> int:
+        """What the runtime may page in by itself at the start of a turn, with what frames it.
+
+        `faults` says that the model may fault, too. Where both have one bound, recall has what it
+        leaves beside them, and no other; but never more than half of a window.
+        """
+        if self.paged_in_tokens_max:
+            served, each = self._faults_bounded() if faults else (0, 0)
+            return min(self.paged_in_tokens_max - served * each, window_tokens // 2)
         return min(self.recall_tokens_max, int(window_tokens * self.recall_window_share))
+
+    def _faults_bounded(self) -> tuple[int, int]:
+        """How many faults the bound on all that is paged in has room for, in half of it at most,
+        and the tokens of each with what frames it.
+        """
+        share = int(self.paged_in_tokens_max * self.fault_paged_in_share)
+        each = max(self.fault_tokens_about, share)
+        return min(self.faults_per_turn_max, self.paged_in_tokens_max // 2 // each), each
 
     def page_room(self, window_tokens: int) -> int:
         """Where a long text is split: small enough that an eighth of the window takes a page."""

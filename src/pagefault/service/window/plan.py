@@ -220,7 +220,7 @@ def candidate(state: SessionState, session: SessionNo, reason: str, spared: Roun
     in_front = {page.page_id for page in core} | {page.page_id for page, _ in state.summaries}
     last_turns = _last_turns(state, shown, spared.last_turns)
     if spared.last_turns:
-        last_turns |= state.recalled_now
+        last_turns |= state.recalled_now | state.called_for
     bring = [page for page in spared.bring if page.page_id not in in_front]
     weight = state.working_set.tokens_used + sum(page.row.tokens for page in bring)
     needed = math.ceil(state.layout.head_tokens + weight - spared.down_to)

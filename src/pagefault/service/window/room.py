@@ -81,13 +81,23 @@ def fault_room(state: SessionState, asked: Faulted, page: Page) -> int:
     Exact only where it is close: rendering a page exactly costs more than the fault itself.
     """
     free = state.room_for_results()
+    left = state.paged_in_left()
+    if left >= 0:
+        return min(
+            free - _framing(state, asked, page), left - _framing(state, asked, page, said="")
+        )
     spelled = _SPELLED_TOKENS * (_characters([page]) + len(asked.said))
     if spelled + render.LABEL_TOKENS_MAX <= free:
         return free
+    return free - _framing(state, asked, page)
+
+
+def _framing(state: SessionState, asked: Faulted, page: Page, *, said: str | None = None) -> int:
+    """What a fault of this page adds beside its content; `said` is put in place of the words."""
     call = ToolCall(asked.call_id, PAGE_FAULT, asked.arguments)
-    text = envelope.page_result(page, Level.FULL, page.row.tokens)
-    framing = state.layout.exchange_tokens(asked.said, [(call, text, page)]) - page.row.tokens
-    return free - framing
+    text = envelope.page_result(page, Level.FULL, page.row.tokens, page)
+    words = asked.said if said is None else said
+    return state.layout.exchange_tokens(words, [(call, text, page)]) - page.row.tokens
 
 
 def exchange_tokens(state: SessionState, said: str) -> int:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
 from pagefault.guard.neutralise import neutralise
@@ -106,6 +107,8 @@ class SessionState:
         self.faults_refused = 0
         self.paged_in_tokens = 0
         self.recalled_now: set[PageId] = set()  # with this turn's requests
+        self.called_for: frozenset[PageId] = frozenset()
+        """Pages in the window that bear on the newest message: no epoch should take them now."""
         self.newest_user: list[Page] = []
         self._room: int | None = None  # what `room_for_results` found, until something changes
         self._floor: int | None = None  # what it took off, until more than a call is folded
@@ -273,7 +276,7 @@ class SessionState:
     def _fold_packed(self, event: Event, body: Packed) -> None:
         pages = self.load_all(body.recalled)
         brought: list[Entry] = [Recalled(tuple(pages), event.seq)] if pages else []
-        brought += [entry for entry in self.unsent() if pages_of(entry)]
+        brought += self._faults_unsent()
         self.paged_in_tokens += self.layout.tokens_of(brought)
         self.layout.freeze(pages)
         if isinstance(self.layout, DeveloperLayout):
@@ -570,6 +573,23 @@ class SessionState:
     def unsent(self) -> list[Exchange]:
         """The calls of this turn whose results the model has not seen yet."""
         return self._exchanges(reversed(self.layout.pending))
+
+    def _faults_unsent(self) -> list[Entry]:
+        """The calls among these that brought a page, alone: what they add to what is paged in."""
+        return [
+            replace(entry, said="", calls=[call for call in entry.calls if call[2] is not None])
+            for entry in self.unsent()
+            if pages_of(entry)
+        ]
+
+    def paged_in_left(self) -> int:
+        """What may still be paged in in this turn, with what frames it; -1 where nothing bounds
+        recall and faults together.
+        """
+        bound = self.limits.paged_in_tokens_max
+        if not bound:
+            return -1
+        return max(0, bound - self.paged_in_tokens - self.layout.tokens_of(self._faults_unsent()))
 
     def _exchanges(self, latest: Iterable[Entry]) -> list[Exchange]:
         """Those of this turn, in order, given entries from the latest back."""

@@ -1,0 +1,31 @@
+"""What a message calls for, by its form."""
+
+from __future__ import annotations
+
+import pytest
+
+from pagefault.recall.gate import ASKING, MIXED, TELLING, Gate, gate
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("When did Maria buy the bicycle?", ASKING),
+        ("Thanks! Where was that?", ASKING),
+        ("tell me about the ferry", ASKING),
+        ("As we decided, the blue one.", ASKING),
+        ("何时出发？", ASKING),
+        ("I spent the whole day in the garden and planted roses. How are you?", MIXED),
+        ("I spent the day in the garden. Thanks for the roses, they are lovely.", TELLING),
+        ("ok", TELLING),
+        ("👍", TELLING),
+        ("", TELLING),
+    ],
+)
+def test_the_form_of_a_message_decides_what_it_calls_for(message: str, expected: Gate) -> None:
+    assert gate(message) is expected
+
+
+def test_who_tells_gets_less_than_who_asks() -> None:
+    assert TELLING.room_share <= MIXED.room_share < ASKING.room_share
+    assert TELLING.relevance_min > ASKING.relevance_min
