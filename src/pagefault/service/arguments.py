@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 from typing import Final
 
 from pagefault.model.errors import BadInput
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Actor, LayoutName, Level, Mode, Origin, Profile
+from pagefault.model.times import is_date
+from pagefault.model.wanted import Time, a_time_ms, an_end_ms
 
 _NAME: Final = re.compile(r"[^\x00-\x1f\x7f/\ud800-\udfff]{1,80}")
 
@@ -85,17 +86,10 @@ def a_profile(text: str) -> Profile:
         raise BadInput(f"unknown profile {text!r}", hint=f"one of {', '.join(Profile)}") from None
 
 
-def a_time(time: str | int) -> int:
-    """A time in milliseconds since 1970. Raises `BadInput`."""
-    if isinstance(time, int):
-        return time
-    try:
-        at = datetime.fromisoformat(time)
-    except ValueError:
-        raise BadInput(f"{time!r} is no time", hint="ISO 8601: 2026-03-05T08:45:00Z") from None
-    if len(time) == len("2026-03-05"):  # a day alone: all of it
-        at = at.replace(hour=23, minute=59, second=59, microsecond=999_000)
-    return int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
+def a_time(time: Time) -> int:
+    """A time in milliseconds since 1970; of a day alone its last. Raises `BadInput`."""
+    is_day = isinstance(time, str) and is_date(time)
+    return an_end_ms(time) - 1 if is_day else a_time_ms(time)
 
 
 def a_layout(layout: str) -> LayoutName:

@@ -95,6 +95,7 @@ class Memory(Asking):
         self._recent: deque[Session] = deque(maxlen=RECENT_SESSIONS)
         self._opening = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._forgot = 0  # times, by this memory
         store.on_forgotten = self._others_forgot
 
     @property
@@ -105,6 +106,13 @@ class Memory(Asking):
     @property
     def limits(self) -> Limits:
         return self._runtime.limits
+
+    @property
+    def forgettings(self) -> int:
+        """How often something was forgotten since this was opened, here or elsewhere, as far as
+        was noticed: who keeps texts of pages, keeps them until this changes.
+        """
+        return self._forgot + self._runtime.journal.forgets
 
     async def session(
         self,
@@ -281,15 +289,21 @@ class Memory(Asking):
 
     def _others_forgot(self) -> None:
         """Another process forgot something: let nothing that is kept in memory outlive it."""
-        self._runtime.pages.flush()
-        self._runtime.packs.drop()
+        self._flush()
         for session in self._live():
             session.owned.outdate()
 
-    async def _after_forgetting(self, target: Session, plan: _Plan) -> None:
-        """Let no live session show what is gone."""
+    def _flush(self) -> None:
+        """Let go of every text that is kept to be at hand."""
         self._runtime.pages.flush()
         self._runtime.packs.drop()
+        if self._embedding is not None:
+            self._embedding.flush()
+
+    async def _after_forgetting(self, target: Session, plan: _Plan) -> None:
+        """Let no live session show what is gone."""
+        self._forgot += 1
+        self._flush()
         if plan.sessions:
             target.owned.end()
             self._sessions.pop(target.session, None)
