@@ -1,65 +1,80 @@
 """How many of the nearest vectors are found by signs, and how long both ways take.
 
-    python -m benchmarks.nearest VECTORS.npy
+    python -m benchmarks.nearest VECTORS.npy [COUNT ...]
 
-The file holds an array of float32, a unit vector in each row. The first 100 are asked of the rest,
-once compared one by one and once by signs (`store/shelf.py`); `recall` is the share of the exact
-first 50 that signs find. Rows are handed over from memory: reading them from a file comes on top.
+VECTORS.npy holds an array of float32, a unit vector in each row. The first 100 are asked of COUNT
+others (or of all), which stand in a file: once all are compared one by one, once those that their
+signs choose are read from the file (`store/shelf.py`). `recall` is the share of the exact first 50
+that signs find; `fill_s` is the first question of a process, which reads every vector.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+import tempfile
 import time
-from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
 import numpy as np
 
-from pagefault.store.shelf import SHORTLIST, Shelf, Vectors
+from pagefault.model.ids import Seq
+from pagefault.model.page import EVERYTHING
+from pagefault.store import shelf
+from pagefault.store.shelf import SHORTLIST, Vectors
+from pagefault.store.vectors import VectorStore
 
 QUERIES = 100
 LIMIT = 50
+MODEL = "measured"
+
+Shelf = shelf.Shelf
 
 
-def measure(vectors: Vectors, shortlist: int) -> dict[str, Any]:
-    queries, rest = vectors[:QUERIES], vectors[QUERIES:]
-    blobs = [row.astype("<f2").tobytes() for row in rest]
-    rows = [(number, number + 1, blob) for number, blob in enumerate(blobs)]
-
-    def read(places: Sequence[int]) -> list[tuple[int, bytes]]:
-        return [(place, blobs[place]) for place in places]
-
-    exact = Shelf(exact_max=len(rest))
-    exact.add(rows, len(rows))
+def asked(path: Path, queries: Vectors, make: partial[Shelf]) -> dict[str, Any]:
+    """What a process finds that has just opened the file, with shelves made so."""
+    shelf.Shelf = make  # type: ignore[assignment, misc]
+    store = VectorStore.open(path, root_id="benchmark")
     began = time.perf_counter()
-    signs = Shelf(exact_max=0, shortlist=shortlist)
-    signs.add(rows, len(rows))
-    filling_s = time.perf_counter() - began
-    found: dict[Shelf, list[set[int]]] = {exact: [], signs: []}
-    took: dict[Shelf, list[float]] = {exact: [], signs: []}
+    store.nearest(MODEL, EVERYTHING, queries[0], limit=LIMIT)
+    fill_s = time.perf_counter() - began
+    found, took = [], []
     for query in queries:
-        for shelf in (exact, signs):
-            began = time.perf_counter()
-            places, _ = shelf.nearest(query, None, LIMIT, read)
-            took[shelf].append(1_000 * (time.perf_counter() - began))
-            found[shelf].append(set(places.tolist()))
-    pairs = zip(found[exact], found[signs], strict=True)
-    return {
-        "vectors": len(rest),
-        "shortlist": shortlist,
-        "recall": round(mean(len(a & b) / LIMIT for a, b in pairs), 4),
-        "exact_p50_ms": round(median(took[exact]), 2),
-        "signs_p50_ms": round(median(took[signs]), 2),
-        "exact_bytes": exact.nbytes,
-        "signs_bytes": signs.nbytes,
-        "filling_s": round(filling_s, 2),
-    }
+        began = time.perf_counter()
+        nearest = store.nearest(MODEL, EVERYTHING, query, limit=LIMIT)
+        took.append(1_000 * (time.perf_counter() - began))
+        found.append(set(nearest.places.tolist()))
+    store.close()
+    took.sort()
+    times = {"p50_ms": round(median(took), 2), "p95_ms": round(took[int(0.95 * len(took))], 2)}
+    return {"found": found, "fill_s": round(fill_s, 2), **times}
+
+
+def measure(vectors: Vectors, count: int, shortlists: tuple[int, ...]) -> list[dict[str, Any]]:
+    queries, rest = vectors[:QUERIES], vectors[QUERIES : QUERIES + count]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "vectors.db"
+        store = VectorStore.create(path, root_id="benchmark")
+        pages = [(number, Seq(number + 1)) for number in range(len(rest))]
+        store.put(MODEL, pages, rest, forgotten=store.forgotten())
+        store.close()
+        exact = asked(path, queries, partial(Shelf, exact_max=len(rest)))
+        told = [{"vectors": len(rest), "compared": "all", **exact}]
+        for shortlist in shortlists:
+            signs = asked(path, queries, partial(Shelf, exact_max=0, shortlist=shortlist))
+            pairs = zip(exact["found"], signs["found"], strict=True)
+            recall = round(mean(len(a & b) / LIMIT for a, b in pairs), 4)
+            told.append({"vectors": len(rest), "compared": shortlist, "recall": recall, **signs})
+    for one in told:
+        del one["found"]
+    return told
 
 
 if __name__ == "__main__":
     given = np.load(sys.argv[1]).astype(np.float32)
-    for shortlist in (1_000, 2_000, SHORTLIST):
-        sys.stdout.write(json.dumps(measure(given, shortlist)) + "\n")
+    for number in [int(one) for one in sys.argv[2:]] or [len(given)]:
+        for row in measure(given, number, (1_000, 2_000, SHORTLIST)):
+            sys.stdout.write(json.dumps(row) + "\n")

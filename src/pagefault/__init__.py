@@ -57,17 +57,17 @@ if TYPE_CHECKING:
     from pagefault.pack.developer import build_vm_developer_message
     from pagefault.pack.vm_prompts import VM_STRICT_PROMPT
     from pagefault.pack.vm_wire import VM_TOOLS
-    from pagefault.service.claiming import ClaimInfo
-    from pagefault.service.drive import Answer
-    from pagefault.service.embedding import EmbeddingStatus
+    from pagefault.service.derived.claiming import ClaimInfo
+    from pagefault.service.derived.embedding import EmbeddingStatus
     from pagefault.service.limits import Limits
     from pagefault.service.memory import Forgetting, Memory
     from pagefault.service.open import open
-    from pagefault.service.reporting import Metrics
     from pagefault.service.session import Session
-    from pagefault.service.status import Status
-    from pagefault.service.timetravel import Difference, Moment, Movement
-    from pagefault.service.writing import Said
+    from pagefault.service.telling.reporting import Metrics
+    from pagefault.service.telling.status import Status
+    from pagefault.service.telling.timetravel import Difference, Moment, Movement
+    from pagefault.service.turn.drive import Answer
+    from pagefault.service.turn.writing import Said
 
 __version__ = "0.1.0"
 
@@ -138,13 +138,13 @@ __all__ = [
 
 # Loaded on first use, so that `import pagefault` loads no driver, no HTTP and no terminal library.
 _HOMES = {
-    "Answer": "service.drive",
+    "Answer": "service.turn.drive",
     "ArchiveMissing": "model.errors",
     "BadInput": "model.errors",
     "CallerError": "model.errors",
-    "Difference": "service.timetravel",
+    "Difference": "service.telling.timetravel",
     "Embedder": "engine.embedding",
-    "EmbeddingStatus": "service.embedding",
+    "EmbeddingStatus": "service.derived.embedding",
     "Engine": "engine.api",
     "EngineError": "model.errors",
     "EngineGarbled": "model.errors",
@@ -156,10 +156,10 @@ _HOMES = {
     "Memory": "service.memory",
     "MemoryABI": "pack.abi",
     "MessageTooLarge": "model.errors",
-    "Metrics": "service.reporting",
+    "Metrics": "service.telling.reporting",
     "ModelError": "model.errors",
-    "Moment": "service.timetravel",
-    "Movement": "service.timetravel",
+    "Moment": "service.telling.timetravel",
+    "Movement": "service.telling.timetravel",
     "NoSuchPage": "model.errors",
     "PageManifestEntry": "pack.abi",
     "PagefaultError": "model.errors",
@@ -173,16 +173,16 @@ _HOMES = {
     "RemoteEngine": "engine.remote",
     "Reply": "model.request",
     "Request": "model.request",
-    "Said": "service.writing",
+    "Said": "service.turn.writing",
     "ScreenFailed": "model.errors",
     "ScriptedEngine": "engine.scripted",
     "SearchFilter": "model.wanted",
     "Session": "service.session",
     "SessionBusy": "model.errors",
     "SessionNotFound": "model.errors",
-    "ClaimInfo": "service.claiming",
+    "ClaimInfo": "service.derived.claiming",
     "StaticEmbedder": "engine.static_embedding",
-    "Status": "service.status",
+    "Status": "service.telling.status",
     "StoreBusy": "model.errors",
     "StoreClosed": "model.errors",
     "StoreCorrupt": "model.errors",

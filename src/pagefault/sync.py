@@ -40,20 +40,20 @@ from pagefault.recall.search import SearchResult
 from pagefault.represent.api import Compressor
 from pagefault.service import memory as _memory
 from pagefault.service import session as _session
-from pagefault.service.checkpoints import Checkpoint
-from pagefault.service.claiming import ClaimInfo
-from pagefault.service.drive import Answer
-from pagefault.service.embedding import EmbeddingStatus
-from pagefault.service.ledger import Entry
+from pagefault.service.derived.claiming import ClaimInfo
+from pagefault.service.derived.embedding import EmbeddingStatus
+from pagefault.service.finding.questions import Asking
 from pagefault.service.limits import Limits
 from pagefault.service.memory import Forgetting
 from pagefault.service.open import open as _open
-from pagefault.service.questions import Asking
-from pagefault.service.relaying import Proxied
-from pagefault.service.reporting import Metrics
-from pagefault.service.status import Status
-from pagefault.service.timetravel import Difference, Moment, Movement
-from pagefault.service.writing import Said
+from pagefault.service.telling.checkpoints import Checkpoint
+from pagefault.service.telling.ledger import Entry
+from pagefault.service.telling.relaying import Proxied
+from pagefault.service.telling.reporting import Metrics
+from pagefault.service.telling.status import Status
+from pagefault.service.telling.timetravel import Difference, Moment, Movement
+from pagefault.service.turn.drive import Answer
+from pagefault.service.turn.writing import Said
 from pagefault.store.backup import Copied
 from pagefault.store.store import Verification
 
@@ -558,8 +558,8 @@ class Session(_Asks):
         return _LOOP.run(self.asynchronous.faults())
 
     def metrics(self, *, per_turn: bool = False) -> Metrics:
-        """What this session tells about itself, folded from its log; `service/metrics.py` defines
-        each figure. A fork counts its own turns.
+        """What this session tells about itself, folded from its log: `service/telling/metrics.py`
+        defines each figure. A fork counts its own turns.
         """
         return _LOOP.run(self.asynchronous.metrics(per_turn=per_turn))
 

@@ -26,7 +26,7 @@ from pagefault.model.errors import (
     EngineRefused,
     EngineUnreachable,
 )
-from pagefault.service.embedders import EmbedderSpec
+from pagefault.service.derived.embedders import EmbedderSpec
 from pagefault.testing.embedder_contract import EmbedderContract
 from pagefault.testing.embedders import WordEmbedder
 

@@ -17,8 +17,8 @@ from pagefault.lab.turns import ConversationClock
 from pagefault.model.kinds import Role
 from pagefault.model.request import Request
 from pagefault.service.bootstrap import open_memory
-from pagefault.service.state import SessionState
 from pagefault.service.stopwatch import Stopwatch
+from pagefault.service.window.state import SessionState
 from tests.lab.test_layouts import LIMITS, talk
 from tests.lab.test_transcripts import LOCOMO
 

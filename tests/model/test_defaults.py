@@ -15,8 +15,8 @@ from pagefault.paging.fault import FaultLimits
 from pagefault.paging.tlb import TLB
 from pagefault.service import bootstrap
 from pagefault.service.limits import Limits
-from pagefault.service.turn import read_call
-from pagefault.service.writing import Said
+from pagefault.service.turn.turn import read_call
+from pagefault.service.turn.writing import Said
 from pagefault.store import segments
 
 OURS = {row.name: row.ours for row in defaults.TABLE}

@@ -20,7 +20,7 @@ from pagefault.pack.count import O200k, message_tokens, tools_tokens
 from pagefault.pack.prompts import head
 from pagefault.pack.tools import vm_tools
 from pagefault.paging.fault import FaultBudget, FaultLimits
-from pagefault.service.turn import ServeFault, ServeSearch, read_call
+from pagefault.service.turn.turn import ServeFault, ServeSearch, read_call
 
 LIMITS = st.builds(
     FaultLimits,

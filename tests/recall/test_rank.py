@@ -66,6 +66,10 @@ def ranked(
     ).places
 
 
+def orders_by(candidates: Candidates, similar: Similar) -> list[int]:
+    return [place.place for place in ranked(candidates, similar=similar)]
+
+
 def orders(candidates: Candidates, *, long: Collection[int] = ()) -> list[int]:
     return [place.place for place in ranked(candidates, long=long)]
 
@@ -173,6 +177,29 @@ def test_what_is_near_in_meaning_is_found_without_a_word() -> None:
     assert places[10].parts["meaning"] == 0
     nothing = Candidates(9, 10.0, (0,), np.empty(0, np.int64), np.empty((0, 1), np.int64))
     assert ranked(nothing, similar=similar)[0].place == 50
+
+
+def test_a_page_whose_neighbours_are_near_too_counts_more_than_one_that_is_near_by_itself() -> None:
+    words = found({10: (1,)})
+    alone, among = 30, 51
+
+    def meaning(beside: float) -> dict[int, float]:
+        far = dict.fromkeys(range(60, 70), 0.1)
+        nearness = far | {alone: 0.7, among: 0.6, among - 1: beside, among + 1: beside}
+        places = sorted(nearness)
+        similar = Similar(np.array(places), np.array([nearness[place] for place in places]))
+        return {one.place: one.parts["meaning"] for one in ranked(words, similar=similar)}
+
+    assert meaning(beside=0.5)[among] > meaning(beside=0.5)[alone] > 0
+    assert 0 < meaning(beside=0.1)[among] < meaning(beside=0.1)[alone]
+
+
+def test_an_embedder_that_tells_no_weight_does_not_outweigh_words() -> None:
+    words = found({10: (1, 1), 40: (1, 0)})
+    nearness = np.array([0.1, 0.1, 0.9, 0.9, 0.9, 0.1, 0.1])
+    places = np.array([5, 15, 69, 70, 71, 80, 90])
+    assert orders_by(words, Similar(places, nearness))[0] == 10
+    assert orders_by(words, Similar(places, nearness, weight=20.0))[0] == 70
 
 
 def test_an_embedder_that_finds_all_alike_changes_no_order() -> None:

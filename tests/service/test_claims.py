@@ -120,6 +120,16 @@ async def test_a_claim_is_forgotten_with_what_it_rests_on() -> None:
         assert "PostgreSQL" not in text_of(await session.request())
 
 
+async def test_no_later_claim_says_what_was_forgotten() -> None:
+    async with open_memory(":memory:") as memory:
+        session = await memory.session("work")
+        await _decide(session)
+        await memory.forget("work", "msg_2")
+        await session.user("Let's use MySQL 8 for the database instead.")
+        [claim] = await session.claims()
+        assert (claim.supersedes, claim.text) == ("", "Decision: use MySQL 8 for the database")
+
+
 async def test_a_fork_sees_the_claims_of_its_parent_and_keeps_its_own() -> None:
     async with open_memory(":memory:") as memory:
         session = await memory.session("work")

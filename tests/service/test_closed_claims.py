@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from pagefault import Request, Session
 from pagefault.model.page import Page
-from pagefault.service import plan, plan_developer
 from pagefault.service.bootstrap import open_memory
-from pagefault.service.state import SessionState
+from pagefault.service.window import plan, plan_developer
+from pagefault.service.window.state import SessionState
 from tests.service.memories import check_request, fault, text_of
 
 LAYOUTS = ("stable", "developer")

@@ -18,7 +18,7 @@ from pagefault.engine.scripted import ScriptedEngine
 from pagefault.model.errors import BadInput
 from pagefault.model.kinds import Role
 from pagefault.pack.manifest import ENTRIES_MAX, schema
-from pagefault.service.writing import Said
+from pagefault.service.turn.writing import Said
 from tests.service.memories import (
     COUNTER,
     Replies,

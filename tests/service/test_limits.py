@@ -249,7 +249,7 @@ async def test_every_request_of_two_thousand_turns_fits(tmp_path: Path) -> None:
 async def test_control_a_layout_that_never_rewrites_is_caught(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pagefault.service.state.SessionState.window_room", 10**6)
+    monkeypatch.setattr("pagefault.service.window.state.SessionState.window_room", 10**6)
     with pytest.raises(AssertionError, match="exceeds its window"):
         await _converse(tmp_path / "m", 100, 1, 2_000)
 

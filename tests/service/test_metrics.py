@@ -19,7 +19,7 @@ from pagefault.pack.count import REQUEST_TOKENS, O200k
 from pagefault.pack.ledger import Broke, Disagreement
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.limits import Limits
-from pagefault.service.reporting import fold_session
+from pagefault.service.telling.reporting import fold_session
 from tests.service.memories import Replies, calls, fault, words
 
 LIMITS = Limits(recall_tokens_max=200)

@@ -11,7 +11,7 @@ import pagefault
 from pagefault import Limits, Request, Session
 from pagefault.model.kinds import Role
 from pagefault.pack.count import O200k, message_tokens
-from pagefault.service.state import SessionState
+from pagefault.service.window.state import SessionState
 from tests.service.memories import check_request, fault, faulted, shown, text_of
 
 COUNTER = O200k()
@@ -86,9 +86,9 @@ async def test_a_turn_pages_in_no_more_than_its_bound(tmp_path: Path, mode: str)
 async def test_control_lines_weighed_by_a_guess_exceed_the_bound(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pagefault.service.recalling.render.line", lambda pages: "")
+    monkeypatch.setattr("pagefault.service.turn.recalling.render.line", lambda pages: "")
     monkeypatch.setattr(
-        "pagefault.service.recalling.TurnRecall._tokens_with", lambda self, pages: 0
+        "pagefault.service.turn.recalling.TurnRecall._tokens_with", lambda self, pages: 0
     )
     with pytest.raises(AssertionError):
         await test_a_turn_pages_in_no_more_than_its_bound(tmp_path, "passive")

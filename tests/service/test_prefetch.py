@@ -15,7 +15,7 @@ from pagefault.model.events import Packed
 from pagefault.model.ids import PageId
 from pagefault.policy.prefetch import LOADING, Facts, Habits, wishes
 from pagefault.service.flights import Flights
-from pagefault.service.prefetch import Prefetcher
+from pagefault.service.turn.prefetch import Prefetcher
 from tests.service.memories import fault, faulted, text_of, words
 
 PARTS = 6

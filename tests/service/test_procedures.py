@@ -75,6 +75,17 @@ async def test_it_is_forgotten_with_what_it_rests_on() -> None:
         assert "make ship" not in text_of(await session.request())
 
 
+async def test_it_can_be_told_again_after_it_was_forgotten() -> None:
+    async with open_memory(":memory:") as memory:
+        session = await memory.session("work")
+        for number in (1, 2):
+            page_id = await session.user(DEPLOY)
+            assert (await session.page(f"prc_{number}")).row.kind is Kind.PROCEDURE
+            await session.user("How do we deploy the site?")
+            await session.request()
+            await memory.forget("work", page_id)
+
+
 async def test_what_is_said_of_a_tool_is_read_ahead_once_the_tool_is_in_use() -> None:
     async with open_memory(":memory:", window=3_000) as memory:
         session = await memory.session("work")

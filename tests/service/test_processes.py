@@ -23,8 +23,8 @@ from pagefault.model.events import Draft, Event, SessionOpened
 from pagefault.model.kinds import Mode
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.journal import Journal
-from pagefault.service.recalling import TurnRecall
 from pagefault.service.session import Session
+from pagefault.service.turn.recalling import TurnRecall
 from pagefault.store.leases import Leases
 from pagefault.store.lock import RootLock
 from pagefault.store.presence import Presence

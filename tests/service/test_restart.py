@@ -17,6 +17,8 @@ import pytest
 
 import pagefault
 from pagefault import Session
+from pagefault.model.events import Pinned
+from pagefault.service.window import restore
 from tests.service.memories import fault, search, words
 
 WINDOW = 2_500
@@ -165,6 +167,21 @@ async def test_control_a_build_that_acknowledges_first_is_caught(tmp_path: Path)
         await _check_like_a_twin(tmp_path / "m", acknowledged + 1)
 
 
+async def test_what_leaves_after_a_restart_is_what_would_have_left_without_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The request after it begins an epoch: its choice rests on what came back before the last."""
+    async with pagefault.open(tmp_path / "m", sync="os", window=WINDOW) as memory:
+        session = await memory.session("s")
+        for number in range(103):
+            await step(session, number)
+    shutil.copytree(tmp_path / "m", tmp_path / "control")
+    await _check_like_a_twin(tmp_path / "m", 102)
+    monkeypatch.setattr(restore, "REACH_TURNS", 0)
+    with pytest.raises(AssertionError, match="request is not what was acknowledged"):
+        await _check_like_a_twin(tmp_path / "control", 102)
+
+
 async def test_control_a_restart_that_forgets_pins_is_caught(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,12 +191,12 @@ async def test_control_a_restart_that_forgets_pins_is_caught(
             await step(session, number)
         assert (await session.status()).epoch > 0
     await _check_like_a_twin(tmp_path / "m", 59)
-    lineage = pagefault.service.restore._lineage
+    lineage = restore._lineage
 
     def without_pins(*args: Any, **options: Any) -> Any:
-        return iter(()) if "pinned" in options.get("types", ()) else lineage(*args, **options)
+        return (one for one in lineage(*args, **options) if not isinstance(one.body, Pinned))
 
-    monkeypatch.setattr("pagefault.service.restore._lineage", without_pins)
+    monkeypatch.setattr(restore, "_lineage", without_pins)
     with pytest.raises(AssertionError, match="pins is not what was acknowledged"):
         await _check_like_a_twin(tmp_path / "m", 59)
 

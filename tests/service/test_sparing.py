@@ -203,8 +203,10 @@ async def test_two_topics_in_turn_do_not_thrash(tmp_path: Path) -> None:
 
 
 async def test_a_page_faulted_in_this_turn_is_still_there_in_the_next(tmp_path: Path) -> None:
-    """Though no turn is spared for its own sake, and the window is full."""
-    limits = Limits(last_turns_kept=0)
+    """Though no turn is spared for its own sake, the window is full, and nothing is brought in but
+    by faults.
+    """
+    limits = Limits(last_turns_kept=0, recall_tokens_max=0)
     async with pagefault.open(tmp_path / "m", sync="os", window=3_000, limits=limits) as memory:
         session = await memory.session("s")
         page = await session.user(CATALOGUE.format(topic="otters", n=7))
@@ -219,7 +221,7 @@ async def test_a_page_faulted_in_this_turn_is_still_there_in_the_next(tmp_path: 
             result = await faulted(session, fault(page))
             is_fetched = result["page"]["content"]["text"] != ""
             await session.assistant(words(40))
-            await session.user(f"And then {number}: {words(330 + 70 * (number % 3))}")
+            await session.user(f"And then {number}: {words(520)}")
             before = (await session.status()).epoch
             await session.request()
             epochs += is_fetched and (await session.status()).epoch > before

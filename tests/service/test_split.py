@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pagefault.pack.count import O200k
-from pagefault.service.split import split
+from pagefault.service.turn.split import split
 
 WORDS = st.sampled_from(
     [

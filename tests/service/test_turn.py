@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import FaultReason, Level, Modality
 from pagefault.model.request import Reply, ToolCall
-from pagefault.service.turn import (
+from pagefault.service.turn.turn import (
     Finish,
     Refuse,
     ServeFault,

@@ -106,7 +106,7 @@ def test_no_power_cut_after_the_receipt_brings_back_what_the_index_knew(
 def test_control_a_write_ahead_log_whose_emptying_is_not_synced_is_caught(
     lives: Callable[[int], StoreMachine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Store, "_sync_emptied", lambda self: None)
+    monkeypatch.setattr(Store, "_sync_emptied", lambda self, name: None)
 
     def cuts() -> None:
         for seed in SEEDS:

@@ -16,9 +16,9 @@ from pagefault.cli.term import plural, printable
 if TYPE_CHECKING:
     from pagefault.engine.api import Engine
     from pagefault.service.config import Config
-    from pagefault.service.drive import Answer
     from pagefault.service.memory import Memory
     from pagefault.service.session import Session
+    from pagefault.service.turn.drive import Answer
 
 SESSION = "chat"
 

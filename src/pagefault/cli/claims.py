@@ -18,7 +18,7 @@ from pagefault.cli.app import (
 from pagefault.cli.term import plural, printable, wrapped
 
 if TYPE_CHECKING:
-    from pagefault.service.claiming import ClaimInfo
+    from pagefault.service.derived.claiming import ClaimInfo
 
 
 @click.group(cls=WithDefault, default="ls")

@@ -22,9 +22,9 @@ from pagefault.model.request import Message, Request
 from pagefault.pack.render import LABEL_TOKENS
 
 if TYPE_CHECKING:
-    from pagefault.service.drive import Answer
     from pagefault.service.memory import Memory
     from pagefault.service.session import Session
+    from pagefault.service.turn.drive import Answer
 
 WINDOW_TOKENS: Final = 3_000
 QUESTIONS: Final = (

@@ -13,7 +13,7 @@ from pagefault.cli.term import iso, plural
 
 if TYPE_CHECKING:
     from pagefault.service.session import Session
-    from pagefault.service.timetravel import InWindow, Moment, Movement
+    from pagefault.service.telling.timetravel import InWindow, Moment, Movement
 
 _WHEN = """WHEN is a turn (12: as it was at its end), a record (seq:345), a checkpoint
     (checkpoint:NAME), or a time (ISO 8601, UTC without a zone; a date alone is the day's end)."""
@@ -68,7 +68,7 @@ def at(app: App, session_name: str, when: str, as_json: bool) -> None:
 @json_option
 @pass_app
 def diff(app: App, session_name: str, before: str, after: str, as_json: bool) -> None:
-    from pagefault.service.timetravel import difference, page_dict
+    from pagefault.service.telling.timetravel import difference, page_dict
 
     async def read() -> tuple[str, Moment, Moment]:
         async with app.reading() as memory:
@@ -203,7 +203,7 @@ def _told(moment: Moment) -> str:
 
 
 def _object(moment: Moment) -> dict[str, Any]:
-    from pagefault.service.timetravel import to_dict
+    from pagefault.service.telling.timetravel import to_dict
 
     told = to_dict(moment)
     told["at"] = iso(told.pop("at_ms"))

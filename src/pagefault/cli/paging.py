@@ -93,7 +93,7 @@ def checkpoint(app: App, session: str, name: str | None, as_json: bool) -> None:
 
 
 def _list_checkpoints(app: App, session: str, *, as_json: bool) -> None:
-    from pagefault.service.checkpoints import Checkpoint
+    from pagefault.service.telling.checkpoints import Checkpoint
 
     async def read() -> tuple[str, list[Checkpoint]]:
         async with app.reading() as memory:

@@ -8,7 +8,7 @@ from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
     from pagefault.model.events import Relayed
-    from pagefault.service.relaying import Proxied
+    from pagefault.service.telling.relaying import Proxied
 
 CLIENT_DECIDES = "proxied: the client decides what the window holds"
 

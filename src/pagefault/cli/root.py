@@ -41,7 +41,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     "Care": {
         "doctor": "Check this installation, its configuration and its memory.",
         "verify": "Read everything in a memory and check it against itself.",
-        "embed": "Give every page a vector, for search by meaning.",
+        "embed": "Give every page a vector that has none yet.",
         "rebuild": "Build the index anew from the log.",
         "repair": "Set damaged records aside and go on with the rest.",
         "backup": "Copy a memory, and verify the copy.",

@@ -35,7 +35,7 @@ from pagefault.service.bootstrap import open_memory
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
 from pagefault.service.stopwatch import Stopwatch
-from pagefault.service.writing import Said
+from pagefault.service.turn.writing import Said
 from pagefault.store.root import open_store, rebuild
 
 WORDS: Final = 60

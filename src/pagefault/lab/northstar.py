@@ -25,8 +25,8 @@ from pagefault.model.page import Page
 from pagefault.model.request import Request
 from pagefault.pack.count import O200k, TokenCounter
 from pagefault.service.bootstrap import open_memory
-from pagefault.service.drive import Answer
 from pagefault.service.session import Session
+from pagefault.service.turn.drive import Answer
 
 TOPICS: Final = 5
 DECIDING_TURNS: Final = 50  # the first turns, in which all is decided

@@ -26,7 +26,7 @@ from pagefault.pack.render import LABEL_TOKENS
 from pagefault.paging.questions import Resident
 from pagefault.policy.locality_lru import REFETCH
 from pagefault.service.bootstrap import IN_MEMORY, open_memory
-from pagefault.service.timetravel import Movement
+from pagefault.service.telling.timetravel import Movement
 
 _FAULTED: Final = ("faulted", "mapped_already")
 

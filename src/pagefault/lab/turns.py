@@ -22,8 +22,8 @@ from pagefault.recall.gate import gate
 from pagefault.recall.search import SearchHit
 from pagefault.service.bootstrap import IN_MEMORY, open_memory
 from pagefault.service.limits import Limits
-from pagefault.service.recalling import RECALL_CANDIDATES
 from pagefault.service.session import Session
+from pagefault.service.turn.recalling import RECALL_CANDIDATES
 
 LINE_S: Final = 30.0
 """How long a line takes to say, where the lines themselves do not tell."""

@@ -64,6 +64,7 @@ COMPRESS_AFTER_TOKENS: Final = 16_000
 COMPRESS_AFTER_S: Final = 0.0
 COMPRESSION_LEVEL: Final = 1
 EVICTION_COOLDOWN_TURNS: Final = 3
+EVICTION_MEMORY_TURNS: Final = 24  # a page that comes back later is one like any other
 FAULT_PROTECTION_TURNS: Final = 2
 ARTIFACT_BYTES: Final = 50_000_000
 

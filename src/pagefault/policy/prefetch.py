@@ -1,7 +1,7 @@
 """What might be wanted soon: strategies that are told facts of a session and name pages.
 
 A strategy is a plug-in: a name, and a function of the facts. It loads nothing and costs the model
-nothing; what a wish comes to is the affair of `service/prefetch.py`. Which strategies run is a
+nothing; what a wish comes to is the affair of `service/turn/prefetch.py`. Which strategies run is a
 choice of four: `on_demand` none, `predictive` those that know what is usually needed,
 `contextual` those that look around, too, and `speculative` whatever a text names by its id.
 """

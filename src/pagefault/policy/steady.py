@@ -4,6 +4,9 @@ A page that was faulted at turn t is no victim before t + `protection`. A page t
 after it had left is chosen only where the others do not suffice, for `cooldown` turns; and each
 time it comes back again, for as many turns more: what is needed every few turns stays in the end.
 Who should leave among the rest is the inner policy's affair.
+
+What happened longer ago than `REACH_TURNS` has no part in any answer: who tells a policy of what
+happened since then, after a restart, gets the answers that it would have given without one.
 """
 
 from __future__ import annotations
@@ -11,12 +14,20 @@ from __future__ import annotations
 from collections.abc import Set
 from typing import Any, Final
 
-from pagefault.model.defaults import EVICTION_COOLDOWN_TURNS, FAULT_PROTECTION_TURNS
+from pagefault.model.defaults import (
+    EVICTION_COOLDOWN_TURNS,
+    EVICTION_MEMORY_TURNS,
+    FAULT_PROTECTION_TURNS,
+)
 from pagefault.model.ids import PageId, TurnNo
 from pagefault.paging.questions import EvictionPolicy, Resident
 
 REMEMBERED: Final = 4_096  # pages that left, or came back, of which it is known
 RETURNS_MAX: Final = 8
+REACH_TURNS: Final = RETURNS_MAX * EVICTION_COOLDOWN_TURNS + 2 * EVICTION_MEMORY_TURNS + 1
+"""A return counts for so many turns at most; how much, by the returns that are remembered; and each
+of these is one by a departure that was.
+"""
 
 
 class Steady:
@@ -37,10 +48,15 @@ class Steady:
         self._faulted: dict[PageId, TurnNo] = {}
         self._evicted: dict[PageId, TurnNo] = {}
         self._returned: dict[PageId, TurnNo] = {}  # and until when that counts
-        self._returns: dict[PageId, int] = {}
+        self._returns: dict[PageId, list[TurnNo]] = {}  # when it came back, of late
 
     def turn_began(self, turn: TurnNo) -> None:
         self._now = turn
+        long_ago = turn - EVICTION_MEMORY_TURNS
+        while self._evicted and self._evicted[oldest := next(iter(self._evicted))] <= long_ago:
+            del self._evicted[oldest]
+        while self._returns and self._returns[oldest := next(iter(self._returns))][-1] <= long_ago:
+            del self._returns[oldest]
         self._inner.turn_began(turn)
         self._faulted = {p: at for p, at in self._faulted.items() if at > turn - self._protection}
         self._returned = {p: until for p, until in self._returned.items() if until > turn}
@@ -50,6 +66,7 @@ class Steady:
         self._inner.faulted(page_id)
 
     def evicted(self, page_id: PageId) -> None:
+        self._evicted.pop(page_id, None)  # so that they stand in the order of their turns
         self._evicted[page_id] = self._now
         _trim(self._evicted)
         self._inner.evicted(page_id)
@@ -57,10 +74,12 @@ class Steady:
     def admitted(self, page: Resident) -> None:
         self._tokens[page.page_id] = page.tokens
         if self._evicted.pop(page.page_id, None) is not None:
-            returns = min(self._returns.pop(page.page_id, 0) + 1, RETURNS_MAX)
-            self._returns[page.page_id] = returns
+            least = self._now - EVICTION_MEMORY_TURNS
+            returns = [turn for turn in self._returns.pop(page.page_id, ()) if turn > least]
+            self._returns[page.page_id] = [*returns, self._now][-RETURNS_MAX:]
             _trim(self._returns)
-            self._returned[page.page_id] = TurnNo(self._now + returns * self._cooldown)
+            turns = len(self._returns[page.page_id]) * self._cooldown
+            self._returned[page.page_id] = TurnNo(self._now + turns)
         self._inner.admitted(page)
 
     def touched(self, page_id: PageId) -> None:

@@ -36,10 +36,10 @@ from pagefault.proxy.passage import Composed, Passage, Weighed, is_marked
 from pagefault.proxy.trie import Change, Match, Node, Trie
 from pagefault.proxy.wire import Answered, Wire
 from pagefault.service.memory import Memory
-from pagefault.service.relaying import note_relayed, note_reported
 from pagefault.service.session import Session
-from pagefault.service.turn import encodable
-from pagefault.service.writing import Said
+from pagefault.service.telling.relaying import note_relayed, note_reported
+from pagefault.service.turn.turn import encodable
+from pagefault.service.turn.writing import Said
 
 RECALLED: Final = "pagefault:recall"
 EPOCH: Final = "pagefault:epoch"

@@ -32,10 +32,10 @@ class Similar:
 
     places: NDArray[np.int64]
     scores: NDArray[np.float64]
-    weight: float = 0.5
+    weight: float = 0.1
     """What the nearest page gains, in units of what words are worth for the page they fit best.
-    Static embeddings know little that words do not, and should keep to 0.5; an encoder of
-    sentences may take 2.
+    Static embeddings know little that words do not, and should keep to 0.1; an encoder of
+    sentences may take 2.5.
     """
 
 
@@ -52,16 +52,19 @@ class Semantic(Protocol):
         ...
 
 
-BESIDE: Final = (
-    0.25  # how much a neighbour's nearness counts, as an answer stands beside a question
-)
+BESIDE: Final = 0.75
+"""How much a neighbour's nearness counts: an answer stands beside its question, and one page that
+is near by itself may be so by chance.
+"""
+
 RELEVANCE: Final = (
     0.4  # of a page that has only meaning, at most: no message but a question wants it
 )
 
 
 def closeness(similar: Similar, places: Numbers) -> Values:
-    """For each of `places` (ascending) 0..1: 1 for the nearest, 0 for the middling and below.
+    """For each of `places` (ascending) 0..1: how near it and those beside it are. 1 is the nearest
+    among its like, 0 is middling or below.
 
     Only what stands out of what was found counts: what a cosine is worth differs from one embedder
     to the next, and one that finds everything alike near decides nothing.

@@ -35,8 +35,8 @@ from pagefault.policy.steady import Steady
 from pagefault.recall.search import Searcher
 from pagefault.represent.api import Compressor
 from pagefault.service.arguments import a_layout, a_mode, a_profile
-from pagefault.service.embedders import EmbedderSpec
-from pagefault.service.embedding import Embedding
+from pagefault.service.derived.embedders import EmbedderSpec
+from pagefault.service.derived.embedding import Embedding
 from pagefault.service.journal import Journal
 from pagefault.service.limits import Limits
 from pagefault.service.lineage import Lineage

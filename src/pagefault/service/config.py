@@ -30,7 +30,7 @@ from pagefault.model.catalogue import find_model, find_prices
 from pagefault.model.errors import BadInput
 from pagefault.model.kinds import ClaimRules, LayoutName, Mode, Profile, Sync
 from pagefault.model.prices import PriceList
-from pagefault.service.embedders import EmbedderSpec
+from pagefault.service.derived.embedders import EmbedderSpec
 
 MEMORY: Final = ":memory:"
 FILE_NAME: Final = "config.toml"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pagefault.model.events import SessionConfigured, SessionOpened
 from pagefault.service.arguments import a_layout, a_mode, a_window
 from pagefault.service.runtime import Runtime
-from pagefault.service.state import SessionState
+from pagefault.service.window.state import SessionState
 
 
 def configured(

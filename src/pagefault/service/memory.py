@@ -28,18 +28,18 @@ from pagefault.model.wanted import SearchFilter
 from pagefault.pack.citations import cited_pages
 from pagefault.recall.search import SearchResult
 from pagefault.service.arguments import a_layout, a_mode, a_window, check_name
-from pagefault.service.derivatives import derivatives
-from pagefault.service.embedders import FORMS
-from pagefault.service.embedding import Embedding, EmbeddingStatus
+from pagefault.service.derived.derivatives import derivatives
+from pagefault.service.derived.embedders import FORMS
+from pagefault.service.derived.embedding import Embedding, EmbeddingStatus
+from pagefault.service.finding.questions import Asking
+from pagefault.service.finding.topics import pages_about
 from pagefault.service.limits import Limits
 from pagefault.service.ownership import Owned
-from pagefault.service.questions import Asking
-from pagefault.service.relaying import Proxied, proxied_of
-from pagefault.service.restore import restore
 from pagefault.service.runtime import Runtime
 from pagefault.service.session import Session
-from pagefault.service.topics import pages_about
-from pagefault.service.turn import encodable
+from pagefault.service.telling.relaying import Proxied, proxied_of
+from pagefault.service.turn.turn import encodable
+from pagefault.service.window.restore import restore
 from pagefault.store.api import PageFilter
 from pagefault.store.backup import Copied, backup
 from pagefault.store.commit import Committer

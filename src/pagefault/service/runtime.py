@@ -24,16 +24,16 @@ from pagefault.paging.questions import EvictionPolicy
 from pagefault.policy.epochs import EpochRule
 from pagefault.recall.search import Searcher, SearchResult
 from pagefault.represent.api import Compressor
-from pagefault.service.content import page_of
 from pagefault.service.flights import Flights
-from pagefault.service.forming import summariser
 from pagefault.service.journal import Journal
 from pagefault.service.limits import Limits
 from pagefault.service.lineage import Lineage
-from pagefault.service.room import check_window
-from pagefault.service.sources import Sources
-from pagefault.service.state import SessionState
 from pagefault.service.stopwatch import Stopwatch
+from pagefault.service.window.content import page_of
+from pagefault.service.window.forming import summariser
+from pagefault.service.window.room import check_window
+from pagefault.service.window.sources import Sources
+from pagefault.service.window.state import SessionState
 from pagefault.store.api import BlobStore, EventLog, PageIndex
 
 if TYPE_CHECKING:

@@ -53,7 +53,6 @@ from pagefault.paging.deferred import DeferredPage, placeholder
 from pagefault.paging.pressure import Callback, Gauge
 from pagefault.policy.prefetch import LOADING
 from pagefault.recall.search import SearchResult
-from pagefault.service.abi import abi_of
 from pagefault.service.arguments import (
     a_level,
     a_time,
@@ -61,40 +60,41 @@ from pagefault.service.arguments import (
     an_origin,
     check_name,
 )
-from pagefault.service.artifacts import bytes_of, describe
-from pagefault.service.asking import ask
-from pagefault.service.checkpoints import Checkpoint, check_new
-from pagefault.service.claiming import ClaimInfo, Claims
-from pagefault.service.compressing import compress, nearest
 from pagefault.service.configuring import configured
-from pagefault.service.drive import Answer, drive
-from pagefault.service.finding import Finder
-from pagefault.service.goals import plan_goal
-from pagefault.service.ledger import Entry
-from pagefault.service.levels import Levels
-from pagefault.service.looking import Looking
-from pagefault.service.marking import Marker
+from pagefault.service.derived.asking import ask
+from pagefault.service.derived.claiming import ClaimInfo, Claims
+from pagefault.service.derived.compressing import compress, nearest
+from pagefault.service.derived.levels import Levels
+from pagefault.service.derived.procedures import Procedures
+from pagefault.service.finding.finding import Finder
+from pagefault.service.finding.questions import Asking
 from pagefault.service.ownership import Owned
-from pagefault.service.prefetch import Prefetcher
-from pagefault.service.procedures import Procedures
-from pagefault.service.questions import Asking
-from pagefault.service.recalling import TurnRecall
-from pagefault.service.reporting import Metrics
-from pagefault.service.requesting import Requests
-from pagefault.service.room import check_pins
 from pagefault.service.runtime import Runtime
-from pagefault.service.saying import Saying
-from pagefault.service.serving import REFUSAL_TOKENS, serve
-from pagefault.service.state import SessionState
-from pagefault.service.status import Status, status_of
-from pagefault.service.timetravel import (
+from pagefault.service.telling.checkpoints import Checkpoint, check_new
+from pagefault.service.telling.ledger import Entry
+from pagefault.service.telling.looking import Looking
+from pagefault.service.telling.reporting import Metrics
+from pagefault.service.telling.status import Status, status_of
+from pagefault.service.telling.timetravel import (
     Difference,
     Moment,
     Movement,
     difference,
 )
-from pagefault.service.turn import encodable
-from pagefault.service.writing import Said
+from pagefault.service.turn.artifacts import bytes_of, describe
+from pagefault.service.turn.drive import Answer, drive
+from pagefault.service.turn.goals import plan_goal
+from pagefault.service.turn.marking import Marker
+from pagefault.service.turn.prefetch import Prefetcher
+from pagefault.service.turn.recalling import TurnRecall
+from pagefault.service.turn.requesting import Requests
+from pagefault.service.turn.saying import Saying
+from pagefault.service.turn.serving import REFUSAL_TOKENS, serve
+from pagefault.service.turn.turn import encodable
+from pagefault.service.turn.writing import Said
+from pagefault.service.window.abi import abi_of
+from pagefault.service.window.room import check_pins
+from pagefault.service.window.state import SessionState
 
 
 class Session(Asking):
@@ -539,8 +539,8 @@ class Session(Asking):
     # --- what it tells about itself -----------------------------------------------------------
 
     async def metrics(self, *, per_turn: bool = False) -> Metrics:
-        """What this session tells about itself, folded from its log; `service/metrics.py` defines
-        each figure. A fork counts its own turns.
+        """What this session tells about itself, folded from its log: `service/telling/metrics.py`
+        defines each figure. A fork counts its own turns.
         """
         return await self._looking.metrics(per_turn=per_turn)
 

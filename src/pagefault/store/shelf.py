@@ -21,8 +21,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-EXACT_MAX: Final = 50_000
-"""Vectors compared one by one, which takes a millisecond for a thousand, and all their room."""
+EXACT_MAX: Final = 20_000
+"""Vectors compared one by one, which takes a millisecond for a thousand, and all their room. From
+there on signs take less time, the reading of the file included.
+"""
 
 SHORTLIST: Final = 4_000
 """Of more than that, vectors that are read and compared exactly."""

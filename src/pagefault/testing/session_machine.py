@@ -176,7 +176,7 @@ class SessionMachine(RuleBasedStateMachine):
     @rule(name=sessions, text=st.one_of(TEXTS, LONG))
     def user(self, name: str, text: str) -> None:
         name = self._one(name)
-        pages = len(self._texts[name])
+        pages = self._do(self._live[name].status()).pages  # those that were forgotten included
         try:
             first = self._do(self._live[name].user(text, speaker="Ana"))
         except MessageTooLarge:

@@ -1,0 +1,53 @@
+"""A shorter form by a compressor of the caller's, such as one that asks a model: taken on no trust.
+
+It may be slow, so it is asked before the session is kept from other verbs. What it writes stands
+only where it is shorter than what the rules would keep of everything, and, if it is no quotation,
+keeps the names and numbers that a claim may cite. Otherwise the rules' own form stands.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from pagefault.model.errors import EngineError
+from pagefault.model.kinds import MODEL_GENERATED, Level
+from pagefault.model.page import Page
+from pagefault.service.derived.levels import Levels, made_of
+from pagefault.service.runtime import Runtime
+from pagefault.service.window.deriving import Made
+from pagefault.service.window.forming import least_trusted
+
+
+async def ask(
+    runtime: Runtime, levels: Levels, page: Page, level: Level
+) -> tuple[Made, int] | None:
+    """What the runtime's compressor makes of a page, and its tokens; none where what was made
+    before, or by rules, serves.
+    """
+    compressor = runtime.compressor
+    if compressor is None or compressor.modality is not page.row.modality:
+        return None
+    if await asyncio.to_thread(levels.has, page, level):
+        return None
+    from pagefault.represent.api import Source, size_of
+    from pagefault.represent.asked import is_faithful
+    from pagefault.represent.extractive import compress_page
+
+    count = runtime.counter.count
+    source = Source.of(page)
+    try:
+        written = await compressor.compress([source], level)
+    except EngineError:
+        return None
+    above = compress_page(source, Level.REDUCED, count=count)
+    tokens = count(written.text)
+    if tokens > above.tokens or size_of(written.text) > size_of(above.text):
+        return None
+    if not written.text or not (written.verbatim or is_faithful(written.text, [page.text])):
+        return None
+    made = made_of(page, level, written)
+    if written.verbatim:
+        return made, tokens
+    origin = least_trusted([page.row.origin, MODEL_GENERATED])
+    return replace(made, origin=origin), tokens

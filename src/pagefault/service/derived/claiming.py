@@ -1,0 +1,294 @@
+"""Claims of a session: made in the same append as the turn they come from, and found first.
+
+Which claims stand is a fold of the claims' own records. It is made when it is first asked for, and
+made anew where claims were written or forgotten elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from pagefault.model.errors import ArchiveMissing, RecordGone
+from pagefault.model.events import Content, Draft
+from pagefault.model.ids import PageId, SessionNo
+from pagefault.model.kinds import (
+    GOAL_SUBJECT,
+    HANDED_IN,
+    PAGE_PREFIX,
+    USERS,
+    ClaimType,
+    EventType,
+    Kind,
+    Origin,
+    Role,
+)
+from pagefault.model.page import Derived, Evidence, Page, PageRow
+from pagefault.pack.layout import Note, Shown
+from pagefault.represent.words import FUNCTION
+from pagefault.service.derived.asof import NEVER, AsOf, as_of
+from pagefault.service.derived.procedures import Procedures
+from pagefault.service.runtime import Runtime
+from pagefault.service.window.content import is_user_message
+from pagefault.service.window.deriving import Made, write_derived
+from pagefault.service.window.state import SessionState
+from pagefault.store.analyzer import query_terms
+from pagefault.store.api import PageFilter
+from pagefault.truth.claim import Authority, Turn
+from pagefault.truth.claims import ClaimBook, Entry, held_of
+from pagefault.truth.held import Held, Status
+
+CLAIM: Final = PAGE_PREFIX["claim"]
+TURNS_BEFORE: Final = 3  # pages: a question, an answer to it, and what stood before
+IMPORTANCE: Final = {
+    ClaimType.DECISION: 0.95,  # requirement 000, "Claim Page Example"
+    ClaimType.RETRACTION: 0.95,
+    ClaimType.RULE: 0.9,
+    ClaimType.PREFERENCE: 0.85,
+    ClaimType.FACT: 0.8,
+}
+_WORD: Final = re.compile(r"\w+")
+_ALL: Final = 2**31
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimInfo:
+    """A claim, what became of it, and where it is said.
+
+    `authority` is "user" or "proposed"; `status` "standing", "superseded", "retracted", "stale"
+    (the words it rests on cannot be read any more) or "closing" (it took another back, and holds
+    nothing itself). `closed_by` is the claim that took its place or took it back.
+    """
+
+    claim_id: PageId
+    type: str
+    subject: str
+    value: str
+    text: str
+    status: str
+    closed_by: PageId
+    supersedes: PageId
+    authority: str
+    origin: Origin
+    turn: int
+    evidence: tuple[Evidence, ...]
+    quotes: tuple[str, ...]  # the words at each span of evidence; empty where they are gone
+
+
+class Claims:
+    """The claims that one session can see. Holds the fold, and knows when it is out of date."""
+
+    def __init__(self, runtime: Runtime, session: SessionNo, procedures: Procedures) -> None:
+        self._procedures = procedures
+        self._runtime = runtime
+        self._session = session
+        self._book = ClaimBook()
+        self._as_of: AsOf = NEVER  # when the fold was made
+        self._words: frozenset[str] = frozenset()  # that subjects and values are made of
+        self._words_as_of: AsOf = NEVER
+
+    def drafts(self, said: Sequence[Draft], state: SessionState) -> list[Draft]:
+        """Drafts of the claims and procedures that are made by what is about to be said."""
+        if not self._runtime.extracts_claims:
+            return []
+        if not any(
+            is_user_message(draft.body) for draft in said if isinstance(draft.body, Content)
+        ):
+            return []
+        from pagefault.truth.extract import extract  # with its rules, which only this needs
+
+        before = _shown_before(state)
+        written: list[Draft] = []
+        claimed = 0
+        book: ClaimBook | None = None
+        for draft in said:
+            body = draft.body
+            assert isinstance(body, Content)
+            turn = Turn(body.page_id, body.role, draft.origin, body.text)
+            if is_user_message(body):
+                claims = extract(turn, before)
+                if claims:
+                    if book is None:
+                        book = self.book(state).copy()
+                    number = state.numbers.get(CLAIM, 0) + claimed
+                    entries = book.entries(claims, CLAIM, number, (turn, *reversed(before)))
+                    for place, entry in enumerate(entries, number + 1):
+                        book.fold(held_of(PageId(f"{CLAIM}_{place}"), entry))
+                    made = [_made(entry) for entry in entries]
+                    claimed += len(made)
+                    written += self._written(made, draft, state, written)
+                written += self._procedures.drafts(turn, draft, state, written)
+            shown = _wall(turn) if body.event_type in HANDED_IN else turn
+            before = [*before, shown][-TURNS_BEFORE:]
+        return written
+
+    def is_current(self, state: SessionState) -> bool:
+        """Whether the folds are at hand, so that nothing waits for the store."""
+        return self._as_of == self._state_of(state) and self._procedures.is_current(state)
+
+    def _state_of(self, state: SessionState) -> AsOf:
+        return as_of(state, CLAIM, self._runtime.journal.forgets)
+
+    def book(self, state: SessionState) -> ClaimBook:
+        """The fold of every claim that the session can see. Reads the store where it must."""
+        now = self._state_of(state)
+        if now != self._as_of:
+            book = ClaimBook()  # of this thread: another may be at it, too
+            for page in self.pages():
+                book.fold(_held(page))
+            self._book, self._as_of = book, now
+        return self._book
+
+    def telling(self, query: str, state: SessionState) -> str:
+        """The words of a query that some claim's subject or value has: the others tell nothing.
+
+        Among a few claims most words of a question are rare, and would outweigh those that count.
+        """
+        if self._words_as_of != self._state_of(state):
+            book = self.book(state)
+            said = " ".join(f"{held.subject} {held.value}" for held in book).replace("_", " ")
+            self._words = frozenset(query_terms(said)) - frozenset(query_terms(" ".join(FUNCTION)))
+            self._words_as_of = self._as_of
+        words = _WORD.findall(query.replace("_", " "))
+        return " ".join(word for word in words if not self._words.isdisjoint(query_terms(word)))
+
+    def pages(self) -> list[Page]:
+        """Every claim that can be read, oldest first."""
+        scope = self._runtime.scope(self._session).derived
+        rows = self._runtime.index.pages(scope, PageFilter(kinds=(Kind.CLAIM,)), limit=_ALL)
+        pages: list[Page] = []
+        for row in rows:
+            with suppress(RecordGone, ArchiveMissing):
+                page = self._runtime.pages.read(row)
+                if page.derived is not None and page.derived.subject != GOAL_SUBJECT:
+                    pages.append(page)
+        return pages
+
+    def current(self, rows: Sequence[PageRow], state: SessionState) -> list[tuple[PageId, PageRow]]:
+        """Each of these claims, with the one that holds now: itself, or what closed it last."""
+        book = self.book(state)
+        known = {row.page_id: row for row in rows}
+        found: list[tuple[PageId, PageRow]] = []
+        for row in rows:
+            latest = book.latest(row.page_id)
+            now = known.get(latest) or state.table.find(latest)
+            if now is not None:
+                found.append((row.page_id, now))
+        return found
+
+    def told(self, state: SessionState) -> list[ClaimInfo]:
+        """Every claim with what became of it, oldest first."""
+        book = self.book(state)
+        pages = ((book.find(page.page_id), page) for page in self.pages())
+        # One that is not in the book was made while it was read.
+        return [self._told(page, held, state) for held, page in pages if held is not None]
+
+    def _told(self, page: Page, held: Held, state: SessionState) -> ClaimInfo:
+        derived = page.derived
+        assert derived is not None
+        quotes = tuple(self._quote(span, state) for span in derived.evidence)
+        status = held.status
+        if status is Status.STANDING and not all(quotes):
+            status = Status.STALE
+        return ClaimInfo(
+            claim_id=page.page_id,
+            type=derived.claim_type,
+            subject=derived.subject,
+            value=derived.value,
+            text=page.text,
+            status=str(status),
+            closed_by=held.closed_by,
+            supersedes=derived.supersedes,
+            authority=str(held.authority),
+            origin=page.row.origin,
+            turn=page.row.turn,
+            evidence=derived.evidence,
+            quotes=quotes,
+        )
+
+    def _quote(self, span: Evidence, state: SessionState) -> str:
+        row = state.table.find(span.page_id)
+        if row is None:
+            return ""
+        try:
+            stored = self._runtime.pages.read(row).text.encode()
+        except (RecordGone, ArchiveMissing):
+            return ""
+        return stored[span.start : span.end].decode(errors="replace")
+
+    def _written(
+        self, made: Sequence[Made], cause: Draft, state: SessionState, before: Sequence[Draft]
+    ) -> list[Draft]:
+        return write_derived(
+            made,
+            session=self._session,
+            state=state,
+            counter=self._runtime.counter,
+            clean=self._runtime.journal.clean,
+            turn=cause.turn,
+            before=before,
+        )
+
+
+def _made(entry: Entry) -> Made:
+    claim = entry.claim
+    return Made(
+        event_type=EventType.CLAIM,
+        text=claim.text,
+        origin=claim.origin,
+        derived=Derived(
+            provenance=claim.pages,
+            evidence=claim.evidence,
+            supersedes=entry.supersedes,
+            claim_type=str(claim.type),
+            subject=claim.subject,
+            value=claim.value,
+        ),
+        importance=IMPORTANCE[claim.type],
+        confidence=claim.confidence,
+    )
+
+
+def _held(page: Page) -> Held:
+    derived = page.derived
+    assert derived is not None
+    return Held(
+        claim_id=page.page_id,
+        type=ClaimType(derived.claim_type),
+        subject=derived.subject,
+        value=derived.value,
+        authority=authority_of(page.row.origin),
+        pages=derived.provenance,
+        supersedes=derived.supersedes,
+    )
+
+
+def authority_of(origin: Origin) -> Authority:
+    return Authority.USER if origin in USERS else Authority.PROPOSED
+
+
+def _wall(turn: Turn) -> Turn:
+    """What was handed in between two turns: nothing before it was shown right before."""
+    return Turn(turn.page_id, Role.TOOL, turn.origin, "")
+
+
+def _shown_before(state: SessionState) -> list[Turn]:
+    """The last turns, oldest first, as far as the window shows them."""
+    before: list[Turn] = []
+    for entry in state.layout.latest():
+        match entry:
+            case Shown(page=page) if page.row.kind is Kind.TRANSCRIPT:
+                row = page.row
+                before.append(Turn(page.page_id, row.role, row.origin, page.text))
+            case Shown(page=page):
+                before.append(Turn(page.page_id, Role.TOOL, page.row.origin, ""))
+            case Note():
+                before.append(Turn(PageId(""), Role.TOOL, Origin("runtime"), ""))
+            case _:
+                continue
+        if len(before) == TURNS_BEFORE:
+            break
+    return before[::-1]

@@ -1,0 +1,329 @@
+"""Vectors for the pages of a memory, made behind its back, and pages found by them.
+
+Invariants:
+ (1) Nobody waits for an embedder who appends, and an append never fails for one. A search waits for
+     its query's vector for `QUERY_WAIT_S` at most.
+ (2) After a failure the embedder is left alone for a while, longer each time; search goes by words
+     meanwhile, and `failure` says why.
+ (3) Of one memory, one thread of one process embeds at a time, so nothing is paid for twice.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as Late
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from pagefault.model.clock import Clock
+from pagefault.model.errors import (
+    EngineError,
+    EngineUnreachable,
+    PagefaultError,
+    StoreClosed,
+    StoreCorrupt,
+    StoreReadOnly,
+)
+from pagefault.model.events import Content
+from pagefault.model.ids import Seq, SessionNo
+from pagefault.model.page import PageRow, Scope
+from pagefault.model.progress import Progress
+from pagefault.recall.semantic import Similar
+from pagefault.store.api import PageFilter
+from pagefault.store.place import place_of
+from pagefault.store.store import Store
+from pagefault.store.turn import Turn
+from pagefault.store.vectors import VectorStore
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pagefault.engine.embedding import Embedder
+
+T = TypeVar("T")
+
+BATCH: Final = 64
+"""Pages embedded at a time: as many as one call of a remote model takes."""
+
+TEXT_CHARS_MAX: Final = 24_000
+QUERY_WAIT_S: Final = 5.0
+"""How long a search waits for its query's vector: a model may have to be loaded first."""
+
+WEIGHT: Final = 0.1
+"""Of meaning beside words (`Similar.weight`), for an embedder that has no `weight` of its own."""
+
+QUERIES_KEPT: Final = 256
+REST_S: Final = 5.0
+"""How long an embedder that failed is left alone, doubled each time up to `REST_S_MAX`."""
+
+REST_S_MAX: Final = 300.0
+
+_LAST: Final = Seq(2**62)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingStatus:
+    """How far the vectors of a memory are."""
+
+    embedder: str  # its name; nothing while its model cannot be had
+    embedded: int  # pages
+    missing: int  # pages that have none yet
+    failure: str = ""  # why the embedder failed last, if it did
+    hint: str = ""
+
+
+class Embedding:
+    """Implements `recall.semantic.Semantic`. Its thread begins with the first `wake`."""
+
+    def __init__(self, embedder: Embedder, store: Store, clock: Clock, *, owned: bool) -> None:
+        """`owned` says that the embedder is closed with this. The store's vectors are open, if they
+        can be.
+        """
+        self._embedder = embedder
+        self._store = store
+        self._clock = clock
+        self._owned = owned
+        self._is_reader = store.path is not None and store.lock is None
+        path = store.path
+        self._turn = Turn(None if path is None else path / "embedding.lock")
+        self._stop = threading.Event()
+        self._stops: set[threading.Event] = {self._stop}
+        self._wanted = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._whole: dict[SessionNo, int] = {}  # sessions without a page missing, and their pages
+        self._queries: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        self._asking = threading.Lock()
+        self.failure: PagefaultError | None = None
+        self._rest_s = 0.0
+        self._again_s = 0.0  # when the embedder may be asked again
+
+    def close(self) -> None:
+        """End the thread, after the batch that is under way. Harmless when repeated."""
+        self.stop()
+        self._wanted.set()
+        close = getattr(self._embedder, "close", None)
+        if self._owned and close is not None:
+            close()  # which ends what waits for an answer
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def stop(self) -> None:
+        """Embed no more batches. Returns at once."""
+        for one in list(self._stops):
+            one.set()
+
+    # --- making -------------------------------------------------------------------------------
+
+    def wake(self) -> None:
+        """Something was appended: embed what is missing, some time. Returns at once."""
+        if self._thread is None and not self._stop.is_set():
+            thread = threading.Thread(target=self._work, name="pagefault-embed", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # no thread is to be had: another append tries again
+                return
+            self._thread = thread
+        self._wanted.set()
+
+    def _work(self) -> None:
+        while not self._stop.is_set():
+            self._wanted.wait()
+            self._wanted.clear()
+            try:
+                while not self._stop.is_set() and self._batch(self._stop):
+                    pass
+            except StoreClosed:
+                return
+            except Exception as failure:  # nobody asked for it: `failure` tells
+                self._failed(failure)
+                self._stop.wait(self._rest_s)
+                self._wanted.set()
+
+    def embed_all(self, progress: Progress, stop: threading.Event, *, prune: bool = False) -> int:
+        """Embed every page that has no vector, now; how many that were. Blocks; `stop` ends it.
+        With `prune`, other embedders' vectors are deleted after that.
+
+        Raises what the embedder or the store raises; what was embedded before is kept.
+        """
+        self._stops.add(stop)
+        total = self._missing()
+        done = 0
+        progress(0, total)
+        while not stop.is_set() and (count := self._batch(stop)):
+            done += count
+            progress(done, max(done, total))
+        if prune and not stop.is_set():
+            self._vectors().keep_only(self._embedder.name)
+        return done
+
+    def _batch(self, stop: threading.Event) -> int:
+        """Embed some of the pages that are missing, and say how many; 0 once there are none."""
+        self._store.look()
+        with self._turn.taken(stop) as had:
+            if not had:
+                return 0
+            vectors = self._vectors()
+            while True:
+                forgotten = vectors.forgotten()  # before the pages are listed: see `VectorStore`
+                rows = next(self._lists(vectors), [])
+                if not rows:
+                    return 0
+                texts = [self._text(row) for row in rows]
+                made = self._embedder.embed(texts, kind="page")
+                at = [(place_of(row.session, row.order), row.seq) for row in rows]
+                if vectors.put(self._embedder.name, at, made, forgotten=forgotten):
+                    self._recovered()
+                    return len(rows)
+                if stop.is_set():
+                    return 0
+
+    def _vectors(self) -> VectorStore:
+        if self._store.vectors is None or self._store.refusal is not None or self._is_reader:
+            raise StoreReadOnly(
+                "vectors cannot be written here",
+                hint="open this memory for writing; if that is so, make room for vectors.db",
+            )
+        return self._store.vectors
+
+    def _lists(self, vectors: VectorStore) -> Iterator[list[PageRow]]:
+        """The next pages that are missing, of each session where some are."""
+        name = self._embedder.name
+        for session in self._store.index.sessions():
+            if self._whole.get(session.session) == session.pages:
+                continue
+            rows = self._store.index.pages(
+                Scope(((session.session, _LAST),)),
+                PageFilter(after_order=vectors.last_order(name, session.session)),
+                limit=BATCH,
+            )
+            if rows:
+                yield rows
+            else:
+                self._whole[session.session] = session.pages
+
+    def _text(self, row: PageRow) -> str:
+        """What is embedded of a page: nothing of one that is damaged, and so like nothing."""
+        try:
+            body = self._store.log.get(row.seq).body
+        except StoreCorrupt:
+            return ""
+        return text_to_embed(body) if isinstance(body, Content) else ""
+
+    # --- finding ------------------------------------------------------------------------------
+
+    def __call__(self, scope: Scope, query: str, *, limit: int) -> Similar:
+        """As `Semantic`: the pages nearest to the query, of those that have a vector so far."""
+        import numpy as np
+
+        nothing = Similar(np.empty(0, np.int64), np.empty(0, np.float64))
+        try:
+            vectors = self._store.vectors
+            if vectors is None:
+                return nothing
+            asked = self._query(query)
+            if asked is None:
+                return nothing
+            found = vectors.nearest(self._embedder.name, scope, asked, limit=limit)
+        except StoreClosed:
+            raise
+        except PagefaultError as failure:  # search goes by words
+            self.failure = failure
+            return nothing
+        order = np.argsort(found.places)
+        scores = np.clip(found.similarities[order].astype(np.float64), 0.0, 1.0)
+        weight = getattr(self._embedder, "weight", WEIGHT)
+        return Similar(found.places[order], scores, weight)
+
+    def _query(self, query: str) -> NDArray[np.float32] | None:
+        """The vector of a query; nothing if it cannot be had soon."""
+        with self._asking:
+            known = self._queries.get(query)
+        if known is not None:
+            return known
+        if self._clock.monotonic_s() < self._again_s:
+            return None
+        try:
+            return _soon(lambda: self._embed_query(query), QUERY_WAIT_S)
+        except Late:
+            self._failed(EngineUnreachable(f"no vector of a query within {QUERY_WAIT_S:g} s"))
+        except Exception as failure:
+            self._failed(failure)
+        return None
+
+    def _embed_query(self, query: str) -> NDArray[np.float32]:
+        vector: NDArray[np.float32]
+        [vector] = self._embedder.embed([query[:TEXT_CHARS_MAX]], kind="query")
+        with self._asking:
+            self._queries[query] = vector
+            if len(self._queries) > QUERIES_KEPT:
+                self._queries.popitem(last=False)
+        self._recovered()
+        return vector
+
+    # --- how it stands ------------------------------------------------------------------------
+
+    def status(self) -> EmbeddingStatus:
+        """Raises nothing: what keeps the embedder from telling its name is in `failure`."""
+        name, embedded = "", 0
+        try:
+            name = self._embedder.name
+            if self._store.vectors is not None:
+                embedded = self._store.vectors.counts().get(name, 0)
+        except Exception as failure:
+            self._failed(failure)
+        return EmbeddingStatus(
+            embedder=name,
+            embedded=embedded,
+            missing=max(0, self._pages() - embedded),
+            failure=str(self.failure or ""),
+            hint=self.failure.hint if self.failure is not None else "",
+        )
+
+    def _missing(self) -> int:
+        return max(0, self._pages() - self._vectors().counts().get(self._embedder.name, 0))
+
+    def _pages(self) -> int:
+        """All pages that were said or handed in."""
+        index = self._store.index
+        return sum(
+            index.candidates(Scope(((one.session, _LAST),)), (), limit=0).pages
+            for one in index.sessions()
+        )
+
+    def _failed(self, failure: Exception) -> None:
+        if not isinstance(failure, PagefaultError):  # of an embedder that is somebody else's
+            failure = EngineError(f"the embedder failed: {type(failure).__name__}: {failure}")
+        self.failure = failure
+        self._rest_s = min(max(REST_S, 2 * self._rest_s), REST_S_MAX)
+        self._again_s = self._clock.monotonic_s() + self._rest_s
+
+    def _recovered(self) -> None:
+        self.failure = None
+        self._rest_s = self._again_s = 0.0
+
+
+def text_to_embed(body: Content) -> str:
+    """A page's text, and who says it: what a question about somebody is near to."""
+    text = body.text[:TEXT_CHARS_MAX]
+    return f"{body.speaker}: {text}" if body.speaker else text
+
+
+def _soon(call: Callable[[], T], seconds: float) -> T:
+    """What `call` answers, in a thread of its own, which goes on where it takes too long."""
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            result = call()
+        except BaseException as failure:
+            future.set_exception(failure)
+        else:
+            future.set_result(result)
+
+    threading.Thread(target=run, name="pagefault-query", daemon=True).start()
+    return future.result(timeout=seconds)

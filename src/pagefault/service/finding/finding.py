@@ -1,0 +1,94 @@
+"""What a search of one session finds: what was said, and the claims that answer it.
+
+What was said and what was made of it are searched apart, since a score means something only among
+its own kind. Claims that bear on a query come before the pages; other derived pages are found by
+who asks for their kind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Final
+
+from pagefault.model.kinds import Kind, Modality, Profile
+from pagefault.model.page import Scope
+from pagefault.model.wanted import ANY, SearchFilter
+from pagefault.recall.search import SearchHit, SearchResult
+from pagefault.service.derived.claiming import CLAIM, Claims
+from pagefault.service.ownership import Owned
+from pagefault.service.runtime import Runtime
+
+ANSWERS_MAX: Final = 3  # claims that a search finds which asks for no kind
+ANSWERS_RELEVANCE: Final = 0.5  # of the query's words that any claim has: below, it answers little
+SAID: Final = frozenset({Kind.TRANSCRIPT, Kind.ARTIFACT})
+"""The kinds of pages that were said or handed in; the others were made of these."""
+
+
+class Finder:
+    def __init__(self, owned: Owned, runtime: Runtime, claims: Claims) -> None:
+        self._owned = owned
+        self._runtime = runtime
+        self._claims = claims
+
+    async def find(
+        self,
+        scope: Scope,
+        query: str,
+        *,
+        limit: int,
+        wanted: SearchFilter = ANY,
+        profile: Profile | None = None,
+    ) -> SearchResult:
+        """Wanted pages that bear on a query. Without kinds: what was said, and before it the few
+        claims that answer, if any do. Claims are those that hold now; but a profile other than the
+        measured one orders all that was ever claimed as it orders the rest.
+        """
+        search, kinds = self._runtime.search, frozenset(map(Kind, wanted.kinds))
+        is_measured = (profile or self._runtime.profile) is Profile.MEASURED
+        is_text = not wanted.modalities or Modality.TEXT in wanted.modalities
+        found: list[SearchHit] = []
+        total = 0
+        if is_measured and (Kind.CLAIM in kinds or (not kinds and is_text)):
+            claims = await self.claims(
+                scope, query, limit=limit if kinds else ANSWERS_MAX, wanted=wanted
+            )
+            found += [hit for hit in claims if kinds or hit.relevance >= ANSWERS_RELEVANCE]
+            total += len(found)
+        made = kinds - SAID - ({Kind.CLAIM} if is_measured else frozenset())
+        for part, some in ((scope, SAID & kinds), (scope.derived, made)):
+            if some or (not kinds and not part.of_derived):
+                these = replace(wanted, kinds=tuple(some))
+                result = await search(part, query, limit=limit, wanted=these, profile=profile)
+                found += result.hits
+                total += result.total
+        return SearchResult(tuple(found[: max(limit, 0)]), total)
+
+    async def claims(
+        self, scope: Scope, query: str, *, limit: int, wanted: SearchFilter = ANY
+    ) -> list[SearchHit]:
+        """The claims that bear on a query by their own words, best first; in the place of one that
+        was closed stands what closed it.
+        """
+        state = self._owned.state
+        if CLAIM not in state.numbers:
+            return []
+        telling = await asyncio.to_thread(self._claims.telling, query, state)
+        search, claims = self._runtime.search, replace(wanted, kinds=(Kind.CLAIM,))
+        result = await search(
+            scope.derived, telling, limit=limit, wanted=claims, profile=Profile.MEASURED
+        )
+        # By their own words: what stands beside a claim is another claim.
+        hits = [hit for hit in result.hits if hit.parts["own"] > 0]
+        rows = await asyncio.to_thread(self._claims.current, [hit.page for hit in hits], state)
+        current = {old: new for old, new in rows if new.seq <= _last(scope)}
+        found: dict[str, SearchHit] = {}
+        for hit in hits:
+            row = current.get(hit.page.page_id)
+            if row is not None and claims.admits(row):
+                found.setdefault(row.page_id, replace(hit, page=row))
+        return list(found.values())
+
+
+def _last(scope: Scope) -> int:
+    return max(upto for _, upto in scope.parts)

@@ -1,0 +1,231 @@
+"""Asking for pages: the latest, those of a time, of a topic or a task, or what bears on some words.
+
+All take the same filter, look in a scope and no further, and tell where each hit is from. What
+was forgotten is in no index, so no way of asking finds it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pagefault.model.errors import ArchiveMissing, BadInput, RecordGone
+from pagefault.model.kinds import Profile
+from pagefault.model.page import PageRow, Scope
+from pagefault.model.wanted import ANY, SearchFilter, Time
+from pagefault.recall.search import SearchHit, SearchResult
+from pagefault.service.arguments import a_profile
+from pagefault.service.finding.finding import SAID
+from pagefault.service.finding.topics import pages_about, words_of
+from pagefault.service.runtime import Runtime
+from pagefault.store.place import place_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Asking:
+    """The verbs that ask for pages: a session answers of what it sees, a memory of every session.
+
+    A memory's are for a person who may see all: a model's own search never leaves its session.
+    Page ids are unique in a session only; `hit.session_id` tells which.
+    """
+
+    _runtime: Runtime
+
+    async def _asked(self, wanted: SearchFilter) -> Scope:
+        """Where to look, as it is now."""
+        raise NotImplementedError
+
+    async def _find(
+        self, scope: Scope, query: str, limit: int, wanted: SearchFilter, profile: Profile | None
+    ) -> SearchResult:
+        """What bears on a query there, best first."""
+        raise NotImplementedError
+
+    async def recall(
+        self,
+        query: str = "",
+        *,
+        limit: int = 5,
+        wanted: SearchFilter = ANY,
+        topic: str = "",
+        task: str = "",
+        tokens: int | None = None,
+        profile: str = "",
+    ) -> SearchResult:
+        """Pages that bear on `query`, best first, each with the parts of its score and its source.
+        In a session, claims that answer it come before them, those that hold now.
+
+        With `topic` or `task` ("#42", "ABC-7"), only pages that have it among their tags; the
+        query may then be empty. `tokens` bounds what the hits come to; what had no room is told.
+        `profile` ("measured", "studio-v1") is how they are ordered, else as configured.
+        """
+        scope = await self._asked(wanted)
+        _check(limit, tokens)
+        order = a_profile(profile) if profile else None
+        if topic or task:
+            found = await _about(
+                *(self._runtime, scope, wanted, query),
+                topic=topic,
+                task=task,
+                limit=limit,
+                profile=order,
+            )
+        else:
+            found = await self._find(scope, query, limit, wanted, order)
+        return await _told(self._runtime, found, tokens)
+
+    async def recent(
+        self, n: int = 10, wanted: SearchFilter = ANY, *, tokens: int | None = None
+    ) -> SearchResult:
+        """The `n` pages that were said last, the latest first."""
+        scope = await self._asked(wanted)
+        return await listed(self._runtime, scope, wanted, limit=n, tokens=tokens, newest_first=True)
+
+    async def by_topic(
+        self, topic: str, n: int = 10, wanted: SearchFilter = ANY, *, tokens: int | None = None
+    ) -> SearchResult:
+        """At most `n` pages of a topic, those first that are most about it."""
+        return await self.recall(topic=topic, limit=n, wanted=wanted, tokens=tokens)
+
+    async def by_task(
+        self, task: str, n: int = 10, wanted: SearchFilter = ANY, *, tokens: int | None = None
+    ) -> SearchResult:
+        """At most `n` pages that name a task ("#42", "ABC-7"), those first that are most about
+        it.
+        """
+        return await self.recall(task=task, limit=n, wanted=wanted, tokens=tokens)
+
+    async def timeline(
+        self,
+        start: Time | None = None,
+        end: Time | None = None,
+        wanted: SearchFilter = ANY,
+        *,
+        n: int = 50,
+        tokens: int | None = None,
+    ) -> SearchResult:
+        """The first `n` pages that were said from `start` on and before `end`, in that order.
+
+        Times are as in `SearchFilter`, and stand instead of those of `wanted`.
+        """
+        scope = await self._asked(wanted)
+        spanned = wanted.between(start, end)
+        return await listed(self._runtime, scope, spanned, limit=n, tokens=tokens)
+
+
+async def listed(
+    runtime: Runtime,
+    scope: Scope,
+    wanted: SearchFilter,
+    *,
+    limit: int,
+    tokens: int | None = None,
+    newest_first: bool = False,
+) -> SearchResult:
+    """Pages by when they were said; of equals by their order."""
+    _check(limit, tokens)
+    work = partial(_listed, runtime, scope, wanted, limit, newest_first=newest_first)
+    return await _told(runtime, await asyncio.to_thread(work), tokens)
+
+
+async def _about(
+    runtime: Runtime,
+    scope: Scope,
+    wanted: SearchFilter,
+    query: str,
+    *,
+    topic: str,
+    task: str,
+    limit: int,
+    profile: Profile | None,
+) -> SearchResult:
+    """Pages that have this topic and this task, those first that bear most on the query; without
+    one, on topic and task. Each is told, though others say the same.
+    """
+    words = query or words_of(topic, task)
+    hits: list[SearchHit] = []
+    for part in _parts(scope, wanted):
+        only = await asyncio.to_thread(_places, runtime, part, topic, task)
+        found = await runtime.search(
+            part, words, limit=len(only), wanted=wanted, only=only, profile=profile
+        )
+        hits += [
+            replace(hit, page=row, also=()) for hit in found.hits for row in (hit.page, *hit.also)
+        ]
+    hits.sort(key=lambda hit: -hit.score)  # stable: of one part they stand as they were found
+    return SearchResult(tuple(hits[:limit]), len(hits))
+
+
+def _check(limit: int, tokens: int | None) -> None:
+    if limit < 0:
+        raise BadInput(f"{limit} pages cannot be asked for", hint="give 1 or more")
+    if tokens is not None and tokens < 0:
+        raise BadInput(f"{tokens} tokens cannot hold a page", hint="give 1 or more, or none")
+
+
+def _parts(scope: Scope, wanted: SearchFilter) -> list[Scope]:
+    """Where pages of the wanted kinds are: what was said, what was made of that, or both."""
+    if scope.is_everything or not wanted.kinds:
+        return [scope]
+    parts = [scope] if any(kind in SAID for kind in wanted.kinds) else []
+    return parts + ([scope.derived] if any(kind not in SAID for kind in wanted.kinds) else [])
+
+
+def _listed(
+    runtime: Runtime, scope: Scope, wanted: SearchFilter, limit: int, *, newest_first: bool
+) -> SearchResult:
+    import numpy as np
+
+    if not wanted.kinds:
+        wanted = replace(wanted, kinds=tuple(SAID))
+    found: list[PageRow] = []
+    total = 0
+    for part in _parts(scope, wanted):
+        matching = runtime.index.matching(part, wanted)
+        order = np.lexsort((matching.places, matching.said_ms))
+        chosen = order[::-1][:limit] if newest_first else order[:limit]
+        found += runtime.index.pages_at(part, matching.places[chosen].tolist())
+        total += len(order)
+    found.sort(key=lambda row: (row.said_ms, _position(scope, row)), reverse=newest_first)
+    hits = tuple(SearchHit(row, 0.0, 0.0, {}) for row in found[:limit])
+    away = runtime.log.out_of_reach([hit.page.seq for hit in hits])
+    return SearchResult(hits, total).marked(away)
+
+
+def _places(runtime: Runtime, scope: Scope, topic: str, task: str) -> NDArray[np.int64]:
+    """Where the pages about these are, ascending."""
+    import numpy as np
+
+    rows = pages_about(runtime, scope, topic, task)
+    return np.array(sorted(_position(scope, row) for row in rows), dtype=np.int64)
+
+
+def _position(scope: Scope, row: PageRow) -> int:
+    return place_of(row.session, row.order) if scope.is_everything else row.order
+
+
+async def _told(runtime: Runtime, found: SearchResult, tokens: int | None) -> SearchResult:
+    """As many of these as the tokens hold, and of each where it is from."""
+    if tokens is not None:
+        found = found.within(tokens)
+    return await asyncio.to_thread(_with_sources, runtime, found)
+
+
+def _with_sources(runtime: Runtime, found: SearchResult) -> SearchResult:
+    numbers = {hit.page.session for hit in found.hits}
+    sessions = {number: runtime.index.session(number) for number in numbers}
+    hits = []
+    for hit in found.hits:
+        row = sessions[hit.page.session]
+        hit = replace(hit, session_id=row.session_id if row else "")
+        with suppress(RecordGone, ArchiveMissing):
+            page = runtime.pages.read(hit.page)
+            hit = replace(hit, speaker=page.speaker, occurred_at=page.occurred_at)
+        hits.append(hit)
+    return replace(found, hits=tuple(hits))

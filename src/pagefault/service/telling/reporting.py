@@ -1,0 +1,116 @@
+"""A session's figures, put together: folds of its log, and what only a running process knows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pagefault.model.errors import PagefaultError
+from pagefault.model.events import Body, Relayed, Reported
+from pagefault.model.ids import PageId, SessionNo
+from pagefault.model.kinds import LayoutName, Tier
+from pagefault.service.runtime import Runtime
+from pagefault.service.telling.ledger import Ledger, prices_of
+from pagefault.service.telling.metrics import Meter, Tally
+from pagefault.service.telling.relaying import Proxied, proxied_of
+from pagefault.service.telling.targets import LOOKUPS_MIN, Judged, judge
+from pagefault.service.window.restore import records
+from pagefault.service.window.state import SessionState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metrics:
+    """A session's figures by name, those of its turns if they were asked for, and the targets."""
+
+    figures: dict[str, Any]
+    turns: list[dict[str, Any]]
+    tally: Tally  # what was counted, to be added to that of other sessions
+    judged: list[Judged]
+
+    @property
+    def red_flags(self) -> list[Judged]:
+        return [one for one in self.judged if one.is_red_flag]
+
+    def to_dict(self) -> dict[str, Any]:
+        told: dict[str, Any] = dict(self.figures)
+        told["targets"] = [one.to_dict() for one in self.judged]
+        told["red_flags"] = [one.target.name for one in self.red_flags]
+        if self.turns:
+            told["per_turn"] = self.turns
+        return told
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """What the records of a session tell."""
+
+    meter: Meter
+    ledger: Ledger
+    proxied: Proxied | None = None  # what a proxy passed on, if one did
+
+
+def fold_session(runtime: Runtime, session: SessionNo) -> Folded:
+    """Every record that the session sees, folded. Blocks on the store."""
+    scope = runtime.scope(session)
+
+    def text_of(page_id: PageId) -> str:
+        row = runtime.index.find_page(scope, page_id)
+        try:
+            return runtime.pages.read(row).text if row is not None else ""
+        except PagefaultError:  # forgotten, damaged, or in an archive that is not here
+            return ""
+
+    folded = Folded(Meter(session, limits=runtime.limits, text_of=text_of), Ledger(session))
+    passed_on: list[Body] = []
+    for event in records(runtime, scope):
+        folded.meter.fold(event)
+        folded.ledger.fold(event)
+        if event.session == session and isinstance(event.body, Relayed | Reported):
+            passed_on.append(event.body)
+    return replace(folded, proxied=proxied_of(passed_on))
+
+
+def report(folded: Folded, runtime: Runtime, state: SessionState, *, per_turn: bool) -> Metrics:
+    """The figures, beside their targets. Counts of look-ups are since the session was opened here,
+    latencies those of all sessions of this opening.
+    """
+    prices = prices_of(folded.ledger.entries, runtime.epochs.prices)
+    tally = folded.meter.session_total
+    figures = folded.ledger.summary(prices, window=state.window_tokens) | tally.figures()
+    hits, lookups = state.table.tlb.hits, state.table.tlb.hits + state.table.tlb.misses
+    latency = runtime.watch.to_dict()
+    figures |= {
+        "layout": str(state.layout_name),
+        "prices": prices.name,
+        "lookups": lookups,
+        "tlb_hit_rate": round(hits / lookups, 4) if lookups >= LOOKUPS_MIN else None,
+        "latency": latency,
+        "fault_p95_ms": latency["fault"]["p95_ms"] if "fault" in latency else None,
+        "tiers": _tiers(state, tally.pages, tally.page_tokens, tally.text_bytes),
+    }
+    is_proxied = folded.proxied is not None
+    figures["proxied"] = folded.proxied.to_dict() if folded.proxied is not None else None
+    if is_proxied or state.layout_name is not LayoutName.STABLE:  # there a full window chooses
+        figures |= {"regret": None, "regret_modelled_share": None}
+    turns = []
+    if per_turn:
+        costs: dict[int, float] = {}
+        for entry in folded.ledger.entries:
+            cost = entry.line(prices).predicted_cost
+            costs[entry.turn] = costs.get(entry.turn, 0.0) + cost
+        turns = [
+            {"turn": turn}
+            | folded.meter.turns[turn].figures()
+            | {"effective_input_cost": round(costs.get(turn, 0.0), 1)}
+            for turn in sorted(folded.meter.turns)
+        ]
+    return Metrics(figures=figures, turns=turns, tally=tally, judged=judge(figures))
+
+
+def _tiers(state: SessionState, pages: int, tokens: int, text_bytes: int) -> dict[str, Any]:
+    """What is where: in the window, and in the log, which has everything that this session said."""
+    shown = [entry.row for entry in state.table.residents()]
+    return {
+        str(Tier.L0): {"pages": len(shown), "tokens": sum(row.tokens for row in shown)},
+        str(Tier.L2): {"pages": pages, "tokens": tokens, "bytes": text_bytes},
+    }

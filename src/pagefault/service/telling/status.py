@@ -1,0 +1,149 @@
+"""What a session tells of itself: counts, budgets, pressure, and what is spared by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pagefault.model.kinds import ClaimType
+from pagefault.pack.count import tools_tokens
+from pagefault.paging.budget import TokenBudget, token_budget
+from pagefault.paging.pressure import Gauge
+from pagefault.service.window.state import SessionState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AutoPins:
+    """What is kept without anybody having pinned it.
+
+    The head (system prompt and rules) and the tools stand frozen before everything; the goal is
+    pinned as long as it stands; rules and preferences stand in the core; the last turns are
+    spared by every plan that can.
+    """
+
+    head_tokens: int
+    tools_tokens: int
+    goal: str  # the page of the active goal, or nothing
+    claims: tuple[str, ...]
+    last_turns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PressureStatus:
+    level: str  # low, medium, high, critical
+    used: float  # share of the window that the last request took
+    thresholds: tuple[float, ...]  # of medium, high, critical
+    fault_rate: float  # faults a request, lately
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrefetchStatus:
+    """Since this session was opened here. `pagefault` folds the same from the log."""
+
+    loaded: int
+    used: int
+    waiting: int
+    cancelled: int
+
+    @property
+    def hit_rate(self) -> float | None:
+        return self.used / self.loaded if self.loaded else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """What a session holds, counted."""
+
+    session_id: str
+    name: str
+    turns: int
+    pages: int
+    window_tokens: int
+    request_tokens: int
+    mode: str
+    epoch: int
+    requests: int
+    resident_pages: int
+    pinned: tuple[str, ...]
+    faults_left: int
+    tlb_hits: int
+    tlb_misses: int
+    dirty_pages: tuple[str, ...]  # derived, and not written yet
+    compressed: tuple[str, ...]  # pages of which the next epoch keeps a shorter form
+    budget: TokenBudget
+    auto_pins: AutoPins
+    pressure: PressureStatus
+    prefetch: PrefetchStatus
+    layout: str = "stable"
+    pack_hits: int = 0  # requests of the developer layout that were packed before
+    pack_misses: int = 0
+
+    @property
+    def tlb_hit_rate(self) -> float | None:
+        """Of look-ups of pages, since this session was opened here."""
+        asked = self.tlb_hits + self.tlb_misses
+        return self.tlb_hits / asked if asked else None
+
+
+def status_of(
+    state: SessionState, gauge: Gauge, prefetch: PrefetchStatus, *, session_id: str, name: str
+) -> Status:
+    request_tokens = state.layout.tokens()
+    tools = tools_tokens(state.counter, state.layout.tools)
+    tail = state.tail_tokens()
+    return Status(
+        session_id=session_id,
+        name=name,
+        turns=state.turn + 1,
+        pages=state.order_next,
+        window_tokens=state.window_tokens,
+        request_tokens=request_tokens,
+        mode=str(state.mode),
+        epoch=state.epoch,
+        requests=state.request_next,
+        resident_pages=len(state.working_set),
+        pinned=tuple(state.table.pins()),
+        faults_left=state.budget.faults_left,
+        tlb_hits=state.table.tlb.hits,
+        tlb_misses=state.table.tlb.misses,
+        dirty_pages=tuple(state.l1.dirty()),
+        compressed=tuple(page for page, made in state.compressed.items() if made != page),
+        budget=token_budget(
+            state.working_set.residents(),
+            total=state.window_room,
+            request=request_tokens + tail,
+            head=state.layout.head_tokens - tools,
+            tools=tools,
+            tail=tail,
+        ),
+        auto_pins=_auto_pins(state, tools),
+        pressure=PressureStatus(
+            level=gauge.level.name.lower(),
+            used=round(gauge.used, 4),
+            thresholds=gauge.thresholds,
+            fault_rate=round(gauge.fault_rate, 3),
+        ),
+        prefetch=prefetch,
+        layout=str(state.layout_name),
+        pack_hits=state.pack_hits,
+        pack_misses=state.pack_misses,
+    )
+
+
+def _auto_pins(state: SessionState, tools: int) -> AutoPins:
+    claims = {
+        page.page_id: page.derived.claim_type
+        for page in state.core.values()
+        if page.derived is not None
+    }
+    goal = [page_id for page_id, claim_type in claims.items() if claim_type == ClaimType.GOAL]
+    first = state.turn - state.limits.last_turns_kept
+    last = [page_id for page_id in state.working_set if state.turn_of(page_id) > first]
+    return AutoPins(
+        head_tokens=state.layout.head_tokens - tools,
+        tools_tokens=tools,
+        goal=goal[-1] if goal else "",
+        claims=tuple(
+            p for p, kind in claims.items() if kind in (ClaimType.RULE, ClaimType.PREFERENCE)
+        ),
+        last_turns=tuple(last),
+    )

@@ -1,0 +1,378 @@
+"""The mutation log, read back: what a window held at any time, what changed between two times, and
+everything that ever happened to a page.
+
+All of it is folded from the records; nothing is kept for it. What was forgotten since cannot be
+told any more. Blocks on the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from pagefault.model.errors import BadInput
+from pagefault.model.events import (
+    Content,
+    EpochBegun,
+    Erased,
+    Event,
+    Faulted,
+    Packed,
+    Pinned,
+    Relayed,
+    Searched,
+    Unpinned,
+)
+from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
+from pagefault.model.kinds import DERIVED_TYPES, Actor, EventType, Level, Role
+from pagefault.model.page import Scope, SessionRow
+from pagefault.pack.citations import cited_pages
+from pagefault.pack.layout import Exchange, Front, Note, Recalled, Shown
+from pagefault.service.runtime import Runtime
+from pagefault.service.telling.checkpoints import find_checkpoint
+from pagefault.service.window.restore import records, restore_at, scope_at
+from pagefault.service.window.state import SessionState
+
+# --- a moment -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class InWindow:
+    """A page that a request showed, and how it came to be there."""
+
+    page_id: PageId
+    level: Level
+    tokens: int
+    place: str  # turn, recalled, core, summary, kept, faulted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """A session as it was after the record `seq`.
+
+    `pages` are in the order of the window. `request` and `request_tokens` are of the last request
+    that had been packed, -1 and 0 if there was none: what was said after it is among the pages, and
+    not among its tokens. Where a proxy passed that request on, it is `relayed`: what it showed is
+    the client's affair, and `pages` are those that the proxy quoted with it.
+    """
+
+    seq: Seq
+    turn: TurnNo
+    at_ms: int
+    window_tokens: int
+    epoch: int
+    request: int
+    request_tokens: int
+    pages: tuple[InWindow, ...]
+    pinned: tuple[PageId, ...]
+    relayed: Relayed | None = None
+
+
+def find_seq(
+    runtime: Runtime,
+    scope: Scope,
+    *,
+    turn: int | None = None,
+    seq: int | None = None,
+    time_ms: int | None = None,
+    checkpoint: str | None = None,
+) -> Seq:
+    """The last record of a turn, or not after a seq or a time; or the record of a checkpoint.
+    Raises `BadInput` if the session had not begun by then, or there is no such turn, record or
+    checkpoint yet.
+    """
+    if sum(one is not None for one in (turn, seq, time_ms, checkpoint)) != 1:
+        raise BadInput(
+            "name one time",
+            hint="turn=12, seq=345, checkpoint='before', or time=… as ISO 8601 or ms",
+        )
+    if checkpoint is not None:
+        return find_checkpoint(runtime, scope, checkpoint)
+    if turn is not None and turn < 0:
+        raise BadInput(f"there is no turn {turn}", hint="turns count from 0")
+    last, turns = NOTHING, -1
+    for event in records(runtime, scope):
+        if (
+            (turn is not None and event.turn > turn)
+            or (seq is not None and event.seq > seq)
+            or (time_ms is not None and event.at_ms > time_ms)
+        ):
+            break
+        turns = max(turns, event.turn)
+        last = event.seq
+    if turn is not None and turn > turns:
+        raise BadInput(
+            f"there is no turn {turn}",
+            hint=f"turns so far: 0 to {turns}" if turns >= 0 else "nothing was said yet",
+        )
+    if seq is not None and seq > (end := runtime.index.applied_seq()):
+        raise BadInput(f"there is no record {seq:,} yet", hint=f"records so far: 1 to {end:,}")
+    if last == NOTHING:
+        raise BadInput(
+            "the session had not begun by then", hint="`pagefault sessions --json` tells when"
+        )
+    return last
+
+
+def moment(runtime: Runtime, row: SessionRow, upto: Seq) -> Moment:
+    """The session as it was after the record `upto`."""
+    scope = scope_at(runtime.scope(row.session), upto)
+    state = restore_at(runtime, row, upto)
+    packed: Packed | None = None
+    relayed: Relayed | None = None
+    trimmed = 0
+    partial: dict[str, tuple[PageId, Level, int]] = {}  # by call: pages shown in part
+    for event in records(runtime, scope, types=("packed", "faulted", "relayed")):
+        match event.body:
+            case Packed() as packed:
+                relayed = None
+            case Relayed() as relayed:
+                trimmed += bool(relayed.epoch)
+            case Faulted(refusal="", already_mapped=False) as body if body.level:
+                level = Level(body.level)
+                partial[body.call_id] = body.page_id, level, body.tokens
+    turn, at_ms = TurnNo(max(state.turn, 0)), runtime.log.get(upto).at_ms
+    if relayed is not None:
+        rows = filter(None, map(state.table.find, relayed.recalled))
+        return Moment(
+            seq=upto,
+            turn=turn,
+            at_ms=at_ms,
+            window_tokens=relayed.window_tokens,
+            epoch=trimmed,
+            request=relayed.request,
+            request_tokens=relayed.tokens,
+            pages=tuple(InWindow(r.page_id, Level.FULL, r.tokens, "recalled") for r in rows),
+            pinned=(),
+            relayed=relayed,
+        )
+    return Moment(
+        seq=upto,
+        turn=turn,
+        at_ms=at_ms,
+        window_tokens=state.window_tokens,
+        epoch=state.epoch,
+        request=-1 if packed is None else packed.request,
+        request_tokens=0 if packed is None else packed.tokens,
+        pages=tuple(_in_window(state, partial)),
+        pinned=tuple(state.table.pins()),
+    )
+
+
+def _in_window(
+    state: SessionState, partial: dict[str, tuple[PageId, Level, int]]
+) -> Iterator[InWindow]:
+    for entry in state.layout.entries():
+        match entry:
+            case Shown(page=page):
+                yield InWindow(page.page_id, Level.FULL, page.row.tokens, "turn")
+            case Recalled(pages=pages):
+                for page in pages:
+                    yield InWindow(page.page_id, Level.FULL, page.row.tokens, "recalled")
+            case Front(core=core, summaries=summaries, kept=kept):
+                for page in core:
+                    yield InWindow(page.page_id, Level.FULL, page.row.tokens, "core")
+                for page, level in summaries:
+                    tokens = 0 if level is Level.REFERENCE else page.row.tokens
+                    yield InWindow(page.page_id, level, tokens, "summary")
+                for page in kept:
+                    yield InWindow(page.page_id, Level.FULL, page.row.tokens, "kept")
+            case Exchange(calls=calls):
+                for call, _, shown in calls:
+                    if shown is not None:
+                        yield InWindow(shown.page_id, Level.FULL, shown.row.tokens, "faulted")
+                    elif call.call_id in partial:
+                        yield InWindow(*partial[call.call_id], "faulted")
+            case Note():
+                pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """What changed from one moment to another. `levels` are pages that stayed at another level:
+    id, level before, level after.
+    """
+
+    before: Moment
+    after: Moment
+    entered: tuple[InWindow, ...]
+    left: tuple[InWindow, ...]
+    levels: tuple[tuple[PageId, Level, Level], ...]
+
+    @property
+    def tokens(self) -> int:
+        """By how much the request grew."""
+        return self.after.request_tokens - self.before.request_tokens
+
+    @property
+    def epochs(self) -> int:
+        return self.after.epoch - self.before.epoch
+
+
+def difference(before: Moment, after: Moment) -> Difference:
+    """A page that is shown in two ways counts at the fuller one."""
+    old, new = _fullest(before), _fullest(after)
+    return Difference(
+        before=before,
+        after=after,
+        entered=tuple(one for page_id, one in new.items() if page_id not in old),
+        left=tuple(one for page_id, one in old.items() if page_id not in new),
+        levels=tuple(
+            (page_id, old[page_id].level, one.level)
+            for page_id, one in new.items()
+            if page_id in old and old[page_id].level != one.level
+        ),
+    )
+
+
+def _fullest(at: Moment) -> dict[PageId, InWindow]:
+    pages: dict[PageId, InWindow] = {}
+    for one in at.pages:
+        if one.page_id not in pages or one.level < pages[one.page_id].level:
+            pages[one.page_id] = one
+    return pages
+
+
+# --- a page's history -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Movement:
+    """One thing that happened to a page. `cause` is the record that led to it, 0 if none is named.
+
+    `what`: created, summed_up, represented, claimed_from, superseded, recalled, in_core,
+    in_summary, kept, evicted, found, faulted, mapped_already, refused, pinned, unpinned, cited.
+    """
+
+    seq: Seq
+    turn: TurnNo
+    at_ms: int
+    actor: Actor
+    what: str
+    page_id: PageId
+    level: int | None = None
+    by: str = ""  # the page, epoch or reason that did it
+    cause: Seq = NOTHING
+
+
+def history(
+    runtime: Runtime,
+    session: SessionNo,
+    page_id: PageId | None = None,
+    *,
+    actor: Actor | None = None,
+) -> list[Movement]:
+    """Everything that happened to a page, or to all of them, oldest first; of one actor alone, if
+    one is named. What a request or an epoch does is done by the system.
+    """
+    told = []
+    for event in records(runtime, runtime.scope(session)):
+        if actor is not None and event.actor is not actor:
+            continue
+        for what, about, level, by in _movements(event):
+            if page_id is None or about == page_id:
+                told.append(
+                    Movement(
+                        seq=event.seq,
+                        turn=event.turn,
+                        at_ms=event.at_ms,
+                        actor=event.actor,
+                        what=what,
+                        page_id=about,
+                        level=level,
+                        by=by,
+                        cause=event.cause,
+                    )
+                )
+    return told
+
+
+_Told = tuple[str, PageId, int | None, str]
+
+
+def _movements(event: Event) -> Iterator[_Told]:
+    match event.body:
+        case Content() as body:
+            yield from _made(body)
+        case Packed(request=request, recalled=recalled):
+            for item in recalled:
+                yield "recalled", item.page_id, item.level, f"request {request}"
+        case Relayed(request=request, recalled=quoted):
+            for page_id in quoted:
+                yield "recalled", page_id, 0, f"request {request}"
+        case EpochBegun() as body:
+            yield from _moved(body)
+        case Searched(hits=hits, query=query):
+            for hit in hits:
+                yield "found", hit.page_id, None, query
+        case Faulted() as body if body.refusal:
+            yield "refused", body.page_id, None, f"{body.reason}: {body.refusal}"
+        case Faulted() as body:
+            what = "mapped_already" if body.already_mapped else "faulted"
+            yield what, body.page_id, body.level, str(body.reason)
+        case Pinned(page_id=page_id):
+            yield "pinned", page_id, None, ""
+        case Unpinned(page_id=page_id):
+            yield "unpinned", page_id, None, ""
+        case Erased():
+            pass  # nothing is left that would tell of which page it was
+
+
+_MADE_OF: Final = {EventType.REPRESENTATION: "represented", EventType.CLAIM: "claimed_from"}
+"""What is told of a page of which something was made."""
+
+
+def _made(body: Content) -> Iterator[_Told]:
+    yield "created", body.page_id, None, str(body.event_type)
+    if body.event_type in DERIVED_TYPES:
+        what = _MADE_OF.get(body.event_type, "summed_up")
+        for source in dict.fromkeys([*body.provenance, *filter(None, [body.represents])]):
+            yield what, source, body.level or None, body.page_id
+        if body.supersedes:
+            yield "superseded", body.supersedes, None, body.page_id
+    elif body.role is Role.ASSISTANT:
+        for cited in cited_pages(body.text):
+            yield "cited", cited, None, body.page_id
+
+
+def _moved(body: EpochBegun) -> Iterator[_Told]:
+    by = f"epoch {body.epoch}: {body.reason}"
+    for page_id in body.evicted:
+        yield "evicted", page_id, None, by
+    for page_id in body.core:
+        yield "in_core", page_id, 0, by
+    for item in body.summaries:
+        yield "in_summary", item.page_id, item.level, by
+    for item in body.kept:
+        yield "kept", item.page_id, item.level, by
+
+
+def to_dict(at: Moment) -> dict[str, Any]:
+    """A moment as plain values."""
+    return {
+        "seq": at.seq,
+        "turn": at.turn,
+        "at_ms": at.at_ms,
+        "window_tokens": at.window_tokens,
+        "epoch": at.epoch,
+        "request": at.request,
+        "request_tokens": at.request_tokens,
+        "pinned": list(at.pinned),
+        "pages": [page_dict(one) for one in at.pages],
+        "relayed": None if at.relayed is None else relayed_dict(at.relayed),
+    }
+
+
+def relayed_dict(body: Relayed) -> dict[str, Any]:
+    """A client's request, as plain values."""
+    return asdict(body) | {"recalled": list(body.recalled)}
+
+
+def page_dict(one: InWindow) -> dict[str, Any]:
+    return {
+        "page_id": one.page_id,
+        "level": int(one.level),
+        "tokens": one.tokens,
+        "place": one.place,
+    }

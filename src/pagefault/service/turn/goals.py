@@ -1,0 +1,80 @@
+"""The active goal: one page, on the user's word, pinned until the next takes its place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pagefault.model.events import Content, Draft, Pinned, Unpinned, expected
+from pagefault.model.ids import PageId
+from pagefault.model.kinds import (
+    GOAL_SUBJECT,
+    RUNTIME,
+    USER_TYPED,
+    Actor,
+    ClaimType,
+    EventType,
+)
+from pagefault.model.page import Derived, Page
+from pagefault.service.journal import Journal
+from pagefault.service.ownership import Owned
+from pagefault.service.window.content import page_of
+from pagefault.service.window.deriving import Made, write_derived
+from pagefault.service.window.room import check_pins
+from pagefault.service.window.state import SessionState, turn_now
+
+
+def active_goal(state: SessionState) -> Page | None:
+    """The goal that stands, if one does."""
+    goals = [
+        page
+        for page in state.core.values()
+        if page.derived is not None and page.derived.claim_type == ClaimType.GOAL
+    ]
+    return goals[-1] if goals else None
+
+
+def plan_goal(owned: Owned, journal: Journal, text: str) -> tuple[list[Draft], PageId | None]:
+    """The records that make `text` the goal, and its page's id; nothing but the end of the one
+    before, if empty. `PinsFull` if the pins leave no room for it.
+    """
+    state = owned.state
+    before = active_goal(state)
+    if not text and before is None:
+        return [], None
+    made = Made(
+        event_type=EventType.CLAIM,
+        text=text or "The goal no longer stands.",
+        origin=USER_TYPED,
+        importance=1.0,
+        derived=Derived(
+            claim_type=ClaimType.GOAL if text else ClaimType.RETRACTION,
+            subject=GOAL_SUBJECT,
+            supersedes=before.page_id if before else PageId(""),
+        ),
+    )
+    [draft] = write_derived(
+        [made],
+        session=owned.session,
+        state=state,
+        counter=state.counter,
+        clean=journal.clean,
+    )
+    assert isinstance(draft.body, Content)
+    drafts = [replace(draft, actor=Actor.USER)]
+    if before is not None and state.table.is_pinned(before.page_id):
+        drafts.append(_bookkeeping(owned, Unpinned(page_id=before.page_id)))
+    if not text:
+        return drafts, None
+    check_pins(state, page_of(expected(draft), draft.body), instead=before)
+    drafts.append(_bookkeeping(owned, Pinned(page_id=draft.body.page_id)))
+    return drafts, draft.body.page_id
+
+
+def _bookkeeping(owned: Owned, body: Pinned | Unpinned) -> Draft:
+    return Draft(
+        session=owned.session,
+        turn=turn_now(owned.state),
+        actor=Actor.USER,
+        origin=RUNTIME,
+        body=body,
+    )

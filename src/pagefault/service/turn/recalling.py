@@ -1,0 +1,174 @@
+"""What a turn's first request brings in by itself: what the newest message calls for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import accumulate
+from typing import Final
+
+from pagefault.model.errors import ArchiveMissing, RecordGone
+from pagefault.model.ids import PageId, Seq
+from pagefault.model.kinds import Modality, Mode
+from pagefault.model.page import Page, PageRow, Scope
+from pagefault.model.wanted import ANY, SearchFilter
+from pagefault.pack import render
+from pagefault.pack.count import MESSAGE_TOKENS
+from pagefault.pack.layout import Recalled
+from pagefault.pack.render import LABEL_TOKENS
+from pagefault.recall.gate import gate
+from pagefault.recall.search import SearchResult
+from pagefault.service.derived.procedures import Procedures
+from pagefault.service.finding.finding import Finder
+from pagefault.service.ownership import Owned
+from pagefault.service.runtime import Runtime
+from pagefault.service.turn.prefetch import Prefetcher
+from pagefault.service.window.plan import to_bring
+
+RECALL_CANDIDATES: Final = 50  # pages that a turn-start recall looks at
+CLAIMS_RECALLED: Final = 5  # claims that it brings at most: each is a line
+
+
+class TurnRecall:
+    def __init__(
+        self,
+        owned: Owned,
+        runtime: Runtime,
+        finder: Finder,
+        procedures: Procedures,
+        prefetcher: Prefetcher,
+    ) -> None:
+        self._owned = owned
+        self._runtime = runtime
+        self._finder = finder
+        self._procedures = procedures
+        self._prefetcher = prefetcher
+        self.bearing: list[PageId] = []  # on the newest message, best first
+
+    async def pages(self) -> list[Page]:
+        """What the newest user message calls for and the window does not show, best first."""
+        state = self._owned.state
+        if not state.awaits_request:
+            return []
+        query = "".join(page.text for page in state.newest_user)
+        calls_for = gate(query)
+        faults = state.mode is not Mode.PASSIVE
+        recall_room = state.limits.recall_room(state.window_tokens, faults=faults)
+        chosen = await self._claims_for_turn(query, recall_room)
+        chosen += await self._procedures_for_turn(query, recall_room)
+        result = await self.find_earlier(query, RECALL_CANDIDATES, None)
+        self.bearing = [hit.page.page_id for hit in result.hits]
+        admitted = [hit.page for hit in calls_for.admitted(result.hits)]
+        wanted = [row for row in admitted if row.page_id not in state.working_set]
+        room = int(calls_for.room_share * recall_room)
+        here = [row for row in admitted if row.page_id in state.working_set]
+        state.called_for = _within(here, room)
+        pages = await asyncio.to_thread(self._that_fit, chosen, wanted, room, recall_room)
+        for page in pages:
+            state.table.tlb.insert(page.row)
+        self._prefetcher.used([page.page_id for page in pages])
+        return pages
+
+    def _that_fit(
+        self, first: Sequence[PageRow], then: Sequence[PageRow], room: int, room_max: int
+    ) -> list[Page]:
+        """The best of these pages whose lines fit, one that has no room giving way to a shorter.
+
+        `first` have `room_max`, `then` what they leave of `room`. What a line takes is counted as
+        it will stand there, so what is paged in is never more, but for pins and claims that come
+        with the request whatever is recalled.
+        """
+        state = self._owned.state
+        bound = state.paged_in_left()
+        room_max = min(room_max, bound) if bound >= 0 else room_max
+        pages: list[Page] = []
+        spent = state.counter.count(render.block([])) + MESSAGE_TOKENS
+        for rows, most in ((first, room_max), (then, min(room, room_max))):
+            for row in rows:
+                if spent + row.tokens > most:
+                    continue
+                for page in self._read_all([row]):
+                    cost = state.counter.count(render.line([page])) + 1
+                    if spent + cost <= most:
+                        pages.append(page)
+                        spent += cost
+        most = room_max if bound >= 0 else room_max + self._tokens_with([])
+        while pages and self._tokens_with(pages) > most:
+            pages.pop()
+        return pages
+
+    def _tokens_with(self, pages: Sequence[Page]) -> int:
+        """What these and the pages that come with every request take in the window."""
+        state = self._owned.state
+        brought = to_bring(state, pages)
+        return state.layout.tokens_of([Recalled(tuple(brought), Seq(0))]) if brought else 0
+
+    async def _claims_for_turn(self, query: str, room: int) -> list[PageRow]:
+        """The claims that bear on the newest message, best first: those that hold now."""
+        state = self._owned.state
+        chosen: list[PageRow] = []
+        # Of before the message: what it claims itself stands in it.
+        find = self._finder.claims
+        for hit in await find(self._before_newest(), query, limit=CLAIMS_RECALLED):
+            row, cost = hit.page, hit.page.tokens + LABEL_TOKENS
+            if row.page_id not in state.working_set and cost <= room:
+                chosen.append(row)
+                state.table.tlb.insert(row)
+                room -= cost
+        return chosen
+
+    async def _procedures_for_turn(self, query: str, room: int) -> list[PageRow]:
+        """How what the newest message names is done, if somebody said so before."""
+        state = self._owned.state
+        newest = state.newest_user[0].row.seq
+        return [
+            page.row
+            for page in await asyncio.to_thread(self._procedures.bearing, query, state)
+            if page.row.seq < newest
+            and page.page_id not in state.working_set
+            and page.row.tokens + LABEL_TOKENS <= room
+        ]
+
+    def procedures_of(self, tools: Sequence[str]) -> dict[str, list[PageId]]:
+        """What is known of how each of these tools is used."""
+        state, bearing = self._owned.state, self._procedures.bearing
+        return {tool: [page.page_id for page in bearing(tool, state)] for tool in tools}
+
+    def _before_newest(self) -> Scope:
+        """What was said before the newest user message: no question answers itself."""
+        scope, newest = self._owned.scope, self._owned.state.newest_user
+        if not newest:
+            return scope
+        before = Seq(newest[0].row.seq - 1)
+        return Scope(tuple((part, min(upto, before)) for part, upto in scope.parts))
+
+    async def find_for_model(
+        self, query: str, limit: int, modality: Modality | None
+    ) -> SearchResult:
+        """What `search_pages` finds: as `find_earlier`, and before it the claims that answer."""
+        scope = self._before_newest()
+        return await self._finder.find(scope, query, limit=limit, wanted=_of(modality))
+
+    async def find_earlier(self, query: str, limit: int, modality: Modality | None) -> SearchResult:
+        """Search what was said before the newest user message."""
+        return await self._runtime.search(
+            self._before_newest(), query, limit=limit, wanted=_of(modality)
+        )
+
+    def _read_all(self, rows: Sequence[PageRow]) -> list[Page]:
+        pages = []
+        for row in rows:
+            with suppress(RecordGone, ArchiveMissing):
+                pages.append(self._runtime.pages.read(row))
+        return pages
+
+
+def _within(rows: Sequence[PageRow], room: int) -> frozenset[PageId]:
+    """The first of these pages, as many as have room."""
+    spent = accumulate(row.tokens + LABEL_TOKENS for row in rows)
+    return frozenset(row.page_id for row, tokens in zip(rows, spent, strict=True) if tokens <= room)
+
+
+def _of(modality: Modality | None) -> SearchFilter:
+    return SearchFilter(modalities=(modality,)) if modality else ANY

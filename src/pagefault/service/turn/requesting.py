@@ -1,0 +1,114 @@
+"""The next request: what a turn brings in, what is planned of it, what is read ahead after it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from pagefault.model.events import Draft, Packed
+from pagefault.model.ids import PageId
+from pagefault.model.kinds import LayoutName
+from pagefault.model.page import Page
+from pagefault.model.request import Request
+from pagefault.pack.manifest import ENTRIES_MAX
+from pagefault.paging.pressure import Gauge
+from pagefault.service.derived.compressing import compress_due
+from pagefault.service.derived.levels import Levels
+from pagefault.service.ownership import Owned
+from pagefault.service.runtime import Runtime
+from pagefault.service.turn.prefetch import Prefetcher
+from pagefault.service.turn.recalling import TurnRecall
+from pagefault.service.window.plan import plan_request
+from pagefault.service.window.plan_developer import plan_developer
+from pagefault.store.api import PageFilter
+
+
+class Requests:
+    def __init__(
+        self,
+        owned: Owned,
+        runtime: Runtime,
+        *,
+        levels: Levels,
+        recall: TurnRecall,
+        prefetcher: Prefetcher,
+        pressure: Gauge,
+    ) -> None:
+        self._owned = owned
+        self._runtime = runtime
+        self._levels = levels
+        self._recall = recall
+        self._prefetcher = prefetcher
+        self._pressure = pressure
+        self._faults_noted = 0
+        self.asked_s: float | None = None  # when a request was packed last, by a steady clock
+
+    async def next(self) -> Request:
+        """The next request, durable in the log."""
+        planned = self._runtime.journal.forgets
+        recalled = await self._recall.pages()
+        compress_due(
+            self._owned.state,
+            self._levels,
+            self._pressure.level,
+            now_ms=self._runtime.clock.now_ms(),
+        )
+        drafts = self._with_prefetches(await self._plan(recalled))
+        await self._owned.commit(drafts, planned=planned)
+        self.asked_s = self._runtime.cache_s()
+        self._note()
+        self.look_ahead()
+        return self._owned.state.request()
+
+    async def _plan(self, recalled: Sequence[Page]) -> list[Draft]:
+        state, is_cold = self._owned.state, self._is_cold()
+        if state.layout_name is LayoutName.STABLE:
+            return plan_request(state, self._owned.session, recalled, is_cold=is_cold)
+        bearing: list[PageId] = []
+        recent: list[PageId] = []
+        if state.awaits_request:  # later in the turn the listing stays
+            newest = partial(self._runtime.index.pages, newest_first=True)
+            rows = await asyncio.to_thread(
+                newest, self._owned.scope, PageFilter(), limit=2 * ENTRIES_MAX
+            )
+            bearing, recent = self._recall.bearing, [row.page_id for row in rows]
+        return plan_developer(
+            state, self._owned.session, recalled, bearing, recent, is_cold=is_cold
+        )
+
+    def _with_prefetches(self, drafts: Sequence[Draft]) -> list[Draft]:
+        """The same, with what was read ahead since the request before."""
+        *before, last = drafts
+        assert isinstance(last.body, Packed)
+        loaded, used = self._prefetcher.take_record()
+        body = replace(last.body, prefetched=loaded, prefetch_used=used)
+        return [*before, replace(last, body=body)]
+
+    def look_ahead(self, text: str = "") -> None:
+        """Read what may be wanted next, once nobody waits."""
+        state = self._owned.state
+        if not self._prefetcher.is_on:
+            return
+        said = "".join(page.text for page in state.newest_user)
+        facts = self._prefetcher.facts(state, bearing=self._recall.bearing, text=text or said)
+        topic = frozenset(tag for page in state.newest_user for tag in page.topic_tags)
+        facts = replace(facts, procedures=self._recall.procedures_of(facts.tools))
+        self._prefetcher.plan(state, facts, topic)
+
+    def _note(self) -> None:
+        """A request was packed: what it says of the pressure on the window."""
+        state = self._owned.state
+        faults = state.faults_served - self._faults_noted
+        self._faults_noted = state.faults_served
+        self._pressure.note(state.layout.tokens() / state.window_room, max(0, faults))
+
+    def _is_cold(self) -> bool:
+        """Whether the provider has forgotten this session's prefix, as far as we can tell: after a
+        restart nobody knows when it was asked last.
+        """
+        if self.asked_s is None:
+            return True
+        idle_s = self._runtime.cache_s() - self.asked_s
+        return self._runtime.epochs.prices.is_cold(idle_s)

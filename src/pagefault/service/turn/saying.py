@@ -1,0 +1,82 @@
+"""What is said becomes records: the pages, the claims they make, once for each key."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+
+from pagefault.model.errors import PlanOutdated
+from pagefault.model.events import Content, Draft
+from pagefault.model.ids import PageId
+from pagefault.model.kinds import DERIVED_TYPES, Origin
+from pagefault.service.derived.claiming import Claims
+from pagefault.service.ownership import Owned
+from pagefault.service.runtime import Runtime
+from pagefault.service.turn.writing import Said, write_down
+from pagefault.service.window.plan import plan_backlog
+
+
+class Saying:
+    def __init__(self, owned: Owned, runtime: Runtime, claims: Claims) -> None:
+        self._owned = owned
+        self._runtime = runtime
+        self._claims = claims
+
+    async def say(self, items: Sequence[Said], origin: Origin) -> tuple[list[PageId], list[Said]]:
+        """The id of every page that these became, now or before; and the items that are new."""
+        planned = self._runtime.journal.forgets
+        known, fresh = await self.known(items)
+        drafts = write_down(
+            fresh,
+            origin,
+            session=self._owned.session,
+            state=self._owned.state,
+            counter=self._runtime.counter,
+            clean=self._runtime.journal.clean,
+        )
+        drafts += await self._claim(drafts)
+        events = await self._owned.commit(drafts)
+        if self._owned.state.is_backlogged:
+            backlog = plan_backlog(self._owned.state, self._owned.session)
+            with suppress(PlanOutdated):  # the next text, or request, plans it again
+                await self._owned.commit(backlog, planned=planned)
+        texts: list[list[PageId]] = []
+        for event in events:
+            assert isinstance(event.body, Content)
+            if event.body.event_type in DERIVED_TYPES:
+                continue
+            if event.body.part == 0:
+                texts.append([])
+            texts[-1].append(event.body.page_id)
+        written = iter(texts)
+        by_key: dict[str, list[PageId]] = {}
+        made: list[PageId] = []
+        for item, pages in zip(items, known, strict=True):
+            pages = pages or by_key.get(item.key) or next(written)
+            by_key |= {item.key: pages} if item.key else {}
+            made += pages
+        return made, fresh
+
+    async def _claim(self, drafts: Sequence[Draft]) -> list[Draft]:
+        """Drafts of the claims that these make. Another thread waits for the store, if need be."""
+        if self._claims.is_current(self._owned.state):
+            return self._claims.drafts(drafts, self._owned.state)
+        return await asyncio.to_thread(self._claims.drafts, drafts, self._owned.state)
+
+    async def known(self, items: Sequence[Said]) -> tuple[list[list[PageId]], list[Said]]:
+        """For each item the pages it became before, if it did; and the items to write now."""
+        known: list[list[PageId]] = []
+        fresh: list[Said] = []
+        keys: set[str] = set()
+        for item in items:
+            pages: list[PageId] = []
+            if item.key:
+                self._runtime.journal.clean(item.key)
+                find = self._runtime.pages_of_key
+                pages = await asyncio.to_thread(find, self._owned.session, item.key)
+            known.append(pages)
+            if not pages and item.key not in keys:
+                fresh.append(item)
+            keys |= {item.key} if item.key else set()
+        return known, fresh

@@ -1,0 +1,166 @@
+"""Serving the model's calls: what each of them found, as the record that will say so.
+
+Nothing is written here. Never raises for what the model got wrong: a refusal is a result too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Final
+
+from pagefault.model.errors import ArchiveMissing, FaultRefused, RecordGone
+from pagefault.model.events import CallRefused, Faulted, Hit, Searched
+from pagefault.model.ids import PageId
+from pagefault.model.kinds import Actor, Level, Modality
+from pagefault.model.page import Page, PageRow
+from pagefault.model.request import ToolCall
+from pagefault.recall.search import SearchResult
+from pagefault.service.derived.levels import Levels
+from pagefault.service.turn.turn import (
+    Refuse,
+    ServeFault,
+    ServeSearch,
+    as_kept,
+    encodable,
+    read_call,
+)
+from pagefault.service.window.room import exchange_tokens, fault_room, fits
+from pagefault.service.window.state import SessionState
+
+ARGUMENTS_MAX: Final = 1_000  # characters of a call's arguments; no call of ours needs more
+REFUSAL_TOKENS: Final = 200  # of a refused call without its arguments, and the refusal, at most
+
+Find = Callable[[str, int, Modality | None], Awaitable[SearchResult]]
+Read = Callable[[PageRow], Page]
+
+
+async def serve(
+    call: ToolCall, said: str, *, state: SessionState, read: Read, find: Find, levels: Levels
+) -> CallRefused | Faulted | Searched:
+    """What becomes of a call, and of the words that came with it, as `state` stands.
+
+    `read` gives a page's text or raises `RecordGone`; `find` searches. What no request could
+    carry is cut off the words and the arguments.
+    """
+    action = read_call(call)
+    if len(call.arguments) > ARGUMENTS_MAX:
+        action = Refuse(call, "bad_arguments", "the arguments are too long")
+    words = _said_beside(said, state)
+    action = replace(action, call=_as_kept(action.call, words, state))
+    match action:
+        case ServeFault():
+            return _fault(action, words, state, read, levels)
+        case ServeSearch():
+            return await _search(action, words, state, find)
+        case Refuse(code=code, why=why):
+            return CallRefused(
+                call_id=action.call.call_id,
+                name=action.call.name,
+                arguments=action.call.arguments,
+                code=code,
+                why=why,
+                said=words,
+                faults_left=state.budget.faults_left,
+            )
+
+
+def _said_beside(said: str, state: SessionState) -> str:
+    """What the model said with its calls; its beginning, where it would crowd them out."""
+    said, room = encodable(said), state.room_for_results() // 4
+    while said and exchange_tokens(state, said) > room:
+        said = said[: len(said) // 2]
+    return said
+
+
+def _as_kept(call: ToolCall, said: str, state: SessionState) -> ToolCall:
+    """The call as it is written down and shown."""
+    call = as_kept(call)
+    room = state.room_for_results() - exchange_tokens(state, said)
+    if len(call.arguments) > min(ARGUMENTS_MAX, room - REFUSAL_TOKENS):
+        return replace(call, arguments="{}")
+    return call
+
+
+async def _search(action: ServeSearch, said: str, state: SessionState, find: Find) -> Searched:
+    asked = Searched(
+        call_id=action.call.call_id,
+        arguments=action.call.arguments,
+        query=action.query,
+        said=said,
+    )
+    if state.searches_left < 1:
+        return replace(
+            asked,
+            refusal="search_limit",
+            why="no searches are left in this turn: answer from what you can see",
+            faults_left=state.budget.faults_left,
+        )
+    # Pages in the window are not news to the model, so they do not crowd out those that are.
+    seen = state.working_set
+    result = await find(action.query, action.limit + len(seen), action.modality)
+    hits = [hit for hit in result.hits if hit.page.page_id not in seen]
+    told = [hit for hit in hits if not hit.archive]  # of the others nothing could be shown
+    found = replace(
+        asked,
+        hits=tuple(
+            Hit(page_id=hit.page.page_id, relevance=round(hit.relevance, 3))
+            for hit in told[: action.limit]
+        ),
+        total=result.total - (len(result.hits) - len(hits)),
+    )
+    while found.hits and not fits(state, found):
+        found = replace(found, hits=found.hits[:-1])
+    return found
+
+
+def _fault(
+    action: ServeFault, said: str, state: SessionState, read: Read, levels: Levels
+) -> Faulted:
+    asked = Faulted(
+        call_id=action.call.call_id,
+        arguments=action.call.arguments,
+        page_id=action.page_id,
+        level=action.level,
+        reason=action.reason,
+        said=said,
+        faults_left=state.budget.faults_left,
+    )
+    row = state.table.find(action.page_id)
+    if row is None:
+        return replace(asked, refusal="unknown_page", why="there is no page of that id")
+    mapped = state.mapped_level(row.page_id, action.level)
+    if mapped is not None:
+        return replace(asked, level=mapped, already_mapped=True)
+    state.table.begin_fault(row, action.level)
+    level: Level | None = None
+    try:
+        page = read(row)  # one read of a file: less than a hop to a thread costs
+        ladder = levels.ladder(page)
+        room = fault_room(state, asked, page)
+        level = state.budget.grant(row.page_id, action.level, action.reason, ladder, room)
+        level = ladder.fullest(level)
+    except RecordGone:
+        return replace(asked, refusal="forgotten", why="the page was forgotten")
+    except ArchiveMissing:
+        why = "the page is in an archive that cannot be reached now"
+        return replace(asked, refusal="archive_missing", why=why)
+    except FaultRefused as refused:
+        return replace(
+            asked,
+            refusal=refused.code,
+            why=refused.why,
+            levels=refused.levels,
+            level_tokens=refused.tokens,
+        )
+    finally:
+        if level is not Level.FULL:  # what stands for the page is another page
+            state.table.failed(row.page_id)
+    shows = PageId("") if level is Level.FULL else levels.keep(ladder, level, Actor.MODEL).page_id
+    return replace(
+        asked,
+        level=level,
+        tokens=ladder[level],
+        shows=shows,
+        faults_left=state.budget.faults_left - 1,
+    )

@@ -1,0 +1,134 @@
+"""Writing down what was said: a text becomes pages, and pages become drafts of records.
+
+Nothing is appended here, and a text that may not be written raises before anything is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pagefault.model.errors import BadInput
+from pagefault.model.events import Content, Draft, expected
+from pagefault.model.ids import PageId, SessionNo, TurnNo
+from pagefault.model.kinds import (
+    HANDED_IN,
+    PAGE_PREFIX,
+    Actor,
+    EventType,
+    Kind,
+    Modality,
+    Origin,
+    Role,
+)
+from pagefault.pack.count import TokenCounter
+from pagefault.service.turn.split import split
+from pagefault.service.window.content import page_of
+from pagefault.service.window.room import check_message, surely_fits
+from pagefault.service.window.state import SessionState
+
+_ACTORS: Final = {
+    Role.USER: Actor.USER,
+    Role.ASSISTANT: Actor.MODEL,
+    Role.TOOL: Actor.TOOL,
+    Role.SYSTEM: Actor.SYSTEM,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """One thing to be written down: what a verb, or a line of a transcript, hands in."""
+
+    text: str
+    role: Role
+    event_type: EventType = EventType.CHAT_TURN
+    speaker: str = ""
+    title: str = ""
+    occurred_at: str = ""
+    call_id: str = ""
+    importance: float = 0.5
+    key: str = ""
+    modality: Modality = Modality.TEXT
+    blob: str = ""  # of an artifact, whose text only describes it
+
+    @property
+    def opens_turn(self) -> bool:
+        """Whether a new turn begins with it: with a message, not with what is handed in."""
+        return self.role is Role.USER and not self._is_handed_in
+
+    @property
+    def _is_handed_in(self) -> bool:
+        return self.event_type in HANDED_IN
+
+    @property
+    def stem(self) -> str:
+        """What the ids of its pages begin with."""
+        if self._is_handed_in:
+            return PAGE_PREFIX["artifact"]
+        return PAGE_PREFIX["tool" if self.role is Role.TOOL else "message"]
+
+
+def write_down(
+    items: Sequence[Said],
+    origin: Origin,
+    *,
+    session: SessionNo,
+    state: SessionState,
+    counter: TokenCounter,
+    clean: Callable[[str], str],
+) -> list[Draft]:
+    """Drafts of the pages that these items become, one after another, as `state` stands.
+
+    `clean` takes secrets out, before anything is counted or split. Raises `MessageTooLarge` for a
+    user's message that no request could show whole.
+    """
+    for item in items:
+        if not isinstance(item.text, str):
+            raise BadInput("a text is a str", hint="decode bytes before")
+    numbers, order, turn = dict(state.numbers), state.order_next, state.turn
+    tokens_max = state.limits.page_room(state.window_tokens)
+    texts = [clean(item.text) for item in items]
+    written: list[Draft] = []
+    for item, text, tokens in zip(items, texts, counter.count_all(texts), strict=True):
+        opens_turn, stem = item.opens_turn, item.stem
+        turn = TurnNo(turn + 1) if opens_turn or turn < 0 else turn
+        parts = [(text, tokens)] if tokens <= tokens_max else split(text, tokens_max, counter)
+        first = numbers.get(stem, 0) + 1
+        numbers[stem] = first + len(parts) - 1
+        drafts = [
+            Draft(
+                session=session,
+                turn=turn,
+                actor=_ACTORS[item.role],
+                origin=origin,
+                body=Content(
+                    event_type=item.event_type,
+                    page_id=PageId(f"{stem}_{first + part}"),
+                    order=order + part,
+                    role=item.role,
+                    kind=Kind.ARTIFACT if stem == "art" else Kind.TRANSCRIPT,
+                    text=part_text,
+                    tokens=part_tokens,
+                    speaker=item.speaker and clean(item.speaker),
+                    title=item.title and clean(item.title),
+                    occurred_at=item.occurred_at,
+                    part=part,
+                    parts=len(parts),
+                    part_of=PageId(f"{stem}_{first}" if part else ""),
+                    call_id=item.call_id,
+                    importance=item.importance,
+                    modality=item.modality,
+                    blob=item.blob,
+                ),
+                key="" if part else item.key,
+            )
+            for part, (part_text, part_tokens) in enumerate(parts)
+        ]
+        if opens_turn and not surely_fits(state, len(text)):
+            events = map(expected, drafts)
+            pages = [page_of(e, e.body) for e in events if isinstance(e.body, Content)]
+            check_message(state, pages)
+        order += len(parts)
+        written += drafts
+    return written

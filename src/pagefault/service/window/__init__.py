@@ -1,0 +1,1 @@
+"""What a session's window holds: the fold of its records, the plans of requests and epochs."""

@@ -1,0 +1,71 @@
+"""Forming memory without a model: what a run of turns comes to when it leaves its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from pagefault.model.kinds import IMPORT, MODEL_GENERATED, EventType, Level, Origin
+from pagefault.model.page import Derived, Page
+from pagefault.pack.count import TokenCounter
+from pagefault.service.window.deriving import Made
+
+TOPICS_MAX: Final = 3  # in the header of a summary
+
+
+def summariser(counter: TokenCounter) -> Callable[[Sequence[Page], bool], Made | None]:
+    """Sums up runs of turns by quoting them (`represent/extractive.py`), or tells of them by their
+    topics alone.
+    """
+
+    def summarise(run: Sequence[Page], quotes: bool) -> Made | None:
+        # Only who comes to an epoch needs these.
+        from pagefault.represent.api import Source
+        from pagefault.represent.extractive import RATIO, compress_range
+        from pagefault.represent.topics import topic_tags
+
+        if not run:
+            return None
+        said = sum(page.row.tokens for page in run)
+        # A run too short for a sentence of that size is told by its header alone.
+        text = ""
+        if quotes:
+            sources = [Source.of(page) for page in run]
+            text = compress_range(
+                sources, Level.ABSTRACT, count=counter.count, tokens_max=said // RATIO
+            ).text
+        topics = topic_tags("\n".join(page.text for page in run))[:TOPICS_MAX]
+        return Made(
+            event_type=EventType.SUMMARY,
+            text=text,
+            title=", ".join(topics),
+            topic_tags=topics,
+            origin=least_trusted(page.row.origin for page in run),
+            derived=Derived(
+                provenance=tuple(page.page_id for page in run),
+                level=int(Level.ABSTRACT),
+                source_tokens=said,
+            ),
+        )
+
+    return summarise
+
+
+_TRUST: Final = (
+    "user_typed",
+    "user_approved",
+    "local_file",
+    "command_output",
+    "model_generated",
+)
+"""Origins by how much they may decide, most first. What is not here decides nothing."""
+
+
+def least_trusted(origins: Iterable[Origin]) -> Origin:
+    """The origin with the least authority: what is made of several has no more than that."""
+    by_trust = sorted(origins, key=_distrust)
+    return by_trust[-1] if by_trust else MODEL_GENERATED
+
+
+def _distrust(origin: Origin) -> int:
+    return _TRUST.index(origin) if origin in _TRUST else len(_TRUST) + (origin == IMPORT)

@@ -1,0 +1,141 @@
+"""What the next request of the developer-message layout will be, as records yet to be written.
+
+The message is made anew each time, so nothing is spared by keeping what was sent: pages leave when
+room is needed, and only about as many as it takes. They leave in runs of a few turns, so that what
+leaves can be summed up as one. A manifest lists what is not shown; it takes what is left over, up
+to its share of the window.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+
+from pagefault.model.events import Draft, Packed, PagedIn
+from pagefault.model.ids import PageId, SessionNo
+from pagefault.model.page import Page
+from pagefault.pack import render
+from pagefault.pack.developer import DeveloperLayout
+from pagefault.pack.envelope import dump
+from pagefault.pack.layout import Entry, pages_of, with_recalled
+from pagefault.pack.manifest import ENTRIES_MAX, Listed, listed_entry
+from pagefault.service.window.plan import (
+    Plan,
+    Round,
+    candidate,
+    draft,
+    plan_whatever_it_takes,
+    to_bring,
+)
+from pagefault.service.window.state import SessionState
+
+_TRIES = 4  # at leaving just enough, before whatever it takes leaves
+
+
+def plan_developer(
+    state: SessionState,
+    session: SessionNo,
+    recalled: Sequence[Page],
+    bearing: Sequence[PageId],
+    recent: Sequence[PageId],
+    *,
+    is_cold: bool = False,
+) -> list[Draft]:
+    """The records of the next request: a `Packed`, after an `EpochBegun` where something leaves.
+
+    `recalled` are pages that the runtime would bring in, best first. In turn are listed in the
+    manifest those that bear on the newest message (`bearing`, best first), and what is near: what
+    leaves now, what was listed before, the newest of all (`recent`). Raises `WindowTooSmall`.
+    """
+    layout = state.layout
+    assert isinstance(layout, DeveloperLayout)
+    pages = to_bring(state, recalled)
+    near = [item.row.page_id for item in layout.listed]
+    is_anew = bool(bearing or recent or state.epoch_due)  # within a turn a listing stays as it is
+    share = int(state.window_room * state.limits.manifest_window_share)
+    tokens = layout.tokens_listing((), pages) + state.tail_tokens(pages)
+    without_epoch = 0
+    drafts: list[Draft] = []
+    entries: list[Entry] = with_recalled(layout.entries(), pages)
+    # A listing that stays is counted: a request that is asked for again has the same bytes.
+    listing = (
+        min(share, len({*near, *bearing, *recent}) * layout.row_tokens)
+        if is_anew
+        else layout.tokens_listing(layout.listed, pages) - layout.tokens_listing((), pages)
+    )
+    over = tokens + listing - state.window_room
+    if state.epoch_due or over > 0:
+        plan = _plan_leaving(state, session, pages, over)
+        entries = with_recalled(layout.survivors(plan.front, plan.epoch.verbatim_from), plan.bring)
+        drafts = [*plan.summaries, draft(state, session, plan.epoch)]
+        pages, tokens, without_epoch = plan.bring, plan.tokens, tokens
+        headers = [page.page_id for page, _ in plan.front.summaries]
+        near = [*headers, *reversed(plan.epoch.evicted), *near]
+    shown = {page.page_id for entry in entries for page in pages_of(entry)}
+    near = [page_id for page_id in dict.fromkeys([*near, *recent]) if page_id not in shown]
+    bears = [page_id for page_id in bearing if page_id not in shown]
+    told = list(dict.fromkeys(_in_turn(bears, near) if is_anew else near))
+    free = min(share, state.window_room - tokens)
+    listed = list(_that_fit(state, _listing(state, told), free))
+    tail = state.tail_tokens(pages)
+    pack = layout.pack(entries, listed)
+    while pack.tokens + tail > state.window_room and listed:
+        listed.pop()
+        pack = layout.pack(entries, listed)
+    packed = Packed(
+        request=state.request_next,
+        renderer=render.RENDERER,
+        tokens=pack.tokens + tail,
+        factor=state.factor,
+        recalled=tuple(PagedIn(page_id=page.page_id) for page in pages),
+        listed=tuple(item.row.page_id for item in listed),
+        tokens_without_epoch=without_epoch,
+        shared=pack.tokens if pack.messages == layout.messages() else layout.fixed_tokens,
+        tail=tail,
+        is_cold=is_cold,
+    )
+    return [*drafts, draft(state, session, packed)]
+
+
+def _plan_leaving(state: SessionState, session: SessionNo, pages: list[Page], over: int) -> Plan:
+    """Let `over` tokens leave, or somewhat more; what it takes, if that is not enough."""
+    layout = state.layout
+    state.relearn_factor()
+    reason = state.epoch_due or "window_full"
+    unsent = state.unsent()
+    step = int(state.window_room * state.limits.repack_window_share)
+    weight = layout.head_tokens + state.working_set.tokens_used
+    weight += sum(page.row.tokens for page in pages)
+    # A page takes with it its row of the manifest, which its weight does not tell of.
+    mean = state.working_set.tokens_used / max(1, len(state.working_set))
+    told = mean / (mean + layout.row_tokens / 2) if mean else 1.0
+    for last_turns in (state.limits.last_turns_kept, 0):
+        needed = over + step if over > 0 else 0
+        for _ in range(_TRIES):
+            down_to = max(1.0, weight - needed * told)
+            plan = candidate(state, session, reason, Round(last_turns, down_to, pages, unsent))
+            short = plan.tokens - state.window_room
+            if short <= 0:
+                return plan
+            needed += short + step
+    return plan_whatever_it_takes(state, session, reason, pages)
+
+
+def _in_turn(first: Sequence[PageId], second: Sequence[PageId]) -> Iterator[PageId]:
+    for pair in zip_longest(first, second):
+        yield from (page_id for page_id in pair if page_id is not None)
+
+
+def _listing(state: SessionState, page_ids: Sequence[PageId]) -> Iterator[Listed]:
+    """As many as a manifest lists, read one by one as they are asked for."""
+    for page_id in page_ids[:ENTRIES_MAX]:
+        yield from state.listing([page_id])
+
+
+def _that_fit(state: SessionState, told: Iterable[Listed], free_tokens: int) -> Iterator[Listed]:
+    for item in told:
+        free_tokens -= math.ceil(state.counter.count(dump(listed_entry(item))) + 1)
+        if free_tokens < 0:
+            return
+        yield item

@@ -1,0 +1,212 @@
+"""A session's state from its records: what a restart, a fork and a rebuilt index all go through.
+
+Only about a window's worth of records is read: everything before an epoch is summed up by it. What
+the window shows is told from the last epoch on; what the policy has learned, from the last one that
+is `REACH_TURNS` old, so a session that goes on after a restart goes on as it would have. The fold
+itself is `SessionState.fold`, the same that runs while the session is live.
+
+A record that is damaged is left out, as if it had said nothing: what the rest says is shown, and
+the next request begins an epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from pagefault.model.defaults import WINDOW_TOKENS
+from pagefault.model.errors import SessionNotFound, StoreCorrupt
+from pagefault.model.events import (
+    EpochBegun,
+    Erased,
+    Event,
+    ForgetBegun,
+    SessionConfigured,
+    SessionOpened,
+)
+from pagefault.model.ids import NOTHING, Seq, TurnNo
+from pagefault.model.kinds import Mode
+from pagefault.model.page import Scope, SessionRow
+from pagefault.policy.steady import REACH_TURNS
+from pagefault.service.runtime import Runtime
+from pagefault.service.window.state import SessionState
+from pagefault.store.store import STORE
+
+_CALLS = ("searched", "faulted")
+
+
+def restore(runtime: Runtime, row: SessionRow) -> tuple[SessionState, Seq]:
+    """The state of a session as of its last record, and that record's seq. Blocks on the store."""
+    scope = runtime.scope(row.session)
+    reader = _Reader(runtime)
+    learned_from = _start(reader, scope, until=TurnNo(row.turns - 1 - REACH_TURNS))
+    state, last = _fold(runtime, reader, row, scope, learned_from)
+    state.numbers = runtime.index.prefix_counts(scope)
+    state.order_next = max(state.order_next, row.pages)
+    state.turn = TurnNo(max(state.turn, row.turns - 1))
+    state.renew_budget(list(_calls_of_turn(reader, scope, state.turn)))
+    since = max(row.epoch_seq, Seq(row.session))
+    if _was_forgotten_from(reader, scope, since=since):
+        state.epoch_due = "forgotten"
+    # Nobody knows whose a lost record was, so it may have been seen by every session it is in.
+    lost = runtime.index.events(STORE, types=("lost",), after=Seq(since - 1))
+    shown_from = _start(reader, scope)
+    if any(seq >= shown_from for seq in reader.damaged) or any(seq <= row.last_seq for seq in lost):
+        state.epoch_due = "lost"
+    return state, max(last, row.last_seq)  # what was forgotten was the last, perhaps
+
+
+def restore_at(runtime: Runtime, row: SessionRow, upto: Seq) -> SessionState:
+    """The state of a session as it was after the record `upto`, for looking at: not to go on from.
+    What was forgotten since is not in it. Blocks on the store.
+    """
+    scope = scope_at(runtime.scope(row.session), upto)
+    reader = _Reader(runtime)
+    state, _ = _fold(runtime, reader, row, scope, _start(reader, scope))
+    return state
+
+
+def scope_at(scope: Scope, upto: Seq) -> Scope:
+    """What of a scope there was after the record `upto`."""
+    return Scope(tuple((session, min(last, upto)) for session, last in scope.parts))
+
+
+def records(
+    runtime: Runtime,
+    scope: Scope,
+    *,
+    types: tuple[str, ...] = (),
+    after: Seq = NOTHING,
+) -> Iterator[Event]:
+    """The records of a session and its ancestors that it can see, in their order; damaged ones are
+    left out. Blocks on the store.
+    """
+    return _lineage(_Reader(runtime), scope, types=types, after=after)
+
+
+def _fold(
+    runtime: Runtime, reader: _Reader, row: SessionRow, scope: Scope, start: Seq
+) -> tuple[SessionState, Seq]:
+    """The records of the scope from `start` on, folded, and the last that is the session's own."""
+    settings = _settings(reader, scope, start, row)
+    settings = replace(settings, session_id=row.session_id)  # a fork's own, not its parent's
+    state = SessionState(settings, runtime.limits, runtime.sources(scope))
+    for event in _lineage(reader, scope, types=("pinned", "unpinned", "claim"), before=start):
+        state.fold(event)
+    last = Seq(row.session)
+    for event in _lineage(reader, scope, after=Seq(max(start - 1, 0))):
+        if not isinstance(event.body, SessionOpened):
+            state.fold(event)
+        if event.session == row.session:
+            last = event.seq
+    return state, last
+
+
+class _Reader:
+    """Reads records one by one, and knows which of them were damaged."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.index = runtime.index
+        self._log = runtime.log
+        self.damaged: set[Seq] = set()
+
+    def find(self, seq: Seq) -> Event | None:
+        """The record, or nothing if it cannot be read."""
+        try:
+            return self._log.get(seq)
+        except StoreCorrupt:
+            self.damaged.add(seq)
+            return None
+
+    def find_all(self, seqs: Iterable[Seq]) -> Iterator[Event]:
+        """Those of these records that can be read."""
+        return filter(None, map(self.find, seqs))
+
+
+def _was_forgotten_from(reader: _Reader, scope: Scope, *, since: Seq) -> bool:
+    """Whether anything in this scope was forgotten after `since`: what was sent had it."""
+    upto = dict(scope.parts)
+    begun = reader.index.events(STORE, types=("forget_begun",), after=since)
+    for body in (event.body for event in reader.find_all(begun)):
+        if not isinstance(body, ForgetBegun):
+            continue
+        if body.sessions:  # then its targets are the records of these sessions
+            if any(session in upto for session in body.sessions):
+                return True
+            continue
+        for first, last in body.targets:
+            for target in reader.find_all(map(Seq, range(first, last + 1))):
+                if target.seq <= upto.get(target.session, NOTHING):
+                    return True
+    return False
+
+
+def _start(reader: _Reader, scope: Scope, *, until: TurnNo | None = None) -> Seq:
+    """The first record that the present window can still show; or what it showed when its last
+    epoch began by the turn `until`.
+    """
+    for session, upto in scope.parts:
+        epochs = [s for s in reader.index.events(session, types=("epoch_begun",)) if s <= upto]
+        for event in reader.find_all(reversed(epochs)):
+            is_old = until is None or event.turn <= until
+            if isinstance(event.body, EpochBegun) and is_old:
+                return min(event.body.verbatim_from or event.seq, event.seq)
+    return NOTHING
+
+
+def _settings(reader: _Reader, scope: Scope, start: Seq, row: SessionRow) -> SessionOpened:
+    """Window, mode and system prompt as they were at `start`; the usual ones, if they were lost."""
+    session, _ = next(
+        ((number, upto) for number, upto in scope.parts if number <= start), scope.parts[-1]
+    )
+    first = reader.find(Seq(session))
+    if first is None or not isinstance(first.body, SessionOpened):
+        first = reader.find(Seq(row.session))  # an ancestor was forgotten
+    if first is not None and isinstance(first.body, SessionOpened):
+        opened = first.body
+    elif first is not None and isinstance(first.body, Erased):
+        raise SessionNotFound(str(row.session))
+    else:
+        opened = SessionOpened(
+            session_id=row.session_id,
+            name=row.name,
+            window_tokens=WINDOW_TOKENS,
+            mode=Mode.ACTIVE,
+            system="",
+        )
+    configured = reader.index.events(session, types=("session_configured",))
+    for event in reader.find_all(seq for seq in configured if seq < start):
+        body = event.body
+        if isinstance(body, SessionConfigured):
+            opened = replace(
+                opened,
+                window_tokens=body.window_tokens,
+                mode=body.mode,
+                system=body.system,
+                layout=body.layout,
+            )
+    return opened
+
+
+def _lineage(
+    reader: _Reader,
+    scope: Scope,
+    *,
+    types: tuple[str, ...] = (),
+    after: Seq = NOTHING,
+    before: Seq | None = None,
+) -> Iterator[Event]:
+    """Records of a session and its ancestors that it can see, in the order of the log."""
+    for session, upto in reversed(scope.parts):
+        seqs = reader.index.events(session, types=types, after=after)
+        end = upto if before is None else min(upto, before - 1)
+        yield from reader.find_all(seq for seq in seqs if seq <= end)
+
+
+def _calls_of_turn(reader: _Reader, scope: Scope, turn: TurnNo) -> Iterator[Event]:
+    for session, upto in scope.parts:
+        calls = reversed(reader.index.events(session, types=_CALLS))
+        for event in reader.find_all(seq for seq in calls if seq <= upto):
+            if event.turn != turn:
+                return
+            yield event

@@ -1,0 +1,117 @@
+"""What fits a session's window, beside all that must be there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from pagefault.guard.neutralise import neutralise
+from pagefault.model.errors import MessageTooLarge, PinsFull, WindowTooSmall
+from pagefault.model.events import Faulted, Searched
+from pagefault.model.kinds import Level
+from pagefault.model.page import Page
+from pagefault.model.request import ToolCall
+from pagefault.pack import envelope, render
+from pagefault.pack.layout import Entry, Shown
+from pagefault.pack.tools import PAGE_FAULT, SEARCH_PAGES
+from pagefault.service.window.state import SessionState
+
+_SPELLED_TOKENS: Final = 13
+"""Of one character, made harmless and escaped: it takes no more bytes (`⟨U+E0041⟩`) than that."""
+
+
+def check_message(state: SessionState, pages: Sequence[Page]) -> None:
+    """Raise `MessageTooLarge` unless a message fits the window with what must be there."""
+    room = state.window_room - state.fixed_tokens()
+    shown: list[Entry] = [Shown(page) for page in pages]
+    needed = state.layout.tokens_of(shown)
+    if needed > room:
+        raise MessageTooLarge(
+            f"the message takes {needed:,} tokens; the window of {state.window_tokens:,} has "
+            f"room for {max(room, 0):,} beside its rules and pins",
+            hint="send it as a document (it is then paged), or use a larger window",
+        )
+
+
+def surely_fits(state: SessionState, characters: int) -> bool:
+    """A cheap answer for the many messages that are far from filling a window."""
+    room = state.window_room - state.fixed_tokens()
+    return _SPELLED_TOKENS * characters + render.LABEL_TOKENS_MAX <= room
+
+
+def check_window(state: SessionState, must_show: Sequence[Page] = ()) -> None:
+    """Raise `WindowTooSmall` unless the head, and these pages, leave room to converse."""
+    pages: list[Entry] = [Shown(page) for page in must_show]
+    shown = state.layout.tokens_of(pages)
+    least = state.layout.head_tokens + shown + state.limits.room_tokens_min
+    if least > state.window_room:
+        raise WindowTooSmall(
+            f"a window of {state.window_tokens:,} tokens is too small: the system prompt, "
+            f"rules and tools take {state.layout.head_tokens:,}, pins and the newest message "
+            f"{shown:,}, and a conversation needs {state.limits.room_tokens_min:,} more",
+            hint=f"use a window of at least {math.ceil(least * state.factor):,} tokens",
+        )
+
+
+def check_pins(state: SessionState, page: Page, *, instead: Page | None = None) -> None:
+    """Raise `PinsFull` unless `page` can be pinned, `instead` of another."""
+    room = state.limits.core_tokens_max(state.window_tokens)
+    pins = [pin for pin in state.pinned_pages() if instead is None or pin != instead]
+    needed, taken = state.pin_tokens([page]), state.pin_tokens(pins)
+    if taken + needed > room:
+        names = ", ".join(pinned.page_id for pinned in pins) or "none"
+        raise PinsFull(
+            f"{page.page_id} takes {needed:,} tokens; pins may take {room:,} together "
+            f"and take {taken:,} (pinned: {names})",
+            hint="unpin something, or open the session with a larger window",
+        )
+    try:
+        check_window(state, [*state.must_show(), page])
+    except WindowTooSmall as full:
+        raise PinsFull(
+            f"{page.page_id} cannot be pinned beside the newest message: {full}",
+            hint="pin it after the next message, or open the session with a larger window",
+        ) from None
+
+
+def fault_room(state: SessionState, asked: Faulted, page: Page) -> int:
+    """How many tokens of content this fault could bring once all that may leave has left.
+
+    Exact only where it is close: rendering a page exactly costs more than the fault itself.
+    """
+    free = state.room_for_results()
+    left = state.paged_in_left()
+    if left >= 0:
+        return min(
+            free - _framing(state, asked, page), left - _framing(state, asked, page, said="")
+        )
+    spelled = _SPELLED_TOKENS * (_characters([page]) + len(asked.said))
+    if spelled + render.LABEL_TOKENS_MAX <= free:
+        return free
+    return free - _framing(state, asked, page)
+
+
+def _framing(state: SessionState, asked: Faulted, page: Page, *, said: str | None = None) -> int:
+    """What a fault of this page adds beside its content; `said` is put in place of the words."""
+    call = ToolCall(asked.call_id, PAGE_FAULT, asked.arguments)
+    text = envelope.page_result(page, Level.FULL, page.row.tokens, page)
+    words = asked.said if said is None else said
+    return state.layout.exchange_tokens(words, [(call, text, page)]) - page.row.tokens
+
+
+def exchange_tokens(state: SessionState, said: str) -> int:
+    """What words beside calls take; nothing if there are none."""
+    return state.layout.exchange_tokens(neutralise(said, citations=True), []) if said else 0
+
+
+def fits(state: SessionState, found: Searched) -> bool:
+    """Whether the window could take this result."""
+    call = ToolCall(found.call_id, SEARCH_PAGES, found.arguments)
+    said = neutralise(found.said, citations=True)
+    exchange = [(call, state.search_result(found), None)]
+    return state.layout.exchange_tokens(said, exchange) <= state.room_for_results()
+
+
+def _characters(pages: Sequence[Page]) -> int:
+    return sum(len(page.text) for page in pages)

@@ -1,0 +1,27 @@
+"""Where a session's state looks up what its records only name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from pagefault.model.ids import PageId
+from pagefault.model.page import Page, PageRow
+from pagefault.pack.cache import PackCache
+from pagefault.pack.count import TokenCounter
+from pagefault.paging.questions import EvictionPolicy
+from pagefault.policy.epochs import EpochRule
+from pagefault.service.window.deriving import Made
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where a state looks up what its records only name."""
+
+    find_row: Callable[[PageId], PageRow | None]
+    read_page: Callable[[PageRow], Page]  # raises RecordGone
+    counter: TokenCounter
+    policy: Callable[[], EvictionPolicy]
+    epochs: EpochRule
+    summarise: Callable[[Sequence[Page], bool], Made | None]  # what a run of turns comes to
+    packs: PackCache = field(default_factory=PackCache)

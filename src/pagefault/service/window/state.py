@@ -1,0 +1,654 @@
+"""What a session is at some point of the log: a fold of its records.
+
+Nothing here waits, appends or knows the time. A verb of the session plans with this state
+(`plan.py`; what fits, `room.py`), appends what was planned, and folds the events that came back:
+the same code that restores a session from the log, so a restart, a fork and a rebuilt index all see
+the same bytes.
+
+Invariants, true between any two folds:
+ (1) The working set holds exactly the pages whose full text the layout shows.
+ (2) The newest user message is in the layout, whole.
+ (3) Every pinned page is in the layout once a request was packed after the pin.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Final
+
+from pagefault.guard.neutralise import neutralise
+from pagefault.model.errors import ArchiveMissing, RecordGone
+from pagefault.model.events import (
+    CallRefused,
+    Content,
+    EpochBegun,
+    Erased,
+    Event,
+    Faulted,
+    Packed,
+    PagedIn,
+    Pinned,
+    Reported,
+    Searched,
+    SessionConfigured,
+    SessionOpened,
+    Unpinned,
+)
+from pagefault.model.ids import NOTHING, PageId, Seq, TurnNo
+from pagefault.model.kinds import (
+    DERIVED_STEMS,
+    Actor,
+    EventType,
+    Kind,
+    LayoutName,
+    Level,
+    Mode,
+    Role,
+)
+from pagefault.model.page import DERIVED_ORDER, Derived, Page, PageRow
+from pagefault.model.request import Message, Request, ToolCall, ToolSpec
+from pagefault.model.residency import Residency
+from pagefault.pack import envelope, prompts, render
+from pagefault.pack.citations import cited_pages
+from pagefault.pack.count import TokenCounter
+from pagefault.pack.developer import DeveloperLayout, Frame, developer_head, policies_of
+from pagefault.pack.layout import Entry, Exchange, Front, Layout, Note, Recalled, Shown, pages_of
+from pagefault.pack.manifest import Listed, tier_of
+from pagefault.pack.tools import PAGE_FAULT, SEARCH_PAGES, vm_tools
+from pagefault.paging.fault import FaultBudget, FaultLimits
+from pagefault.paging.l1 import L1
+from pagefault.paging.questions import Resident
+from pagefault.paging.table import PageTable
+from pagefault.paging.tlb import TLB
+from pagefault.paging.working_set import WorkingSet
+from pagefault.policy.epochs import EpochRule
+from pagefault.policy.locality_lru import REFETCH
+from pagefault.recall.hint import hint
+from pagefault.service.limits import Limits
+from pagefault.service.window.ages import Ages
+from pagefault.service.window.content import is_user_message, page_of
+from pagefault.service.window.core import Core
+from pagefault.service.window.deriving import Made
+from pagefault.service.window.factor import TokenFactor
+from pagefault.service.window.results import fault_result, search_result
+from pagefault.service.window.sources import Sources
+
+
+def turn_now(state: SessionState) -> TurnNo:
+    """The turn that a record made now belongs to."""
+    return TurnNo(max(state.turn, 0))
+
+
+_FORMED_MAX: Final = 32  # summaries of a plan that may be made again
+
+
+class SessionState:
+    def __init__(self, opened: SessionOpened, limits: Limits, sources: Sources) -> None:
+        self._sources = sources
+        self.limits = limits
+        self.table = PageTable(sources.find_row, TLB())
+        self.working_set = WorkingSet(sources.policy())
+        self.l1 = L1(limits.l1_pages_max)
+        self._ages = Ages()
+        self.shorter: set[PageId] = set()  # pages that somebody asked to be kept so
+        self.compressed: dict[PageId, PageId] = {}  # what the next epoch keeps of a page instead
+        self.turn = TurnNo(-1)
+        self.order_next = 0
+        self.numbers: dict[str, int] = {}
+        self.request_next = 0
+        self.epoch = 0
+        self.token_factor = TokenFactor()
+        self.packed_seq = NOTHING
+        self.searches_left = limits.searches_per_turn_max
+        self.faults_served = 0
+        self.faults_refused = 0
+        self.paged_in_tokens = 0
+        self.recalled_now: set[PageId] = set()  # with this turn's requests
+        self.called_for: frozenset[PageId] = frozenset()
+        """Pages in the window that bear on the newest message: no epoch should take them now."""
+        self.newest_user: list[Page] = []
+        self._room: int | None = None  # what `room_for_results` found, until something changes
+        self._floor: int | None = None  # what it took off, until more than a call is folded
+        self._spent: list[int] = []  # tokens of each fault served in this turn
+        self.epoch_due = ""  # why the next request must begin an epoch, if it must
+        self.accrued = 0.0  # rent paid on dead tokens since the last epoch
+        self.requests_since = 0  # the last epoch
+        self.summaries: list[tuple[Page, Level]] = []  # in the front, oldest first
+        self.summaries_older = 0
+        self._core = Core(sources.counter)
+        self.epoch_seq = NOTHING
+        self._formed: dict[tuple[PageId, PageId], Made | None] = {}
+        self.session_id = opened.session_id
+        self._configure(opened, entries=[])
+
+    def _configure(self, told: SessionOpened | SessionConfigured, *, entries: list[Entry]) -> None:
+        self.window_tokens, self.mode, self.system = told.window_tokens, told.mode, told.system
+        self.layout_name = told.layout
+        fault_limits = self.limits.fault_limits(told.window_tokens)
+        self.budget = FaultBudget(fault_limits, spent=self._spent)
+        tools = () if told.mode is Mode.PASSIVE else vm_tools(fault_limits)
+        self.layout = self._new_layout(fault_limits, tools)
+        self.layout.pending = entries
+        self.epoch_due = "configured" if entries or self.request_next else ""
+
+    def _new_layout(self, limits: FaultLimits, tools: tuple[ToolSpec, ...]) -> Layout:
+        sources = self._sources
+        if self.layout_name is LayoutName.STABLE:
+            head = prompts.head(self.system, self.mode, limits)
+            return Layout(sources.counter, head, tools)
+        sources.packs.drop(self.session_id)
+        frame = Frame(
+            session_id=self.session_id,
+            policies=policies_of(self.mode, limits),
+            turns=self.limits.last_turns_kept,
+            token_budget=self.window_tokens,
+        )
+        head = developer_head(self.system, self.mode)
+        return DeveloperLayout(sources.counter, head, tools, frame, sources.packs)
+
+    @property
+    def counter(self) -> TokenCounter:
+        return self._sources.counter
+
+    @property
+    def epochs(self) -> EpochRule:
+        return self._sources.epochs
+
+    def summarise(self, run: Sequence[Page], *, quotes: bool) -> Made | None:
+        """What a run of turns comes to; asked again for the same run, the same."""
+        key = run[0].page_id, run[-1].page_id
+        if key not in self._formed:
+            if len(self._formed) >= _FORMED_MAX:
+                self._formed.clear()
+            self._formed[key] = self._sources.summarise(run, quotes)
+        return self._formed[key]
+
+    # --- the fold -----------------------------------------------------------------------------
+
+    def fold(self, event: Event) -> None:
+        """Take one more record of this session, or of an ancestor, into account."""
+        self._room = self._floor = None
+        match event.body:
+            case Content() as body:
+                self._fold_content(event, page_of(event, body), body)
+            case Packed() as body:
+                self._fold_packed(event, body)
+            case EpochBegun() as body:
+                self._fold_epoch(event, body)
+            case Searched() | Faulted() | CallRefused():
+                self.fold_call(event)
+            case Reported(relayed=False, input_tokens=tokens):
+                counted = self.layout.frozen_tokens()
+                self.token_factor.observe(tokens, counted, most=self._factor_max())
+            case Pinned(page_id=page_id):
+                self.table.pin(page_id)
+            case Unpinned(page_id=page_id):
+                self.table.unpin(page_id)
+            case SessionConfigured() as body:
+                self._configure(body, entries=self.layout.entries())
+            case Erased():
+                self.epoch_due = "forgotten"
+            case _:
+                pass  # lost, of a newer version, or about the store and not the session
+
+    def _fold_content(self, event: Event, page: Page, body: Content) -> None:
+        stem, _, number = page.page_id.rpartition("_")
+        self.numbers[stem] = max(self.numbers.get(stem, 0), int(number))
+        if page.derived is None:
+            self._fold_said(page, body)
+        elif page.row.kind is Kind.CLAIM:
+            self._core.fold(page, page.derived)
+        elif body.event_type is EventType.REPRESENTATION:
+            self._fold_representation(event, page, page.derived)
+
+    def _fold_representation(self, event: Event, page: Page, derived: Derived) -> None:
+        if event.actor is not Actor.MODEL and derived.level < Level.REFERENCE:
+            self.compressed[derived.represents] = page.page_id
+            if event.actor is Actor.USER:
+                self.shorter.add(derived.represents)
+        if event.seq == NOTHING:
+            self.l1.derived(page)
+            return
+        self.l1.flushed(page)
+        self.table.flushed(page.row)
+
+    @property
+    def derived_order_next(self) -> int:
+        """The order of the derived page that is made next. Numbers of derived ids have no gaps."""
+        return DERIVED_ORDER + sum(self.numbers.get(stem, 0) for stem in DERIVED_STEMS)
+
+    def _fold_said(self, page: Page, body: Content) -> None:
+        if page.row.turn > self.turn:
+            self.turn = page.row.turn
+            self.working_set.turn_began(self.turn)
+            self.paged_in_tokens = 0
+            self.recalled_now = set()
+            self._renew()
+            self.searches_left = self.limits.searches_per_turn_max
+        self.order_next = page.row.order + 1
+        self._ages.said(page.row.tokens)
+        if is_user_message(page.row):
+            if page.row.part == 0:
+                self.newest_user = []
+            self.newest_user.append(page)
+        if page.row.role is Role.ASSISTANT:
+            for cited in cited_pages(page.text):
+                self._touch(cited)
+        shown = self.parts_shown(body)
+        if page.row.part < shown:
+            self.layout.add(Shown(page))
+            self._admit(page)
+        if page.row.part + 1 == min(max(shown, 1), page.row.parts) and shown < page.row.parts:
+            left = page.row.parts - shown
+            self.layout.add(Note(render.rest(page, shown, left * page.row.tokens), page.row.seq))
+
+    def _renew(self) -> None:
+        self._spent.clear()
+        self.budget.renew()
+
+    def _spend(self, tokens: int) -> None:
+        self._spent.append(tokens)
+        self.budget.spend(tokens)
+
+    def renew_budget(self, spent: Sequence[Event]) -> None:
+        """Set what is left of this turn's limits, given the calls that the turn has had so far."""
+        self._renew()
+        self.searches_left = self.limits.searches_per_turn_max
+        for event in spent:
+            match event.body:
+                case Searched():
+                    self.searches_left -= 1
+                case Faulted(refusal="", already_mapped=False, tokens=tokens):
+                    self._spend(tokens)
+
+    @property
+    def is_backlogged(self) -> bool:
+        """Whether more has come in since the last request than a window could ever show."""
+        return self.working_set.tokens_used > 2 * self.window_tokens
+
+    def parts_shown(self, body: Content) -> int:
+        """How many parts of a long text enter the window by themselves."""
+        return self.limits.parts_entering(body, self.window_tokens)
+
+    def _fold_packed(self, event: Event, body: Packed) -> None:
+        pages = self.load_all(body.recalled)
+        brought: list[Entry] = [Recalled(tuple(pages), event.seq)] if pages else []
+        brought += self._faults_unsent()
+        self.paged_in_tokens += self.layout.tokens_of(brought)
+        self.layout.freeze(pages)
+        if isinstance(self.layout, DeveloperLayout):
+            self.layout.listed = self.listing(body.listed)
+        if body.renderer != render.RENDERER:
+            self.epoch_due = "renderer"  # what was sent cannot be made again by these rules
+        for page in pages:
+            self._admit(page)
+            self.recalled_now.add(page.page_id)
+        self.request_next = body.request + 1
+        self.requests_since += 1
+        self.token_factor.value = body.factor
+        self.accrued = body.accrued
+        self.packed_seq = event.seq
+
+    def _fold_epoch(self, event: Event, body: EpochBegun) -> None:
+        self.epoch_due = ""
+        front = self._front_of(event.seq, body)
+        self.layout.rewrite(front, body.verbatim_from)
+        self.summaries, self.summaries_older = list(front.summaries), body.older
+        self.epoch_seq, self.requests_since = event.seq, 0
+        for page_id in list(self.working_set):
+            self.table.evicted(page_id)
+        self.working_set.evicted(body.evicted)
+        self.working_set.clear()
+        for page in pages_of(front):
+            self._admit(page)
+        shown = [page for entry in self.layout.entries() for page in pages_of(entry)]
+        for page in shown:
+            if page.page_id not in self.working_set:
+                self._admit(page)
+        messages = [page for page in shown if is_user_message(page.row)]
+        messages.sort(key=lambda page: page.row.order)
+        first = max((n for n, page in enumerate(messages) if page.row.part == 0), default=0)
+        self.newest_user = messages[first:]
+        self.epoch = body.epoch
+        self.shorter &= set(self.working_set)
+        self._ages.keep(self.working_set)
+        self.compressed = {
+            page_id: made
+            for page_id, made in self.compressed.items()
+            if page_id in self.working_set
+        }
+
+    def _front_of(self, seq: Seq, body: EpochBegun) -> Front:
+        summaries = []
+        for item in body.summaries:
+            page = self._find(item.page_id)
+            if page is not None:
+                summaries.append((page, Level(item.level)))
+        return Front(
+            seq=seq,
+            core=tuple(self.load_all([PagedIn(page_id=page_id) for page_id in body.core])),
+            claims_left_out=body.claims_left_out,
+            summaries=tuple(summaries),
+            older=body.older,
+            kept=tuple(self.load_all(body.kept)),
+        )
+
+    def fold_call(self, event: Event) -> str:
+        """Fold a call of the model and return its result as the model reads it."""
+        self._room = None
+        shown: Page | None = None
+        match event.body:
+            case CallRefused() as body:
+                name = body.name
+                text = envelope.refusal(body.code, body.why, faults_left=body.faults_left)
+            case Searched() as body:
+                self.searches_left -= 1
+                name, text = SEARCH_PAGES, search_result(body, self._find)
+            case Faulted() as body:
+                name = PAGE_FAULT
+                text, shown = self._fold_faulted(body)
+            case other:
+                raise AssertionError(f"{other} is not a call")
+        call = ToolCall(body.call_id, name, body.arguments)
+        self._exchange(event, body.said).calls.append((call, text, shown))
+        return text
+
+    def search_result(self, body: Searched) -> str:
+        """A search as the model reads it."""
+        return search_result(body, self._find)
+
+    def _fold_faulted(self, body: Faulted) -> tuple[str, Page | None]:
+        text, page = fault_result(body, self._find)
+        if body.refusal:
+            self.faults_refused += 1
+        elif not body.already_mapped:
+            self._spend(body.tokens)
+            self.faults_served += 1
+        if page is not None:
+            self._admit(page)
+            self.working_set.faulted(page.page_id)
+            self.shorter.discard(page.page_id)
+            self.compressed.pop(page.page_id, None)  # the model wanted it in full
+        self._touch(body.page_id)
+        return text, page
+
+    def _exchange(self, event: Event, said: str) -> Exchange:
+        last = self.layout.pending[-1] if self.layout.pending else None
+        if isinstance(last, Exchange) and last.cause == event.cause:
+            return last
+        # Its place in the conversation is that of the request that led to it.
+        words = neutralise(said, citations=True)
+        exchange = Exchange(cause=event.cause, seq=event.cause, said=words)
+        self.layout.add(exchange)
+        return exchange
+
+    def _admit(self, page: Page) -> None:
+        row = page.row
+        self._ages.came(row.page_id)
+        entry = self.table.entry(row.page_id)
+        if entry is not None and entry.residency is Residency.LOADING:
+            self.table.loaded(row.page_id, self.turn)
+        elif self.l1.is_dirty(row.page_id):
+            self.table.derived(row, Level.FULL, self.turn)
+        else:
+            self.table.admitted(row, Level.FULL, self.turn)
+        if page.derived is not None and page.derived.represents:
+            self.l1.met(page)
+        self.working_set.admit(
+            Resident(
+                page_id=row.page_id,
+                tokens=row.tokens + render.LABEL_TOKENS,
+                kind=row.kind,
+                modality=row.modality,
+                importance=row.importance,
+                about=page.about,
+                refetch=REFETCH[tier_of(row)],
+            )
+        )
+
+    def out_of_place(self) -> list[Page]:
+        """The pages that the window shows out of their place: an epoch may keep them so."""
+        moved: list[Page] = []
+        kept: list[Page] = []
+        for entry in self.layout.entries():
+            match entry:
+                case Recalled() | Exchange():
+                    moved += pages_of(entry)
+                case Front():
+                    kept += entry.kept
+        return moved + kept
+
+    def turn_of(self, page_id: PageId) -> TurnNo:
+        """The turn in which a page of the window was said."""
+        entry = self.table.entry(page_id)
+        return entry.row.turn if entry is not None else TurnNo(-1)
+
+    def age_tokens(self, page_id: PageId) -> int:
+        """How much was said since a page of the window was used last, in tokens."""
+        return self._ages.of(page_id)
+
+    def _touch(self, page_id: PageId) -> None:
+        self._ages.used(page_id)
+        self.working_set.touch(page_id)
+        self.table.touched(page_id, self.turn)
+
+    def read_page(self, page_id: PageId) -> Page:
+        """A page of this session. `KeyError` if there is none, `RecordGone` if it was forgotten."""
+        made = self.l1.page(page_id)
+        if made is not None:
+            return made
+        row = self.table.find(page_id)
+        if row is None:
+            raise KeyError(page_id)
+        return self._sources.read_page(row)
+
+    def find_row(self, page_id: PageId) -> PageRow | None:
+        """A page's row, past the table: for who must not disturb it from another thread."""
+        return self._sources.find_row(page_id)
+
+    def mapped_level(self, page_id: PageId, asked: Level) -> Level | None:
+        """The level at which the window shows a page already, if that answers who asks for it."""
+        if page_id in self.working_set:
+            return Level.FULL
+        for level in (Level.REDUCED, Level.ABSTRACT):
+            made = self.l1.find(page_id, level) if level <= asked else None
+            if made is not None and made.page_id in self.working_set:
+                return level
+        return None
+
+    def stays_as(self, page_id: PageId) -> PageId:
+        """What an epoch keeps of a page that leaves its place: itself, or what it was compressed
+        to.
+        """
+        if self.table.is_pinned(page_id) or any(p.page_id == page_id for p in self.newest_user):
+            return page_id
+        return self.compressed.get(page_id, page_id)
+
+    def _find(self, page_id: PageId) -> Page | None:
+        try:
+            return self.read_page(page_id)
+        except (RecordGone, KeyError):
+            self.epoch_due = "forgotten"  # the prefix that was sent cannot be made again
+            return None
+
+    def load_all(self, paged_in: Sequence[PagedIn]) -> list[Page]:
+        """Those of these pages that are still there."""
+        pages = (self._find(item.page_id) for item in paged_in)
+        return [page for page in pages if page is not None]
+
+    def listing(self, page_ids: Iterable[PageId]) -> tuple[Listed, ...]:
+        """Those of these pages that are still there, each with its hint, for a manifest."""
+        listed = []
+        for page_id in page_ids:
+            with suppress(RecordGone, ArchiveMissing, KeyError):
+                page = self.read_page(page_id)
+                listed.append(Listed(page.row, hint(page.text, title=page.title)))
+        return tuple(listed)
+
+    # --- the core -----------------------------------------------------------------------------
+
+    @property
+    def core(self) -> dict[PageId, Page]:
+        """The claims that stand on the user's word, oldest first."""
+        return self._core.claims
+
+    @property
+    def closed_by(self) -> dict[PageId, PageId]:
+        """Claims that hold no more, and the claim that closed each, in the order of that."""
+        return self._core.closed_by
+
+    def tail(self) -> str:
+        """The standing rules of the user, as a request ends with them."""
+        return self._core.tail()
+
+    def tail_tokens(self, recalled: Sequence[Page] = ()) -> int:
+        """What the tail adds to a request that is packed now: nothing while calls are served."""
+        if self.layout.last_role(recalled) is not Role.USER:
+            return 0
+        return self._core.tail_tokens()
+
+    # --- the window ---------------------------------------------------------------------------
+
+    @property
+    def window_room(self) -> int:
+        """The window in our own tokens: what the model's count of it cannot exceed."""
+        return math.floor(self.window_tokens / self.factor)
+
+    def floor_tokens(self) -> int:
+        """What no epoch can remove: head, tools, pins and the newest user message."""
+        if self._floor is None:
+            newest: list[Entry] = [Shown(page) for page in self.newest_user]
+            self._floor = self.fixed_tokens() + self.layout.tokens_of(newest)
+        return self._floor
+
+    def fixed_tokens(self) -> int:
+        """The same less the message: what stands in the window whatever is said."""
+        pins = self.pin_tokens(self.pinned_pages())
+        return self.layout.head_tokens + render.BLOCK_TOKENS + pins
+
+    def pinned_pages(self) -> list[Page]:
+        """The pages that are pinned, in the order of their pins. One that was forgotten is none."""
+        pages = []
+        for page_id in self.table.pins():
+            with suppress(RecordGone, KeyError):
+                pages.append(self.read_page(page_id))
+        return pages
+
+    def pin_tokens(self, pages: Sequence[Page]) -> int:
+        """What these pages take in the window as recalled lines, each counted as it is rendered."""
+        if not pages:
+            return 0
+        lines = self._sources.counter.count_all([render.line([page]) for page in pages])
+        return sum(lines) + len(lines) * self.layout.row_tokens
+
+    def must_show(self) -> list[Page]:
+        """The pages that every request holds: the newest user message, and the pins; of a pinned
+        claim that holds no more, what closed it.
+        """
+        pages = {page.page_id: page for page in (*self.newest_user, *self.pinned_pages())}
+        for closed, closer in self.closed_by.items():
+            if closed in pages and closer not in pages:
+                with suppress(RecordGone, ArchiveMissing, KeyError):
+                    pages[closer] = self.read_page(closer)
+        return list(pages.values())
+
+    @property
+    def awaits_request(self) -> bool:
+        """Whether a user message has come in that no request has carried yet."""
+        return any(
+            isinstance(entry, Shown) and is_user_message(entry.page.row)
+            for entry in self.layout.pending
+        )
+
+    def room_for_results(self) -> int:
+        """What the window could give to results of calls. Those of this turn stay until it ends."""
+        if self._room is None:  # asked several times for each call
+            shown = self.layout.tokens_of(self._exchanges(self.layout.latest()))
+            self._room = self.window_room - self.floor_tokens() - shown
+        return self._room
+
+    def unsent(self) -> list[Exchange]:
+        """The calls of this turn whose results the model has not seen yet."""
+        return self._exchanges(reversed(self.layout.pending))
+
+    def _faults_unsent(self) -> list[Entry]:
+        """The calls among these that brought a page, alone: what they add to what is paged in."""
+        return [
+            replace(entry, said="", calls=[call for call in entry.calls if call[2] is not None])
+            for entry in self.unsent()
+            if pages_of(entry)
+        ]
+
+    def paged_in_left(self) -> int:
+        """What may still be paged in in this turn, with what frames it; -1 where nothing bounds
+        recall and faults together.
+        """
+        bound = self.limits.paged_in_tokens_max
+        if not bound:
+            return -1
+        return max(0, bound - self.paged_in_tokens - self.layout.tokens_of(self._faults_unsent()))
+
+    def _exchanges(self, latest: Iterable[Entry]) -> list[Exchange]:
+        """Those of this turn, in order, given entries from the latest back."""
+        since = self.newest_user[-1].row.seq if self.newest_user else NOTHING
+        found: list[Exchange] = []
+        for entry in latest:
+            if isinstance(entry, Exchange) and entry.seq > since:
+                found.append(entry)
+            elif entry.seq <= since and not isinstance(entry, Exchange):
+                break
+        return found[::-1]
+
+    @property
+    def factor(self) -> float:
+        """How many tokens of the model's own one of ours may be."""
+        return self.token_factor.value
+
+    def relearn_factor(self) -> None:
+        """Let the factor fall to the most that was reported lately, once there was enough."""
+        self.token_factor.relearn(most=self._factor_max())
+        self._room = None
+
+    def _factor_max(self) -> float:
+        """However absurd a report: what must be in every request fits, or the session ends so."""
+        return self.window_tokens / (self.floor_tokens() + self.limits.room_tokens_min)
+
+    @property
+    def front_messages(self) -> int:
+        """How many messages stand before the turns: the head, and what an epoch put in front."""
+        segments = self.layout.segments
+        return 1 + bool(segments and any(isinstance(e, Front) for e in segments[0].entries))
+
+    def request(self) -> Request:
+        """The request as it was packed last."""
+        messages: tuple[Message, ...] = self.layout.messages()
+        tail = self.tail() if messages[-1].role is Role.USER else ""
+        return Request(
+            messages=messages,
+            tools=self.layout.tools,
+            tokens=self.layout.frozen_tokens() + (self._core.tail_tokens() if tail else 0),
+            factor=self.factor,
+            window_tokens=self.window_tokens,
+            tail=tail,
+        )
+
+    @property
+    def pack_hits(self) -> int:
+        """How often the developer layout was asked for what it had packed."""
+        return self.layout.pack_hits if isinstance(self.layout, DeveloperLayout) else 0
+
+    @property
+    def pack_misses(self) -> int:
+        return self.layout.pack_misses if isinstance(self.layout, DeveloperLayout) else 0
+
+    def check(self) -> None:
+        """Every invariant, slowly."""
+        self.working_set.check()
+        self.layout.check()
+        self.table.check(self.working_set)
+        shown = [page.page_id for entry in self.layout.entries() for page in pages_of(entry)]
+        assert set(shown) == set(self.working_set), "(1)"
+        assert {page.page_id for page in self.newest_user} <= set(shown), "(2)"

@@ -1,0 +1,149 @@
+"""The summaries in front of the turns: which are made at an epoch, and how each is shown.
+
+A run of turns is summed up when it leaves its place, once. A summary is shown with its text (level
+2) as long as all of them together take no more than their share of the window; then the oldest are
+shown as their headers alone (level 3), and the oldest of those as lines of an index page, which
+stands before the others. Where a window is too small even for that, they are a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pagefault.model.events import Content, Draft, PagedIn, expected
+from pagefault.model.ids import PageId, SessionNo
+from pagefault.model.kinds import Kind, Level, Role
+from pagefault.model.page import Page
+from pagefault.pack import render
+from pagefault.service.window.content import page_of
+from pagefault.service.window.deriving import Made, write_derived
+from pagefault.service.window.indexing import index_of, is_index
+from pagefault.service.window.state import SessionState
+
+Shown = tuple[Page, Level]
+
+QUOTED_MAX: Final = 8
+"""Runs that one epoch quotes, each some tens of milliseconds. More than these leave at once only
+where much came in without a request.
+"""
+
+
+INDEX_SHARE: Final = 0.25  # of what summaries may take together
+
+
+@dataclass(frozen=True, slots=True)
+class Summaries:
+    """What the front will show of summaries, oldest first; and those that are to be written."""
+
+    shown: list[Shown]
+    older: int
+    drafts: list[Draft]
+
+    @property
+    def paged_in(self) -> tuple[PagedIn, ...]:
+        return tuple(PagedIn(page_id=page.page_id, level=int(level)) for page, level in self.shown)
+
+    @property
+    def told(self) -> set[PageId]:
+        """Those whose text is shown."""
+        return {page.page_id for page, level in self.shown if level is not Level.REFERENCE}
+
+    def untold(self) -> Summaries:
+        """The same with none of them shown: for a window that is short."""
+        return replace(self, shown=[], older=0)
+
+
+def plan_summaries(
+    state: SessionState, session: SessionNo, leaving: Sequence[Page], *, quotes: bool
+) -> Summaries:
+    """The summaries after an epoch at which these pages leave their places.
+
+    The latest runs are quoted if `quotes` says so; all before them together get one header.
+    """
+    runs = list(_runs(leaving, state.limits.summarised_tokens_max))
+    quoted = runs[-QUOTED_MAX:] if quotes else []
+    rest = [page for run in runs[: len(runs) - len(quoted)] for page in run]
+    made = [state.summarise(rest, quotes=False)] if rest else []
+    made += [state.summarise(run, quotes=True) for run in quoted]
+    items = [one for one in made if one is not None]
+    drafts = _drafts(items, state, session)
+    index = next((page for page, _ in state.summaries if is_index(page)), None)
+    shown = [(page, level) for page, level in state.summaries if page is not index]
+    shown += [_as_told(page) for page in _pages(drafts)]
+    most = int(state.window_tokens * state.limits.summary_window_share)
+    for_index = int(most * INDEX_SHARE)
+    room = most - (for_index if index else 0)
+    if _tokens(state, shown) > room:  # to half of it, so that this is seldom needed
+        shown = _demoted(state, shown, room // 2)
+    folded: list[Page] = []
+    if _tokens(state, shown) > room:  # and further than it takes, for the same reason
+        room = (most - for_index) * 3 // 4
+        while shown and _tokens(state, shown) > room:
+            folded.append(shown.pop(0)[0])
+    older = state.summaries_older
+    if folded:
+        one = index_of(
+            index,
+            folded,
+            find_row=state.find_row,
+            count=state.counter.count,
+            tokens_max=for_index - render.LABEL_TOKENS,
+        )
+        if one is None:
+            older += len(folded)
+        else:
+            drafts = _drafts([*items, one], state, session)
+            index = _pages(drafts)[-1]
+    front = [(index, Level.FULL)] if index else []
+    return Summaries([*front, *shown], older, drafts)
+
+
+def _drafts(items: Sequence[Made], state: SessionState, session: SessionNo) -> list[Draft]:
+    return write_derived(
+        items,
+        session=session,
+        state=state,
+        counter=state.counter,
+        clean=str,  # it quotes what was cleaned
+    )
+
+
+def _pages(drafts: Sequence[Draft]) -> list[Page]:
+    events = map(expected, drafts)
+    return [page_of(event, event.body) for event in events if isinstance(event.body, Content)]
+
+
+def _as_told(page: Page) -> Shown:
+    return page, Level.ABSTRACT if page.text else Level.REFERENCE
+
+
+def _demoted(state: SessionState, shown: Sequence[Shown], most: int) -> list[Shown]:
+    """The oldest as headers, until what is told takes at most so much."""
+    room, told = most, True
+    kept: list[Shown] = []
+    for page, level in reversed(shown):
+        room -= state.counter.count(render.summary(page, level))
+        told = told and room >= 0
+        kept.append((page, level if told else Level.REFERENCE))
+    return kept[::-1]
+
+
+def _tokens(state: SessionState, shown: Sequence[Shown]) -> int:
+    return sum(state.counter.count_all([render.summary(page, level) for page, level in shown]))
+
+
+def _runs(pages: Sequence[Page], tokens_max: int) -> Iterator[list[Page]]:
+    """What leaves, in runs of about so many tokens, parted where a turn begins."""
+    run: list[Page] = []
+    tokens = 0
+    for page in pages:
+        begins = page.row.role is Role.USER and page.row.kind is Kind.TRANSCRIPT
+        if run and tokens + page.row.tokens > tokens_max and (begins or tokens > 2 * tokens_max):
+            yield run
+            run, tokens = [], 0
+        run.append(page)
+        tokens += page.row.tokens
+    if run:
+        yield run
