@@ -276,7 +276,7 @@ def test_a_standing_rule_is_changed_by_one_about_the_same_thing() -> None:
 
 
 DB, HOST = "Let's use Postgres for the database.", "Let's use Hetzner for the hosting."
-NAMED_CHANGES = (
+NAMED_CHANGES: tuple[tuple[Sequence[str], list[tuple[str, str]]], ...] = (
     ((DB, "Hi.", "On second thought, MySQL instead of Postgres."), [("database", "MySQL")]),
     (
         (DB, HOST, "On second thought, MySQL instead of Postgres."),

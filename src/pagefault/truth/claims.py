@@ -79,7 +79,7 @@ class ClaimBook:
 
         What stands already is left out, and so is a retraction of what does not. The ids that they
         will get are `name` and the numbers from `after` + 1 on. `said` are the turn itself and
-        those right before it, newest first: they tell what a change is about that does not say.
+        those right before it, newest first: what the turn names, a change in it may be about.
         """
         book, entries = self.copy(), list[Entry]()
         for claim in claims:
