@@ -273,3 +273,63 @@ def test_a_standing_rule_is_changed_by_one_about_the_same_thing() -> None:
         "answer in English instead",
         "keep it short",
     ]
+
+
+DB, HOST = "Let's use Postgres for the database.", "Let's use Hetzner for the hosting."
+NAMED_CHANGES: tuple[tuple[Sequence[str], list[tuple[str, str]]], ...] = (
+    ((DB, "Hi.", "On second thought, MySQL instead of Postgres."), [("database", "MySQL")]),
+    (
+        (DB, HOST, "On second thought, MySQL instead of Postgres."),
+        [("hosting", "Hetzner"), ("database", "MySQL")],
+    ),
+    (
+        (DB, "Let's use MySQL for the database.", HOST, "Let's go back to Postgres."),
+        [("hosting", "Hetzner"), ("database", "Postgres")],
+    ),
+    (
+        (DB, "Let's not use Postgres after all.", "We're going back to Postgres."),
+        [("database", "Postgres")],
+    ),
+    (("Let's go back to Postgres.",), []),
+    (
+        ("Our deadline is 15 March.", "The deadline has moved to 2 April."),
+        [("deadline", "2 April")],
+    ),
+    (
+        ("Our deadline is 15 March.", DB, "The deadline has been moved to 2 April."),
+        [("database", "Postgres"), ("deadline", "2 April")],
+    ),
+    (
+        ("Our budget is 40,000 euros.", "Our budget was raised to 45,500 euros."),
+        [("budget", "45,500 euros")],
+    ),
+)  # fmt: skip
+UNSURE = (
+    (DB, HOST, "On second thought, MySQL instead."),
+    (HOST, DB, "I changed my mind, let's use MySQL instead."),
+    (DB, HOST, "What about the hosting?", "On second thought, MySQL instead."),
+    (DB, HOST, "Hetzner is fine, how does it bill?", "On second thought, MySQL instead."),
+    (DB, "What about the hosting?", "On second thought, Netcup instead."),
+    (DB, "Let's use Postgres for the archive.", "On second thought, MySQL instead of Postgres."),
+)
+
+
+@pytest.mark.parametrize(("said", "standing"), NAMED_CHANGES)
+def test_a_change_that_names_what_it_is_about_closes_it(
+    said: Sequence[str], standing: list[tuple[str, str]]
+) -> None:
+    assert _standing(_book(*said)) == standing
+
+
+@pytest.mark.parametrize("said", UNSURE)
+def test_a_change_that_could_mean_another_closes_nothing(said: Sequence[str]) -> None:
+    book = _book(*said)
+    assert all(held.status is Status.STANDING for held in book)
+    assert _standing(book)[-1][0] == ""
+
+
+def test_going_back_to_what_stood_for_two_subjects_makes_no_claim() -> None:
+    archive = "Let's use Postgres for the archive."
+    moved = ("Let's use MySQL for the database.", "Let's use Parquet for the archive.")
+    book = _book(DB, archive, *moved, "Let's go back to Postgres.")
+    assert _standing(book) == [("database", "MySQL"), ("archive", "Parquet")]

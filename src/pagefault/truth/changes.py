@@ -2,9 +2,10 @@
 
 It closes what stands only where one claim alone can be meant. Could be meant: claims of its type,
 with a value of the same form (a name, a sum, so many days). Meant is, of those, the one that the
-turn itself names, else the one that the turn before it names or made, and so on; else the only one
-that stands. Where any of these steps finds two, nothing is closed: both stand, and the next "for
-the database" settles it.
+turn itself names, or that the turn right before made and this one points at ("scrap that"); else
+the only one that stands. That something was spoken of right before is no reason: who has just heard
+of the host may still mean the database. Where two could be meant nothing is closed: both stand, and
+the next "for the database" settles it.
 """
 
 from __future__ import annotations
@@ -13,16 +14,16 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from pagefault.model.kinds import ClaimType, Role
+from pagefault.model.kinds import ClaimType
 from pagefault.truth.claim import Authority, Claim, Turn
 from pagefault.truth.held import Held, kind_of
 from pagefault.truth.subjects import subject_key, value_key
 
 
-def find_changed(claim: Claim, standing: Sequence[Held], said: Sequence[Turn]) -> Held | None:
+def find_changed(claim: Claim, standing: Sequence[Held], said: Turn | None) -> Held | None:
     """The standing claim that `claim` takes the place of and does not name, if it is certain.
 
-    `said` are the turn that makes the claim and those right before it, newest first. Where nothing
+    `said` is the turn that makes the claim. Where nothing
     says that something changes, only another version of the same thing does: "PostgreSQL 17".
     """
     if claim.instead_of:
@@ -34,13 +35,37 @@ def find_changed(claim: Claim, standing: Sequence[Held], said: Sequence[Turn]) -
     if key:  # less said than before means the same thing, more said may mean a part of it
         words = set(key.split())
         return _only([held for held in rivals if words < set(subject_key(held.subject).split())])
-    for turn in said:
-        if turn.role not in (Role.USER, Role.ASSISTANT):
-            continue
-        named = [held for held in rivals if turn.page_id in held.pages or _names(turn.text, held)]
-        if named:
-            return _only(named)
-    return _only(rivals)
+    named = [held for held in rivals if said is not None and _names(said.text, held)]
+    if named:
+        return _only(named)
+    pointed = [held for held in rivals if set(claim.about) & set(held.pages)]
+    if pointed:
+        return _only(pointed)
+    return _only(rivals) if all(_is_near(claim, held) for held in rivals) else None
+
+
+def could_be_meant(claim: Claim, standing: Sequence[Held]) -> bool:
+    """Whether anything that stands could be what a change is about."""
+    return any(_may_replace(claim, held) for held in standing)
+
+
+def find_returned(claim: Claim, closed: Sequence[Held]) -> str:
+    """The one subject of which the value of `claim` held before; empty if none or several did."""
+    value = value_key(claim.value)
+    subjects = {
+        subject_key(held.subject): held.subject
+        for held in closed
+        if kind_of(held.type) == kind_of(claim.type) and value_key(held.value) == value
+    }
+    return next(iter(subjects.values())) if len(subjects) == 1 else ""
+
+
+def _is_near(claim: Claim, held: Held) -> bool:
+    """Whether what was spoken of last does not tell against it: any name may be of anything."""
+    topic, subject = subject_key(claim.topic), subject_key(held.subject)
+    if not topic or not subject or _form(claim.value) != _NAME:
+        return True
+    return not set(topic.split()).isdisjoint(subject.split())
 
 
 def _only(held: Sequence[Held]) -> Held | None:

@@ -35,7 +35,7 @@ class Claim:
     `subject` is what it is about, normalised ("database"); empty where that is not known. `value`
     is as it was written. `text` is the whole in one line. A retraction names by `value` or
     `subject` what no longer stands; by neither, it is about what `about` says: the pages whose
-    claims it takes back.
+    claims it takes back. A change may point so too ("scrap that, …").
     """
 
     type: ClaimType
@@ -48,6 +48,7 @@ class Claim:
     confidence: float
     instead_of: str = ""  # the value that this one replaces, if it was named
     changes: bool = False  # it takes the place of something, and need not say of what
+    returns: bool = False  # its value held before, of a subject that it need not name
     topic: str = ""  # what was spoken of before a change that has no subject
     about: tuple[PageId, ...] = ()
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import ClaimType
-from pagefault.truth.changes import find_changed
+from pagefault.truth.changes import could_be_meant, find_changed, find_returned
 from pagefault.truth.claim import Authority, Claim, Turn, wording
 from pagefault.truth.held import Held, Status, kind_of
 from pagefault.truth.phrase import is_name
@@ -79,7 +79,7 @@ class ClaimBook:
 
         What stands already is left out, and so is a retraction of what does not. The ids that they
         will get are `name` and the numbers from `after` + 1 on. `said` are the turn itself and
-        those right before it, newest first: they tell what a change is about that does not say.
+        those right before it, newest first: what the turn names, a change in it may be about.
         """
         book, entries = self.copy(), list[Entry]()
         for claim in claims:
@@ -92,13 +92,20 @@ class ClaimBook:
     def _entries(self, claim: Claim, before: Sequence[Entry], said: Sequence[Turn]) -> list[Entry]:
         if claim.type is ClaimType.RETRACTION:
             return [self._closing(claim, old) for old in self._retracted(claim)]
+        if claim.returns and not claim.subject:
+            closed = [held for held in self if held.status in (Status.SUPERSEDED, Status.RETRACTED)]
+            subject = find_returned(claim, closed)
+            if not subject:
+                return []  # to what, of which thing, nobody can tell
+            claim = _about(claim, subject)
         if not claim.subject and before and before[-1].claim.type is ClaimType.RETRACTION:
             claim = _about(claim, before[-1].claim.subject)  # "scratch that, let's use Y"
             old = self._rival(claim)
         else:
-            old = self._rival(_about(claim, claim.subject or claim.topic))
-            old = old or find_changed(claim, self.standing(), said)
-        if old is None and not claim.subject:
+            old = self._rival(claim)
+            old = old or find_changed(claim, self.standing(), said[0] if said else None)
+        is_sure = not claim.changes or not could_be_meant(claim, self.standing())
+        if old is None and not claim.subject and is_sure:
             claim = _about(claim, claim.topic)
         if old is not None and not claim.subject:
             claim = _about(claim, old.subject)  # what it replaces tells what it is about
@@ -126,11 +133,18 @@ class ClaimBook:
                 if subject_key(held.subject) == key:
                     return held
         if named:
-            for held in reversed(rivals):
-                other = subject_key(held.subject)
-                is_near = not key or not other or set(key.split()) & set(other.split())
-                if is_near and value_key(held.value) == named:
-                    return held
+            near = [
+                held
+                for held in reversed(rivals)
+                if value_key(held.value) == named
+                and (
+                    not key
+                    or not subject_key(held.subject)
+                    or set(key.split()) & set(subject_key(held.subject).split())
+                )
+            ]
+            if near and (key or len({subject_key(held.subject) for held in near}) == 1):
+                return near[0]
         return None
 
     def _stands(self, claim: Claim) -> bool:

@@ -30,9 +30,12 @@ def _rule(
     subject: str = "",
     negative: bool = False,
     changes: bool = False,
+    returns: bool = False,
 ) -> Rule:
     cues = tuple(frozenset(some.split()) for some in _CUES.get(name, "").split("/") if some.strip())
-    return Rule(name, kind, _re(pattern), confidence, needs, subject, negative, changes, cues)
+    return Rule(
+        name, kind, _re(pattern), confidence, needs, subject, negative, changes, returns, cues
+    )
 
 
 # --- cues: a rule is tried only on a sentence that has a word of each of its sets ----------------
@@ -43,6 +46,8 @@ _TAKE_CUES: Final = (
     "bring land plump stay continue end decide approve agree start take"
 )
 _CUES: Final = {
+    "moved-to": "moved changed shifted pushed postponed extended raised lowered increased reduced rescheduled brought / to",
+    "back-to": "back / to",
     "instead-of": "instead",
     "mine-is": "my our 's",
     "replace": "replace replacing swap swapping ditch ditching drop dropping trade trading",
@@ -271,14 +276,14 @@ _TURN = _any(
     r"(?:my|our) minds? (?:(?:has|have) )?changed", "(?:on )?second thoughts?",
     "on (?:further |closer |some )?(?:reflection|consideration)", "correction", "come to think of it",
     r"having (?:slept on|thought (?:more )?about|thought over) (?:it|this|that)",
-    rf"(?:scratch|scrap|forget|never ?mind|ignore|cancel|drop|strike|disregard|undo|nix)(?: about)? {_SAID}",
+    rf"(?P<points>(?:scratch|scrap|forget|never ?mind|ignore|cancel|drop|strike|disregard|undo|nix)(?: about)? {_SAID})",
     "never ?mind", r"change of (?:plans?|heart|mind)", r"(?:the )?plans? (?:have |has )?changed",
-    "new plan", "i take (?:that|it) back",
+    "new plan", "(?P<points_back>i take (?:that|it) back)",
     r"after (?:thinking|talking|having thought) (?:about|over|through) (?:it|that|this)(?: [\w ]{1,20})?",
 )  # fmt: skip
 _PAUSE = r"(?:\s*[,:;–—-]+\s*(?:(?:and|so|then),?\s+)?|\s+(?:and )?(?=(?:let's|we|i|it's|make|use|go|want)\b))"
 
-_PROPER = r"(?-i:[$€£]?[A-Z0-9])[\w.+#/%-]*"
+_PROPER = r"(?-i:[$€£]?[A-Z0-9])[\w.+#/%‚-]*"
 _BARE = rf"(?P<value>(?!(?:let|we|i|it|my|our|the|that|this|use|make|do|keep|no|not)\b){_PROPER}(?: {_PROPER}| (?:with|and|on|of) [\w.+#/-]+){{0,4}})"
 """A value that stands alone, and must look like a name."""
 
@@ -322,7 +327,8 @@ _CHANGES: Final = (
         _DECISION,
         rf"^{_OH}(?:{_TURN}{_PAUSE}(?:it(?:'s| is|'ll be) (?:now )?|(?:(?:we|i)(?:'ll| will|'d better| had better)? (?:now )?"
         rf"|(?:(?:we|i) )?(?:now )?want to )(?:use|take|go with|run|do) )?|(?:no|no wait|wait,? no), )"
-        rf"{_BARE}(?:,? (?:after all|instead|please|it is|then|now))*{_END}",
+        rf"{_BARE}(?: (?:instead of|rather than|in place of|over) (?P<old>[^,;:?]{{1,50}}?))?"
+        rf"(?:,? (?:after all|instead|please|it is|then|now))*{_END}",
         0.85,
         Needs.NAME,
         changes=True,
@@ -362,7 +368,11 @@ _CHANGES: Final = (
         0.85,
         Needs.SUBJECT,
     ),
-)
+    _rule("moved-to", _FACT, rf"\b(?P<subject>{_OUR} [^,;:.!?()\n]{{2,50}}?) (?:(?:has|have) (?:now |just )?(?:been )?|(?:was|were|is|are|got) (?:now |just )?)(?:moved|changed|shifted|pushed|postponed|extended|raised|lowered|increased|reduced|rescheduled|brought forward)(?: back| out| forward| up| down)? to {_VALUE}{_END}", 0.8, Needs.NAME, changes=True),
+)  # fmt: skip
+_RETURNS: Final = (
+    _rule("back-to", _DECISION, rf"(?:\b(?:{_AHEAD}|(?:we|i)(?:'re|'m| are| am)) {_ADVERBS}|^(?:ok(?:ay)?,? |please |actually,? )*)(?:go|going|switch|switching|move|moving|revert|reverting|change|return|returning) (?:back )?to (?:using )?(?<=back to ){_TAIL}", 0.85, Needs.NAME, changes=True, returns=True),
+)  # fmt: skip
 _DECISIONS: Final = (
     _rule(
         "written-in",
@@ -642,7 +652,7 @@ _FACTS: Final = (
     _rule("mine-is", _FACT, rf"\b(?P<subject>{_SOMEBODYS})(?: is| are| was set to| is set to| will be| =| has been set (?:to|at)| stands at| amounts to| comes to| equals)(?: now| currently| still| exactly| about| around| roughly| capped at| set to| set at| fixed at| limited to)* (?P<value>(?!not\b)[^,;:?]{{1,60}}?){_END}", 0.85, Needs.NAME),
     _rule("the-is", _FACT, rf"(?:^|[,:–—]\s+|\b(?:and|btw|fyi|also|remember|note|so|by the way),? (?:that )?)(?P<subject>the [\w'-]+(?: [\w'&/-]+){{0,5}}?)(?: is| are| was set to| is set to| will be| =| has been set (?:to|at)| stands at| amounts to| comes to| equals)(?: now| currently| still| exactly| about| around| roughly| capped at| set to| set at| set for| fixed at| limited to)* (?P<value>(?!not\b)[^,;:?]{{1,60}}?){_END}", 0.8, Needs.NAME),
     _rule("happens", _FACT, rf"\b(?P<subject>(?:{_OUR}) [\w'-]+(?: [\w'&/-]+){{0,4}}?) (?P<value>(?:starts?|ends?|launches|begins?|happens|takes place|runs?|expires?|closes?|opens?|ships?|goes live|is due|are due|is scheduled|lives|listens|costs?|weighs?|holds?|takes|lasts) (?:on|at|in|by|every|until|for|from|up to|about|around)? ?[^,;:?]{{1,40}}?){_END}", 0.8, Needs.NAMES),
-    _rule("count", _FACT, rf"\b(?:we|i)(?:'ve| have| employ|'ve got| have got)(?: got| about| around| exactly| only| roughly)? (?P<value>\d[\d,.]*k? (?P<subject>[a-z][\w-]*(?: [\w-]+){{0,3}}?)){_END}", 0.8, Needs.NAME),
+    _rule("count", _FACT, rf"\b(?:we|i)(?:'ve| have| employ|'ve got| have got)(?: got| about| around| exactly| only| roughly)? (?P<value>\d[\d,.\u201a]*k? (?P<subject>[a-z][\w-]*(?: [\w-]+){{0,3}}?)){_END}", 0.8, Needs.NAME),
     _rule("allergic", _FACT, rf"\b(?P<subject>i|my [\w'-]+)(?:'m| am|'s| is) (?P<value>(?:allergic to|vegetarian|vegan|colou?r[- ]blind|left-handed|lactose[- ]intolerant)[^,;:?]{{0,40}}?){_END}", 0.9, Needs.PLAIN),
 )  # fmt: skip
 
@@ -757,7 +767,45 @@ _REAL_WORDS = (
     "place", "setled", "pick", "dopt", "wiht", "whit", "going", "soul", "sounds", "ponds",
 )  # fmt: skip
 
+_MONTH = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+_STARTS = r"(?:we|i|it|the|that|this|these|let|our|my|you|so|and|but|they|he|she|there|what|how|please|then|also|for|on|ok|okay|no|yes|in|if|an?)"
+"""How a sentence begins: the dot before it did end one."""
+_LIMIT = _any(
+    "if",
+    "when",
+    "while",
+    "for",
+    "in",
+    "on",
+    "until",
+    "after",
+    "before",
+    "with",
+    "at",
+    "to",
+    "as long",
+    "during",
+    "where",
+)
+_ITEM = r"(?!(?:i|we|it|that|this|you|they|he|she|there|let's|please|thanks|thank|then|which|who|not|no|so|but|because|since|for|as|instead|final|period)\b)[^\s,;:.!?]+(?: (?!(?:and|or|plus|is|are|was|were|has|have|will|can|for|as|it|that)\b)[^\s,;:.!?]+){0,3}"
+_NAMED = r"(?-i:[A-Z$€£\d])[^\s,;:.!?]*(?: (?-i:[A-Z\d])[^\s,;:.!?]*){0,2}"
+
 ENGLISH: Final = Language(
+    inner=_re(
+        r"(?<=\d),(?=\d)"
+        rf"|\b{_MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?,(?= ?\d{{4}}\b)|\b\d{{1,2}}(?:st|nd|rd|th)? {_MONTH},(?= ?\d{{4}}\b)|\b{_MONTH},(?= \d{{4}}\b)"
+        rf"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day,(?= (?:the )?(?:{_MONTH}\b|\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{_MONTH}\b))"
+        r"|(?<![\w.])(?-i:Dr|Mr|Mrs|Ms|Prof|St|Ste|Mt|Ft|Gen|Col|Sgt|Capt|Lt|Rev|Hon|Sr|Sra|Fr)\."
+        rf"(?=\s+(?!{_STARTS}\b)(?-i:[A-ZÀ-Þ]))"
+        rf"|(?<![\w.])(?-i:[A-Z]\.(?:[A-Z]\.)*)(?=\s+(?!{_STARTS}\b)(?-i:[A-ZÀ-Þ]))"
+        r"|(?<![\w.])(?:no|nr|vol|ch|sec|fig|approx|ca|v|ver)\.(?=\s*\d)"
+        r"|\b(?:inc|ltd|corp|co|bros|jr|sr|etc|vs|approx|dept|est|min|max|[ap]\.m)\.(?=,?\s+(?-i:[a-zà-þ0-9]))"
+        rf"|\b{_MONTH}\.(?= \d)"
+    ),
+    limited=_re(
+        rf"\b(?:but|though|and)(?:,)? (?:only|just|merely|solely|not)\b|\bexcept\b|\bexcepting\b|\bexcluding\b|\bunless\b|\b(?:only|solely|exclusively) {_LIMIT}\b"
+        r"|\b(?:as|so) long as\b|\bon (?:the )?condition\b|\bprovided\b|\bapart from\b|\bother than\b|\bwith the exception\b|\bsubject to\b"
+    ),
     quotable=_re(
         r"\b(?:let'?s|let us|decid|decis|agree|chose|choice|pick|went with|go(?:ing)? (?:with|for|ahead)|gone with|settle|opt(?:ed|ing)? |use|using|adopt|stick|prefer|favou?r|rather|"
         r"it is|wins|won|will be|we'?ll|we will|i'?ll|i will|instead|switch|chang|replac|migrat|mov(?:e|ing)|scratch|never ?mind|forget|undo|cancel|revok|revers|reopen|drop|off the table|no longer|"
@@ -775,7 +823,7 @@ ENGLISH: Final = Language(
         "yea yess why +1 👍 lgtm second seconded objection objections vote green signed winner settles official "
         "so hereby thumbs suggest suggested say recommend recommended propose proposed count that one for 1".split()
     ),
-    rules=(*_CHANGES, *_BACK, *_PREFERENCES, *_DECISIONS, *_FACTS),
+    rules=(*_RETURNS, *_CHANGES, *_BACK, *_PREFERENCES, *_DECISIONS, *_FACTS),
     proposals=_PROPOSALS,
     topics=_TOPICS,
     asks=_re(
@@ -818,6 +866,14 @@ ENGLISH: Final = Language(
         r"and (?:use|take|pick|switch|choose|adopt|go|move|try|drop|move on|be done|call it|see|that's|then|get|start|let|leave|finish|not look|never look|i(?:'ll)?|we(?:'ll)?|you|it|stop|continue|proceed|revisit|keep going|go from|don't|can you|could you|please|what|how)|"
         r"today|tomorrow|already|too|okay|ok|alright|as well|in the end|to be (?:safe|clear|honest|precise)|to start with|to begin with|once and for all|moving forward|indeed|overall|thanks|thank you|hands down|all the way|any ?more|any ?longer|after some|after all|after much|it's|it is|it has|it'll|we can|we need|unanimously|no matter|like (?:you|we|i)|per (?:your|our|the)|just like|now(?: on)?(?=[\s,.!]|$)|either way|anyway|any day|from the start|going to|by far|by now|this time|at last|at least|in general|i think|i guess|i suppose|i believe|with (?:no|zero) (?:objections|doubt)|without (?:a )?(?:doubt|question|further)|pretty please|my friend|mate|guys|y'all|all right|don't you|do you|will you|shall we|final answer|end of (?:story|discussion)|period|full stop|done deal|case closed|no question)\b.*"
         r"|\s+to (?=[a-z]+ ?(?:our|the|it|a|all|this|everything|things|us)\b).*|\s+[-–—]+\s.*|[;:!?(\[{\n].*|\.\s.*|\.{2,}.*|,\s+(?!inc\b|llc\b).*|(?<=\w)[\"”'`](?=\s+(?:is|was)\b).*|\s*[😀-🙏🚀👍🎉✅❤].*"
+    ),
+    lists=_re(
+        rf"^[\"'”’`)]*(?:(?:,\s+{_ITEM})+,?\s+(?:and|or|plus|&)\s+{_ITEM}|,\s+(?:and|or|plus|as well as|&)\s+{_NAMED})\s*(?:$|[,.;:!?)]|(?:for|as|in|to|on)\b)"
+        r"|^[\"'”’`)]*,?\s+(?:or )?(?:maybe|perhaps|possibly)\b"
+        rf"|^[\"'”’`)]*(?P<loose>(?:,\s+{_NAMED})+)\s*(?:$|[.;!?)]|(?:for|as) )"
+    ),
+    listed=_re(
+        rf"^(?!(?:ok|okay|good|great|fine|yes|so|then|agreed|right|alright|perfect|well|sure|done|deal|sold|now|yep|yeah|hmm|actually|finally|thanks|for|as|in|on|regarding|about)\b)(?:{_NAMED},\s+)+$"
     ),
     also=_re(r"^\s*(?:,|;|,?\s+and|,?\s*&|,?\s*\+|,?\s+plus|,?\s+while|,?\s+with)\s+(?:also\s+|then\s+|finally\s+)?"),
     or_else=_re(r"\b(?:i|i'm|i'd|i've|i'll|you|you're|he|she|they|we|we're|they're|is|are|was|were|am|isn't|did|does|didn't|how|what|why|who|cause|should|would|could|can|will|or|versus|vs|either|whichever|whatever|something|anything|some kind|some sort|undecided|tbd|nothing|none)\b|\?"),

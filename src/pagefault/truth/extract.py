@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Final
 
 from pagefault.model.ids import PageId
@@ -41,6 +42,7 @@ class _Found:
     spans: tuple[Evidence, ...]
     ends: int = 0  # where its words end in their sentence
     changes: bool = False
+    points: bool = False  # at what was said right before: "scrap that, …"
 
 
 def extract(
@@ -52,7 +54,7 @@ def extract(
     """
     if turn.role is not Role.USER:
         return []
-    passage = Passage(turn.text, language.misspelt, language.quotable)
+    passage = Passage(turn.text, language.misspelt, language.quotable, language.inner)
     rules = language.cues.rules(passage.words)
     found = list(_said(turn, passage, language)) if rules else []
     may_agree = not language.assents.isdisjoint(passage.words) or _may_answer(turn, before)
@@ -83,7 +85,11 @@ def _is_told(found: _Found, context: _Context) -> bool:
 def _said(turn: Turn, passage: Passage, language: Language) -> Iterator[_Found]:
     earlier: list[Sentence] = []  # since the last that made a claim
     turned = False  # whether the sentence before says that something changes, and no more
-    for sentence in passage.sentences():
+    pointed = False  # and points at what was said
+    sentences = passage.sentences()
+    for sentence, after in zip_longest(sentences, sentences[1:]):
+        if after is not None and language.limited.match(after.text):
+            continue  # "But only for tests." says of the sentence before that it holds in part
         tried = language.cues.rules(words_of(sentence.text))
         if not _NAMES.search(sentence.text, 1):
             tried = [rule for rule in tried if not _asks_a_name(rule)]
@@ -93,6 +99,10 @@ def _said(turn: Turn, passage: Passage, language: Language) -> Iterator[_Found]:
             found = list(_of_sentence(turn, passage, sentence, tried, language)) if tried else []
         if lead or turned or language.instead.search(sentence.text):
             found = [replace(one, changes=True) for one in found]
+        points = lead is not None and bool(lead["points"] or lead["points_back"])
+        if points or (turned and pointed):
+            found = [replace(one, points=True) for one in found]
+        pointed = points
         turned = lead is not None and lead.end() == len(sentence.text)
         for one in found:
             if one.subject or one.rule.type is not ClaimType.DECISION:
@@ -265,7 +275,30 @@ def _matched(
             continue
         if named and choice.subject and rule.type is ClaimType.DECISION:
             subject = named
+        if _is_partial(rule, match, choice, sentence, language):
+            continue
         yield _found(turn, passage, sentence, match, rule, choice, subject, old, place, clause)
+
+
+def _is_partial(
+    rule: Rule, match: re.Match[str], choice: Choice, sentence: Sentence, language: Language
+) -> bool:
+    """Whether a value is less than what was said: the first of a list, or said with a condition
+    that does not stand in it. A claim says all of it, or is not made.
+    """
+    value = choice.value
+    limits = language.limited.finditer(sentence.text)
+    if any(not value.at <= one.start() <= one.end() <= value.end for one in limits):
+        return True
+    if rule.type is ClaimType.RETRACTION or value.text == match[0]:
+        return False
+    if _AND.search(value.text) and language.listed.match(sentence.text[: value.at]):
+        return True
+    more = language.lists.match(sentence.text[value.end :])
+    return more is not None and (not more["loose"] or rule.type is not ClaimType.FACT)
+
+
+_AND: Final = re.compile(r"\s(?:and|or|&)\s", re.IGNORECASE)
 
 
 def _past_separator(text: str, at: int) -> int:
@@ -429,10 +462,11 @@ class _Context:
 
     def topic(self) -> tuple[str, tuple[Evidence, ...]]:
         """The subject of the last question among the last two turns."""
+        told = self._language
         for turn in reversed(self._before[-2:]):
             if turn.role not in (Role.USER, Role.ASSISTANT):
                 break
-            passage = Passage(turn.text, self._language.misspelt, self._language.quotable)
+            passage = Passage(turn.text, told.misspelt, told.quotable, told.inner)
             for sentence in reversed(list(passage.sentences())):
                 topic = _topic(turn, passage, sentence, self._language)
                 if topic:
@@ -442,7 +476,7 @@ class _Context:
 
 def _proposals(turn: Turn, language: Language) -> list[_Found]:
     found: list[_Found] = []
-    passage = Passage(turn.text, {}, language.quotable)
+    passage = Passage(turn.text, {}, language.quotable, language.inner)
     for sentence in passage.sentences():
         if language.alternative.match(sentence.text):
             continue
@@ -518,11 +552,11 @@ def _yes(sentences: list[Sentence], language: Language) -> tuple[Sentence | None
 def _asks_otherwise(context: _Context, language: Language) -> bool:
     """Whether what the assistant asked last was not whether to do what it proposed."""
     assert context.shown is not None
-    passage = Passage(context.shown.text, {}, language.quotable)
+    passage = Passage(context.shown.text, {}, language.quotable, language.inner)
     sentences = list(passage.sentences())
     if not sentences or not sentences[-1].asks:
         return False
-    last = sentences[-1].text
+    last = passage.written(sentences[-1].at, sentences[-1].at + len(sentences[-1].text))
     if _OFFERS.search(last):
         return False
     return not any(value_key(one.value) in value_key(last) for one in context.proposed)
@@ -564,7 +598,7 @@ def _picked(
         found = _Found(rule, value, subject, "", (own, span, *where))
         return [_claim(turn, found, context, approved=True)]
     pair = next(iter(choices(piece, language)), None)
-    if pair is None or not _stands_in(pair.value.text, shown.text):
+    if pair is None or not _stands_in(_written(passage, first, pair.value), shown.text):
         return []
     if len(pair.value.text.split()) > _ANSWER_WORDS - 1:
         return []
@@ -586,7 +620,7 @@ def _stands_in(value: str, text: str) -> bool:
 
 def _options(shown: Turn, language: Language) -> list[tuple[str, Evidence]]:
     """What the assistant set side by side: "X or Y", or the items of a list."""
-    passage = Passage(shown.text, {}, language.quotable)
+    passage = Passage(shown.text, {}, language.quotable, language.inner)
     plain = passage.plain
     items = list(_ITEM.finditer(plain))
     pieces = [Piece(item["item"], item.start("item")) for item in items]
@@ -643,7 +677,7 @@ def _claim(turn: Turn, found: _Found, context: _Context, *, approved: bool = Fal
         if found.changes or rule.changes:
             subject, topic = "", subject
     about: tuple[PageId, ...] = ()
-    if kind is ClaimType.RETRACTION and not found.value and not subject:
+    if found.points or (kind is ClaimType.RETRACTION and not found.value and not subject):
         about = tuple(one.page_id for one in context._before if one.role is Role.USER)[-1:]
     authority, origin = _authority(turn, context, approved=approved)
     value = f"not {found.value}" if rule.negative else found.value
@@ -658,6 +692,7 @@ def _claim(turn: Turn, found: _Found, context: _Context, *, approved: bool = Fal
         confidence=round(confidence, 2),
         instead_of=found.old,
         changes=found.changes or rule.changes,
+        returns=rule.returns,
         topic=topic,
         about=about,
     )

@@ -69,6 +69,7 @@ class Rule:
     subject: str = ""  # what it is about where the sentence does not say
     negative: bool = False
     changes: bool = False  # what is said so takes the place of something
+    returns: bool = False  # what is said so held before, and was closed
     cues: tuple[frozenset[str], ...] = ()  # one word of each set stands in what it can match
 
     def __post_init__(self) -> None:
@@ -109,6 +110,8 @@ class Cues:
 
 @dataclass(frozen=True, kw_only=True)
 class Language:
+    inner: Words  # ends with a comma or a dot that ends neither a sentence nor a value
+    limited: Words  # what is said holds only in part, or only at times
     quotable: Words  # a quotation with any of it is somebody's speech, not a name
     assents: frozenset[str]  # words without one of which nobody agrees
     rules: tuple[Rule, ...]  # of a user's turn; the first that matches a place has it
@@ -124,6 +127,8 @@ class Language:
     serves: Words  # between a value and its subject
     replaces: Words  # between a value and what it replaces
     ends: Words  # where value or subject end
+    lists: Words  # after a value: it was the first of several
+    listed: Words  # before a value of several: it was the rest of more
     also: Words  # between two pairs of value and subject
     or_else: Words  # in a value: it is not settled
     article: Words

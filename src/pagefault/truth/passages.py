@@ -1,7 +1,9 @@
 """A turn's text cut into what it says in its author's own voice, each piece with its place.
 
 Code blocks, quoted lines and struck-out words are somebody else's, or no speech at all: they are
-left out. Offsets are of characters of the stored text, and become bytes at the end.
+left out. Offsets are of characters of the stored text, and become bytes at the end. A comma or a
+dot that ends nothing ("40,000", "St. Gallen") is another character in the plain form, so that no
+rule takes it for an end.
 """
 
 from __future__ import annotations
@@ -30,6 +32,8 @@ _FOREIGN: Final = re.compile(
 _QUOTED: Final = re.compile(
     r'"[^"\n]{1,300}"|“[^”\n]{1,300}”|«[^»\n]{1,300}»|`[^`\n]{1,300}`|(?<!\w)\'[^\'\n]{2,300}\'(?!\w)'
 )
+INNER: Final = str.maketrans({",": "\u201a", ".": "\u2024"})
+"""What stands in the plain form for a comma and a dot that end nothing."""
 _BREAK: Final = re.compile(r"[.!?…]+[)\"'”]*(?=\s|\Z)|\n+|;(?=\s)")
 _SHORTENED: Final = ("e.g", "i.e", " vs", " etc", " approx", " Dr", " Mr", " Mrs", " No")
 _WORD: Final = re.compile(r"[^\W_](?:[\w']*[^\W_])?")
@@ -50,10 +54,18 @@ class Passage:
     Characters of the plain form are traced back by `place`.
     """
 
-    def __init__(self, text: str, misspelt: Mapping[str, str], quotable: Words) -> None:
+    def __init__(
+        self,
+        text: str,
+        misspelt: Mapping[str, str],
+        quotable: Words,
+        inner: Words | None = None,
+    ) -> None:
         self.text = text
         kept = text.replace("’", "'").replace("‘", "'").replace("\u00a0", " ")
         kept = _only_ends(kept)
+        if inner is not None:
+            kept = inner.compiled.sub(lambda found: found[0].translate(INNER), kept)
         if (
             "`" in kept
             or ">" in kept
