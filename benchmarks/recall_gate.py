@@ -55,13 +55,18 @@ async def measure(conversation: Conversation, tokens: int) -> None:
     counter = O200k()
     turns: dict[Gate, list[Hits]] = {ASKING: [], MIXED: [], TELLING: []}
     questions: list[tuple[Hits, list[str]]] = []
-    async with pagefault.open(":memory:", mode="passive", claims="off") as memory:
+    async with pagefault.open(":memory:", mode="passive") as memory:
         session = await memory.session("talk")
         pages: dict[str, str] = {}
         lines: dict[str, int] = {}
+
+        async def found_by(words: str) -> Hits:
+            hits = (await session.recall(words, limit=CANDIDATES)).hits
+            return [hit for hit in hits if hit.page.page_id in lines]  # claims are found apart
+
         for number, line in enumerate(conversation.lines):
             if line.role is Role.USER and number > SKIPPED:
-                hits = (await session.recall(line.text, limit=CANDIDATES)).hits
+                hits = await found_by(line.text)
                 turns[gate(line.text)].append(hits)
             say = session.user if line.role is Role.USER else session.assistant
             page_id = await say(line.text, speaker=line.speaker, occurred_at=line.occurred_at)
@@ -69,7 +74,7 @@ async def measure(conversation: Conversation, tokens: int) -> None:
             lines[page_id] = counter.count(render.line([await session.page(page_id)])) + 1
         for question in conversation.questions:
             if question.answerable:
-                hits = (await session.recall(question.text, limit=CANDIDATES)).hits
+                hits = await found_by(question.text)
                 named = [pages[ref] for ref in question.evidence if ref in pages]
                 questions.append((hits, named))
     for name, gates in GATES:

@@ -57,12 +57,16 @@ if TYPE_CHECKING:
     from pagefault.pack.developer import build_vm_developer_message
     from pagefault.pack.vm_prompts import VM_STRICT_PROMPT
     from pagefault.pack.vm_wire import VM_TOOLS
+    from pagefault.recall.search import SearchHit, SearchResult
+    from pagefault.represent.api import Compressor, Representation, Source
     from pagefault.service.derived.claiming import ClaimInfo
     from pagefault.service.derived.embedding import EmbeddingStatus
     from pagefault.service.limits import Limits
     from pagefault.service.memory import Forgetting, Memory
     from pagefault.service.open import open
     from pagefault.service.session import Session
+    from pagefault.service.telling.checkpoints import Checkpoint
+    from pagefault.service.telling.relaying import Proxied
     from pagefault.service.telling.reporting import Metrics
     from pagefault.service.telling.status import Status
     from pagefault.service.telling.timetravel import Difference, Moment, Movement
@@ -78,7 +82,9 @@ __all__ = [
     "ArchiveMissing",
     "BadInput",
     "CallerError",
+    "Checkpoint",
     "ClaimInfo",
+    "Compressor",
     "Difference",
     "Embedder",
     "EmbeddingStatus",
@@ -103,19 +109,24 @@ __all__ = [
     "PagefaultError",
     "PinsFull",
     "PriceList",
+    "Proxied",
     "RecordDamaged",
     "RecordGone",
     "RemoteEmbedder",
     "RemoteEngine",
     "Reply",
+    "Representation",
     "Request",
     "Said",
     "ScreenFailed",
     "ScriptedEngine",
     "SearchFilter",
+    "SearchHit",
+    "SearchResult",
     "Session",
     "SessionBusy",
     "SessionNotFound",
+    "Source",
     "StaticEmbedder",
     "Status",
     "StoreBusy",
@@ -138,6 +149,13 @@ __all__ = [
 
 # Loaded on first use, so that `import pagefault` loads no driver, no HTTP and no terminal library.
 _HOMES = {
+    "SearchResult": "recall.search",
+    "SearchHit": "recall.search",
+    "Checkpoint": "service.telling.checkpoints",
+    "Proxied": "service.telling.relaying",
+    "Compressor": "represent.api",
+    "Representation": "represent.api",
+    "Source": "represent.api",
     "Answer": "service.turn.drive",
     "ArchiveMissing": "model.errors",
     "BadInput": "model.errors",

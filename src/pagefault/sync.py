@@ -18,6 +18,7 @@ import os
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
@@ -376,7 +377,9 @@ class Session(_Asks):
         """Its name; empty if it has none."""
         return self.asynchronous.name
 
-    def user(self, text: str, *, speaker: str = "", occurred_at: str = "", key: str = "") -> PageId:
+    def user(
+        self, text: str, *, speaker: str = "", occurred_at: str | datetime = "", key: str = ""
+    ) -> PageId:
         """Log what the user typed and open the next turn. Returns the id of its (first) page.
 
         Raises `MessageTooLarge`, with nothing written, if it could not be shown whole.
@@ -386,7 +389,7 @@ class Session(_Asks):
         )
 
     def assistant(
-        self, text: str, *, speaker: str = "", occurred_at: str = "", key: str = ""
+        self, text: str, *, speaker: str = "", occurred_at: str | datetime = "", key: str = ""
     ) -> PageId:
         """Log what the model answered, where you call the model yourself."""
         return _LOOP.run(

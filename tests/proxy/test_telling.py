@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
+import pagefault
+from pagefault.model.clock import SystemClock
 from pagefault.pack.ledger import Broke
+from pagefault.proxy.conversation import EPOCH, Conversation
 from pagefault.proxy.history import Json
 from pagefault.service.session import Session
-from tests.proxy.histories import FACT, body, long_talk, model, user
+from tests.proxy.histories import COUNTER, FACT, WIRE, body, long_talk, model, user
 from tests.proxy.standing import SESSION, Standing, post, standing, talk
 from tests.proxy.upstream import Say, Upstream, always
 
@@ -262,6 +265,40 @@ async def test_claims_in_front_are_the_same_after_a_restart(
         await post(to, body(*said))
     assert "PostgreSQL" in str(upstream.seen[-1].body["messages"][0])
     assert upstream.seen[-1].body["messages"][0] == upstream.seen[-2].body["messages"][0]
+
+
+async def test_a_note_of_claims_in_front_may_be_longer_than_a_page(tmp_path: Path) -> None:
+    told = body(user(DECISION))
+    core = [f"clm_{number}" for number in range(1, 700)]
+    for is_again in (False, True):
+        async with pagefault.open(tmp_path / "memory") as memory:
+            conversation = Conversation(
+                memory=memory,
+                name="planning:x",
+                wire=WIRE,
+                counter=COUNTER,
+                clock=SystemClock(),
+                window_tokens=900,
+            )
+            await conversation.receive(told, WIRE.read(told))
+            if not is_again:
+                await conversation._note(EPOCH, "epoch a", {"at": "a", "from": "b", "core": core})
+                session = await memory.session("planning:x", create=False)
+                assert (await memory.pages(session))[-1].parts > 1
+    assert conversation.problem == ""
+    assert conversation.passage.starts == {"a": "b"}
+    assert "PostgreSQL" in conversation.passage.cores["a"]
+
+
+async def test_what_is_forgotten_is_quoted_no_more(upstream: Upstream) -> None:
+    said = decided(16)
+    async with standing(upstream, window=900) as to:
+        await in_requests(to, said[:-2])
+        assert "PostgreSQL" in str(upstream.seen[-1].body["messages"])
+        await to.memory.forget((await the_session(to)).name, "msg_1")
+        await post(to, body(*said))
+        await post(to, body(*said, model("Noted."), user("What is the archive of Heron in?")))
+    assert all("PostgreSQL" not in str(seen.body["messages"]) for seen in upstream.seen[-2:])
 
 
 async def test_claims_of_what_a_client_compacted_are_quoted_once(upstream: Upstream) -> None:

@@ -43,7 +43,11 @@ def recorded(memory: Memory, session: Session) -> tuple[list[PageId], list[PageI
     return loaded, [page for body in bodies for page in body.prefetch_used]
 
 
-LIMITS = {name: Limits(page_tokens_max=300, loading=name) for name in LOADING}
+LIMITS = {
+    # What recall brings in by itself is another matter.
+    name: Limits(page_tokens_max=300, recall_tokens_max=0, loading=name)
+    for name in LOADING
+}
 
 
 async def read_through(session: Session, pages: list[Any]) -> None:
@@ -66,9 +70,10 @@ async def test_who_reads_on_finds_the_next_page_at_hand(tmp_path: Path) -> None:
         await session.user("Done.")
         await session.request()
         status = (await session.status()).prefetch
-        assert status.used >= len(pages) - 1
         assert status.hit_rate is not None
         loaded, used = recorded(memory, session)
+        # Of the book alone: what recall wanted meanwhile counts as used, too.
+        assert len(set(used) & set(pages)) >= 7
         assert len(used) == status.used
         assert set(used) <= set(loaded)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pagefault.truth.procedures import Procedure, bears_on, procedures
+from pagefault.truth.procedures import STEPS_MAX, Procedure, bears_on, procedures
 from tests.truth.turns import assistant, tool, user
 
 
@@ -89,3 +89,12 @@ def test_a_message_calls_for_a_procedure_by_its_purpose() -> None:
     assert bears_on("When calling weather_tool", "weather_tool")
     assert not bears_on("deploy the site", "How do we deploy the app?")
     assert not bears_on("do it", "How do we deploy the app?")
+
+
+def test_a_list_of_more_steps_than_a_procedure_has_is_none() -> None:
+    def listed(steps: int) -> str:
+        return "To deploy the site:\n" + "".join(f"{n}. run step{n}\n" for n in range(1, steps + 1))
+
+    [told] = procedures(user(listed(STEPS_MAX)))
+    assert len(told.steps) == STEPS_MAX
+    assert procedures(user(listed(STEPS_MAX + 1))) == []

@@ -267,6 +267,14 @@ TABLE: Final[tuple[Default, ...]] = (
         "longer than any pause of a process that is well; a killed one loses its leases at once",
     ),
     Default("eviction_cooldown_turns", "turns", EVICTION_COOLDOWN_TURNS, 3, "000 §2.4"),
+    Default(
+        "eviction_memory_turns",
+        "turns",
+        EVICTION_MEMORY_TURNS,
+        None,
+        "",
+        "a page that comes back later does not thrash; a restart has to read no more turns back",
+    ),
     Default("fault_protection_turns", "turns", FAULT_PROTECTION_TURNS, 2, "000 §2.4"),
     Default("placeholder_timeout_ms", "milliseconds", PLACEHOLDER_TIMEOUT_MS, 100, "000 §3.2"),
     Default(

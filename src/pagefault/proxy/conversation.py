@@ -2,7 +2,8 @@
 
 What is said is logged before it is sent on, once, whatever the client resends: the key of its node
 is the record's key. What was recalled and where epochs began is logged by ids, never by text, so
-that a restart puts the same bytes back and what was forgotten stays away.
+that a restart puts the same bytes back and what was forgotten stays away. What is forgotten while
+this runs is quoted from the next request on no more.
 """
 
 from __future__ import annotations
@@ -90,6 +91,7 @@ class Conversation:
         self._asked_s: float | None = None  # when the provider was asked last
         self._requests = 0  # that the log tells of
         self._owes_claims = False  # those that were said in what the client compacted
+        self._forgettings = memory.forgettings  # when quotes were put in
         self._lock = asyncio.Lock()
 
     async def receive(self, body: Json, history: History) -> Passed:
@@ -99,6 +101,7 @@ class Conversation:
             match = self.trie.match(placed)
             aside = bool(placed) and placed[-1].asks_for_summary
             await self._log(match.path, placed)
+            await self._unquote_forgotten()
             quoted: list[Page] = []
             composed: Composed | None = None
             if self.passage.window_tokens:
@@ -113,6 +116,17 @@ class Conversation:
                 aside=aside,
                 request=await self._tell(body, history, match, composed, quoted),
             )
+
+    async def _unquote_forgotten(self) -> None:
+        """Quote no page any more that was forgotten, here or by another process."""
+        if self._forgettings == self._memory.forgettings or self._session is None:
+            return
+        self._forgettings = self._memory.forgettings
+        self.passage.unquote()
+        try:
+            await self._restore(self._session)
+        except PagefaultError as error:
+            self.problem = str(error)
 
     async def _compose(
         self, body: Json, history: History, match: Match, *, aside: bool
@@ -297,26 +311,34 @@ class Conversation:
         """What was recalled, where epochs began, and how much was asked, in an earlier run."""
         told = await self._memory.proxied(session)
         self._requests = told.last.request + 1 if told is not None else 0
-        after = -1
+        after, text = -1, ""
         while rows := await self._memory.pages(session, limit=500, after=after):
             after = rows[-1].order
             for row in rows:
                 if row.origin == _OWN:
                     with suppress(RecordGone):
-                        await self._restore_note(session, await self._memory.read(row))
+                        page = await self._memory.read(row)
+                        text = page.text if row.part == 0 else text + page.text
+                        if row.part + 1 == row.parts:
+                            await self._restore_note(session, page.title, text)
 
-    async def _restore_note(self, session: Session, page: Page) -> None:
-        note = json.loads(page.text)
+    async def _restore_note(self, session: Session, title: str, text: str) -> None:
+        try:
+            note = json.loads(text)
+            at, begins = str(note["at"]), str(note.get("from", ""))
+            ids = list(map(str, note.get("core" if title == EPOCH else "pages", ())))
+        except (ValueError, KeyError, TypeError, AttributeError):  # no note of ours, or half of one
+            return
         pages = []
-        for page_id in note.get("core" if page.title == EPOCH else "pages", ()):
+        for page_id in ids:
             with suppress(RecordGone, CallerError):
                 pages.append(await session.page(page_id))
-        if page.title == EPOCH:
-            self.passage.starts[note["at"]] = note["from"]
+        if title == EPOCH:
+            self.passage.starts[at] = begins
             if pages:
-                self.passage.cores[note["at"]] = _quoted(pages, STANDS)
+                self.passage.cores[at] = _quoted(pages, STANDS)
         elif pages:
-            self.passage.inserts[note["at"]] = _quoted(pages)
+            self.passage.inserts[at] = _quoted(pages)
 
     async def _note(self, title: str, key: str, note: Json) -> None:
         said = Said(

@@ -238,6 +238,14 @@ class Passage:
         if reported_tokens and ours >= LEARNED_FROM_TOKENS:
             self.factor = min(FACTOR_MAX, max(1.0, reported_tokens / ours))
 
+    def unquote(self) -> None:
+        """Let go of all that was put in, to be put in anew of what is still there: something was
+        forgotten. Elsewhere the messages are what the client says they are, as after a restart.
+        """
+        self.inserts.clear()
+        self.cores.clear()
+        self._slots.clear()
+
     # --- places and slots ---------------------------------------------------------------------
 
     def _places(self, history: History, match: Match) -> list[_Place]:

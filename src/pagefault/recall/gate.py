@@ -2,12 +2,12 @@
 
 A page that is brought in stays until the next epoch, and is paid for with every request. Most
 messages of a conversation ask for nothing that was said before; they find pages all the same, as
-words repeat. So a message that asks gets what is likely to answer it, and any other only what is
-about the very same thing.
+words repeat. So a message that asks gets what is likely to answer it, one that mostly tells a
+quarter of that room, and one that only tells what is about the very same thing.
 
-The figures were chosen on two of five LoCoMo conversations, with the curve of
-`benchmarks/recall_gate.py`. On all five a question keeps 93 to 97 % of the evidence that the best
-1,000 tokens hold, with six tenths of the tokens; a turn that asks nothing costs a fifteenth.
+For a question a hit's share of the best score decides, and no floor on its relevance: that is a
+matter of words alone, and much of a score is not. The figures were chosen on two of five LoCoMo
+conversations, with the curve of `benchmarks/recall_gate.py`; docs/recall.md has what they do.
 """
 
 from __future__ import annotations

@@ -3,18 +3,57 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
 from pagefault.model.errors import BadInput
+from pagefault.model.ids import PageId
 from pagefault.model.kinds import Actor, LayoutName, Level, Mode, Origin, Profile
+from pagefault.model.times import is_date
+from pagefault.model.wanted import Time, a_time_ms, an_end_ms
 
 _NAME: Final = re.compile(r"[^\x00-\x1f\x7f/\ud800-\udfff]{1,80}")
 
 
-def check_name(name: str, *, of: str = "session") -> None:
+def a_text(value: object, *, called: str) -> str:
+    """A text that can be written down. Raises `BadInput`, naming the argument."""
+    if not isinstance(value, str):
+        raise BadInput(
+            f"{called} is a text, not {type(value).__name__}", hint="leave it out, or give a str"
+        )
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError as bad:
+            raise BadInput(
+                f"{called} is not valid Unicode: a lone surrogate at character {bad.start}",
+                hint="decode the bytes it came from as UTF-8",
+            ) from None
+    return value
+
+
+def a_share(value: object, *, called: str) -> float:
+    """A number from 0 to 1. Raises `BadInput`, naming the argument."""
+    if not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise BadInput(f"{called} of {value!r} cannot be", hint="a number from 0 to 1")
+    return value
+
+
+def a_page_id(page_id: object) -> PageId:
+    """Whatever text names a page, so that one which no page can have is simply not found."""
+    if not isinstance(page_id, str):
+        raise BadInput(f"a page's id is a text, not {type(page_id).__name__}", hint="such as msg_3")
+    return PageId(page_id.encode(errors="replace").decode())
+
+
+def a_moment(at: str | datetime) -> str:
+    """When something was said, as a record has it: ISO 8601. Raises `BadInput`."""
+    return at.isoformat() if isinstance(at, datetime) else a_text(at, called="occurred_at")
+
+
+def check_name(name: object, *, of: str = "session") -> None:
     """Raise `BadInput` unless a session, or what else is named here, may be called so."""
-    if not _NAME.fullmatch(name):
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise BadInput(
             f"{name!r} cannot be a {of}'s name",
             hint="1 to 80 characters, without / and control characters",
@@ -48,17 +87,10 @@ def a_profile(text: str) -> Profile:
         raise BadInput(f"unknown profile {text!r}", hint=f"one of {', '.join(Profile)}") from None
 
 
-def a_time(time: str | int) -> int:
-    """A time in milliseconds since 1970. Raises `BadInput`."""
-    if isinstance(time, int):
-        return time
-    try:
-        at = datetime.fromisoformat(time)
-    except ValueError:
-        raise BadInput(f"{time!r} is no time", hint="ISO 8601: 2026-03-05T08:45:00Z") from None
-    if len(time) == len("2026-03-05"):  # a day alone: all of it
-        at = at.replace(hour=23, minute=59, second=59, microsecond=999_000)
-    return int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
+def a_time(time: Time) -> int:
+    """A time in milliseconds since 1970; of a day alone its last. Raises `BadInput`."""
+    is_day = isinstance(time, str) and is_date(time)
+    return an_end_ms(time) - 1 if is_day else a_time_ms(time)
 
 
 def a_layout(layout: str) -> LayoutName:

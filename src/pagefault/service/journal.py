@@ -40,6 +40,8 @@ class Journal:
         """
         try:
             text.encode()
+        except AttributeError:
+            raise BadInput(f"a text is a str, not {type(text).__name__}") from None
         except UnicodeEncodeError as bad:
             raise BadInput(
                 f"a text is not valid Unicode: a lone surrogate at character {bad.start}",

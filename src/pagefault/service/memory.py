@@ -27,7 +27,7 @@ from pagefault.model.progress import Progress
 from pagefault.model.wanted import SearchFilter
 from pagefault.pack.citations import cited_pages
 from pagefault.recall.search import SearchResult
-from pagefault.service.arguments import a_layout, a_mode, a_window, check_name
+from pagefault.service.arguments import a_layout, a_mode, a_page_id, a_window, check_name
 from pagefault.service.derived.derivatives import derivatives
 from pagefault.service.derived.embedders import FORMS
 from pagefault.service.derived.embedding import Embedding, EmbeddingStatus
@@ -38,7 +38,6 @@ from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
 from pagefault.service.session import Session
 from pagefault.service.telling.relaying import Proxied, proxied_of
-from pagefault.service.turn.turn import encodable
 from pagefault.service.window.restore import restore
 from pagefault.store.api import PageFilter
 from pagefault.store.backup import Copied, backup
@@ -96,6 +95,7 @@ class Memory(Asking):
         self._recent: deque[Session] = deque(maxlen=RECENT_SESSIONS)
         self._opening = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._forgot = 0  # times, by this memory
         store.on_forgotten = self._others_forgot
 
     @property
@@ -106,6 +106,13 @@ class Memory(Asking):
     @property
     def limits(self) -> Limits:
         return self._runtime.limits
+
+    @property
+    def forgettings(self) -> int:
+        """How often something was forgotten since this was opened, here or elsewhere, as far as
+        was noticed: who keeps texts of pages, keeps them until this changes.
+        """
+        return self._forgot + self._runtime.journal.forgets
 
     async def session(
         self,
@@ -282,15 +289,21 @@ class Memory(Asking):
 
     def _others_forgot(self) -> None:
         """Another process forgot something: let nothing that is kept in memory outlive it."""
-        self._runtime.pages.flush()
-        self._runtime.packs.drop()
+        self._flush()
         for session in self._live():
             session.owned.outdate()
 
-    async def _after_forgetting(self, target: Session, plan: _Plan) -> None:
-        """Let no live session show what is gone."""
+    def _flush(self) -> None:
+        """Let go of every text that is kept to be at hand."""
         self._runtime.pages.flush()
         self._runtime.packs.drop()
+        if self._embedding is not None:
+            self._embedding.flush()
+
+    async def _after_forgetting(self, target: Session, plan: _Plan) -> None:
+        """Let no live session show what is gone."""
+        self._forgot += 1
+        self._flush()
         if plan.sessions:
             target.owned.end()
             self._sessions.pop(target.session, None)
@@ -482,8 +495,9 @@ class Memory(Asking):
     def _parts(self, target: Session, page_id: PageId) -> list[PageRow]:
         """Every part of the text that a page is part of."""
         index, scope = self._runtime.index, self._runtime.scope(target.session)
+        page_id = a_page_id(page_id)
         scope = scope.derived if is_derived(page_id) else scope
-        row = index.find_page(scope, PageId(encodable(page_id)))
+        row = index.find_page(scope, page_id)
         if row is None:
             raise target.no_such_page(page_id)
         first = row.order - row.part

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, cast, overload
 
 from pagefault.engine.api import Engine
@@ -55,6 +56,8 @@ from pagefault.policy.prefetch import LOADING
 from pagefault.recall.search import SearchResult
 from pagefault.service.arguments import (
     a_level,
+    a_moment,
+    a_page_id,
     a_time,
     an_actor,
     an_origin,
@@ -90,7 +93,6 @@ from pagefault.service.turn.recalling import TurnRecall
 from pagefault.service.turn.requesting import Requests
 from pagefault.service.turn.saying import Saying
 from pagefault.service.turn.serving import REFUSAL_TOKENS, serve
-from pagefault.service.turn.turn import encodable
 from pagefault.service.turn.writing import Said
 from pagefault.service.window.abi import abi_of
 from pagefault.service.window.room import check_pins
@@ -145,22 +147,22 @@ class Session(Asking):
     # --- what is said -------------------------------------------------------------------------
 
     async def user(
-        self, text: str, *, speaker: str = "", occurred_at: str = "", key: str = ""
+        self, text: str, *, speaker: str = "", occurred_at: str | datetime = "", key: str = ""
     ) -> PageId:
         """Log what the user typed and open the next turn. Returns the id of its (first) page.
 
         Raises `MessageTooLarge`, with nothing written, if it could not be shown whole.
         """
-        said = Said(text=text, role=Role.USER, speaker=speaker, occurred_at=occurred_at, key=key)
+        at = a_moment(occurred_at)
+        said = Said(text=text, role=Role.USER, speaker=speaker, occurred_at=at, key=key)
         return (await self.say([said], origin=USER_TYPED))[0]
 
     async def assistant(
-        self, text: str, *, speaker: str = "", occurred_at: str = "", key: str = ""
+        self, text: str, *, speaker: str = "", occurred_at: str | datetime = "", key: str = ""
     ) -> PageId:
         """Log what the model answered, where you call the model yourself."""
-        said = Said(
-            text=text, role=Role.ASSISTANT, speaker=speaker, occurred_at=occurred_at, key=key
-        )
+        at = a_moment(occurred_at)
+        said = Said(text=text, role=Role.ASSISTANT, speaker=speaker, occurred_at=at, key=key)
         return (await self.say([said], origin=MODEL_GENERATED))[0]
 
     async def document(
@@ -336,7 +338,7 @@ class Session(Asking):
         made = self._state.l1.page(PageId(page_id))
         if made is not None:
             return made
-        row = await asyncio.to_thread(self._state.table.find, PageId(encodable(page_id)))
+        row = await asyncio.to_thread(self._state.table.find, a_page_id(page_id))
         if row is None:
             raise self.no_such_page(page_id)
         return await asyncio.to_thread(self._runtime.pages.read, row)
@@ -347,7 +349,7 @@ class Session(Asking):
         Gives a placeholder at once, and the page when it is there. Raises `NoSuchPage`.
         """
         self.owned.check_there()
-        page_id = PageId(encodable(page_id))
+        page_id = a_page_id(page_id)
         row = self._state.table.find(page_id)
         if row is None and self._state.l1.page(page_id) is None:
             raise self.no_such_page(page_id)

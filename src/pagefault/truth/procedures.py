@@ -21,6 +21,7 @@ from pagefault.truth.passages import Passage, Sentence
 from pagefault.truth.subjects import subject_key
 
 STEPS_MAX: Final = 12
+"""More is a document, and no page that a turn could bring in whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,8 @@ def _in_lists(turn: Turn, passage: Passage) -> Iterator[Procedure]:
             (begins + item.start("step"), begins + item.end("step"))
             for item in _ITEM.finditer(found["steps"])
         ]
-        yield _procedure(turn, passage, found.span("subject"), steps)
+        if len(steps) <= STEPS_MAX:
+            yield _procedure(turn, passage, found.span("subject"), steps)
 
 
 def _in_sentences(turn: Turn, passage: Passage, language: Language) -> Iterator[Procedure]:

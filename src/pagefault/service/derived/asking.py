@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from pagefault.model.errors import EngineError
 from pagefault.model.kinds import MODEL_GENERATED, Level
@@ -17,6 +18,9 @@ from pagefault.service.derived.levels import Levels, made_of
 from pagefault.service.runtime import Runtime
 from pagefault.service.window.deriving import Made
 from pagefault.service.window.forming import least_trusted
+
+if TYPE_CHECKING:
+    from pagefault.represent.api import Representation
 
 
 async def ask(
@@ -44,10 +48,19 @@ async def ask(
     tokens = count(written.text)
     if tokens > above.tokens or size_of(written.text) > size_of(above.text):
         return None
-    if not written.text or not (written.verbatim or is_faithful(written.text, [page.text])):
+    is_quoted = written.verbatim and _quotes(written, page.text)
+    if not written.text or not (is_quoted or is_faithful(written.text, [page.text])):
         return None
     made = made_of(page, level, written)
-    if written.verbatim:
+    if is_quoted:
         return made, tokens
     origin = least_trusted([page.row.origin, MODEL_GENERATED])
     return replace(made, origin=origin), tokens
+
+
+def _quotes(written: Representation, page: str) -> bool:
+    """Whether what says that it quotes does: its words, in order, are words of its spans."""
+    data = page.encode()
+    spans = (data[span.start : span.end].decode(errors="replace") for span in written.spans)
+    said = iter(" ".join(spans).split())
+    return all(word in said for word in written.text.split() if word.strip("…"))

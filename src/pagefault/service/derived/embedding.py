@@ -112,6 +112,11 @@ class Embedding:
             self._thread.join()
             self._thread = None
 
+    def flush(self) -> None:
+        """Let go of what is kept of queries: a message that was forgotten may be one."""
+        with self._asking:
+            self._queries.clear()
+
     def stop(self) -> None:
         """Embed no more batches. Returns at once."""
         for one in list(self._stops):
@@ -241,6 +246,7 @@ class Embedding:
 
     def _query(self, query: str) -> NDArray[np.float32] | None:
         """The vector of a query; nothing if it cannot be had soon."""
+        query = query[:TEXT_CHARS_MAX]
         with self._asking:
             known = self._queries.get(query)
         if known is not None:
@@ -257,7 +263,7 @@ class Embedding:
 
     def _embed_query(self, query: str) -> NDArray[np.float32]:
         vector: NDArray[np.float32]
-        [vector] = self._embedder.embed([query[:TEXT_CHARS_MAX]], kind="query")
+        [vector] = self._embedder.embed([query], kind="query")
         with self._asking:
             self._queries[query] = vector
             if len(self._queries) > QUERIES_KEPT:
@@ -276,12 +282,13 @@ class Embedding:
                 embedded = self._store.vectors.counts().get(name, 0)
         except Exception as failure:
             self._failed(failure)
+        failed = self.failure  # its thread may put another there
         return EmbeddingStatus(
             embedder=name,
             embedded=embedded,
             missing=max(0, self._pages() - embedded),
-            failure=str(self.failure or ""),
-            hint=self.failure.hint if self.failure is not None else "",
+            failure=str(failed or ""),
+            hint=failed.hint if failed is not None else "",
         )
 
     def _missing(self) -> int:

@@ -17,7 +17,7 @@ from pagefault.model.kinds import Profile
 from pagefault.model.page import PageRow, Scope
 from pagefault.model.wanted import ANY, SearchFilter, Time
 from pagefault.recall.search import SearchHit, SearchResult
-from pagefault.service.arguments import a_profile
+from pagefault.service.arguments import a_profile, a_text
 from pagefault.service.finding.finding import SAID
 from pagefault.service.finding.topics import pages_about, words_of
 from pagefault.service.runtime import Runtime
@@ -65,6 +65,7 @@ class Asking:
         query may then be empty. `tokens` bounds what the hits come to; what had no room is told.
         `profile` ("measured", "studio-v1") is how they are ordered, else as configured.
         """
+        a_text(query, called="query")
         scope = await self._asked(wanted)
         _check(limit, tokens)
         order = a_profile(profile) if profile else None
@@ -162,11 +163,11 @@ async def _about(
     return SearchResult(tuple(hits[:limit]), len(hits))
 
 
-def _check(limit: int, tokens: int | None) -> None:
-    if limit < 0:
-        raise BadInput(f"{limit} pages cannot be asked for", hint="give 1 or more")
-    if tokens is not None and tokens < 0:
-        raise BadInput(f"{tokens} tokens cannot hold a page", hint="give 1 or more, or none")
+def _check(limit: object, tokens: object) -> None:
+    if not isinstance(limit, int) or limit < 0:
+        raise BadInput(f"{limit!r} pages cannot be asked for", hint="give 1 or more")
+    if tokens is not None and (not isinstance(tokens, int) or tokens < 0):
+        raise BadInput(f"{tokens!r} tokens cannot hold a page", hint="give 1 or more, or none")
 
 
 def _parts(scope: Scope, wanted: SearchFilter) -> list[Scope]:

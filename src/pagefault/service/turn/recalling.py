@@ -131,8 +131,10 @@ class TurnRecall:
         ]
 
     def procedures_of(self, tools: Sequence[str]) -> dict[str, list[PageId]]:
-        """What is known of how each of these tools is used."""
+        """How each of these tools is used, as far as it is known without reading the log."""
         state, bearing = self._owned.state, self._procedures.bearing
+        if not self._procedures.is_current(state):
+            return {}
         return {tool: [page.page_id for page in bearing(tool, state)] for tool in tools}
 
     def _before_newest(self) -> Scope:

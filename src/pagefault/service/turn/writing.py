@@ -23,6 +23,7 @@ from pagefault.model.kinds import (
     Role,
 )
 from pagefault.pack.count import TokenCounter
+from pagefault.service.arguments import a_share, a_text
 from pagefault.service.turn.split import split
 from pagefault.service.window.content import page_of
 from pagefault.service.window.room import check_message, surely_fits
@@ -38,7 +39,10 @@ _ACTORS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """One thing to be written down: what a verb, or a line of a transcript, hands in."""
+    """One thing to be written down: what a verb, or a line of a transcript, hands in.
+
+    Raises `BadInput` for what is no text where a text belongs: no record could be read back.
+    """
 
     text: str
     role: Role
@@ -51,6 +55,13 @@ class Said:
     key: str = ""
     modality: Modality = Modality.TEXT
     blob: str = ""  # of an artifact, whose text only describes it
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str):
+            raise BadInput("a text is a str", hint="decode bytes before")
+        for name in ("speaker", "title", "occurred_at", "call_id", "key", "blob"):
+            a_text(getattr(self, name), called=name)
+        a_share(self.importance, called="an importance")
 
     @property
     def opens_turn(self) -> bool:
@@ -83,9 +94,6 @@ def write_down(
     `clean` takes secrets out, before anything is counted or split. Raises `MessageTooLarge` for a
     user's message that no request could show whole.
     """
-    for item in items:
-        if not isinstance(item.text, str):
-            raise BadInput("a text is a str", hint="decode bytes before")
     numbers, order, turn = dict(state.numbers), state.order_next, state.turn
     tokens_max = state.limits.page_room(state.window_tokens)
     texts = [clean(item.text) for item in items]
