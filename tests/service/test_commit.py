@@ -240,7 +240,7 @@ async def test_a_batch_is_all_or_nothing(tmp_path: Path) -> None:
     async with pagefault.open(tmp_path / "m", sync="os") as memory:
         session = await memory.session("s")
         said = [Said(text=f"{number}", role=Role.USER) for number in range(20)]
-        bad = Said(text="x", role=Role.USER, occurred_at="\ud800")
+        bad = Said(text="\ud800", role=Role.USER)
         with pytest.raises(pagefault.CallerError):
             await session.say([*said, bad], origin=USER_TYPED)
         assert (await session.status()).pages == 0
