@@ -51,9 +51,9 @@ from pagefault.store import lock as locking
 root, name, wanted, weakened = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4]
 if weakened:
     locking._COURTESY_S = 0.0
-    take = locking._take
+    take = locking.take
     turnstiles = set()
-    locking._take = lambda fd: True if fd in turnstiles else take(fd)
+    locking.take = lambda fd: True if fd in turnstiles else take(fd)
 lock = locking.RootLock(root, clock=SystemClock(), wait_s=60)
 lock.acquire()
 lock.release()

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from pagefault.cli.app import App, Command, Group, pass_app
-from pagefault.cli.asking import JSON, ask, asking_options, profile_option, search_words
+from pagefault.cli.asking import JSON, Question, ask, asking_options, profile_option, search_words
 
 
 @click.group(cls=Group)
@@ -33,12 +33,11 @@ def recall() -> None:
 @asking_options
 @pass_app
 def recent(app: App, /, session_name: str | None, **options: Any) -> None:
-    ask(
+    _ask(
         app,
+        session_name,
         lambda asked, wanted, limit, tokens: asked.recent(limit, wanted, tokens=tokens),
-        session_name=session_name,
-        everywhere=session_name is None,
-        **options,
+        options,
     )
 
 
@@ -56,13 +55,17 @@ def recent(app: App, /, session_name: str | None, **options: Any) -> None:
 @asking_options
 @pass_app
 def timeline(app: App, /, session_name: str | None, **options: Any) -> None:
-    ask(
+    _ask(
         app,
+        session_name,
         lambda asked, wanted, limit, tokens: asked.timeline(wanted=wanted, n=limit, tokens=tokens),
-        session_name=session_name,
-        everywhere=session_name is None,
-        **options,
+        options,
     )
+
+
+def _ask(app: App, session_name: str | None, question: Question, options: dict[str, Any]) -> None:
+    """Of the session, or where none is named of all."""
+    ask(app, question, session_name=session_name, everywhere=session_name is None, **options)
 
 
 def _named(
@@ -89,12 +92,11 @@ def _named(
 @pass_app
 def topic(app: App, /, named: tuple[str | None, str], **options: Any) -> None:
     session_name, topic = named
-    ask(
+    _ask(
         app,
+        session_name,
         lambda asked, wanted, limit, tokens: asked.by_topic(topic, limit, wanted, tokens=tokens),
-        session_name=session_name,
-        everywhere=session_name is None,
-        **options,
+        options,
     )
 
 
@@ -113,12 +115,11 @@ def topic(app: App, /, named: tuple[str | None, str], **options: Any) -> None:
 @pass_app
 def task(app: App, /, named: tuple[str | None, str], **options: Any) -> None:
     session_name, task = named
-    ask(
+    _ask(
         app,
+        session_name,
         lambda asked, wanted, limit, tokens: asked.by_task(task, limit, wanted, tokens=tokens),
-        session_name=session_name,
-        everywhere=session_name is None,
-        **options,
+        options,
     )
 
 

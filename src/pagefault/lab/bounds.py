@@ -26,8 +26,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pagefault.model.ids import PageId, TurnNo
+from pagefault.model.ids import PageId
 from pagefault.paging.questions import Resident
+from pagefault.policy.indifferent import Indifferent
 
 _STEPS: Final = 300
 _Prices = NDArray[np.float64]
@@ -85,7 +86,7 @@ def hits_at_most(intervals: Sequence[Interval], rooms: Sequence[int], *, reached
     return free + math.floor(best + 1e-6)
 
 
-class Belady:
+class Belady(Indifferent):
     """Evicts what is wanted last, and what is never wanted before all. It has to be told the time.
 
     An `EvictionPolicy` that knows the future: for the laboratory. `now` is the reference that is
@@ -107,15 +108,6 @@ class Belady:
         pass
 
     def departed(self, page_id: PageId) -> None:
-        pass
-
-    def turn_began(self, turn: TurnNo) -> None:
-        pass
-
-    def faulted(self, page_id: PageId) -> None:
-        pass
-
-    def evicted(self, page_id: PageId) -> None:
         pass
 
     def victims(self, evictable: Set[PageId], tokens_needed: int) -> list[PageId]:

@@ -23,7 +23,8 @@ from pagefault.model.kinds import (
     Origin,
     Role,
 )
-from pagefault.model.page import Evidence
+from pagefault.model.page import Evidence, PageRow
+from pagefault.model.times import iso_ms
 
 VERSION: Final = (1, 0)
 """Major and minor version of the record format."""
@@ -461,4 +462,25 @@ def expected(draft: Draft) -> Event:
         origin=draft.origin,
         body=draft.body,
         cause=draft.cause,
+    )
+
+
+def row_of(event: Event, body: Content) -> PageRow:
+    """What is known of the page that a content record made, without its text."""
+    return PageRow(
+        page_id=body.page_id,
+        seq=event.seq,
+        session=event.session,
+        order=body.order,
+        turn=event.turn,
+        role=body.role,
+        kind=body.kind,
+        modality=body.modality,
+        origin=event.origin,
+        tokens=body.tokens,
+        importance=body.importance,
+        at_ms=event.at_ms,
+        part=body.part,
+        parts=body.parts,
+        occurred_ms=iso_ms(body.occurred_at),
     )

@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Set
 
-from pagefault.model.ids import PageId, TurnNo
+from pagefault.model.ids import PageId
 from pagefault.paging.questions import Resident
+from pagefault.policy.indifferent import Indifferent
 
 
-class ARC:
+class ARC(Indifferent):
     def __init__(self) -> None:
         self._once, self._again = _List(), _List()  # residents: T1 and T2 of the paper
         self._once_left, self._again_left = _List(), _List()  # remembered: B1 and B2
@@ -56,12 +57,6 @@ class ARC:
         elif page_id in self._again.pages:
             self._again.remove(page_id)
         # else it was evicted just now, and is remembered
-
-    def turn_began(self, turn: TurnNo) -> None:
-        pass
-
-    def faulted(self, page_id: PageId) -> None:
-        pass
 
     def evicted(self, page_id: PageId) -> None:
         if page_id in self._once.pages:

@@ -16,9 +16,10 @@ from collections import OrderedDict
 from collections.abc import Iterator, Set
 from typing import Final
 
-from pagefault.model.ids import PageId, TurnNo
+from pagefault.model.ids import PageId
 from pagefault.model.kinds import Kind
 from pagefault.paging.questions import Resident
+from pagefault.policy.indifferent import Indifferent
 from pagefault.policy.kinds import RULES
 
 KIND_WEIGHT: Final[dict[Kind, float]] = {kind: rule.weight for kind, rule in RULES.items()}
@@ -26,7 +27,7 @@ KIND_WEIGHT: Final[dict[Kind, float]] = {kind: rule.weight for kind, rule in RUL
 _FLOOR: Final = 0.01  # a page of no importance still ages
 
 
-class ImportanceLRU:
+class ImportanceLRU(Indifferent):
     def __init__(self) -> None:
         self._now = 0
         self._pages: dict[PageId, tuple[float, int]] = {}  # weight and tokens
@@ -49,15 +50,6 @@ class ImportanceLRU:
         del self._used[weight][page_id]
         if not self._used[weight]:
             del self._used[weight]
-
-    def turn_began(self, turn: TurnNo) -> None:
-        pass
-
-    def faulted(self, page_id: PageId) -> None:
-        pass
-
-    def evicted(self, page_id: PageId) -> None:
-        pass
 
     def victims(self, evictable: Set[PageId], tokens_needed: int) -> list[PageId]:
         chosen: list[PageId] = []

@@ -17,9 +17,10 @@ from collections import OrderedDict
 from collections.abc import Iterator, Set
 from typing import Final
 
-from pagefault.model.ids import PageId, TurnNo
+from pagefault.model.ids import PageId
 from pagefault.model.kinds import Tier
 from pagefault.paging.questions import Resident
+from pagefault.policy.indifferent import Indifferent
 
 REFETCH: Final[dict[Tier, float]] = {
     Tier.L0: 1.0,
@@ -34,7 +35,7 @@ Chosen, not measured: only the order is sure, as long as the tiers are folders o
 """
 
 
-class LocalityLRU:
+class LocalityLRU(Indifferent):
     def __init__(self) -> None:
         self._now = 0
         self._floor = 0.0  # the credit of the last that left
@@ -59,12 +60,6 @@ class LocalityLRU:
         del self._credits[refetch][page_id]
         if not self._credits[refetch]:
             del self._credits[refetch]
-
-    def turn_began(self, turn: TurnNo) -> None:
-        pass
-
-    def faulted(self, page_id: PageId) -> None:
-        pass
 
     def evicted(self, page_id: PageId) -> None:
         page = self._pages.get(page_id)

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Set
 
-from pagefault.model.ids import PageId, TurnNo
+from pagefault.model.ids import PageId
 from pagefault.paging.questions import Resident
+from pagefault.policy.indifferent import Indifferent
 
 
-class LRU:
+class LRU(Indifferent):
     def __init__(self) -> None:
         self._tokens: OrderedDict[PageId, int] = OrderedDict()  # coldest first
 
@@ -25,15 +26,6 @@ class LRU:
 
     def departed(self, page_id: PageId) -> None:
         del self._tokens[page_id]
-
-    def turn_began(self, turn: TurnNo) -> None:
-        pass
-
-    def faulted(self, page_id: PageId) -> None:
-        pass
-
-    def evicted(self, page_id: PageId) -> None:
-        pass
 
     def victims(self, evictable: Set[PageId], tokens_needed: int) -> list[PageId]:
         chosen: list[PageId] = []

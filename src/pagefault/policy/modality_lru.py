@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from pagefault.model.ids import PageId, TurnNo
+from pagefault.model.ids import PageId
 from pagefault.model.kinds import Modality
 from pagefault.paging.questions import Resident
+from pagefault.policy.indifferent import Indifferent
 from pagefault.policy.lru import LRU
 
 
-class ModalityLRU:
+class ModalityLRU(Indifferent):
     def __init__(self) -> None:
         self._media, self._text = LRU(), LRU()
         self._tokens: dict[PageId, int] = {}  # of the media
@@ -29,15 +30,6 @@ class ModalityLRU:
     def departed(self, page_id: PageId) -> None:
         self._of(page_id).departed(page_id)
         self._tokens.pop(page_id, None)
-
-    def turn_began(self, turn: TurnNo) -> None:
-        pass
-
-    def faulted(self, page_id: PageId) -> None:
-        pass
-
-    def evicted(self, page_id: PageId) -> None:
-        pass
 
     def victims(self, evictable: Set[PageId], tokens_needed: int) -> list[PageId]:
         media = self._media.victims(evictable, tokens_needed)

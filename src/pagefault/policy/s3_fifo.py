@@ -17,15 +17,16 @@ from collections import OrderedDict, deque
 from collections.abc import Iterator, Set
 from typing import Final
 
-from pagefault.model.ids import PageId, TurnNo
+from pagefault.model.ids import PageId
 from pagefault.paging.questions import Resident
+from pagefault.policy.indifferent import Indifferent
 
 SMALL_SHARE: Final = 0.1
 PROVED_USES: Final = 2  # in the small queue, for the large one
 USES_MAX: Final = 3
 
 
-class S3FIFO:
+class S3FIFO(Indifferent):
     """Asking moves nothing: pages go on in the queues when the one behind them is evicted."""
 
     def __init__(self, *, proved: int = PROVED_USES) -> None:
@@ -68,12 +69,6 @@ class S3FIFO:
         else:
             del self._large[page_id]
             self._large_tokens -= tokens
-
-    def turn_began(self, turn: TurnNo) -> None:
-        pass
-
-    def faulted(self, page_id: PageId) -> None:
-        pass
 
     def evicted(self, page_id: PageId) -> None:
         for passed in self._passed.pop(page_id, ()):

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 
-from pagefault.model.ids import PageId, TurnNo
+from pagefault.model.ids import PageId
 from pagefault.paging.questions import Resident
+from pagefault.policy.indifferent import Indifferent
 
 
-class Sieve:
+class Sieve(Indifferent):
     """Asking moves no hand: it moves when a page is evicted, up to that page."""
 
     def __init__(self) -> None:
@@ -56,12 +57,6 @@ class Sieve:
         if self._hand == page_id:  # the newest may be the one that room is made for
             self._hand = newer if newer != self._newest else None
         self._used.discard(page_id)
-
-    def turn_began(self, turn: TurnNo) -> None:
-        pass
-
-    def faulted(self, page_id: PageId) -> None:
-        pass
 
     def evicted(self, page_id: PageId) -> None:
         if page_id not in self._tokens:

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from typing import Final
+from enum import StrEnum
+from typing import Final, TypeVar
 
 from pagefault.model.errors import BadInput
 from pagefault.model.ids import PageId
-from pagefault.model.kinds import Actor, LayoutName, Level, Mode, Origin, Profile
+from pagefault.model.kinds import (
+    Actor,
+    ClaimRules,
+    LayoutName,
+    Level,
+    Mode,
+    Origin,
+    Profile,
+    Sync,
+)
 from pagefault.model.times import is_date
 from pagefault.model.wanted import Time, a_time_ms, an_end_ms
+
+N = TypeVar("N", bound=StrEnum)
 
 _NAME: Final = re.compile(r"[^\x00-\x1f\x7f/\ud800-\udfff]{1,80}")
 
@@ -19,7 +31,7 @@ def a_text(value: object, *, called: str) -> str:
     """A text that can be written down. Raises `BadInput`, naming the argument."""
     if not isinstance(value, str):
         raise BadInput(
-            f"{called} is a text, not {type(value).__name__}", hint="leave it out, or give a str"
+            f"{called} is a str, not {type(value).__name__}", hint="leave it out, or give a text"
         )
     if not value.isascii():
         try:
@@ -67,24 +79,15 @@ def a_level(level: int, *, least: Level = Level.FULL) -> Level:
 
 
 def a_mode(mode: str) -> Mode:
-    try:
-        return Mode(mode)
-    except ValueError:
-        raise BadInput(f"unknown mode {mode!r}", hint=f"one of {', '.join(Mode)}") from None
+    return _one_of(Mode, mode, "mode")
 
 
 def an_actor(actor: str) -> Actor:
-    try:
-        return Actor(actor)
-    except ValueError:
-        raise BadInput(f"unknown actor {actor!r}", hint=f"one of {', '.join(Actor)}") from None
+    return _one_of(Actor, actor, "actor")
 
 
 def a_profile(text: str) -> Profile:
-    try:
-        return Profile(text)
-    except ValueError:
-        raise BadInput(f"unknown profile {text!r}", hint=f"one of {', '.join(Profile)}") from None
+    return _one_of(Profile, text, "profile")
 
 
 def a_time(time: Time) -> int:
@@ -94,12 +97,7 @@ def a_time(time: Time) -> int:
 
 
 def a_layout(layout: str) -> LayoutName:
-    try:
-        return LayoutName(layout)
-    except ValueError:
-        raise BadInput(
-            f"unknown layout {layout!r}", hint=f"one of {', '.join(LayoutName)}"
-        ) from None
+    return _one_of(LayoutName, layout, "layout")
 
 
 def a_window(tokens: int) -> int:
@@ -113,3 +111,18 @@ def an_origin(text: str) -> Origin:
         return Origin(text)
     except ValueError as bad:
         raise BadInput(str(bad)) from None
+
+
+def a_claims(text: str) -> ClaimRules:
+    return _one_of(ClaimRules, text, "way to make claims")
+
+
+def a_sync(text: str) -> Sync:
+    return _one_of(Sync, text, "sync level")
+
+
+def _one_of(names: type[N], text: str, what: str) -> N:
+    try:
+        return names(text)
+    except ValueError:
+        raise BadInput(f"unknown {what} {text!r}", hint=f"one of {', '.join(names)}") from None

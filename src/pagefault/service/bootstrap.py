@@ -17,7 +17,7 @@ from pagefault.model.catalogue import find_model
 from pagefault.model.clock import Clock, SystemClock
 from pagefault.model.errors import BadInput, StoreError
 from pagefault.model.ids import IdMinter
-from pagefault.model.kinds import ClaimRules, Sync
+from pagefault.model.kinds import ClaimRules
 from pagefault.model.prices import PriceList
 from pagefault.model.progress import Progress
 from pagefault.pack.count import O200k, TokenCounter
@@ -34,7 +34,7 @@ from pagefault.policy.sieve import Sieve
 from pagefault.policy.steady import Steady
 from pagefault.recall.search import Searcher
 from pagefault.represent.api import Compressor
-from pagefault.service.arguments import a_layout, a_mode, a_profile
+from pagefault.service.arguments import a_claims, a_layout, a_mode, a_profile, a_sync
 from pagefault.service.derived.embedders import EmbedderSpec
 from pagefault.service.derived.embedding import Embedding
 from pagefault.service.journal import Journal
@@ -131,7 +131,7 @@ async def open_memory(
     embeds = embedder.make() if isinstance(embedder, EmbedderSpec) else embedder
     minter = IdMinter(real_clock, chance)
     level, wanted_mode, wanted_layout = (
-        _sync(sync),
+        a_sync(sync),
         a_mode(mode),
         a_layout(layout),
     )  # before opening
@@ -210,18 +210,3 @@ async def open_memory(
         yield memory
     finally:
         await memory.close()
-
-
-def a_claims(text: str) -> ClaimRules:
-    try:
-        return ClaimRules(text)
-    except ValueError:
-        names = ", ".join(ClaimRules)
-        raise BadInput(f"unknown way to make claims {text!r}", hint=f"one of {names}") from None
-
-
-def _sync(text: str) -> Sync:
-    try:
-        return Sync(text)
-    except ValueError:
-        raise BadInput(f"unknown sync level {text!r}", hint=f"one of {', '.join(Sync)}") from None

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import TypeVar
 
 from pagefault.guard.screen import Screen
-from pagefault.model.errors import BadInput
 from pagefault.model.events import Body, Draft, Event
 from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.kinds import Origin
+from pagefault.service.arguments import a_text
 from pagefault.store.commit import Committer
 from pagefault.store.leases import Leased
 from pagefault.store.store import Store
@@ -38,16 +38,7 @@ class Journal:
 
         Raises `BadInput` for a text that no file could hold.
         """
-        try:
-            text.encode()
-        except AttributeError:
-            raise BadInput(f"a text is a str, not {type(text).__name__}") from None
-        except UnicodeEncodeError as bad:
-            raise BadInput(
-                f"a text is not valid Unicode: a lone surrogate at character {bad.start}",
-                hint="decode the bytes it came from as UTF-8",
-            ) from None
-        return self._screen.clean(text)
+        return self._screen.clean(a_text(text, called="a text"))
 
     def clean_body(self, body: B) -> B:
         """What would be written of this body: what is folded before it is written must equal it."""

@@ -117,8 +117,8 @@ class RootLock:
         waiting = _Waiting(self._wait_s, self._sleep)
         is_in_turn = False
         try:
-            is_in_turn = waiting.until(lambda: _take(self._turnstile), at_most_s=_COURTESY_S)
-            if not waiting.until(lambda: _take(self._lock)):
+            is_in_turn = waiting.until(lambda: take(self._turnstile), at_most_s=_COURTESY_S)
+            if not waiting.until(lambda: take(self._lock)):
                 raise StoreBusy(
                     f"{self._root} is in use by {read_process(self._root) or 'another process'}",
                     hint="wait until it is done, end it, or open this memory for reading only",
@@ -196,7 +196,8 @@ def _open(path: Path) -> int:
         ) from failure
 
 
-def _take(fd: int) -> bool:
+def take(fd: int) -> bool:
+    """Whether the lock of this file could be had at once."""
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

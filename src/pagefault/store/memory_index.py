@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pagefault.model.errors import StoreError
-from pagefault.model.events import Content, Erased, Event, ForgetBegun, SessionOpened
+from pagefault.model.events import Content, Erased, Event, ForgetBegun, SessionOpened, row_of
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.page import DERIVED_ORDER, PageRow, Scope, SessionRow, is_derived
-from pagefault.model.times import iso_ms
 from pagefault.model.wanted import SearchFilter
 from pagefault.store.analyzer import analyze, page_terms
 from pagefault.store.api import Candidates, Matching, PageFilter, Traits, never
@@ -73,23 +72,7 @@ class MemoryIndex:
                 if taken.session in self._sessions:
                     self._sessions[taken.session].recall(taken)
         if isinstance(body, Content):
-            row = PageRow(
-                page_id=body.page_id,
-                seq=event.seq,
-                session=event.session,
-                order=body.order,
-                turn=event.turn,
-                role=body.role,
-                kind=body.kind,
-                modality=body.modality,
-                origin=event.origin,
-                tokens=body.tokens,
-                importance=body.importance,
-                at_ms=event.at_ms,
-                part=body.part,
-                parts=body.parts,
-                occurred_ms=iso_ms(body.occurred_at),
-            )
+            row = row_of(event, body)
             name = frozenset(analyze(body.speaker))
             form = form_of(body, event.at_ms)
             self._pages[event.seq] = _Entry(row, page_terms(body), name, form)

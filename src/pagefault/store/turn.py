@@ -4,13 +4,14 @@ process dies (`flock`).
 
 from __future__ import annotations
 
-import fcntl
 import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
+
+from pagefault.store.lock import take
 
 _LOOK_S: Final = 0.02  # between two tries
 
@@ -30,17 +31,9 @@ class Turn:
             try:
                 if self._path is not None:
                     fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-                    while not _take(fd) and not stop.wait(_LOOK_S):
+                    while not take(fd) and not stop.wait(_LOOK_S):
                         pass
                 yield not stop.is_set()
             finally:
                 if fd >= 0:
                     os.close(fd)  # which lets go
-
-
-def _take(fd: int) -> bool:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pagefault.model.errors import BadInput
 from pagefault.model.events import Content, Draft, expected
 from pagefault.model.ids import PageId, SessionNo, TurnNo
 from pagefault.model.kinds import (
@@ -57,8 +56,6 @@ class Said:
     blob: str = ""  # of an artifact, whose text only describes it
 
     def __post_init__(self) -> None:
-        if not isinstance(self.text, str):
-            raise BadInput("a text is a str", hint="decode bytes before")
         for name in ("speaker", "title", "occurred_at", "call_id", "key", "blob"):
             a_text(getattr(self, name), called=name)
         a_share(self.importance, called="an importance")

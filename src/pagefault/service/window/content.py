@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-from pagefault.model.events import Content, Event
+from pagefault.model.events import Content, Event, row_of
 from pagefault.model.kinds import DERIVED_TYPES, Kind, Role
 from pagefault.model.page import About, Derived, Page, PageRow, Told
-from pagefault.model.times import iso_ms
 from pagefault.represent.about import Found
 
 
 def page_of(event: Event, body: Content) -> Page:
     """The page that a content record made."""
-    row = PageRow(
-        page_id=body.page_id,
-        seq=event.seq,
-        session=event.session,
-        order=body.order,
-        turn=event.turn,
-        role=body.role,
-        kind=body.kind,
-        modality=body.modality,
-        origin=event.origin,
-        tokens=body.tokens,
-        importance=body.importance,
-        at_ms=event.at_ms,
-        part=body.part,
-        parts=body.parts,
-        occurred_ms=iso_ms(body.occurred_at),
-    )
     derived = None
     if body.event_type in DERIVED_TYPES:
         derived = Derived(
@@ -43,7 +25,7 @@ def page_of(event: Event, body: Content) -> Page:
             made_by=body.made_by,
         )
     return Page(
-        row=row,
+        row=row_of(event, body),
         text=body.text,
         speaker=body.speaker,
         title=body.title,
