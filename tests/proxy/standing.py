@@ -33,7 +33,12 @@ class Standing:
     proxy: Proxy
     memory: Memory
     upstream: Upstream
-    log: list[str] = field(default_factory=list)
+    log: list[str] = field(default_factory=list)  # whole once the block has ended
+
+    async def lines(self) -> list[str]:
+        """The access log. A client has its answer a moment before the line is written."""
+        await self.proxy.settled()
+        return list(self.log)
 
     async def logged(self, session: str) -> list[str]:
         """Every text of a session of the memory, in order."""

@@ -42,7 +42,7 @@ async def test_what_was_sent_is_told_and_not_what_a_session_would_pack(upstream:
         assert told is not None
         last = upstream.seen[-1].body["messages"]
         assert told.requests == len(upstream.seen)
-        assert told.epochs == sum("epoch" in line for line in to.log)
+        assert told.epochs == sum("epoch" in line for line in await to.lines())
         assert told.last.messages == len(last) < told.last.client_messages == len(said) + 1
         assert told.last.tokens <= told.last.window_tokens == 600
         assert told.last.hidden > 0
@@ -231,7 +231,7 @@ async def test_a_claim_whose_words_left_is_quoted_in_front_until_the_next_epoch(
 ) -> None:
     async with standing(upstream, window=900) as to:
         await in_requests(to, decided(25))
-        log = [line for line in to.log if "POST" in line]
+        log = [line for line in await to.lines() if "POST" in line]
     fronts = [str(seen.body["messages"][0]) for seen in upstream.seen]
     first = next(at for at, line in enumerate(log) if "epoch" in line)
     assert all("PostgreSQL" in front and "clm_1" in front for front in fronts[first:])

@@ -85,6 +85,7 @@ class Proxy:
         self._log = log
         self._body_bytes_max = body_bytes_max
         self._conversations: OrderedDict[str, Conversation] = OrderedDict()
+        self._serving: set[asyncio.Task[object]] = set()
         self._learning: set[asyncio.Task[None]] = set()
         self.requests = 0
 
@@ -94,6 +95,10 @@ class Proxy:
         began = self._clock.monotonic_s()
         self.requests += 1
         told = Told(scope["method"], scope["path"])
+        task = asyncio.current_task()
+        assert task is not None
+        self._serving.add(task)
+        task.add_done_callback(self._serving.discard)
         try:
             await self._serve(scope, receive, send, told)
         except EngineUnreachable as broke:
@@ -105,9 +110,9 @@ class Proxy:
             self._log(f"{told.method} {told.path} {status} {told.words} {took_ms:.0f} ms")
 
     async def settled(self) -> None:
-        """Wait until every answer that was read is logged."""
-        while self._learning:
-            await asyncio.wait(self._learning)
+        """Wait until every request is served and its line written, and every answer logged."""
+        while under_way := self._serving | self._learning:
+            await asyncio.wait(under_way)
 
     # --- one request --------------------------------------------------------------------------
 
