@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
 from pagefault.recall.when import Days, days_named
-from pagefault.store.analyzer import query_terms
+from pagefault.store.analyzer import analyze, query_terms
 from pagefault.store.form import TELLS_NAME, TELLS_NUMBER, TELLS_TIME
 
 _WHEN: Final = re.compile(
@@ -39,3 +40,25 @@ def read(query: str, *, today: date | None = None) -> Question:
     if _WHO_OR_WHERE.search(query):
         wants |= TELLS_NAME
     return Question(tuple(query_terms(query)), days_named(query, today=today), wants)
+
+
+_WORD: Final = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*|[,&]")
+_LINKS: Final = frozenset({"and", "or", "&", ",", "both", "nor"})
+
+
+def subject(query: str, speakers: Set[str]) -> frozenset[str]:
+    """Of the terms that name speakers those whose word is asked for: *what did Ann tell Bob* asks
+    for hers, *what do Ann and Bob like* for theirs. Who is named first is the subject, mostly.
+    """
+    found: set[str] = set()
+    if len(speakers) < 2 or _JOINTLY.search(query):
+        return frozenset(speakers)
+    for word in _WORD.findall(query):
+        terms = speakers.intersection(analyze(word))
+        if found and not terms and word.casefold() not in _LINKS:
+            break
+        found |= terms
+    return frozenset(found) or frozenset(speakers)
+
+
+_JOINTLY: Final = re.compile(r"\b(?:both|together|each other|in common|either)\b", re.IGNORECASE)

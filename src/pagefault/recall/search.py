@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pagefault.recall.rank import Ranked
+    from pagefault.recall.rank import Ranked, Ranking
     from pagefault.recall.semantic import Semantic, Similar
 
 STRETCHES_MAX: Final = 200  # of four pages, ranked at most; more find no more
@@ -130,28 +130,17 @@ class Searcher:
         # With NumPy, which only who searches should wait for.
         import numpy as np
 
-        from pagefault.recall.question import read
-        from pagefault.recall.rank import rank
+        from pagefault.recall.decompose import decompose, merged
 
-        asked = read(query, today=today)
-        terms = asked.terms
-        if not terms:
-            return _NOTHING_FOUND
         if wanted.is_some:
             places = self._index.matching(scope, wanted).places
             only = places if only is None else np.intersect1d(places, only, assume_unique=True)
-        found = self._index.candidates(scope, terms, limit=STRETCHES_MAX, near=only)
-        names = self._index.speakers(scope, terms)
-        ranking = rank(
-            found,
-            partial(self._index.traits, scope, names=names),
-            asked,
-            speakers=[position for position, term in enumerate(terms) if term in names],
-            similar=self._similar(scope, query),
-            relevance_min=RELEVANCE_MIN,
-            only=only,
-        )
-        standing = self._standing(scope, ranking.places, pages=found.pages)
+        pages, ranking = self._ranking(scope, query, only=only, today=today)
+        parts = [
+            self._ranking(scope, part, only=only, today=today)[1] for part in decompose(query)
+        ]
+        ranking = merged(ranking, parts)
+        standing = self._standing(scope, ranking.places, pages=pages)
         total = ranking.total - len(ranking.places) + len(standing)
         shortlist = max(SHORTLIST, limit)
         admitted = self._pages(scope, standing[:shortlist])
@@ -159,30 +148,53 @@ class Searcher:
             return _NOTHING_FOUND
         best = admitted[0][0].score
         newest = (
-            self._index.applied_seq() if scope.is_everything else _first(scope) + found.pages - 1
+            self._index.applied_seq() if scope.is_everything else _first(scope) + pages - 1
         )
         recencies = [
             _recency(newest - (page.seq if scope.is_everything else page.order))
             for _, page in admitted
         ]
         if profile is Profile.STUDIO_V1:
-            parts = rescored(
+            summands = rescored(
                 [place.parts for place, _ in admitted],
                 recencies,
                 [page.importance for _, page in admitted],
             )
         else:
-            parts = [
+            summands = [
                 _parts(place, page, best=best, recency=recency)
                 for (place, page), recency in zip(admitted, recencies, strict=True)
             ]
         hits = [
-            (SearchHit(page, sum(summands.values()), place.relevance, summands), place)
-            for (place, page), summands in zip(admitted, parts, strict=True)
+            (SearchHit(page, sum(parts.values()), place.relevance, parts), place)
+            for (place, page), parts in zip(admitted, summands, strict=True)
         ]
         hits.sort(key=lambda entry: (-entry[0].score, entry[0].page.seq))
         told = once(hits)
         return SearchResult(tuple(told[: max(limit, 0)]), total - len(hits) + len(told))
+
+    def _ranking(
+        self, scope: Scope, query: str, *, only: NDArray[np.int64] | None, today: date | None
+    ) -> tuple[int, Ranking]:
+        """How many pages there are in scope, and how those rank that may answer."""
+        from pagefault.recall.question import read, subject
+        from pagefault.recall.rank import NOTHING_RANKED, rank
+
+        asked = read(query, today=today)
+        if not asked.terms:
+            return 0, NOTHING_RANKED
+        found = self._index.candidates(scope, asked.terms, limit=STRETCHES_MAX, near=only)
+        names = self._index.speakers(scope, asked.terms)
+        ranking = rank(
+            found,
+            partial(self._index.traits, scope, names=subject(query, names)),
+            asked,
+            speakers=[at for at, term in enumerate(asked.terms) if term in names],
+            similar=self._similar(scope, query),
+            relevance_min=RELEVANCE_MIN,
+            only=only,
+        )
+        return found.pages, ranking
 
     def _similar(self, scope: Scope, query: str) -> Similar | None:
         return None if self._semantic is None else self._semantic(scope, query, limit=SIMILAR_MAX)

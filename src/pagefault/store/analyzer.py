@@ -85,6 +85,11 @@ def query_terms(text: str) -> list[str]:
     return list(dict.fromkeys(term for word in telling or words for term in _terms(word)))
 
 
+def is_telling(text: str) -> bool:
+    """Whether it has any word but stop words."""
+    return not all(map(_is_stop, _words(text)))
+
+
 _SAYS_AGAIN: Final = frozenset({EventType.SUMMARY, EventType.REPRESENTATION})
 
 
