@@ -14,7 +14,7 @@ import pytest
 
 import pagefault
 from pagefault import SearchFilter
-from pagefault.recall import lexical, parts
+from pagefault.recall import decompose, lexical, links, parts, question
 from pagefault.recall.evidence import Evidence
 
 GOLDEN: dict[str, Any] = json.loads(
@@ -66,6 +66,21 @@ async def test_control_without_a_part_queries_of_its_kind_are_missed(
     assert any(line.startswith(kind) for line in await missed())
 
 
+@pytest.mark.parametrize(
+    ("module", "name", "without", "kind"),
+    [
+        (decompose, "decompose", lambda message: (), "two questions"),
+        (links, "TASK", 0.0, "link"),
+        (question, "subject", lambda query, speakers: speakers, "subject"),
+    ],
+)
+async def test_control_without_a_step_queries_of_its_kind_are_missed(
+    monkeypatch: pytest.MonkeyPatch, module: Any, name: str, without: Any, kind: str
+) -> None:
+    monkeypatch.setattr(module, name, without)
+    assert any(line.startswith(kind) for line in await missed())
+
+
 async def test_control_a_ranking_by_own_words_alone_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -76,5 +91,5 @@ async def test_control_a_ranking_by_own_words_alone_is_caught(
 
 
 def test_the_set_has_queries_of_many_kinds() -> None:
-    assert len(QUERIES) >= 39
-    assert len({query["kind"] for query in QUERIES}) >= 9
+    assert len(QUERIES) >= 45
+    assert len({query["kind"] for query in QUERIES}) >= 12

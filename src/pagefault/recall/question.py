@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Set
 from dataclasses import dataclass
 from datetime import date
 from typing import Final
@@ -19,6 +18,9 @@ _WHEN: Final = re.compile(
 )
 _HOW_MANY: Final = re.compile(r"\bhow (?:many|much|often|old|long|far|big|tall)\b", re.IGNORECASE)
 _WHO_OR_WHERE: Final = re.compile(r"^\W*(?:where|who|whom|whose|which)\b", re.IGNORECASE)
+_JOINTLY: Final = re.compile(r"\b(?:both|together|each other|in common)\b", re.IGNORECASE)
+_WORD: Final = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*|[,&]")
+_JOINS: Final = frozenset({"and", "or", "nor", "&", ","})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,23 +44,16 @@ def read(query: str, *, today: date | None = None) -> Question:
     return Question(tuple(query_terms(query)), days_named(query, today=today), wants)
 
 
-_WORD: Final = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*|[,&]")
-_LINKS: Final = frozenset({"and", "or", "&", ",", "both", "nor"})
-
-
-def subject(query: str, speakers: Set[str]) -> frozenset[str]:
-    """Of the terms that name speakers those whose word is asked for: *what did Ann tell Bob* asks
+def subject(query: str, speakers: frozenset[str]) -> frozenset[str]:
+    """Of the terms that name speakers, those whose word is asked for: *what did Ann tell Bob* asks
     for hers, *what do Ann and Bob like* for theirs. Who is named first is the subject, mostly.
     """
-    found: set[str] = set()
     if len(speakers) < 2 or _JOINTLY.search(query):
-        return frozenset(speakers)
+        return speakers
+    found: frozenset[str] = frozenset()
     for word in _WORD.findall(query):
         terms = speakers.intersection(analyze(word))
-        if found and not terms and word.casefold() not in _LINKS:
+        if found and not terms and word.casefold() not in _JOINS:
             break
         found |= terms
-    return frozenset(found) or frozenset(speakers)
-
-
-_JOINTLY: Final = re.compile(r"\b(?:both|together|each other|in common|either)\b", re.IGNORECASE)
+    return found or speakers

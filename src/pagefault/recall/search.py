@@ -13,9 +13,10 @@ from pagefault.model.ids import Seq
 from pagefault.model.kinds import Profile
 from pagefault.model.page import DERIVED_ORDER, PageRow, Scope
 from pagefault.model.wanted import ANY, SearchFilter
+from pagefault.recall.naming import Naming
 from pagefault.recall.studio import rescored
 from pagefault.store.api import PageFilter, PageIndex
-from pagefault.store.place import place_of
+from pagefault.store.place import place_in
 
 if TYPE_CHECKING:
     import numpy as np
@@ -103,10 +104,15 @@ _NOTHING_FOUND: Final = SearchResult()
 class Searcher:
     """Asks an index and ranks what it answers. Holds nothing of its own."""
 
-    def __init__(self, index: PageIndex, semantic: Semantic | None = None) -> None:
-        """`semantic` finds pages by meaning, where there is an embedder."""
+    def __init__(
+        self, index: PageIndex, semantic: Semantic | None = None, naming: Naming | None = None
+    ) -> None:
+        """`semantic` finds pages by meaning, where there is an embedder; `naming` tells what a page
+        names, so that others that name it are found through it.
+        """
         self._index = index
         self._semantic = semantic
+        self._naming = naming
 
     def search(
         self,
@@ -131,25 +137,24 @@ class Searcher:
         import numpy as np
 
         from pagefault.recall.decompose import decompose, merged
+        from pagefault.recall.links import linked
 
         if wanted.is_some:
             places = self._index.matching(scope, wanted).places
             only = places if only is None else np.intersect1d(places, only, assume_unique=True)
         pages, ranking = self._ranking(scope, query, only=only, today=today)
-        parts = [
-            self._ranking(scope, part, only=only, today=today)[1] for part in decompose(query)
-        ]
+        parts = [self._ranking(scope, part, only=only, today=today)[1] for part in decompose(query)]
         ranking = merged(ranking, parts)
         standing = self._standing(scope, ranking.places, pages=pages)
-        total = ranking.total - len(ranking.places) + len(standing)
+        if standing and self._naming is not None:
+            standing = linked(self._index, self._naming, scope, query, standing, only=only)
+        total = max(ranking.total - len(ranking.places), 0) + len(standing)
         shortlist = max(SHORTLIST, limit)
         admitted = self._pages(scope, standing[:shortlist])
         if not admitted:
             return _NOTHING_FOUND
         best = admitted[0][0].score
-        newest = (
-            self._index.applied_seq() if scope.is_everything else _first(scope) + pages - 1
-        )
+        newest = self._index.applied_seq() if scope.is_everything else _first(scope) + pages - 1
         recencies = [
             _recency(newest - (page.seq if scope.is_everything else page.order))
             for _, page in admitted
@@ -202,7 +207,7 @@ class Searcher:
     def _pages(self, scope: Scope, places: Sequence[Ranked]) -> list[tuple[Ranked, PageRow]]:
         """Places and the pages there, best place first."""
         rows = {
-            place_of(row.session, row.order) if scope.is_everything else row.order: row
+            place_in(scope, row): row
             for row in self._index.pages_at(scope, [one.place for one in places])
         }
         return [(one, rows[one.place]) for one in places if one.place in rows]

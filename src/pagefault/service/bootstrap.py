@@ -37,6 +37,7 @@ from pagefault.represent.api import Compressor
 from pagefault.service.arguments import a_claims, a_layout, a_mode, a_profile, a_sync
 from pagefault.service.derived.embedders import EmbedderSpec
 from pagefault.service.derived.embedding import Embedding
+from pagefault.service.finding.topics import naming
 from pagefault.service.journal import Journal
 from pagefault.service.limits import Limits
 from pagefault.service.lineage import Lineage
@@ -171,6 +172,7 @@ async def open_memory(
         owned = isinstance(embedder, EmbedderSpec)
         embedding = Embedding(embeds, store, real_clock, owned=owned)
     can_embed = embedding is not None and store.vectors is not None and not read_only
+    pages = PageReader(store.log)
     runtime = Runtime(
         log=store.log,
         index=store.index,
@@ -182,8 +184,8 @@ async def open_memory(
             screen,
             embedding.wake if embedding is not None and can_embed else lambda: None,
         ),
-        pages=PageReader(store.log),
-        searcher=Searcher(store.index, embedding),
+        pages=pages,
+        searcher=Searcher(store.index, embedding, naming(pages)),
         counter=counter or O200k(),
         limits=limits or Limits(),
         policy=lambda: Steady(POLICIES[policy]()),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from pagefault.model.ids import SessionNo
-from pagefault.model.page import DERIVED_ORDER
+from pagefault.model.page import DERIVED_ORDER, PageRow, Scope
 
 ORDER_BITS: Final = 28
 """Room for 134 million pages in a session and as many derived ones, and for 34 billion records
@@ -23,6 +23,11 @@ def place_of(session: SessionNo, order: int) -> int:
     """Where a page of this session and order stands."""
     assert 0 <= order <= ORDER_MAX
     return session << ORDER_BITS | order
+
+
+def place_in(scope: Scope, row: PageRow) -> int:
+    """Where a page stands as ranking tells it: its order, or over everything its place."""
+    return place_of(row.session, row.order) if scope.is_everything else row.order
 
 
 class Span(NamedTuple):

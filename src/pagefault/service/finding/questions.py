@@ -21,7 +21,7 @@ from pagefault.service.arguments import a_profile, a_text
 from pagefault.service.finding.finding import SAID
 from pagefault.service.finding.topics import pages_about, words_of
 from pagefault.service.runtime import Runtime
-from pagefault.store.place import place_of
+from pagefault.store.place import place_in
 
 if TYPE_CHECKING:
     import numpy as np
@@ -193,7 +193,7 @@ def _listed(
         chosen = order[::-1][:limit] if newest_first else order[:limit]
         found += runtime.index.pages_at(part, matching.places[chosen].tolist())
         total += len(order)
-    found.sort(key=lambda row: (row.said_ms, _position(scope, row)), reverse=newest_first)
+    found.sort(key=lambda row: (row.said_ms, place_in(scope, row)), reverse=newest_first)
     hits = tuple(SearchHit(row, 0.0, 0.0, {}) for row in found[:limit])
     away = runtime.log.out_of_reach([hit.page.seq for hit in hits])
     return SearchResult(hits, total).marked(away)
@@ -204,11 +204,7 @@ def _places(runtime: Runtime, scope: Scope, topic: str, task: str) -> NDArray[np
     import numpy as np
 
     rows = pages_about(runtime, scope, topic, task)
-    return np.array(sorted(_position(scope, row) for row in rows), dtype=np.int64)
-
-
-def _position(scope: Scope, row: PageRow) -> int:
-    return place_of(row.session, row.order) if scope.is_everything else row.order
+    return np.array(sorted(place_in(scope, row) for row in rows), dtype=np.int64)
 
 
 async def _told(runtime: Runtime, found: SearchResult, tokens: int | None) -> SearchResult:

@@ -13,7 +13,8 @@ from typing import Final
 
 from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.page import Page, PageRow, Scope
-from pagefault.service.runtime import Runtime
+from pagefault.recall.naming import Named, Naming
+from pagefault.service.runtime import PageReader, Runtime
 from pagefault.store.analyzer import query_terms
 
 LOOKED_AT: Final = 5_000
@@ -46,3 +47,15 @@ def pages_about(runtime: Runtime, scope: Scope, topic: str, task: str) -> Iterat
         with suppress(RecordGone, ArchiveMissing):
             if is_about(runtime.pages.read(row), topic, task):
                 yield row
+
+
+def naming(pages: PageReader) -> Naming:
+    """What a page names, by its text: what `Searcher` follows."""
+
+    def named(row: PageRow) -> Named:
+        with suppress(RecordGone, ArchiveMissing):
+            page = pages.read(row)
+            return Named(page.task_refs, page.entities)
+        return Named()
+
+    return named

@@ -1,0 +1,100 @@
+"""One step further: pages that have no word of the question, but name what its best pages name.
+
+*Why is the login fix late?* finds "the login fix is ABC-7", and through it "ABC-7 waits for the
+vendor". Only from the best pages, only by what few pages name, and one step: further ones drift.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from pagefault.model.page import Scope
+from pagefault.recall.naming import Naming
+from pagefault.recall.rank import Ranked
+from pagefault.store.analyzer import query_terms
+from pagefault.store.api import Candidates, PageIndex
+from pagefault.store.likely import Numbers, among
+from pagefault.store.place import place_in
+
+LINKING: Final = 3  # of the best pages
+RELEVANCE_MIN: Final = 0.5  # of a page whose names are followed
+RARE_MAX: Final = 8  # pages with all words of a name: what more of them have is no bond
+TASK: Final = 0.5  # of the linking page's score
+NAME: Final = 0.1
+RELEVANCE: Final = 0.5  # of the linking page's: what is found so tells nothing that was asked
+STRETCHES_MAX: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    terms: frozenset[str]  # which stand together in a name
+    worth: float  # to a page that has them all
+    relevance: float
+    origin: int  # the place of the page that names it
+
+
+def linked(
+    index: PageIndex,
+    naming: Naming,
+    scope: Scope,
+    query: str,
+    found: Sequence[Ranked],
+    *,
+    only: Numbers | None = None,
+) -> list[Ranked]:
+    """What was found, best first, with a part `link` for the pages to which the best lead, and such
+    pages as were not found before; with `only`, which ascend, at these places alone.
+    """
+    links = _links(index, naming, scope, query, found)
+    if not links:
+        return list(found)
+    terms = sorted(frozenset[str]().union(*(link.terms for link in links)))
+    reached = _reached(links, terms, index.candidates(scope, terms, limit=STRETCHES_MAX, near=only))
+    if only is not None:
+        places = np.array(sorted(reached), dtype=np.int64)
+        reached = {place: reached[place] for place in places[among(places, only)].tolist()}
+    none = dict.fromkeys(found[0].parts, 0.0)
+    ranked = [
+        one.plus("link", reached.pop(one.place).worth) if one.place in reached else one
+        for one in found
+    ]
+    ranked += [
+        Ranked(place, link.worth, {**none, "link": link.worth}, link.relevance, likeness=0)
+        for place, link in reached.items()
+    ]
+    return sorted(ranked, key=lambda one: (-one.score, one.place))
+
+
+def _links(
+    index: PageIndex, naming: Naming, scope: Scope, query: str, found: Sequence[Ranked]
+) -> list[_Link]:
+    """What the best pages name. Neither the question's own words nor who speaks is a link."""
+    best = {one.place: one for one in found[:LINKING] if one.relevance >= RELEVANCE_MIN}
+    links = [
+        _Link(terms, share * one.score, RELEVANCE * one.relevance, one.place)
+        for row in index.pages_at(scope, list(best))
+        for one in (best[place_in(scope, row)],)
+        for share, names in zip((TASK, NAME), naming(row), strict=True)
+        for name in names
+        if (terms := frozenset(query_terms(name)))
+    ]
+    known = index.speakers(scope, [term for link in links for term in link.terms])
+    return [link for link in links if not link.terms <= known.union(query_terms(query))]
+
+
+def _reached(links: Sequence[_Link], terms: Sequence[str], found: Candidates) -> dict[int, _Link]:
+    """For each place to which a link leads the one that is worth most."""
+    column = {term: at for at, term in enumerate(terms)}
+    has = found.counts > 0
+    reached: dict[int, _Link] = {}
+    for link in sorted(links, key=lambda one: -one.worth):
+        places = found.places[has[:, [column[term] for term in link.terms]].all(axis=1)].tolist()
+        if len(places) <= RARE_MAX:
+            for place in places:
+                if place != link.origin:
+                    reached.setdefault(place, link)
+    return reached

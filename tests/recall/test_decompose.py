@@ -1,0 +1,113 @@
+"""Which questions a message asks, each by itself."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pagefault.recall.decompose import PARTS_MAX, READ_MAX, decompose, merged
+from pagefault.recall.question import subject
+from pagefault.recall.rank import NOTHING_RANKED, Ranked, Ranking
+
+
+@pytest.mark.parametrize(
+    ("message", "parts"),
+    [
+        (
+            "Where is the spare key, and when does the ferry leave?",
+            ("Where is the spare key", "when does the ferry leave?"),
+        ),
+        (
+            "Is the invoice paid or has the vendor answered?",
+            ("Is the invoice paid", "has the vendor answered?"),
+        ),
+        ("I went home. Where is the key?", ("Where is the key?",)),
+        (
+            "Tell me who keeps the key and what Ann paid.",
+            ("Tell me who keeps the key", "what Ann paid."),
+        ),
+        (
+            "Wo ist der Schlüssel? Wann fährt die Fähre?",
+            ("Wo ist der Schlüssel?", "Wann fährt die Fähre?"),
+        ),
+        ("鍵はどこですか？船はいつ出ますか？", ("鍵はどこですか？", "船はいつ出ますか？")),
+        (
+            "Which cities did Ann see? Did she like them?",
+            ("Which cities did Ann see?", "Did she like them? Ann"),
+        ),
+    ],
+)
+def test_the_questions_of_a_message(message: str, parts: tuple[str, ...]) -> None:
+    assert decompose(message) == parts
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Where is the key?",
+        "When and where is the meeting?",
+        "What did Ann, who lives in Bern, say?",
+        "What does he have that is old and is his prized possession?",
+        "According to Gina, what makes Jon a good guide?",
+        "Which book of Dr. Seuss did J. K. Rowling like?",
+        "We changed it. I told him when and how.",
+        "How are you?",
+        "",
+        "? ! .",
+    ],
+)
+def test_one_question_or_none_stays_whole(message: str) -> None:
+    assert decompose(message) == ()
+
+
+def test_a_list_of_questions_and_a_long_text_stay_whole() -> None:
+    many = " ".join(f"Where is the number {word} key?" for word in "abcdefgh")
+    assert many.count("?") > PARTS_MAX
+    assert decompose(many) == ()
+    assert decompose("I went home. " * READ_MAX + "Where is the key?") == ()
+
+
+@given(st.text(max_size=300))
+def test_parts_are_of_the_message_and_few(message: str) -> None:
+    parts = decompose(message)
+    assert len(parts) <= PARTS_MAX
+    assert all(part and set(part.split()) <= set(message.split()) for part in parts)
+
+
+def _ranking(**scores: float) -> Ranking:
+    places = [
+        Ranked(ord(name), score, {"own": score}, 0.5, likeness=0) for name, score in scores.items()
+    ]
+    return Ranking(tuple(places), len(places))
+
+
+def test_the_best_for_one_question_stands_beside_the_best_for_all() -> None:
+    found = merged(_ranking(a=6.0, b=5.0, c=2.0), [_ranking(c=2.0, d=1.0), NOTHING_RANKED])
+    assert [(chr(one.place), one.score) for one in found.places] == [
+        ("a", 6.0), ("c", 6.0), ("b", 5.0), ("d", 3.0),
+    ]  # fmt: skip
+    assert all(sum(one.parts.values()) == one.score for one in found.places)
+    assert found.total == 4
+
+
+def test_a_question_that_tells_next_to_nothing_is_raised_no_further() -> None:
+    found = merged(_ranking(a=6.0, b=5.0), [_ranking(c=0.1)])
+    assert [chr(one.place) for one in found.places] == ["a", "b", "c"]
+    assert found.places[-1].score < 1
+
+
+@pytest.mark.parametrize(
+    ("query", "asked"),
+    [
+        ("What did Ann tell Bob?", {"ann"}),
+        ("What did Bob hear from Ann?", {"bob"}),
+        ("What do Ann and Bob like?", {"ann", "bob"}),
+        ("What do Bob or Ann's friends like?", {"ann", "bob"}),
+        ("Did Ann ever go to a lake together with Bob?", {"ann", "bob"}),
+        ("What does Bob like?", {"bob"}),
+    ],
+)
+def test_who_is_named_first_is_asked_for(query: str, asked: set[str]) -> None:
+    named = frozenset(name for name in ("ann", "bob") if name in query.casefold())
+    assert subject(query, named) == asked
