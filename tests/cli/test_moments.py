@@ -101,7 +101,8 @@ def test_a_goal_is_set_shown_and_cleared(cli: Cli, memory_root: Path) -> None:
     assert "no goal stands" in cli("--root", memory_root, "goal", "talk").out
     made = cli("--root", memory_root, "goal", "talk", "Open the workshop.", "--json").data
     shown = cli("--root", memory_root, "goal", "talk", "--json").data
-    assert shown == made == {"session": "talk", "goal": made["goal"], "text": "Open the workshop."}
+    told = {"session": "talk", "goal": made["goal"], "text": "Open the workshop."}
+    assert shown == made == told | {"proxied": False}
     assert "Open the workshop." in cli("--root", memory_root, "goal", "talk").out
     assert cli("--root", memory_root, "goal", "talk", "x", "--clear").code == 2
     assert cli("--root", memory_root, "goal", "talk", "--clear", "--json").data["goal"] is None
