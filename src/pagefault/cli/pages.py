@@ -34,7 +34,9 @@ _ALL = 2**31
 topic_option = click.option(
     "--topic", default="", help="Only pages with this word among their topics."
 )
-task_option = click.option("--task", default="", help="Only pages that name this task: #42 or 42, ABC-7.")
+task_option = click.option(
+    "--task", default="", help="Only pages that name this task: #42 or 42, ABC-7."
+)
 
 
 @click.group(cls=Group)

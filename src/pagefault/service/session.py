@@ -121,7 +121,7 @@ class Session(Asking):
         self.pressure = Gauge()
         self.prefetcher = Prefetcher(
             runtime,
-            strategies=LOADING[runtime.limits.loading],
+            strategies=(*LOADING[runtime.limits.loading], *runtime.prefetch),
             depth=runtime.limits.prefetch_pages_max,
             gauge=self.pressure,
         )

@@ -44,6 +44,7 @@ class PrefetchStatus:
     used: int
     waiting: int
     cancelled: int
+    failure: str = ""  # of a strategy of the caller's, the latest
 
     @property
     def hit_rate(self) -> float | None:
