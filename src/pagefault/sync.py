@@ -535,6 +535,8 @@ class Session(_Asks):
     def on_pressure(self, callback: Callback) -> Callable[[], None]:
         """Call `callback(before, now)` whenever the pressure on the window changes, with the
         request that changes it. Returns what ends that.
+
+        What it raises, whoever asked for that request gets; asked again, they get the request.
         """
         return self.asynchronous.on_pressure(callback)
 

@@ -466,6 +466,8 @@ class Session(Asking):
     def on_pressure(self, callback: Callback) -> Callable[[], None]:
         """Call `callback(before, now)` whenever the pressure on the window changes, with the
         request that changes it. Returns what ends that.
+
+        What it raises, whoever asked for that request gets; asked again, they get the request.
         """
         return self.pressure.on_change(callback)
 
