@@ -154,6 +154,7 @@ async def test_the_status_says_what_is_spared_by_itself(tmp_path: Path) -> None:
             assert pins.head_tokens > 0
             assert pins.tools_tokens > 0
             assert {page, answer} <= set(pins.last_turns) <= set(session.resident())
+            assert all(one.startswith("msg_") for one in pins.last_turns), "a summary is no turn"
 
 
 async def test_what_a_callback_raises_loses_no_request(tmp_path: Path) -> None:
