@@ -107,7 +107,7 @@ def a_layout(layout: str) -> LayoutName:
     return _one_of(LayoutName, layout, "layout")
 
 
-def a_window(tokens: int) -> int:
+def a_window(tokens: object) -> int:
     if not isinstance(tokens, int) or tokens < 1:
         raise BadInput(f"a window of {tokens!r} tokens cannot be", hint="give a positive number")
     return tokens
