@@ -183,7 +183,7 @@ async def _moment(session: Session, when: str) -> Moment:
         raise BadInput(
             f"{when!r} is no moment and no time",
             hint="a turn (12), a record (seq:345), a checkpoint (checkpoint:NAME), or a time "
-            '(2026-03-05T08:45, yesterday, "2 hours ago")',
+            '(ISO 8601: 2026-03-05T08:45; or yesterday, "2 hours ago")',
         ) from None
     return await session.at(time=time_ms)
 
