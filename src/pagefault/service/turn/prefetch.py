@@ -128,7 +128,8 @@ class Prefetcher:
             try:
                 found += wishes([strategy], facts)
             except Exception as bug:
-                self._failure = f"{strategy.name}: {bug!r}"
+                name = getattr(strategy, "name", type(strategy).__name__)
+                self._failure = f"{name}: {bug!r}"
         return found
 
     def cancel(self) -> None:
