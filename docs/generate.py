@@ -238,10 +238,10 @@ async def _refusals() -> str:
     """Each stable code, as a call that gets it and the whole result."""
     short = {"page_id": "msg_4", "target_level": 0}
     long = {"page_id": "msg_5", "target_level": 0}
-    limits = Limits(fault_tokens_per_turn_max=100, recall_tokens_max=0)
+    limits = Limits(fault_tokens_per_turn_max=100, recall_tokens_max=0, searches_per_turn_max=1)
     rows: dict[str, tuple[str, ...]] = {}
     async with open_memory(
-        ":memory:", window=1_400, seed=1, clock=FixedClock(), limits=limits
+        ":memory:", window=1_500, seed=1, clock=FixedClock(), limits=limits
     ) as memory:
         session = await _talked(memory)
 
@@ -264,11 +264,14 @@ async def _refusals() -> str:
         await ask("page_fault", short)
         await ask("page_fault", {"page_id": "msg_2", "target_level": 0})
         await ask("page_fault", {"page_id": "msg_3", "target_level": 0})
+        await session.user("When is lunch?")
+        await session.request()
         for _ in range(limits.searches_per_turn_max + 1):
             await ask("search_pages", {"query": "lunch"})
         await session.user("Now something long. " + "It fills what the window has left. " * 98)
         await session.request()
         await ask("page_fault", short)
+    assert len(rows) == 8, f"docs/protocol.md counts eight of these, not {', '.join(rows)}"
     head = ("Code", "A call that gets it", "Its message", "Other fields")
     return _table(head, list(rows.values()))
 

@@ -37,6 +37,7 @@ from pagefault.model.wanted import ANY, SearchFilter, Time
 from pagefault.pack.abi import MemoryABI
 from pagefault.paging.deferred import DeferredPage
 from pagefault.paging.pressure import Callback
+from pagefault.policy.prefetch import Strategy
 from pagefault.recall.search import SearchResult
 from pagefault.represent.api import Compressor
 from pagefault.service import memory as _memory
@@ -125,6 +126,7 @@ def open(
     eviction_policy: str | None = None,
     limits: Limits | None = None,
     embedder: str | Embedder | None = None,
+    prefetch: Sequence[Strategy] = (),
     secrets: Mapping[str, str] | None = None,
     read_only: bool = False,
 ) -> Iterator[Memory]:
@@ -142,6 +144,7 @@ def open(
         eviction_policy=eviction_policy,
         limits=limits,
         embedder=embedder,
+        prefetch=prefetch,
         secrets=secrets,
         read_only=read_only,
     )
@@ -532,6 +535,8 @@ class Session(_Asks):
     def on_pressure(self, callback: Callback) -> Callable[[], None]:
         """Call `callback(before, now)` whenever the pressure on the window changes, with the
         request that changes it. Returns what ends that.
+
+        What it raises, whoever asked for that request gets; asked again, they get the request.
         """
         return self.asynchronous.on_pressure(callback)
 

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from pagefault.model.errors import ArchiveMissing
+from pagefault.model.events import Body
 from pagefault.service.bootstrap import open_memory
+from pagefault.store import codec
 from tests.cli.conftest import Cli
 from tests.store.roots import make_segments_tiny
 
@@ -44,6 +46,36 @@ def test_a_damaged_page_is_not_called_forgotten(cli: Cli, memory_root: Path) -> 
     shown = cli("--root", memory_root, "pages", "show", "msg_1", "--session", "other")
     assert shown.code == 4
     assert "pagefault repair" in shown.err
+
+
+def test_a_record_that_is_whole_and_cannot_be_read_is_told_of_by_repair_too(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that another version wrote would be."""
+    encoded = codec.encode_body
+
+    def of_elsewhere(body: Body) -> bytes:
+        told = encoded(body)
+        return told.replace(b'"role":"user"', b'"role":"oracle"') if b"riddle" in told else told
+
+    async def make() -> None:
+        async with open_memory(tmp_path / "m") as memory:
+            session = await memory.session("talk")
+            await session.user("A riddle.")
+            await session.user("Something plain.")
+
+    monkeypatch.setattr(codec, "encode_body", of_elsewhere)
+    asyncio.run(make())
+    monkeypatch.undo()
+    verified = cli("--root", tmp_path / "m", "verify", "--json")
+    assert verified.code == 1
+    [problem] = verified.data["problems"]
+    repaired = cli("--root", tmp_path / "m", "repair")
+    assert "nothing is damaged" not in repaired.out
+    assert "cannot be mended" in repaired.out
+    again = cli("--root", tmp_path / "m", "repair", "--json").data
+    assert again["unrepaired"] == [problem]
+    assert (again["changed"], again["lost"]) == (False, [])
 
 
 def test_a_rebuild_says_how_many_records_cannot_be_read(cli: Cli, memory_root: Path) -> None:

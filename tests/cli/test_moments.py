@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import time
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -67,17 +71,38 @@ def test_what_is_no_moment_is_refused_with_what_would_be(
     assert why in told.err
 
 
-def test_a_date_alone_is_the_end_of_that_day(cli: Cli, memory_root: Path) -> None:
-    opened = cli("--root", memory_root, "sessions", "--json").data[0]["opened"][:10]
-    at_end = cli("--root", memory_root, "at", "talk", f"{opened}T23:59:59.999Z", "--json").data
-    assert cli("--root", memory_root, "at", "talk", opened, "--json").data == at_end
+def test_times_go_by_the_clock_of_the_computer_and_a_date_alone_is_the_end_of_its_day(
+    cli: Cli, memory_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    last = cli("--root", memory_root, "history", "talk", "--json").data["movements"][-1]
+    said = datetime.fromisoformat(last["at"])
+    try:
+        for zone in ("America/New_York", "Asia/Tokyo"):
+            monkeypatch.setenv("TZ", zone)
+            time.tzset()
+            here = said.astimezone(ZoneInfo(zone))
+
+            def at(when: str) -> Any:
+                return cli("--root", memory_root, "at", "talk", when, "--json").data["seq"]
+
+            assert at(f"{here:%Y-%m-%d}") == at("now") == at(f"{here:%Y-%m-%dT%H:%M:%S.%f}")
+            assert at("now") == at(last["at"])  # with a zone it is of that
+            before = cli("--root", memory_root, "at", "talk", f"{here - timedelta(hours=1):%FT%T}")
+            assert "had not begun" in before.err
+            shown = cli("--root", memory_root, "history", "talk").out
+            assert f"{here:%Y-%m-%d %H:%M}" in shown
+            assert last["at"] not in shown
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_a_goal_is_set_shown_and_cleared(cli: Cli, memory_root: Path) -> None:
     assert "no goal stands" in cli("--root", memory_root, "goal", "talk").out
     made = cli("--root", memory_root, "goal", "talk", "Open the workshop.", "--json").data
     shown = cli("--root", memory_root, "goal", "talk", "--json").data
-    assert shown == made == {"session": "talk", "goal": made["goal"], "text": "Open the workshop."}
+    told = {"session": "talk", "goal": made["goal"], "text": "Open the workshop."}
+    assert shown == made == told | {"proxied": False}
     assert "Open the workshop." in cli("--root", memory_root, "goal", "talk").out
     assert cli("--root", memory_root, "goal", "talk", "x", "--clear").code == 2
     assert cli("--root", memory_root, "goal", "talk", "--clear", "--json").data["goal"] is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,25 @@ def test_the_abi_of_a_proxied_session_is_refused(cli: Cli, proxied_root: Path) -
     refused = cli("--root", proxied_root, "abi", "planning")
     assert refused.code == 2
     assert "its client decides" in refused.err
+
+
+@pytest.mark.parametrize(
+    "steering",
+    [
+        ("pages", "pin", "msg_1", "--session", "planning"),
+        ("pages", "compress", "msg_1", "--session", "planning"),
+        ("goal", "planning", "Launch Heron in May."),
+    ],
+)
+def test_what_steers_a_window_says_that_this_one_is_the_client_s(
+    cli: Cli, proxied_root: Path, tmp_path: Path, steering: tuple[str, ...]
+) -> None:
+    root = shutil.copytree(proxied_root, tmp_path / "memory")
+    told = cli("--root", root, *steering)
+    assert told.code == 0
+    assert "changes nothing of what the proxy sends" in told.err
+    assert "stays in the window" not in told.out
+    assert cli("--root", root, *steering, "--json").data["proxied"] is True
 
 
 def test_the_ledger_has_the_provider_s_report_beside_the_prediction(

@@ -50,6 +50,9 @@ def root(tmp_path: Path) -> Path:
         (["timeline", "plan", "--since", "1 hour ago"], ["art_1", "tool_1"]),
         (["task", "plan", "LED-7"], ["msg_1"]),
         (["task", "plan", "#42"], ["msg_1"]),
+        (["task", "plan", "42"], ["msg_1"]),  # a shell takes what follows # for a comment
+        (["task", "plan", "led-7"], ["msg_1"]),
+        (["task", "plan", "4"], []),
         (["topic", "plan", "migration"], ["msg_1"]),
         (["search", "plan", "抹茶", "-n", "1"], ["msg_2"]),
         (["search", "plan", "ledger", "--kind", "artifact"], ["art_1"]),
@@ -127,6 +130,8 @@ def test_a_day_is_one_of_the_users_zone(
     [
         (["recent", "nobody"], 3, "pagefault sessions"),
         (["recent", "--since", "soon"], 2, "yesterday"),
+        (["timeline", "--since", "2026-03-05", "--until", "2026-03-04"], 2, "the earlier"),
+        (["search", "plan", "ledger", "--since", "now", "--until", "yesterday"], 2, "the earlier"),
         (["timeline", "--until", "2026-13-01"], 2, "2026-03-01"),
         (["recent", "--origin", "elsewhere"], 2, "user_typed"),
         (["recent", "--kind", "claims"], 2, "--help"),

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from pagefault.cli.when import after_ms, first_ms
+from pagefault.cli.when import after_ms, first_ms, last_ms
 from pagefault.model.errors import BadInput
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -39,6 +39,8 @@ def told(ms: int) -> str:
 def test_a_day_is_a_whole_one_by_the_users_clock(text: str, first: str, after: str) -> None:
     assert told(first_ms(text, NOW, BERLIN)) == first
     assert told(after_ms(text, NOW, BERLIN)) == after
+    last = after_ms(text, NOW, BERLIN) - (first != after)
+    assert last_ms(text, NOW, BERLIN) == last
 
 
 def test_a_month_before_the_last_of_a_long_one_is_the_last_of_a_short_one() -> None:

@@ -39,6 +39,13 @@ def test_the_last_day_is_wanted_too() -> None:
     assert SearchFilter(until="1970-01-02T00:00").until_ms == DAY_MS
 
 
+def test_a_time_that_ends_where_it_begins_is_empty_and_no_mistake() -> None:
+    assert SearchFilter(since="2026-03-05", until="2026-03-05").has_time
+    assert SearchFilter(since=5, until=5).has_time
+    with pytest.raises(BadInput):
+        SearchFilter(since="2026-03-05").between(None, "2026-03-04")
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -50,6 +57,8 @@ def test_the_last_day_is_wanted_too() -> None:
         {"since": "soon"},
         {"until": ""},
         {"since": 1 << 70},
+        {"since": "2026-03-05", "until": "2026-03-04"},
+        {"since": 2, "until": 1},
     ],
 )
 def test_what_is_named_wrongly_is_refused_with_a_hint(wrong: dict[str, Any]) -> None:

@@ -427,6 +427,29 @@ async def test_what_was_forgotten_is_not_put_back(upstream: Upstream, tmp_path: 
     assert "7741" not in str(upstream.seen[-1].body)
 
 
+async def test_after_a_session_was_forgotten_whole_what_is_new_is_logged_and_nothing_else(
+    upstream: Upstream,
+) -> None:
+    async with standing(upstream, window=600) as to:
+        said = await talk(to, 12)
+        [session] = await to.sessions()
+        said[-1] = model("Understood.")  # as it was answered
+        assert "7741" in str(await to.logged(session))
+        await to.memory.forget(session)
+        assert await to.sessions() == []
+        said.append(user("Who keeps the launch code of project Heron?"))
+        await post(to, body(*said))
+        assert (await to.http.get("/healthz")).json()["ok"]
+        assert await to.logged(session) == [said[-1]["content"][0]["text"], "Understood."]
+        await post(to, body(*said, model("Understood."), user("And the roses?")))
+        texts = await to.logged(session)
+        told = await to.memory.proxied(await to.memory.session(session, create=False))
+    assert texts[2:] == ["And the roses?", "Understood."]
+    assert "7741" not in str(upstream.seen[-1].body)
+    assert told is not None
+    assert told.requests == 2
+
+
 async def test_a_branch_that_was_left_is_not_recalled(upstream: Upstream) -> None:
     async with standing(upstream, window=600) as to:
         await post(to, body(user("Plan it."), model("How?"), user("The password is Osprey.")))

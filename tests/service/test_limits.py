@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import pagefault
 from pagefault import Limits, Reply, Request
-from pagefault.model.errors import CallerError
+from pagefault.model.errors import BadInput, CallerError
 from tests.service.memories import (
     Replies,
     calls,
@@ -51,6 +52,24 @@ def _advertised(request: Request) -> tuple[int, int]:
     found = re.search(r"at most (\d+) pages of together at most (\d+) tokens", text_of(request))
     assert found is not None
     return int(found[1]), int(found[2])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"fault_threshold": "certain"},
+        {"faults_per_turn_max": -1},
+        {"prefetch_pages_max": "8"},
+        {"steps_per_turn_max": None},
+        {"compress_after_s": float("nan")},
+        {"epoch_target_share": 3},
+        {"core_window_share": -0.1},
+    ],
+)
+def test_limits_that_cannot_be_are_refused_with_a_hint(wrong: dict[str, Any]) -> None:
+    with pytest.raises(BadInput) as refused:
+        Limits(**wrong)
+    assert refused.value.hint
 
 
 async def test_the_third_fault_of_a_turn_is_refused(tmp_path: Path) -> None:

@@ -150,6 +150,57 @@ async def test_what_was_forgotten_is_not_kept_at_hand(tmp_path: Path) -> None:
             await session.page(pages[3])
 
 
+class Wishes:
+    """A strategy of a caller's: always the same pages."""
+
+    weight = 0.99
+
+    def __init__(self, name: str, *page_ids: str) -> None:
+        self.name = name
+        self.page_ids = page_ids
+        self.told: list[Facts] = []
+
+    def pages(self, facts: Facts) -> list[str]:
+        self.told.append(facts)
+        return list(self.page_ids)
+
+
+class Fails(Wishes):
+    def pages(self, facts: Facts) -> list[str]:
+        raise KeyError(self.name)
+
+
+async def test_a_strategy_of_the_caller_s_is_asked_and_what_it_names_is_at_hand(
+    tmp_path: Path,
+) -> None:
+    mine = Wishes("mine", "nonsense", "msg_999", "art_5")
+    async with pagefault.open(
+        tmp_path, window=3_000, limits=LIMITS["on_demand"], prefetch=[mine]
+    ) as memory:
+        session, pages = await begun(memory)
+        assert pages[4] == "art_5"
+        loaded, _ = recorded(memory, session)
+        assert set(loaded) == {"art_5"}
+        await session.user("Go on.")
+        await session.request()
+        assert "page" in await faulted(session, fault("art_5"))
+        await session.request()
+        assert recorded(memory, session)[1] == ["art_5"]
+        assert (await session.metrics()).figures["prefetch_hit_rate"] > 0
+        assert (await session.status()).prefetch.failure == ""
+    assert mine.told
+
+
+async def test_a_strategy_that_fails_costs_its_wishes_and_no_request(tmp_path: Path) -> None:
+    strategies = [Fails("broken"), Wishes("mine", "art_5")]
+    async with pagefault.open(
+        tmp_path, window=3_000, limits=LIMITS["on_demand"], prefetch=strategies
+    ) as memory:
+        session, _ = await begun(memory, turns=2)
+        assert recorded(memory, session)[0] == ["art_5"]
+        assert (await session.status()).prefetch.failure == "broken: KeyError('broken')"
+
+
 def test_an_unknown_loading_strategy_is_refused() -> None:
     with pytest.raises(BadInput, match="loading"):
         Limits(loading="eager")

@@ -31,6 +31,21 @@ async def test_repeated_access_hits_the_tlb(tmp_path: Path) -> None:
         assert rate > 0.8
 
 
+async def test_what_an_opening_looks_up_counts_for_nothing(tmp_path: Path) -> None:
+    async with pagefault.open(tmp_path, window=2_000) as memory:
+        session = await memory.session("s")
+        for number in range(60):
+            await session.user(f"Message {number}. " + words(20, f"x{number}y"))
+            await session.request()
+            await session.assistant(words(20, f"z{number}a"))
+    async with pagefault.open(tmp_path) as memory:
+        session = await memory.session("s")
+        status = await session.status()
+        assert (status.tlb_hits, status.tlb_misses) == (0, 0)
+        metrics = await session.metrics()
+        assert "tlb_hit_rate" not in [one.target.name for one in metrics.red_flags]
+
+
 async def test_control_a_tlb_that_keeps_nothing_is_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,6 +154,28 @@ async def test_the_status_says_what_is_spared_by_itself(tmp_path: Path) -> None:
             assert pins.head_tokens > 0
             assert pins.tools_tokens > 0
             assert {page, answer} <= set(pins.last_turns) <= set(session.resident())
+            assert all(one.startswith("msg_") for one in pins.last_turns), "a summary is no turn"
+
+
+async def test_what_a_callback_raises_loses_no_request(tmp_path: Path) -> None:
+    def fails(before: object, now: object) -> None:
+        raise RuntimeError("the light is broken")
+
+    async with pagefault.open(tmp_path, window=1_500) as memory:
+        session = await memory.session("s")
+        session.on_pressure(fails)
+
+        async def talk() -> None:
+            for number in range(20):
+                await session.user(f"Message {number}. " + words(40))
+                await session.request()
+
+        with pytest.raises(RuntimeError, match="light"):
+            await talk()
+        newest = (await session.status()).turns - 1
+        request = await session.request()
+        assert f"Message {newest}. " in text_of(request)
+        assert await session.request() == request
 
 
 async def test_pressure_is_told_and_grows_with_use(tmp_path: Path) -> None:

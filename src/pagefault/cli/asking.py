@@ -89,15 +89,18 @@ def filter_of(
 ) -> SearchFilter:
     """The filter that these options make. Times are by this computer's clock."""
     from pagefault.cli.when import after_ms, first_ms
+    from pagefault.model.errors import BadInput
     from pagefault.model.wanted import SearchFilter
 
     now = datetime.now(UTC)
+    first = None if since is None else first_ms(since, now)
+    after = None if until is None else after_ms(until, now)
+    if first is not None and after is not None and first >= after:
+        raise BadInput(
+            f"--since {since!r} is later than --until {until!r}", hint="give the earlier as --since"
+        )
     return SearchFilter(
-        kinds=kinds,
-        modalities=modalities,
-        origins=origins,
-        since=None if since is None else first_ms(since, now),
-        until=None if until is None else after_ms(until, now),
+        kinds=kinds, modalities=modalities, origins=origins, since=first, until=after
     )
 
 

@@ -8,6 +8,7 @@ import click
 
 from pagefault.cli.app import App, Command, find_session, json_option, pass_app, session_option
 from pagefault.cli.engines import compressor_of
+from pagefault.cli.proxied import WITHOUT_EFFECT
 
 
 @click.command(cls=Command)
@@ -42,7 +43,7 @@ def compress(
 
     JSON: {session, page_id, made (the page that will stand for it; itself, where nothing can be
     left out), is_new (whether it was made now), level, tokens, made_by (the model that wrote it;
-    empty: rules), text}.
+    empty: rules), text, proxied}.
     """
     from pagefault.model.ids import NOTHING
 
@@ -63,6 +64,7 @@ def compress(
                 "tokens": made.row.tokens,
                 "made_by": made.derived.made_by if made.derived is not None else "",
                 "text": made.text,
+                "proxied": await memory.proxied(session) is not None,
             }
 
     told = app.run(write())
@@ -70,6 +72,8 @@ def compress(
         app.term.data(told)
         return
     app.term.line(told["text"])
+    if told["proxied"]:
+        app.term.note(WITHOUT_EFFECT)
     if told["made"] == page_id:
         app.term.note(f"nothing changed: nothing can be left out of {page_id}")
         return

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pagefault.cli.app import App, Command, find_session, json_option, pass_app
 from pagefault.cli.proxied import CLIENT_DECIDES, window_of
-from pagefault.cli.term import iso, plural
+from pagefault.cli.term import iso, local, plural
+from pagefault.cli.when import last_ms
 
 if TYPE_CHECKING:
     from pagefault.service.session import Session
     from pagefault.service.telling.timetravel import InWindow, Moment, Movement
 
 _WHEN = """WHEN is a turn (12: as it was at its end), a record (seq:345), a checkpoint
-    (checkpoint:NAME), or a time (ISO 8601, UTC without a zone; a date alone is the day's end)."""
+    (checkpoint:NAME), or a time (2026-03-05T08:45, yesterday, "2 hours ago"): without a zone by
+    this computer's clock, and of a day its end."""
 
 
 @click.command(
@@ -146,7 +149,7 @@ def history(app: App, session_name: str, page_id: str, actor: str | None, as_jso
                 [
                     str(one.seq),
                     str(one.turn),
-                    iso(one.at_ms),
+                    local(one.at_ms),
                     str(one.actor),
                     one.what.replace("_", " "),
                     one.page_id,
@@ -162,7 +165,6 @@ def history(app: App, session_name: str, page_id: str, actor: str | None, as_jso
 
 _TURN = re.compile(r"\d{1,15}")
 _SEQ = re.compile(r"seq:(\d{1,15})")
-_TIME = re.compile(r"\d{4}-")
 
 
 async def _moment(session: Session, when: str) -> Moment:
@@ -175,13 +177,15 @@ async def _moment(session: Session, when: str) -> Moment:
     kind, colon, name = when.partition(":")
     if colon and kind == "checkpoint":
         return await session.at(checkpoint=name)
-    if not _TIME.match(when):
+    try:
+        time_ms = last_ms(when, datetime.now(UTC))
+    except BadInput:
         raise BadInput(
-            f"{when!r} is no moment",
+            f"{when!r} is no moment and no time",
             hint="a turn (12), a record (seq:345), a checkpoint (checkpoint:NAME), or a time "
-            "(ISO 8601: 2026-03-05T08:45:00Z)",
-        )
-    return await session.at(time=when)
+            '(ISO 8601: 2026-03-05T08:45; or yesterday, "2 hours ago")',
+        ) from None
+    return await session.at(time=time_ms)
 
 
 def _told(moment: Moment) -> str:

@@ -20,7 +20,7 @@ from pagefault.cli.app import (
 )
 from pagefault.cli.asking import JSON, asking_options, instead_of, profile_option, search_words
 from pagefault.cli.compress import compress
-from pagefault.cli.proxied import CLIENT_DECIDES, resident_pages
+from pagefault.cli.proxied import CLIENT_DECIDES, WITHOUT_EFFECT, resident_pages
 from pagefault.cli.term import iso, plural, printable, wrapped
 
 if TYPE_CHECKING:
@@ -34,7 +34,9 @@ _ALL = 2**31
 topic_option = click.option(
     "--topic", default="", help="Only pages with this word among their topics."
 )
-task_option = click.option("--task", default="", help="Only pages that name this task: #42, ABC-7.")
+task_option = click.option(
+    "--task", default="", help="Only pages that name this task: #42 or 42, ABC-7."
+)
 
 
 @click.group(cls=Group)
@@ -242,7 +244,8 @@ def search(app: App, /, words: tuple[str, ...], **options: Any) -> None:
 def pin(app: App, page_id: str, session_name: str | None, as_json: bool) -> None:
     """Keep a page in the window, whatever policy says.
 
-    JSON: {session, page_id, pinned, pins}.
+    JSON: {session, page_id, pinned, pins, proxied (then the client decides what the window holds,
+    and a pin changes nothing of what the proxy sends)}.
     """
     _set_pin(app, page_id, session_name, pinned=True, as_json=as_json)
 
@@ -255,7 +258,7 @@ def pin(app: App, page_id: str, session_name: str | None, as_json: bool) -> None
 def unpin(app: App, page_id: str, session_name: str | None, as_json: bool) -> None:
     """Let policy decide about a page again.
 
-    JSON: {session, page_id, pinned, pins}.
+    JSON: {session, page_id, pinned, pins, proxied}.
     """
     _set_pin(app, page_id, session_name, pinned=False, as_json=as_json)
 
@@ -277,15 +280,19 @@ def _set_pin(
                 "page_id": page_id,
                 "pinned": pinned,
                 "pins": list((await session.status()).pinned),
+                "proxied": await memory.proxied(session) is not None,
             }
 
     told = app.run(write())
     if as_json:
         app.term.data(told)
         return
-    what = "stays in the window from the next request on" if pinned else "is no longer pinned"
+    stays = "is pinned" if told["proxied"] else "stays in the window from the next request on"
+    what = stays if pinned else "is no longer pinned"
     app.term.line(f"{page_id} {what} ({told['session']})")
     app.term.note(f"pinned: {', '.join(told['pins']) or 'nothing'}")
+    if told["proxied"]:
+        app.term.note(WITHOUT_EFFECT)
 
 
 # --- pages as objects ---------------------------------------------------------------------------

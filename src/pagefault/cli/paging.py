@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pagefault.cli.app import App, Command, find_session, json_option, pass_app
+from pagefault.cli.proxied import WITHOUT_EFFECT
 from pagefault.cli.term import iso, local, plural, printable
 
 if TYPE_CHECKING:
+    from pagefault.service.memory import Memory
     from pagefault.service.session import Session
 
 
@@ -24,7 +26,8 @@ def goal(app: App, session: str, text: str | None, clear: bool, as_json: bool) -
 
     TEXT is a pinned page until the next goal takes its place, or --clear ends it.
 
-    JSON: {session, goal (a page's id, or null), text (of that page, or null)}.
+    JSON: {session, goal (a page's id, or null), text (of that page, or null), proxied (then the
+    client decides what the window holds, and the goal changes nothing of what the proxy sends)}.
     """
     if clear and text is not None:
         raise click.UsageError("Either TEXT or --clear.")
@@ -34,13 +37,13 @@ def goal(app: App, session: str, text: str | None, clear: bool, as_json: bool) -
 
     async def show() -> dict[str, Any]:
         async with app.reading() as memory:
-            return await _goal_of(await find_session(memory, session))
+            return await _goal_of(memory, await find_session(memory, session))
 
     async def write() -> dict[str, Any]:
         async with app.writing() as memory:
             found = await find_session(memory, session)
             await found.goal("" if text is None else text)
-            return await _goal_of(found)
+            return await _goal_of(memory, found)
 
     told = app.run(show() if text is None and not clear else write())
     if as_json:
@@ -52,6 +55,8 @@ def goal(app: App, session: str, text: str | None, clear: bool, as_json: bool) -
         app.term.note(f"{told['goal']} of {told['session']!r}")
     else:
         app.term.line(f"{told['goal']} is the goal")
+    if told["proxied"] and text is not None and not as_json:
+        app.term.note(WITHOUT_EFFECT)
 
 
 def _check_says_something(text: str) -> None:
@@ -63,12 +68,13 @@ def _check_says_something(text: str) -> None:
         )
 
 
-async def _goal_of(session: Session) -> dict[str, Any]:
+async def _goal_of(memory: Memory, session: Session) -> dict[str, Any]:
     page_id = (await session.status()).auto_pins.goal
     return {
         "session": session.name or session.session_id,
         "goal": page_id or None,
         "text": (await session.page(page_id)).text if page_id else None,
+        "proxied": await memory.proxied(session) is not None,
     }
 
 

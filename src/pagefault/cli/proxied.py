@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pagefault.service.telling.relaying import Proxied
 
 CLIENT_DECIDES = "proxied: the client decides what the window holds"
+WITHOUT_EFFECT = f"{CLIENT_DECIDES}, so this changes nothing of what the proxy sends"
 
 
 async def resident_pages(memory: Memory, session: Session) -> set[str] | None:

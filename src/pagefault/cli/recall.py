@@ -103,7 +103,7 @@ def topic(app: App, /, named: tuple[str | None, str], **options: Any) -> None:
 @recall.command(
     "task",
     cls=Command,
-    help=f"""Pages that name TASK (#42, ABC-7), those first that are most about it.
+    help=f"""Pages that name TASK (#42 or 42, ABC-7), those first that are most about it.
 
     Without SESSION of every session.
 

@@ -62,7 +62,7 @@ def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) ->
 
     JSON: {session_id, name, turns, pages, window_tokens, request_tokens, mode, epoch, requests,
     resident_pages, resident_derived, pinned, faults_left, tlb_hits, tlb_misses, proxied, metrics:
-    {FIGURE: …, targets: [{name, value, target, source, met, red_flag, waits_for}], red_flags,
+    {FIGURE: …, targets: [{name, value, target, source, met, aim, red_flag, waits_for}], red_flags,
     per_turn}};
     docs/benchmarks.md defines the figures. Of a proxied session, window, request and epoch are
     those of what was passed on, and `proxied` tells more. With an embedder also embedding:
@@ -140,7 +140,9 @@ def _met(one: Judged) -> str:
         return f"too early: {one.waits_for} at least"
     if one.is_met is None:
         return "–"
-    return "yes" if one.is_met else "no: a red flag" if one.is_red_flag else "no"
+    if one.is_met:
+        return "yes"
+    return "no: a red flag" if one.is_aim else "no, and no aim here"
 
 
 @click.command(cls=Command)

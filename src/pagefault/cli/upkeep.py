@@ -149,5 +149,5 @@ def repair(app: App, as_json: bool) -> None:
     for file in report.rewritten:
         term.line(f"written anew: {file}")
     for problem in report.unrepaired:
-        term.line(f"cannot be mended (it reads, but not as it was written): {problem}")
+        term.line(f"cannot be mended, as its bytes are those that were written: {problem}")
     term.note("`pagefault verify` checks the result")

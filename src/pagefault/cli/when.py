@@ -28,6 +28,12 @@ def after_ms(text: str, now: datetime, zone: tzinfo | None = None) -> int:
     return _ms(_span(text, now, zone)[1])
 
 
+def last_ms(text: str, now: datetime, zone: tzinfo | None = None) -> int:
+    """The last millisecond of what `text` names: the end of a day, a moment itself."""
+    begins, ends = _span(text, now, zone)
+    return _ms(ends) - (ends > begins)
+
+
 def _span(text: str, now: datetime, zone: tzinfo | None) -> tuple[datetime, datetime]:
     text = " ".join(text.split())
     try:

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from pagefault.engine.scripted import ScriptedEngine
 from pagefault.lab import northstar_templates as templates
+from pagefault.model.defaults import THRASH_WINDOW_TURNS
 from pagefault.model.errors import NoSuchPage, RecordGone
 from pagefault.model.events import Faulted
 from pagefault.model.ids import PageId
@@ -35,7 +36,6 @@ RECALLS: Final = 10  # each topic is asked for twice
 TURNS_MIN: Final = 200
 FAULTS_MAX: Final = 2  # a turn
 THRASH_MAX: Final = 0.5
-THRASH_WINDOW_TURNS: Final = 5  # requirement 000, "Success Metrics"
 RATE_MIN: Final = 0.95  # of runs
 WINDOWS: Final = (32_000, 4_000)
 

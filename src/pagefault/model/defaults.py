@@ -66,6 +66,7 @@ COMPRESSION_LEVEL: Final = 1
 EVICTION_COOLDOWN_TURNS: Final = 3
 EVICTION_MEMORY_TURNS: Final = 24  # a page that comes back later is one like any other
 FAULT_PROTECTION_TURNS: Final = 2
+THRASH_WINDOW_TURNS: Final = 5  # in which another fault on a topic is counted as thrash
 ARTIFACT_BYTES: Final = 50_000_000
 
 TABLE: Final[tuple[Default, ...]] = (
@@ -322,7 +323,7 @@ TABLE: Final[tuple[Default, ...]] = (
         "",
         "what is read ahead: on_demand, predictive, contextual, speculative",
     ),
-    Default("thrash_window_turns", "turns", None, 5, "000 Success Metrics", "with anti-thrash"),
+    Default("thrash_window_turns", "turns", THRASH_WINDOW_TURNS, 5, "000 Success Metrics"),
     Default(
         "hot_tokens", "tokens", None, 4_000, "002 hotTokenLimit", "heat is not a tier; with tiers"
     ),
@@ -338,6 +339,8 @@ TABLE: Final[tuple[Default, ...]] = (
         "with core memory",
     ),
     Default("image_inline_bytes", "bytes", None, 1_000_000, "000 Configuration", "with media"),
-    Default("card_decay_days", "days", None, 28, "004 card example", "with claims"),
+    Default(
+        "card_decay_days", "days", None, 28, "004 card example", "no claim fades with time yet"
+    ),
 )
 """`ours` is None where nothing uses the figure yet; `theirs`, where no text names one."""

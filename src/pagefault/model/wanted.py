@@ -51,7 +51,12 @@ class SearchFilter:
                     f"unknown origin {origin!r}",
                     hint=f"one of {', '.join(ORIGINS)}, tool, or tool:NAME",
                 )
-        _ = self.since_ms, self.until_ms
+        since, until = self.since_ms, self.until_ms
+        if since is not None and until is not None and since > until - _is_day(self.until):
+            raise BadInput(
+                f"nothing is since {self.since!r} and until {self.until!r}: that is before",
+                hint="give the earlier time as `since`, the later as `until`",
+            )
 
     @property
     def since_ms(self) -> int | None:
@@ -101,8 +106,11 @@ def a_time_ms(time: Time) -> int:
 
 def an_end_ms(time: Time) -> int:
     """As `a_time_ms`; of a day its end."""
-    is_day = isinstance(time, str) and is_date(time)
-    return a_time_ms(time) + (DAY_MS if is_day else 0)
+    return a_time_ms(time) + (DAY_MS if _is_day(time) else 0)
+
+
+def _is_day(time: Time | None) -> bool:
+    return isinstance(time, str) and is_date(time)
 
 
 def _told(what: str, names: Collection[str]) -> Collection[str]:

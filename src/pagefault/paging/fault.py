@@ -15,7 +15,7 @@ from pagefault.model.errors import FaultRefused
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import FaultReason, Level
 
-_ALLOWED: Final[dict[str, tuple[FaultReason, ...]]] = {
+THRESHOLDS: Final[dict[str, tuple[FaultReason, ...]]] = {
     "explicit": (FaultReason.USER_REQUESTED_RECALL,),
     "referenced": (
         FaultReason.USER_REQUESTED_RECALL,
@@ -40,15 +40,15 @@ class FaultLimits:
     paged_in_max: int = 0
 
     def __post_init__(self) -> None:
-        if self.threshold not in _ALLOWED:
-            raise ValueError(f"threshold is one of {', '.join(_ALLOWED)}, not {self.threshold!r}")
+        if self.threshold not in THRESHOLDS:
+            raise ValueError(f"threshold is one of {', '.join(THRESHOLDS)}, not {self.threshold!r}")
         if self.faults_max < 0 or self.tokens_max < 0:
             raise ValueError("fault limits are not negative")
 
     @property
     def reasons(self) -> tuple[FaultReason, ...]:
         """The reasons that are granted, for the tool's description."""
-        return _ALLOWED[self.threshold]
+        return THRESHOLDS[self.threshold]
 
 
 class FaultBudget:

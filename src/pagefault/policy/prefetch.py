@@ -78,7 +78,9 @@ class Wish:
 
 
 class Strategy(Protocol):
-    """A plug-in. `weight` is about how likely its first wish is to be used: 0 to 1."""
+    """A plug-in, ours or handed to `pagefault.open(prefetch=…)`. `weight` is about how likely its
+    first wish is to be used: 0 to 1.
+    """
 
     @property
     def name(self) -> str: ...
@@ -86,7 +88,7 @@ class Strategy(Protocol):
     @property
     def weight(self) -> float: ...
 
-    def pages(self, facts: Facts) -> Sequence[PageId]:
+    def pages(self, facts: Facts) -> Sequence[str]:
         """The pages that it would load, the likeliest first."""
         ...
 
@@ -195,7 +197,7 @@ def wishes(strategies: Sequence[Strategy], facts: Facts) -> Iterator[Wish]:
     """What all of them wish for; a page that several do, several times."""
     for strategy in strategies:
         for place, page_id in enumerate(strategy.pages(facts)):
-            yield Wish(-strategy.weight / (1 + place), page_id, strategy.name)
+            yield Wish(-strategy.weight / (1 + place), PageId(page_id), strategy.name)
 
 
 def _next(page_id: PageId, count: int) -> list[PageId]:

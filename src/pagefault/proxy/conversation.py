@@ -3,7 +3,8 @@
 What is said is logged before it is sent on, once, whatever the client resends: the key of its node
 is the record's key. What was recalled and where epochs began is logged by ids, never by text, so
 that a restart puts the same bytes back and what was forgotten stays away. What is forgotten while
-this runs is quoted from the next request on no more.
+this runs is quoted from the next request on no more; of a session that was forgotten whole nothing
+is logged again, and what is said from then on is a new one's.
 """
 
 from __future__ import annotations
@@ -19,7 +20,13 @@ from typing import Final
 from pagefault.model.catalogue import find_model
 from pagefault.model.clock import Clock
 from pagefault.model.defaults import CORE_WINDOW_SHARE, RECALL_TOKENS, RECALL_WINDOW_SHARE
-from pagefault.model.errors import CallerError, MessageTooLarge, PagefaultError, RecordGone
+from pagefault.model.errors import (
+    CallerError,
+    MessageTooLarge,
+    PagefaultError,
+    RecordGone,
+    SessionNotFound,
+)
 from pagefault.model.events import Relayed
 from pagefault.model.kinds import (
     MODEL_GENERATED,
@@ -85,7 +92,7 @@ class Conversation:
         self._counter = counter
         self._memory = memory
         self._session: Session | None = None
-        self._pages: dict[str, list[str]] = {}  # by the key of the node that says it
+        self._pages: dict[str, Sequence[str]] = {}  # by the key of the node that says it
         self._names: dict[str, str] = {}  # of tools, by the id of a call
         self._clock = clock
         self._asked_s: float | None = None  # when the provider was asked last
@@ -100,6 +107,7 @@ class Conversation:
             placed = history.placed
             match = self.trie.match(placed)
             aside = bool(placed) and placed[-1].asks_for_summary
+            await self._look_for_session()
             await self._log(match.path, placed)
             await self._unquote_forgotten()
             quoted: list[Page] = []
@@ -116,6 +124,20 @@ class Conversation:
                 aside=aside,
                 request=await self._tell(body, history, match, composed, quoted),
             )
+
+    async def _look_for_session(self) -> None:
+        """Begin another session if this one was forgotten whole, here or by another process."""
+        if self._session is None:
+            return
+        try:
+            await self._session.owned.refresh()
+            self._session.owned.check_there()
+        except SessionNotFound:
+            self._session, self._requests = None, 0
+            self._pages = dict.fromkeys(self._pages, ())  # said, and nowhere any more
+            self.passage.unquote()
+        except PagefaultError as error:
+            self.problem = str(error)
 
     async def _unquote_forgotten(self) -> None:
         """Quote no page any more that was forgotten, here or by another process."""

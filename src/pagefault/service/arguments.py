@@ -51,6 +51,13 @@ def a_share(value: object, *, called: str) -> float:
     return value
 
 
+def a_number(value: object, *, called: str) -> float:
+    """A number that counts something. Raises `BadInput`, naming the argument."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+        raise BadInput(f"{called} of {value!r} cannot be", hint="0 or more")
+    return value
+
+
 def a_page_id(page_id: object) -> PageId:
     """Whatever text names a page, so that one which no page can have is simply not found."""
     if not isinstance(page_id, str):
@@ -100,9 +107,9 @@ def a_layout(layout: str) -> LayoutName:
     return _one_of(LayoutName, layout, "layout")
 
 
-def a_window(tokens: int) -> int:
-    if tokens < 1:
-        raise BadInput(f"a window of {tokens} tokens cannot be", hint="give a positive number")
+def a_window(tokens: object) -> int:
+    if not isinstance(tokens, int) or tokens < 1:
+        raise BadInput(f"a window of {tokens!r} tokens cannot be", hint="give a positive number")
     return tokens
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -29,6 +29,7 @@ from pagefault.policy.importance_lru import ImportanceLRU
 from pagefault.policy.locality_lru import LocalityLRU
 from pagefault.policy.lru import LRU
 from pagefault.policy.modality_lru import ModalityLRU
+from pagefault.policy.prefetch import Strategy
 from pagefault.policy.s3_fifo import S3FIFO
 from pagefault.policy.sieve import Sieve
 from pagefault.policy.steady import Steady
@@ -92,6 +93,7 @@ async def open_memory(
     seed: int | None = None,
     counter: TokenCounter | None = None,
     embedder: Embedder | EmbedderSpec | None = None,
+    prefetch: Sequence[Strategy] = (),
     progress: Progress | None = None,
     meter: Callable[[str, float], None] = lambda what, seconds: None,
     cache_s: Callable[[], float] | None = None,
@@ -113,7 +115,8 @@ async def open_memory(
     then what users say is not made into claims. `compressor` is asked for the shorter forms that
     `Session.compress` wants (`represent.asked.Asked` asks a model); without it, or where what it
     writes will not do, they are made by rules. `profile` (measured, studio-v1) is how what a search
-    finds is ordered, unless it says otherwise.
+    finds is ordered, unless it says otherwise. The strategies in `prefetch` say what to read ahead,
+    beside those of `limits.loading`.
 
     With an `embedder`, pages get vectors in a thread of its own, and search finds them by meaning
     too. One that was made here, of an `EmbedderSpec`, is closed with the memory.
@@ -193,6 +196,7 @@ async def open_memory(
         profile=order,
         extracts_claims=extracts_claims,
         compressor=compressor,
+        prefetch=tuple(prefetch),
         hash_key=store.hash_key,
         clock=real_clock,
         meter=meter,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Final
 
 from pagefault.model import defaults
 from pagefault.model.errors import BadInput
 from pagefault.model.events import Content
 from pagefault.model.kinds import EventType, Role
-from pagefault.paging.fault import FaultLimits
+from pagefault.paging.fault import THRESHOLDS, FaultLimits
 from pagefault.policy.prefetch import LOADING
+from pagefault.service.arguments import a_number, a_share
 
 FAULT_FRAMING_TOKENS: Final = 160
 """What a call of `page_fault` and its result take beside the text of the page, about."""
@@ -18,7 +19,11 @@ FAULT_FRAMING_TOKENS: Final = 160
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Quantities carry their unit in `model/defaults.py`; shares are of the session's window."""
+    """Quantities carry their unit in `model/defaults.py`; shares are of the session's window.
+
+    `fault_threshold` is the loosest reason for a fault that is granted: explicit, referenced or
+    speculative. Raises `BadInput` for what cannot be.
+    """
 
     faults_per_turn_max: int = defaults.FAULTS_PER_TURN
     fault_tokens_per_turn_max: int = defaults.FAULT_TOKENS_PER_TURN
@@ -49,10 +54,18 @@ class Limits:
     compress_after_s: float = defaults.COMPRESS_AFTER_S
 
     def __post_init__(self) -> None:
-        if self.loading not in LOADING:
-            raise BadInput(
-                f"unknown loading strategy {self.loading!r}", hint=f"one of {', '.join(LOADING)}"
-            )
+        for what, named, known in (
+            ("loading strategy", self.loading, LOADING),
+            ("fault threshold", self.fault_threshold, THRESHOLDS),
+        ):
+            if named not in known:
+                raise BadInput(f"unknown {what} {named!r}", hint=f"one of {', '.join(known)}")
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name.endswith("_share"):
+                a_share(value, called=field.name)
+            elif field.name not in ("loading", "fault_threshold"):
+                a_number(value, called=field.name)
 
     def fault_limits(self, window_tokens: int) -> FaultLimits:
         """What is advertised to the model, and enforced."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict
 from pathlib import Path
 
 from pagefault.engine.embedding import Embedder
 from pagefault.model.prices import PriceList
+from pagefault.policy.prefetch import Strategy
 from pagefault.represent.api import Compressor
 from pagefault.service.arguments import a_window
 from pagefault.service.bootstrap import open_memory
@@ -32,6 +33,7 @@ def open(
     eviction_policy: str | None = None,
     limits: Limits | None = None,
     embedder: str | Embedder | None = None,
+    prefetch: Sequence[Strategy] = (),
     secrets: Mapping[str, str] | None = None,
     read_only: bool = False,
 ) -> AbstractAsyncContextManager[Memory]:
@@ -45,8 +47,10 @@ def open(
     cold_or_full) says so; what leaves then is for the `eviction_policy` to choose (one of those in
     docs/policies.md). `compressor` writes the shorter forms that `Session.compress` wants. With an
     `embedder`, an object or as it is configured ("model2vec:PATH", "openai:MODEL"), search goes by
-    meaning too. `secrets` are values, by name, that must never be logged. Any number of processes
-    may have a root open: they take turns, and each session has one writer at a time.
+    meaning too. `prefetch` are strategies of yours that name pages to read ahead, beside those of
+    `limits.loading` (docs/paging.md). `secrets` are values, by name, that must never be logged. Any
+    number of processes may have a root open: they take turns, and each session has one writer at a
+    time.
     """
     given = {
         "embedder": embedder if isinstance(embedder, str) else None,
@@ -77,5 +81,6 @@ def open(
         embedder=config.embedder_spec
         if embedder is None or isinstance(embedder, str)
         else embedder,
+        prefetch=prefetch,
         read_only=read_only,
     )

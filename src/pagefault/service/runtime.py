@@ -22,6 +22,7 @@ from pagefault.pack.cache import PackCache
 from pagefault.pack.count import TokenCounter
 from pagefault.paging.questions import EvictionPolicy
 from pagefault.policy.epochs import EpochRule
+from pagefault.policy.prefetch import Strategy
 from pagefault.recall.search import Searcher, SearchResult
 from pagefault.represent.api import Compressor
 from pagefault.service.flights import Flights
@@ -117,6 +118,7 @@ class Runtime:
     profile: Profile = Profile.MEASURED  # how searches are ordered
     extracts_claims: bool = True  # by rules, from what users say
     compressor: Compressor | None = None  # of the caller's; without one, our rules
+    prefetch: tuple[Strategy, ...] = ()  # of the caller's, beside those of `limits.loading`
     packs: PackCache = field(default_factory=PackCache)
     watch: Stopwatch = field(default_factory=Stopwatch)  # of this opening
     under_way: set[asyncio.Future[Any]] = field(default_factory=set)  # records nobody waits for

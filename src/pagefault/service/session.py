@@ -121,7 +121,7 @@ class Session(Asking):
         self.pressure = Gauge()
         self.prefetcher = Prefetcher(
             runtime,
-            strategies=LOADING[runtime.limits.loading],
+            strategies=(*LOADING[runtime.limits.loading], *runtime.prefetch),
             depth=runtime.limits.prefetch_pages_max,
             gauge=self.pressure,
         )
@@ -466,6 +466,8 @@ class Session(Asking):
     def on_pressure(self, callback: Callback) -> Callable[[], None]:
         """Call `callback(before, now)` whenever the pressure on the window changes, with the
         request that changes it. Returns what ends that.
+
+        What it raises, whoever asked for that request gets; asked again, they get the request.
         """
         return self.pressure.on_change(callback)
 

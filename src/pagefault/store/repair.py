@@ -169,6 +169,11 @@ class Repairer:
             is_last = index == len(segments) - 1
             following = None if is_last else segments[index + 1]
             mended = self._mend(segment, data, result, first, link, following, report)
+            if mended is None:
+                report.unrepaired += _records(data, result, segment.path)
+            else:
+                now = mended.new.data
+                report.unrepaired += _records(now, scan(now), report.rewritten[-1])
             if mended is not None:
                 first, link = Seq(mended.new.header.first + len(mended.new.lengths)), mended.link
             elif result.footer is not None:

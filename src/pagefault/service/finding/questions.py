@@ -61,7 +61,7 @@ class Asking:
         """Pages that bear on `query`, best first, each with the parts of its score and its source.
         In a session, claims that answer it come before them, those that hold now.
 
-        With `topic` or `task` ("#42", "ABC-7"), only pages that have it among their tags; the
+        With `topic` or `task` ("#42", "42", "ABC-7"), only pages that have it among their tags; the
         query may then be empty. `tokens` bounds what the hits come to; what had no room is told.
         `profile` ("measured", "studio-v1") is how they are ordered, else as configured.
         """
@@ -97,8 +97,8 @@ class Asking:
     async def by_task(
         self, task: str, n: int = 10, wanted: SearchFilter = ANY, *, tokens: int | None = None
     ) -> SearchResult:
-        """At most `n` pages that name a task ("#42", "ABC-7"), those first that are most about
-        it.
+        """At most `n` pages that name a task ("#42" or "42", "ABC-7"), those first that are most
+        about it.
         """
         return await self.recall(task=task, limit=n, wanted=wanted, tokens=tokens)
 

@@ -20,15 +20,21 @@ from pagefault.store.analyzer import query_terms
 LOOKED_AT: Final = 5_000
 """Pages that have the word, the latest of which are asked for their tags."""
 
-_NUMBER: Final = re.compile(r"#(\d+)")
+_NUMBER: Final = re.compile(r"#?(\d+)")
 
 
 def is_about(page: Page, topic: str, task: str) -> bool:
     """Whether a page has this topic and this task; an empty one is any."""
-    if task and task.casefold() not in map(str.casefold, page.task_refs):
+    if task and _as_named(task) not in map(str.casefold, page.task_refs):
         return False
     wanted = topic.casefold().rstrip("s")
     return not topic or any(tag.rstrip("s") == wanted for tag in page.topic_tags)
+
+
+def _as_named(task: str) -> str:
+    """A task as tags name it: a number alone is that of an issue, `4711` is `#4711`."""
+    number = _NUMBER.fullmatch(task)
+    return f"#{number[1]}" if number else task.casefold()
 
 
 def words_of(topic: str, task: str) -> str:

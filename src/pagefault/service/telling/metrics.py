@@ -22,7 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
-from pagefault.model.defaults import WINDOW_TOKENS
+from pagefault.model.defaults import THRASH_WINDOW_TURNS, WINDOW_TOKENS
 from pagefault.model.events import (
     Content,
     EpochBegun,
@@ -42,7 +42,6 @@ from pagefault.represent.topics import topic_tags
 from pagefault.service.limits import Limits
 from pagefault.store.codec import encode
 
-THRASH_TURNS: Final = 5
 _SALT: Final = bytes(16)
 
 
@@ -145,7 +144,7 @@ class _Topic:
     tags: frozenset[str]
 
     def is_again(self, other: _Topic) -> bool:
-        near = self.turn - other.turn < THRASH_TURNS
+        near = self.turn - other.turn < THRASH_WINDOW_TURNS
         return near and (self.page_id == other.page_id or bool(self.tags & other.tags))
 
 
@@ -298,7 +297,7 @@ class Meter:
             self.resident[body.page_id] = event.cause
         tags = frozenset(topic_tags(self._text_of(body.page_id)))
         topic = _Topic(event.turn, body.page_id, tags)
-        while self._topics and topic.turn - self._topics[0].turn >= THRASH_TURNS:
+        while self._topics and topic.turn - self._topics[0].turn >= THRASH_WINDOW_TURNS:
             self._topics.popleft()
         tally.thrash_faults += any(topic.is_again(other) for other in self._topics)
         self._topics.append(topic)

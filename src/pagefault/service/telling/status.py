@@ -44,6 +44,7 @@ class PrefetchStatus:
     used: int
     waiting: int
     cancelled: int
+    failure: str = ""  # of a strategy of the caller's, the latest
 
     @property
     def hit_rate(self) -> float | None:
@@ -140,7 +141,11 @@ def _auto_pins(state: SessionState, tools: int) -> AutoPins:
     }
     goal = [page_id for page_id, claim_type in claims.items() if claim_type == ClaimType.GOAL]
     first = state.turn - state.limits.last_turns_kept
-    last = [page_id for page_id in state.working_set if state.turn_of(page_id) > first]
+    last = [
+        page_id
+        for page_id in state.working_set
+        if state.turn_of(page_id) > first and not is_derived(page_id)
+    ]
     return AutoPins(
         head_tokens=state.layout.head_tokens - tools,
         tools_tokens=tools,

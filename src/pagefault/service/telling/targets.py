@@ -54,6 +54,7 @@ class Judged:
     is_met: bool | None
     is_red_flag: bool
     waits_for: str = ""
+    is_aim: bool = True  # of this session's layout
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -62,13 +63,14 @@ class Judged:
             "target": str(self.target),
             "source": self.target.source,
             "met": self.is_met,
+            "aim": self.is_aim,
             "red_flag": self.is_red_flag,
             "waits_for": self.waits_for or None,
         }
 
 
 LOOKUPS_MIN: Final = 100
-"""Look-ups that a hit rate must rest on: those of an opening are all misses."""
+"""Look-ups that a hit rate must rest on: the first of an opening are all misses."""
 
 _FULL: Final = LayoutName.DEVELOPER  # the stable one keeps a lean window
 
@@ -120,9 +122,10 @@ def judge(figures: Mapping[str, Any]) -> list[Judged]:
 
 
 def _judged(target: Target, value: float | None, layout: str, early: str) -> Judged:
+    is_aim = target.is_aim and target.layout in (None, layout)
     if value is None or early:
         told = None if value is None else round(value, 4)
-        return Judged(target, told, None, is_red_flag=False, waits_for=early)
+        return Judged(target, told, None, is_red_flag=False, waits_for=early, is_aim=is_aim)
     is_met = target.is_met(value)
-    is_aim = target.is_aim and target.layout in (None, layout)
-    return Judged(target, round(value, 4), is_met, is_red_flag=not is_met and is_aim)
+    flag = not is_met and is_aim
+    return Judged(target, round(value, 4), is_met, is_red_flag=flag, is_aim=is_aim)

@@ -50,6 +50,7 @@ class Prefetcher:
         self._since: list[PageId] = []  # prefetched since the last request
         self._used_since: list[PageId] = []
         self._loaded = self._used = self._cancelled = 0
+        self._failure = ""
 
     @property
     def is_on(self) -> bool:
@@ -61,6 +62,7 @@ class Prefetcher:
             used=self._used,
             waiting=len(self._queue),
             cancelled=self._cancelled,
+            failure=self._failure,
         )
 
     def used(self, page_ids: Iterable[PageId]) -> None:
@@ -106,7 +108,7 @@ class Prefetcher:
             self.cancel()
         self._topic = topic or self._topic
         waiting = {wish.page_id for wish in self._queue}
-        for wish in sorted(wishes(self._strategies, facts)):
+        for wish in sorted(self._wishes(facts)):
             is_here = wish.page_id in state.working_set or wish.page_id in self._at_hand
             if not is_here and wish.page_id not in waiting:
                 waiting.add(wish.page_id)
@@ -116,6 +118,19 @@ class Prefetcher:
             self._task = asyncio.ensure_future(self._read_on(state))
             self._runtime.under_way.add(self._task)
             self._task.add_done_callback(self._runtime.under_way.discard)
+
+    def _wishes(self, facts: Facts) -> list[Wish]:
+        """What all strategies wish for. One that fails wishes for nothing, and the status says so:
+        no request is lost for what nobody asked for.
+        """
+        found: list[Wish] = []
+        for strategy in self._strategies:
+            try:
+                found += wishes([strategy], facts)
+            except Exception as bug:
+                name = getattr(strategy, "name", type(strategy).__name__)
+                self._failure = f"{name}: {bug!r}"
+        return found
 
     def cancel(self) -> None:
         """Drop what is waiting. What is just being read is read to its end."""

@@ -99,6 +99,7 @@ def _fold(
             state.fold(event)
         if event.session == row.session:
             last = event.seq
+    state.table.tlb.count_anew()
     return state, last
 
 
