@@ -15,6 +15,7 @@ from pagefault.model.page import DERIVED_ORDER, PageRow, Scope
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.recall.studio import rescored
 from pagefault.store.api import PageFilter, PageIndex
+from pagefault.store.likeness import bucket, say_the_same
 from pagefault.store.place import place_of
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 STRETCHES_MAX: Final = 200  # of four pages, ranked at most; more find no more
 SIMILAR_MAX: Final = 200  # pages found by their meaning, at most
 RELEVANCE_MIN: Final = 0.1  # less than this share of what a query tells is chance
-SHORTLIST: Final = 150  # places that recency and importance may reorder
+SHORTLIST: Final = 150  # places, each with its copies, that recency and importance may reorder
+OWN_TOLERANCE: Final = 0.01  # of what two copies tell of a question: they may differ in length
 RECENCY: Final = 0.001  # of the best score: enough to settle ties, too little to bury an answer
 RECENCY_PAGES: Final = 200.0  # over so many pages recency fades to 1/e
 IMPORTANCE: Final = 0.1  # of the best score, between a page that matters not at all and wholly
@@ -38,7 +40,7 @@ class SearchHit:
     """A page that was found. `parts` add up to `score`; `relevance` is 0..1 and comparable. They
     are 0 where pages were listed, not searched.
 
-    `also` are pages that say the same in the same words and were found, too, but would tell no
+    `also` are pages that say the same (`store/likeness.py`) and were found, too, but would tell no
     more. `archive` is set where the page's text cannot be read now: the directory that is not
     there. Where a page is from: `page` tells its id, turn, role, origin and when it was said, the
     last three who said it, when by her own words, and in which session (empty if it is gone).
@@ -152,9 +154,10 @@ class Searcher:
             only=only,
         )
         standing = self._standing(scope, ranking.places, pages=found.pages)
-        total = ranking.total - len(ranking.places) + len(standing)
-        shortlist = max(SHORTLIST, limit)
-        admitted = self._pages(scope, standing[:shortlist])
+        groups = copies(standing)
+        total = ranking.total - len(ranking.places) + len(groups)
+        groups = groups[: max(SHORTLIST, limit)]
+        admitted = self._pages(scope, [place for group in groups for place in group])
         if not admitted:
             return _NOTHING_FOUND
         best = admitted[0][0].score
@@ -181,8 +184,8 @@ class Searcher:
             for (place, page), summands in zip(admitted, parts, strict=True)
         ]
         hits.sort(key=lambda entry: (-entry[0].score, entry[0].page.seq))
-        told = once(hits)
-        return SearchResult(tuple(told[: max(limit, 0)]), total - len(hits) + len(told))
+        told = once(hits, groups)
+        return SearchResult(tuple(told[: max(limit, 0)]), total - len(groups) + len(told))
 
     def _similar(self, scope: Scope, query: str) -> Similar | None:
         return None if self._semantic is None else self._semantic(scope, query, limit=SIMILAR_MAX)
@@ -206,23 +209,47 @@ class Searcher:
         return [one for one in places if one.place in standing]
 
 
-def once(hits: Sequence[tuple[SearchHit, Ranked]]) -> list[SearchHit]:
-    """Hits, best first, each with its place: of those that say the same the best stands for all.
+def copies(places: Sequence[Ranked]) -> list[list[Ranked]]:
+    """The same places, best first, in groups of those whose pages say the same as the first of each
+    and tell as much of the question by their own words.
 
     Only where its own words were found: `Yes!` says something else after every question.
     """
-    first: dict[int, int] = {}
-    told: list[SearchHit] = []
+    groups: list[list[Ranked]] = []
+    leading: dict[int, list[list[Ranked]]] = {}
+    for place in places:
+        alike = leading.setdefault(bucket(place.likeness), []) if place.parts["own"] > 0 else []
+        group = next((group for group in alike if _is_copy(place, group[0])), None)
+        if group is None:
+            group = []
+            groups.append(group)
+            alike.append(group)
+        group.append(place)
+    return groups
+
+
+def _is_copy(place: Ranked, first: Ranked) -> bool:
+    if place.likeness == first.likeness:
+        return True
+    # Where they differ in a word, it must be none that was asked for.
+    return say_the_same(place.likeness, first.likeness) and math.isclose(
+        place.parts["own"], first.parts["own"], rel_tol=OWN_TOLERANCE
+    )
+
+
+def once(
+    hits: Sequence[tuple[SearchHit, Ranked]], groups: Sequence[Sequence[Ranked]]
+) -> list[SearchHit]:
+    """Hits, best first, each with its place: the best of each group stands for all of it."""
+    group_of = {place.place: number for number, group in enumerate(groups) for place in group}
+    told: dict[int, SearchHit] = {}
     for hit, place in hits:
-        has_words = place.parts["own"] > 0
-        at = first.get(place.likeness) if has_words else None
-        if at is not None:
-            told[at] = replace(told[at], also=(*told[at].also, hit.page))
-            continue
-        if has_words:
-            first[place.likeness] = len(told)
-        told.append(hit)
-    return told
+        number = group_of[place.place]
+        if number in told:
+            told[number] = replace(told[number], also=(*told[number].also, hit.page))
+        else:
+            told[number] = hit
+    return list(told.values())
 
 
 def _first(scope: Scope) -> int:
