@@ -5,19 +5,29 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import threading
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import pagefault
+from pagefault import SearchFilter
+from pagefault.engine.embedding import TextKind
 from pagefault.model.errors import BadInput, EngineUnreachable, StoreBusy
 from pagefault.model.page import EVERYTHING
+from pagefault.service.derived.embedding import Embedding
+from pagefault.store.shelf import Shelf
 from pagefault.store.store import Store
 from pagefault.store.vectors import VectorStore
 from pagefault.testing.embedders import FailingEmbedder, SlowEmbedder, WordEmbedder
 from tests.service.memories import files_with
 
 SECRET = "Zanzibarqux keeps her wumpustines in Gryphonburgh."
+if TYPE_CHECKING:
+    from pagefault.engine.embedding import Vectors
+
 KINDRED = (("boat", "vessel", "ship"), ("harbour", "port"))
 
 
@@ -253,6 +263,166 @@ async def test_a_fork_finds_what_it_sees_of_its_parent(tmp_path: Path) -> None:
         embedding = memory._embedding
         assert embedding is not None
         assert len(embedding(EVERYTHING, "boat", limit=10).places) == 3
+
+
+# --- of some pages alone --------------------------------------------------------------------------
+
+
+def by_signs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if there were so many vectors that most are told apart by their signs alone."""
+    few = partial(Shelf, exact_max=100, shortlist=50)
+    monkeypatch.setattr("pagefault.store.shelf.Shelf", few)
+
+
+def deaf_to_filters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control: the nearest of all are told, and what is wanted is looked for among them."""
+    call = Embedding.__call__
+
+    def deaf(self, scope, query, *, limit, only=None):  # type: ignore[no-untyped-def]
+        return call(self, scope, query, limit=limit)
+
+    monkeypatch.setattr(Embedding, "__call__", deaf)
+
+
+WANTED: dict[str, SearchFilter] = {
+    "time": SearchFilter(since="2026-03-01", until="2026-03-31"),
+    "origin": SearchFilter(origins=("tool:radio",)),
+    "kind": SearchFilter(kinds=("artifact",)),
+    "session": SearchFilter(session="small"),
+}
+
+
+async def crowded(memory: pagefault.Memory) -> set[str]:
+    """300 pages near to `boat`, 300 that are not, and what passes a filter: some of which 3 are
+    near. Tells which.
+    """
+    session = await memory.session("crowd")
+    for number in range(300):
+        await session.user(f"A ship at pier {number}", occurred_at="2026-01-01")
+        await session.assistant(f"soup {number} salt pepper", occurred_at="2026-01-02")
+    near: set[str] = set()
+    small = await memory.session("small")
+    for number in range(3):
+        await small.user(f"Some bread and {number} apples", occurred_at="2026-02-02")
+        near.add(await small.user(f"A vessel, {number} masts", occurred_at="2026-02-01"))
+    for number in range(3):
+        near.add(await session.user(f"A vessel, {number} oars", occurred_at="2026-03-05"))
+        await session.user(f"Some bread and {number} apples", occurred_at="2026-03-05")
+        near.add(await session.tool_result(f"A vessel, {number} sails", name="radio"))
+        await session.tool_result(f"Some bread and {number} apples", name="radio")
+        near.add(await session.artifact(f"A vessel, {number} decks", title=f"plan {number}"))
+        await session.artifact(f"Some bread and {number} apples", title=f"list {number}")
+    await memory.embed()
+    return near
+
+
+@pytest.mark.parametrize("wanted", WANTED.values(), ids=WANTED)
+@pytest.mark.parametrize("way", ["exact", "signs", "control"])
+async def test_a_filter_finds_by_meaning_however_many_others_are_nearer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: SearchFilter, way: str
+) -> None:
+    if way == "signs":
+        by_signs(monkeypatch)
+    if way == "control":
+        deaf_to_filters(monkeypatch)
+    monkeypatch.setenv("PAGEFAULT_CLAIMS__EXTRACT", "off")
+    embedder = WordEmbedder(synonyms=KINDRED)
+    async with pagefault.open(tmp_path, embedder=embedder, sync="os") as memory:
+        near = await crowded(memory)
+        for limit in (3, 50):
+            found = await memory.recall("boat", wanted=wanted, limit=limit)
+            ids = {hit.page.page_id for hit in found.hits}
+            if way == "control":
+                assert not ids & near
+            else:
+                assert len(ids & near) == 3
+                assert ids <= near, "what is not near is not found"
+                assert all(hit.parts["own"] == 0 for hit in found.hits), "by meaning alone"
+
+
+async def test_a_filter_that_all_pass_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAGEFAULT_CLAIMS__EXTRACT", "off")
+    embedder = WordEmbedder(synonyms=KINDRED)
+    async with pagefault.open(tmp_path, embedder=embedder, sync="os") as memory:
+        session = await memory.session("s")
+        for number in range(10):
+            await session.user(f"A ship at pier {number} with the soup of that day.")
+            await session.user(f"Nothing but soup, {number} times.")
+        for more in (0, 300):
+            for number in range(more):
+                await session.user(f"Weather of day {number}, and a vessel.")
+            await memory.embed()
+            for query in ("boat", "the boat at pier 3", "soup"):
+                whole = await session.recall(query, limit=50)
+                all_pass = SearchFilter(since="2000-01-01")
+                assert await session.recall(query, limit=50, wanted=all_pass) == whole
+
+
+# --- an embedder that hangs -----------------------------------------------------------------------
+
+
+async def test_of_an_embedder_that_hangs_one_call_is_waited_for_and_no_other_begun(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pagefault.service.derived.embedding.QUERY_WAIT_S", 0.05)
+    monkeypatch.setattr("pagefault.service.derived.embedding.REST_S", 0.0)
+    monkeypatch.setattr("pagefault.service.derived.embedding.REST_S_MAX", 0.0)
+    embedder = HangingEmbedder()
+    async with pagefault.open(":memory:", embedder=embedder) as memory:
+        session = await memory.session("s")
+        await session.user("The boat lies in the harbour.")
+        try:
+            for number in range(30):
+                assert (await session.recall(f"boat {number}")).hits, "search goes by words"
+            assert embedder.hanging == 1
+            assert "no vector of a query" in (await until_failed(memory, "no vector")).failure
+        finally:
+            embedder.go.set()
+        async with asyncio.timeout(20):
+            while embedder.hanging:
+                await asyncio.sleep(0.01)
+        await memory.embed()
+        async with asyncio.timeout(20):
+            while not places_of(memory, session, "harbour boat"):
+                await asyncio.sleep(0.01)
+
+
+class HangingEmbedder(WordEmbedder):
+    """Answers no query before `go` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go = threading.Event()
+        self.hanging = 0
+
+    def embed(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
+        if kind == "query":
+            self.hanging += 1
+            self.go.wait(30)
+            self.hanging -= 1
+        return super().embed(texts, kind=kind)
+
+
+async def test_how_far_it_is_raises_nothing_where_the_pages_cannot_be_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with pagefault.open(":memory:", embedder=WordEmbedder()) as memory:
+        await (await memory.session("s")).user("The boat lies in the harbour.")
+        await memory.embed()
+        with monkeypatch.context() as broken:
+
+            def busy(*_: object, **__: object) -> None:
+                raise StoreBusy("the index is in use", hint="try again")
+
+            broken.setattr(memory._store.index, "sessions", busy)
+            now = await memory.embedding()
+        assert now is not None
+        assert (now.embedder, now.missing) == ("words", 0)
+        assert (now.failure, now.hint) == ("the index is in use", "try again")
+        whole = await memory.embedding()
+        assert whole == pagefault.EmbeddingStatus(embedder="words", embedded=1, missing=0)
 
 
 # --- forgetting -----------------------------------------------------------------------------------

@@ -149,7 +149,7 @@ class Searcher:
             partial(self._index.traits, scope, names=names),
             asked,
             speakers=[position for position, term in enumerate(terms) if term in names],
-            similar=self._similar(scope, query),
+            similar=self._similar(scope, query, only),
             relevance_min=RELEVANCE_MIN,
             only=only,
         )
@@ -187,8 +187,10 @@ class Searcher:
         told = once(hits, groups)
         return SearchResult(tuple(told[: max(limit, 0)]), total - len(groups) + len(told))
 
-    def _similar(self, scope: Scope, query: str) -> Similar | None:
-        return None if self._semantic is None else self._semantic(scope, query, limit=SIMILAR_MAX)
+    def _similar(self, scope: Scope, query: str, only: NDArray[np.int64] | None) -> Similar | None:
+        if self._semantic is None:
+            return None
+        return self._semantic(scope, query, limit=SIMILAR_MAX, only=only)
 
     def _pages(self, scope: Scope, places: Sequence[Ranked]) -> list[tuple[Ranked, PageRow]]:
         """Places and the pages there, best place first."""
