@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import multiprocessing
 import threading
+import zlib
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -288,56 +290,81 @@ WANTED: dict[str, SearchFilter] = {
     "time": SearchFilter(since="2026-03-01", until="2026-03-31"),
     "origin": SearchFilter(origins=("tool:radio",)),
     "kind": SearchFilter(kinds=("artifact",)),
-    "session": SearchFilter(session="small"),
+    "modality": SearchFilter(modalities=("image",)),
+    "task": SearchFilter(),
 }
 
 
+class BoatEmbedder:
+    """Knows how near a text is to `boat` by one word of it. In three directions texts differ far
+    more: what sets most pages apart is left out of what is compared (`store/shelf.py`).
+    """
+
+    name = "boats"
+
+    def embed(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
+        import numpy as np
+
+        rows = np.zeros((len(texts), 96), np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            chance = np.random.default_rng(zlib.crc32(text.encode()))
+            share = 0.5 if "ship" in text else 0.485 if "vessel" in text else 0.0
+            own = chance.standard_normal(92)
+            own *= (1 - share**2 - 3 * 0.2) ** 0.5 / np.linalg.norm(own)
+            row[:] = [share, *(chance.choice([-1, 1], 3) * 0.2**0.5), *own]
+            if kind == "query":
+                row[:] = np.eye(96)[0]
+        return rows
+
+
 async def crowded(memory: pagefault.Memory) -> set[str]:
-    """300 pages near to `boat`, 300 that are not, and what passes a filter: some of which 3 are
-    near. Tells which.
+    """300 pages near to `boat`, and others; of those that pass a filter 3 are near, if less so.
+    Tells which.
     """
     session = await memory.session("crowd")
-    for number in range(300):
-        await session.user(f"A ship at pier {number}", occurred_at="2026-01-01")
-        await session.assistant(f"soup {number} salt pepper", occurred_at="2026-01-02")
     near: set[str] = set()
-    small = await memory.session("small")
+    loaves = itertools.count()
+
+    async def apart(count: int) -> None:
+        for _ in range(count):
+            await session.user(f"bread {next(loaves)}", occurred_at="2026-01-02")
+
+    for number in range(300):
+        await session.user(f"ship {number}", occurred_at="2026-01-01")
+        await apart(1)
     for number in range(3):
-        await small.user(f"Some bread and {number} apples", occurred_at="2026-02-02")
-        near.add(await small.user(f"A vessel, {number} masts", occurred_at="2026-02-01"))
-    for number in range(3):
-        near.add(await session.user(f"A vessel, {number} oars", occurred_at="2026-03-05"))
-        await session.user(f"Some bread and {number} apples", occurred_at="2026-03-05")
-        near.add(await session.tool_result(f"A vessel, {number} sails", name="radio"))
-        await session.tool_result(f"Some bread and {number} apples", name="radio")
-        near.add(await session.artifact(f"A vessel, {number} decks", title=f"plan {number}"))
-        await session.artifact(f"Some bread and {number} apples", title=f"list {number}")
+        near.add(await session.user(f"vessel a{number} ABC-7", occurred_at="2026-03-05"))
+        await apart(3)
+        near.update(await session.tool_result(f"vessel b{number}", name="radio"))
+        await apart(3)
+        near.add(await session.artifact(b"1", name="c.png", text=f"vessel {number}"))
+        await apart(3)
+        await session.user(f"pears {number}", occurred_at="2026-05-05")
+        await apart(3)
     await memory.embed()
     return near
 
 
-@pytest.mark.parametrize("wanted", WANTED.values(), ids=WANTED)
 @pytest.mark.parametrize("way", ["exact", "signs", "control"])
 async def test_a_filter_finds_by_meaning_however_many_others_are_nearer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: SearchFilter, way: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
     if way == "signs":
         by_signs(monkeypatch)
     if way == "control":
         deaf_to_filters(monkeypatch)
     monkeypatch.setenv("PAGEFAULT_CLAIMS__EXTRACT", "off")
-    embedder = WordEmbedder(synonyms=KINDRED)
-    async with pagefault.open(tmp_path, embedder=embedder, sync="os") as memory:
+    async with pagefault.open(tmp_path, embedder=BoatEmbedder(), sync="os") as memory:
         near = await crowded(memory)
-        for limit in (3, 50):
-            found = await memory.recall("boat", wanted=wanted, limit=limit)
-            ids = {hit.page.page_id for hit in found.hits}
-            if way == "control":
-                assert not ids & near
-            else:
-                assert len(ids & near) == 3
-                assert ids <= near, "what is not near is not found"
+        for name, wanted in WANTED.items():
+            for limit in (3, 50):
+                task = "ABC-7" if name == "task" else ""
+                found = await memory.recall("boat", wanted=wanted, task=task, limit=limit)
+                best = {hit.page.page_id for hit in found.hits[:3]} & near
+                assert len(best) == (0 if way == "control" else 3), name
                 assert all(hit.parts["own"] == 0 for hit in found.hits), "by meaning alone"
+        pears = SearchFilter(since="2026-05-05", until="2026-05-05")
+        assert not (await memory.recall("boat", wanted=pears)).hits, "what is not near is not found"
 
 
 async def test_a_filter_that_all_pass_changes_nothing(
@@ -380,12 +407,9 @@ async def test_of_an_embedder_that_hangs_one_call_is_waited_for_and_no_other_beg
             assert "no vector of a query" in (await until_failed(memory, "no vector")).failure
         finally:
             embedder.go.set()
-        async with asyncio.timeout(20):
-            while embedder.hanging:
-                await asyncio.sleep(0.01)
         await memory.embed()
         async with asyncio.timeout(20):
-            while not places_of(memory, session, "harbour boat"):
+            while not places_of(memory, session, "harbour boat"):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
 
 

@@ -101,7 +101,11 @@ def test_who_waits_for_a_turn_goes_as_soon_as_one_is_late(go: threading.Event) -
         begun.set()
         go.wait(LONG)
 
-    late = threading.Thread(target=lambda: pytest.raises(Late, soon, hangs, 0.2))
+    def is_late() -> None:
+        with pytest.raises(Late):
+            soon(hangs, 0.2)
+
+    late = threading.Thread(target=is_late)
     late.start()
     assert begun.wait(LONG)
     waiting = threading.Thread(target=waits)
