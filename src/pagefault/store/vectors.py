@@ -8,7 +8,8 @@ Invariants, true between any two public calls:
      but for pages that were forgotten.
  (2) `forgotten` is the last forgetting that was carried out here; no vector is of a page that this
      one or an earlier one took.
- (3) Two rows are compared only if one model made both.
+ (3) Two rows are compared only if one model made both. `pruned` counts how often models were
+     dropped, for another may get their codes: what is kept in memory is of one count.
 
 Who puts vectors reads `forgotten` first, then lists pages in the index, then reads their texts. A
 forgetting takes pages from the index first and from here after that: so either the pages listed
