@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from pagefault.model.ids import SessionNo
 from pagefault.model.kinds import Profile
@@ -69,7 +70,10 @@ def test_what_bears_on_nothing_finds_nothing(index: MemoryIndex, query: str) -> 
 
 
 def test_with_an_embedder_meaning_weighs_most(index: MemoryIndex) -> None:
-    def nearest_is_the_second(scope: Scope, query: str, *, limit: int) -> Similar:
+    def nearest_is_the_second(
+        scope: Scope, query: str, *, limit: int, only: NDArray[np.int64] | None = None
+    ) -> Similar:
+        assert only is None, "nothing is left out"
         assert scope.parts[0][0] == SessionNo(1)
         scores = np.array([0.1, 0.1, 0.9, 0.1])
         return Similar(np.array([5, 50, 401, 408], dtype=np.int64), scores)

@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import multiprocessing
 import threading
+import zlib
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import pagefault
+from pagefault import SearchFilter
+from pagefault.engine.embedding import TextKind
 from pagefault.model.errors import BadInput, EngineUnreachable, StoreBusy
 from pagefault.model.page import EVERYTHING
+from pagefault.service.derived.embedding import Embedding
+from pagefault.store.shelf import Shelf
 from pagefault.store.store import Store
 from pagefault.store.vectors import VectorStore
 from pagefault.testing.embedders import FailingEmbedder, SlowEmbedder, WordEmbedder
 from tests.service.memories import files_with
 
 SECRET = "Zanzibarqux keeps her wumpustines in Gryphonburgh."
+if TYPE_CHECKING:
+    from pagefault.engine.embedding import Vectors
+
 KINDRED = (("boat", "vessel", "ship"), ("harbour", "port"))
 
 
@@ -253,6 +265,188 @@ async def test_a_fork_finds_what_it_sees_of_its_parent(tmp_path: Path) -> None:
         embedding = memory._embedding
         assert embedding is not None
         assert len(embedding(EVERYTHING, "boat", limit=10).places) == 3
+
+
+# --- of some pages alone --------------------------------------------------------------------------
+
+
+def by_signs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if there were so many vectors that most are told apart by their signs alone."""
+    few = partial(Shelf, exact_max=100, shortlist=50)
+    monkeypatch.setattr("pagefault.store.shelf.Shelf", few)
+
+
+def deaf_to_filters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control: the nearest of all are told, and what is wanted is looked for among them."""
+    call = Embedding.__call__
+
+    def deaf(self, scope, query, *, limit, only=None):  # type: ignore[no-untyped-def]
+        return call(self, scope, query, limit=limit)
+
+    monkeypatch.setattr(Embedding, "__call__", deaf)
+
+
+WANTED: dict[str, SearchFilter] = {
+    "time": SearchFilter(since="2026-03-01", until="2026-03-31"),
+    "origin": SearchFilter(origins=("tool:radio",)),
+    "kind": SearchFilter(kinds=("artifact",)),
+    "modality": SearchFilter(modalities=("image",)),
+    "task": SearchFilter(),
+}
+
+
+class BoatEmbedder:
+    """Knows how near a text is to `boat` by one word of it. In three directions texts differ far
+    more: what sets most pages apart is left out of what is compared (`store/shelf.py`).
+    """
+
+    name = "boats"
+
+    def embed(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
+        import numpy as np
+
+        rows = np.zeros((len(texts), 96), np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            chance = np.random.default_rng(zlib.crc32(text.encode()))
+            share = 0.5 if "ship" in text else 0.485 if "vessel" in text else 0.0
+            own = chance.standard_normal(92)
+            own *= (1 - share**2 - 3 * 0.2) ** 0.5 / np.linalg.norm(own)
+            row[:] = [share, *(chance.choice([-1, 1], 3) * 0.2**0.5), *own]
+            if kind == "query":
+                row[:] = np.eye(96)[0]
+        return rows
+
+
+async def crowded(memory: pagefault.Memory) -> set[str]:
+    """300 pages near to `boat`, and others; of those that pass a filter 3 are near, if less so.
+    Tells which.
+    """
+    session = await memory.session("crowd")
+    near: set[str] = set()
+    loaves = itertools.count()
+
+    async def apart(count: int) -> None:
+        for _ in range(count):
+            await session.user(f"bread {next(loaves)}", occurred_at="2026-01-02")
+
+    for number in range(300):
+        await session.user(f"ship {number}", occurred_at="2026-01-01")
+        await apart(1)
+    for number in range(3):
+        near.add(await session.user(f"vessel a{number} ABC-7", occurred_at="2026-03-05"))
+        await apart(3)
+        near.update(await session.tool_result(f"vessel b{number}", name="radio"))
+        await apart(3)
+        near.add(await session.artifact(b"1", name="c.png", text=f"vessel {number}"))
+        await apart(3)
+        await session.user(f"pears {number}", occurred_at="2026-05-05")
+        await apart(3)
+    await memory.embed()
+    return near
+
+
+@pytest.mark.parametrize("way", ["exact", "signs", "control"])
+async def test_a_filter_finds_by_meaning_however_many_others_are_nearer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    if way == "signs":
+        by_signs(monkeypatch)
+    if way == "control":
+        deaf_to_filters(monkeypatch)
+    monkeypatch.setenv("PAGEFAULT_CLAIMS__EXTRACT", "off")
+    async with pagefault.open(tmp_path, embedder=BoatEmbedder(), sync="os") as memory:
+        near = await crowded(memory)
+        for name, wanted in WANTED.items():
+            for limit in (3, 50):
+                task = "ABC-7" if name == "task" else ""
+                found = await memory.recall("boat", wanted=wanted, task=task, limit=limit)
+                best = {hit.page.page_id for hit in found.hits[:3]} & near
+                assert len(best) == (0 if way == "control" else 3), name
+                assert all(hit.parts["own"] == 0 for hit in found.hits), "by meaning alone"
+        pears = SearchFilter(since="2026-05-05", until="2026-05-05")
+        assert not (await memory.recall("boat", wanted=pears)).hits, "what is not near is not found"
+
+
+async def test_a_filter_that_all_pass_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAGEFAULT_CLAIMS__EXTRACT", "off")
+    embedder = WordEmbedder(synonyms=KINDRED)
+    async with pagefault.open(tmp_path, embedder=embedder, sync="os") as memory:
+        session = await memory.session("s")
+        for number in range(10):
+            await session.user(f"A ship at pier {number} with the soup of that day.")
+            await session.user(f"Nothing but soup, {number} times.")
+        for more in (0, 300):
+            for number in range(more):
+                await session.user(f"Weather of day {number}, and a vessel.")
+            await memory.embed()
+            for query in ("boat", "the boat at pier 3", "soup"):
+                whole = await session.recall(query, limit=50)
+                all_pass = SearchFilter(since="2000-01-01")
+                assert await session.recall(query, limit=50, wanted=all_pass) == whole
+
+
+# --- an embedder that hangs -----------------------------------------------------------------------
+
+
+async def test_of_an_embedder_that_hangs_one_call_is_waited_for_and_no_other_begun(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pagefault.service.derived.embedding.QUERY_WAIT_S", 0.05)
+    monkeypatch.setattr("pagefault.service.derived.embedding.REST_S", 0.0)
+    monkeypatch.setattr("pagefault.service.derived.embedding.REST_S_MAX", 0.0)
+    embedder = HangingEmbedder()
+    async with pagefault.open(":memory:", embedder=embedder) as memory:
+        session = await memory.session("s")
+        await session.user("The boat lies in the harbour.")
+        try:
+            for number in range(30):
+                assert (await session.recall(f"boat {number}")).hits, "search goes by words"
+            assert embedder.hanging == 1
+            assert "no vector of a query" in (await until_failed(memory, "no vector")).failure
+        finally:
+            embedder.go.set()
+        await memory.embed()
+        async with asyncio.timeout(20):
+            while not places_of(memory, session, "harbour boat"):  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+
+
+class HangingEmbedder(WordEmbedder):
+    """Answers no query before `go` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go = threading.Event()
+        self.hanging = 0
+
+    def embed(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
+        if kind == "query":
+            self.hanging += 1
+            self.go.wait(30)
+            self.hanging -= 1
+        return super().embed(texts, kind=kind)
+
+
+async def test_how_far_it_is_raises_nothing_where_the_pages_cannot_be_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with pagefault.open(":memory:", embedder=WordEmbedder()) as memory:
+        await (await memory.session("s")).user("The boat lies in the harbour.")
+        await memory.embed()
+        with monkeypatch.context() as broken:
+
+            def busy(*_: object, **__: object) -> None:
+                raise StoreBusy("the index is in use", hint="try again")
+
+            broken.setattr(memory._store.index, "sessions", busy)
+            now = await memory.embedding()
+        assert now is not None
+        assert (now.embedder, now.missing) == ("words", 0)
+        assert (now.failure, now.hint) == ("the index is in use", "try again")
+        whole = await memory.embedding()
+        assert whole == pagefault.EmbeddingStatus(embedder="words", embedded=1, missing=0)
 
 
 # --- forgetting -----------------------------------------------------------------------------------

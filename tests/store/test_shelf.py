@@ -44,10 +44,16 @@ def filled(vectors: Vectors, *, exact_max: int, shortlist: int = 100, step: int 
 
 
 def nearest(
-    shelf: Shelf, vectors: Vectors, query: Vectors, *, upto: int | None = None, limit: int = 10
+    shelf: Shelf,
+    vectors: Vectors,
+    query: Vectors,
+    *,
+    upto: int | None = None,
+    limit: int = 10,
+    only: NDArray[np.int64] | None = None,
 ) -> dict[int, float]:
     rows = {place: blob for place, _, blob in stored(vectors)}
-    places, alike = shelf.nearest(query, upto, limit, lambda at: [(p, rows[p]) for p in at])
+    places, alike = shelf.nearest(query, upto, limit, lambda at: [(p, rows[p]) for p in at], only)
     return dict(zip(places.tolist(), alike.tolist(), strict=True))
 
 
@@ -121,9 +127,65 @@ def test_a_vector_of_another_length_is_like_nothing() -> None:
     rows = stored(vectors)
     shelf.add([*rows, (100, 9, b""), (101, 10, bytes(6))], 0)
     near = nearest(shelf, vectors, vectors[1])
-    assert near[100] == near[101] == 0
+    assert set(near) == {0, 3, 6}
     assert near[3] == pytest.approx(1, abs=1e-3)
     assert not nearest(shelf, vectors, vectors[0][:8]), "no vector of this shelf is so short"
+
+
+@pytest.mark.parametrize("exact_max", [100_000, 100])
+def test_vectors_that_tell_nothing_take_no_room(exact_max: int) -> None:
+    vectors = clusters(300, seed=5)
+    told = stored(vectors)
+    empty = [(10_000 + n, 1, b"" if n % 2 else bytes(2 * WIDTH)) for n in range(30_000)]
+    shelf, alone = Shelf(exact_max=exact_max), Shelf(exact_max=exact_max)
+    for rows in (empty, told[:10], empty, told[10:]):
+        shelf.add(rows, 0)
+    alone.add(told, 0)
+    assert nearest(shelf, vectors, vectors[7]) == nearest(alone, vectors, vectors[7])
+    assert len(shelf) == 300
+    assert shelf.nbytes < 2 * alone.nbytes
+
+
+# --- of some places alone -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shortlist", [100, 400])
+@pytest.mark.parametrize("exact_max", [5_000, 1_000])
+def test_of_a_few_places_all_are_compared_however_many_others_are_nearer(
+    exact_max: int, shortlist: int
+) -> None:
+    vectors = clusters(3_000, seed=1)
+    shelf = filled(vectors, exact_max=exact_max, shortlist=shortlist)
+    query = vectors[0]
+    alike = cosines(vectors, query)
+    farthest = np.argsort(alike, kind="stable")[:60]
+    only = np.sort(3 * farthest)
+    found = nearest(shelf, vectors, query, only=only)
+    within = {place: near for place, near in found.items() if place in only}
+    assert len(within) == 10
+    best = sorted(alike[farthest].tolist(), reverse=True)[:10]
+    assert sorted(within.values(), reverse=True) == pytest.approx(best, abs=5e-3)
+    assert set(nearest(shelf, vectors, query)) <= set(found), "the others are told besides"
+
+
+def test_by_signs_no_other_takes_the_room_of_many_that_are_wanted() -> None:
+    vectors = clusters(5_000, seed=1)
+    shelf = filled(vectors, exact_max=1_000, shortlist=400)
+    only = np.arange(0, 3 * 5_000, 6)  # every other one
+    found = 0
+    for query in vectors[:50]:
+        alike = cosines(vectors, query)[::2]
+        best = {6 * int(n) for n in np.argsort(-alike, kind="stable")[:10]}
+        found += len(best & set(nearest(shelf, vectors, query, only=only)))
+    assert found / 500 > 0.9
+
+
+def test_of_no_place_or_of_all_nothing_else_is_found() -> None:
+    vectors = clusters(300, seed=5)
+    shelf = filled(vectors, exact_max=1_000)
+    whole = nearest(shelf, vectors, vectors[3])
+    for only in (np.empty(0, np.int64), np.arange(0, 900, 3), np.array([1, 2, 10**6])):
+        assert nearest(shelf, vectors, vectors[3], only=only) == whole
 
 
 def test_an_empty_shelf_answers_nothing() -> None:

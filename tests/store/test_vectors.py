@@ -174,6 +174,42 @@ def test_what_another_process_forgot_is_not_found_in_memory_either(file: Path) -
     vectors.close()
 
 
+@pytest.mark.parametrize("is_weakened", [False, True], ids=["sound", "control"])
+def test_a_model_that_takes_a_pruned_ones_code_gets_none_of_its_vectors(
+    file: Path, is_weakened: bool
+) -> None:
+    """Of a reader that was open all the while, and keeps what it read."""
+    vectors, made = filled(file)
+    later = rows(2, seed=9)
+    vectors.put("pruned", pages(ONE, 0, 1), later, forgotten=NONE)
+    reader = VectorStore.open(file, root_id="r", read_only=True)
+    scope = Scope(((ONE, ALL),))
+    assert reader.nearest("pruned", scope, later[1], limit=1).places.tolist() == [1]
+    vectors.keep_only("m")
+    if is_weakened:  # who prunes does not say so
+        with vectors._connections.write() as db:
+            db.execute("DELETE FROM meta WHERE name = 'pruned'")
+    vectors.put("next", pages(ONE, 0), made[7:], forgotten=NONE)
+    found = reader.nearest("next", scope, made[7], limit=5)
+    assert (found.places.tolist() == [0]) is not is_weakened
+    if not is_weakened:
+        assert found.similarities[0] == pytest.approx(1, abs=1e-2)
+    reader.close()
+    vectors.close()
+
+
+def test_of_some_pages_the_nearest_are_found_wherever_they_stand(file: Path) -> None:
+    vectors, made = filled(file)
+    scope = Scope(((TWO, ALL), (ONE, Seq(3))))
+    near = vectors.nearest("m", scope, made[1], limit=1, only=np.array([2]))
+    assert near.places.tolist() == [1, 2], "the nearest of all, and the nearest wanted"
+    places = np.array(sorted(place_of(TWO, order) for order in (0, 2)))
+    everywhere = vectors.nearest("m", EVERYTHING, made[1], limit=2, only=places)
+    assert set(places.tolist()) < set(everywhere.places.tolist())
+    assert len(everywhere.places) <= 4
+    vectors.close()
+
+
 # --- files that are not ours ----------------------------------------------------------------------
 
 

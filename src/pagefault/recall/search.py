@@ -16,6 +16,7 @@ from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.recall.naming import Naming
 from pagefault.recall.studio import rescored
 from pagefault.store.api import PageFilter, PageIndex
+from pagefault.store.likeness import bucket, say_the_same
 from pagefault.store.place import place_in
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 STRETCHES_MAX: Final = 200  # of four pages, ranked at most; more find no more
 SIMILAR_MAX: Final = 200  # pages found by their meaning, at most
 RELEVANCE_MIN: Final = 0.1  # less than this share of what a query tells is chance
-SHORTLIST: Final = 150  # places that recency and importance may reorder
+SHORTLIST: Final = 150  # places, each with its copies, that recency and importance may reorder
+OWN_TOLERANCE: Final = 0.01  # of what two copies tell of a question: they may differ in length
 RECENCY: Final = 0.001  # of the best score: enough to settle ties, too little to bury an answer
 RECENCY_PAGES: Final = 200.0  # over so many pages recency fades to 1/e
 IMPORTANCE: Final = 0.1  # of the best score, between a page that matters not at all and wholly
@@ -39,7 +41,7 @@ class SearchHit:
     """A page that was found. `parts` add up to `score`; `relevance` is 0..1 and comparable. They
     are 0 where pages were listed, not searched.
 
-    `also` are pages that say the same in the same words and were found, too, but would tell no
+    `also` are pages that say the same (`store/likeness.py`) and were found, too, but would tell no
     more. `archive` is set where the page's text cannot be read now: the directory that is not
     there. Where a page is from: `page` tells its id, turn, role, origin and when it was said, the
     last three who said it, when by her own words, and in which session (empty if it is gone).
@@ -146,11 +148,13 @@ class Searcher:
         parts = [self._ranking(scope, part, only=only, today=today)[1] for part in decompose(query)]
         ranking = merged(ranking, parts)
         standing = self._standing(scope, ranking.places, pages=pages)
+        unlooked = max(ranking.total - len(ranking.places), 0)
         if standing and self._naming is not None:
             standing = linked(self._index, self._naming, scope, query, standing, only=only)
-        total = max(ranking.total - len(ranking.places), 0) + len(standing)
-        shortlist = max(SHORTLIST, limit)
-        admitted = self._pages(scope, standing[:shortlist])
+        groups = copies(standing)
+        total = unlooked + len(groups)
+        groups = groups[: max(SHORTLIST, limit)]
+        admitted = self._pages(scope, [place for group in groups for place in group])
         if not admitted:
             return _NOTHING_FOUND
         best = admitted[0][0].score
@@ -175,8 +179,8 @@ class Searcher:
             for (place, page), parts in zip(admitted, summands, strict=True)
         ]
         hits.sort(key=lambda entry: (-entry[0].score, entry[0].page.seq))
-        told = once(hits)
-        return SearchResult(tuple(told[: max(limit, 0)]), total - len(hits) + len(told))
+        told = once(hits, groups)
+        return SearchResult(tuple(told[: max(limit, 0)]), total - len(groups) + len(told))
 
     def _ranking(
         self, scope: Scope, query: str, *, only: NDArray[np.int64] | None, today: date | None
@@ -195,14 +199,16 @@ class Searcher:
             partial(self._index.traits, scope, names=subject(query, names)),
             asked,
             speakers=[at for at, term in enumerate(asked.terms) if term in names],
-            similar=self._similar(scope, query),
+            similar=self._similar(scope, query, only),
             relevance_min=RELEVANCE_MIN,
             only=only,
         )
         return found.pages, ranking
 
-    def _similar(self, scope: Scope, query: str) -> Similar | None:
-        return None if self._semantic is None else self._semantic(scope, query, limit=SIMILAR_MAX)
+    def _similar(self, scope: Scope, query: str, only: NDArray[np.int64] | None) -> Similar | None:
+        if self._semantic is None:
+            return None
+        return self._semantic(scope, query, limit=SIMILAR_MAX, only=only)
 
     def _pages(self, scope: Scope, places: Sequence[Ranked]) -> list[tuple[Ranked, PageRow]]:
         """Places and the pages there, best place first."""
@@ -223,23 +229,47 @@ class Searcher:
         return [one for one in places if one.place in standing]
 
 
-def once(hits: Sequence[tuple[SearchHit, Ranked]]) -> list[SearchHit]:
-    """Hits, best first, each with its place: of those that say the same the best stands for all.
+def copies(places: Sequence[Ranked]) -> list[list[Ranked]]:
+    """The same places, best first, in groups of those whose pages say the same as the first of each
+    and tell as much of the question by their own words.
 
     Only where its own words were found: `Yes!` says something else after every question.
     """
-    first: dict[int, int] = {}
-    told: list[SearchHit] = []
+    groups: list[list[Ranked]] = []
+    leading: dict[int, list[list[Ranked]]] = {}
+    for place in places:
+        alike = leading.setdefault(bucket(place.likeness), []) if place.parts["own"] > 0 else []
+        group = next((group for group in alike if _is_copy(place, group[0])), None)
+        if group is None:
+            group = []
+            groups.append(group)
+            alike.append(group)
+        group.append(place)
+    return groups
+
+
+def _is_copy(place: Ranked, first: Ranked) -> bool:
+    if place.likeness == first.likeness:
+        return True
+    # Where they differ in a word, it must be none that was asked for.
+    return say_the_same(place.likeness, first.likeness) and math.isclose(
+        place.parts["own"], first.parts["own"], rel_tol=OWN_TOLERANCE
+    )
+
+
+def once(
+    hits: Sequence[tuple[SearchHit, Ranked]], groups: Sequence[Sequence[Ranked]]
+) -> list[SearchHit]:
+    """Hits, best first, each with its place: the best of each group stands for all of it."""
+    group_of = {place.place: number for number, group in enumerate(groups) for place in group}
+    told: dict[int, SearchHit] = {}
     for hit, place in hits:
-        has_words = place.parts["own"] > 0
-        at = first.get(place.likeness) if has_words else None
-        if at is not None:
-            told[at] = replace(told[at], also=(*told[at].also, hit.page))
-            continue
-        if has_words:
-            first[place.likeness] = len(told)
-        told.append(hit)
-    return told
+        number = group_of[place.place]
+        if number in told:
+            told[number] = replace(told[number], also=(*told[number].also, hit.page))
+        else:
+            told[number] = hit
+    return list(told.values())
 
 
 def _first(scope: Scope) -> int:

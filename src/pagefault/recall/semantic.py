@@ -37,13 +37,22 @@ class Similar:
     Static embeddings know little that words do not, and should keep to 0.1; an encoder of
     sentences may take 2.5.
     """
+    scale: tuple[float, float] | None = None
+    """Which scores are middling and highest, where the places do not tell it: of few pages that
+    somebody chose, each may be as near as pages ever are.
+    """
 
 
 class Semantic(Protocol):
     """Finds pages by meaning. The same stored pages and query give the same answer."""
 
-    def __call__(self, scope: Scope, query: str, *, limit: int) -> Similar:
+    def __call__(
+        self, scope: Scope, query: str, *, limit: int, only: NDArray[np.int64] | None = None
+    ) -> Similar:
         """The `limit` pages of the scope that are nearest to the query, at most.
+
+        With `only`, places that ascend: the `limit` nearest that stand there, however many others
+        are nearer. Others may be among them, for what stands beside a page counts for it.
 
         Pages without a vector (yet) are left out, and so is what the scope does not see. Called
         from several threads at once. An embedder that cannot be reached answers with nothing:
@@ -72,9 +81,12 @@ def closeness(similar: Similar, places: Numbers) -> Values:
     import numpy as np
 
     close = np.zeros(len(places))
-    if len(similar.places) < 2 or not len(places):
+    if not len(similar.places) or not len(places):
         return close
-    middle, highest = float(np.median(similar.scores)), float(similar.scores.max())
+    middle, highest = similar.scale or (
+        float(np.median(similar.scores)),
+        float(similar.scores.max()),
+    )
     if highest <= middle:
         return close
     relative = np.clip((similar.scores - middle) / (highest - middle), 0.0, 1.0)

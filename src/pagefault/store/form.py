@@ -8,12 +8,13 @@ has it, and it decides nothing.
 from __future__ import annotations
 
 import re
-import zlib
 from datetime import date
 from typing import Final, NamedTuple
 
 from pagefault.model.events import Content
+from pagefault.model.kinds import Kind, Role
 from pagefault.store.analyzer import analyze
+from pagefault.store.likeness import likeness
 
 ASKS: Final = 1  # it ends with a question
 TELLS_TIME: Final = 2  # yesterday, in May, two weeks ago
@@ -47,8 +48,8 @@ _DAY_MS: Final = 86_400_000
 
 
 class Form(NamedTuple):
-    """`day` counts from the first of January of year 1, as `date.toordinal` does. Two pages of one
-    `likeness` have the same words, however ordered, written and repeated.
+    """`day` counts from the first of January of year 1, as `date.toordinal` does. `likeness` tells
+    pages that say the same (`store/likeness.py`).
     """
 
     day: int
@@ -68,7 +69,13 @@ def form_of(body: Content, at_ms: int) -> Form:
         marks |= TELLS_NUMBER
     if _NAME.search(body.text):
         marks |= TELLS_NAME
-    return Form(_day(body.occurred_at, at_ms), marks, zlib.crc32(" ".join(sorted(terms)).encode()))
+    day = _day(body.occurred_at, at_ms)
+    # A question says something else than its answer, and `yesterday` on each day.
+    by = [body.role, body.speaker, body.title, "?" if marks & ASKS else ""]
+    if marks & TELLS_TIME:
+        by.append(str(day))
+    is_data = body.role is Role.TOOL or body.kind is Kind.ARTIFACT
+    return Form(day, marks, likeness(body.text, terms, by="\0".join(by), is_data=is_data))
 
 
 def _day(occurred_at: str, at_ms: int) -> int:

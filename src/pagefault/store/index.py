@@ -57,8 +57,8 @@ if TYPE_CHECKING:
 MERGE_PAGES: Final = 16
 """Of the full-text index, written at a time when its parts are merged: some milliseconds."""
 
-SCHEMA: Final = 6
-"""Changes with the tables. No migration: the index is made again."""
+SCHEMA: Final = 7
+"""Changes with the tables and with what stands in them. No migration: the index is made again."""
 
 _SQL: Final = Queries("index.sql")
 

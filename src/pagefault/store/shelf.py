@@ -21,6 +21,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pagefault.store.likely import among
+
 EXACT_MAX: Final = 20_000
 """Vectors compared one by one, which takes a millisecond for a thousand, and all their room. From
 there on signs take less time, the reading of the file included.
@@ -117,15 +119,16 @@ class Shelf:
         return sum(array.nbytes for array in arrays)
 
     def add(self, rows: Sequence[tuple[int, int, bytes]], last: int) -> None:
-        """Place, seq and stored vector of more pages, in their order. One of another length than
-        the first is like nothing.
+        """Place, seq and stored vector of more pages, in their order. An empty one, or one of
+        another length than the first, is like nothing and takes no room.
         """
         self.last = last
+        if not self._width:
+            self._width = max((len(blob) for _, _, blob in rows), default=0) // 2
+            self._vectors = np.empty((0, self._width), np.float32)
+        rows = [row for row in rows if len(row[2]) == 2 * self._width and any(row[2])]
         if not rows:
             return
-        if not self._width:
-            self._width = max(len(blob) for _, _, blob in rows) // 2
-            self._vectors = np.zeros((self._count, self._width), np.float32)
         vectors = self._decoded([blob for _, _, blob in rows])
         before, self._count = self._count, self._count + len(rows)
         self._places = _grown(self._places, before, np.array([p for p, _, _ in rows], np.int64))
@@ -141,10 +144,18 @@ class Shelf:
             self._signs = _grown(self._signs, before, self._signs_of(vectors))
 
     def nearest(
-        self, query: Vectors, upto: int | None, limit: int, read: Read
+        self,
+        query: Vectors,
+        upto: int | None,
+        limit: int,
+        read: Read,
+        only: Places | None = None,
     ) -> tuple[Places, Vectors]:
         """The `limit` places most like `query`, of records up to `upto`, and how alike they are, in
-        no order.
+        no order. With `only`, which ascend, besides these the `limit` most like it of them.
+
+        By signs, too, those of `only` are chosen among themselves, so that no other takes their
+        room: all of them are compared exactly if they are no more than a shortlist.
         """
         count = self._count
         if upto is not None:
@@ -152,15 +163,15 @@ class Shelf:
         if not count or len(query) != self._width:
             return np.empty(0, np.int64), np.empty(0, np.float32)
         shared = self._shared_by(count, read)
+        places = self._places[:count]
         if not self._is_many:
-            places = self._places[:count]
             similarities = shared.alike(self._vectors[:count], query)
         else:
             differ = self._differing(query, count)
-            chosen = _least(differ, max(self._shortlist, limit))
-            places, vectors = self._read(self._places[:count][chosen], read)
+            chosen = _least_of_both(differ, max(self._shortlist, limit), places, only)
+            places, vectors = self._read(places[chosen], read)
             similarities = shared.alike(vectors, query)
-        best = _least(-similarities, limit)
+        best = _least_of_both(-similarities, limit, places, only)
         return places[best], similarities[best]
 
     def _shared_by(self, count: int, read: Read) -> Shared:
@@ -216,6 +227,19 @@ def _grown(array: NDArray[Any], used: int, more: NDArray[Any]) -> NDArray[Any]:
         array = larger
     array[used : used + len(more)] = more
     return array
+
+
+def _least_of_both(
+    values: NDArray[Any], limit: int, places: Places, only: Places | None
+) -> NDArray[np.int64]:
+    """Where the `limit` least of these stand, and the `limit` least of those at places of `only`;
+    each once.
+    """
+    least = _least(values, limit)
+    if only is None:
+        return least
+    within = np.flatnonzero(among(places, only))
+    return np.union1d(least, within[_least(values[within], limit)])
 
 
 def _least(values: NDArray[Any], limit: int) -> NDArray[np.int64]:

@@ -8,7 +8,8 @@ Invariants, true between any two public calls:
      but for pages that were forgotten.
  (2) `forgotten` is the last forgetting that was carried out here; no vector is of a page that this
      one or an earlier one took.
- (3) Two rows are compared only if one model made both.
+ (3) Two rows are compared only if one model made both. `pruned` counts how often models were
+     dropped, for another may get their codes: what is kept in memory is of one count.
 
 Who puts vectors reads `forgotten` first, then lists pages in the index, then reads their texts. A
 forgetting takes pages from the index first and from here after that: so either the pages listed
@@ -71,7 +72,7 @@ class VectorStore:
         self._connections = connections
         self._shelving = threading.Lock()
         self._shelves: OrderedDict[tuple[int, Span], Shelf] = OrderedDict()
-        self._forgotten = NOTHING  # when these were filled
+        self._dropped: tuple[int, ...] = ()  # what was, when these were filled
         with connections.bare() as db:
             db.execute(_SQL["secure"])
 
@@ -176,6 +177,7 @@ class VectorStore:
             code = _code(db, embedder)
             db.execute(_SQL["forget_others"], (code,))
             db.execute(_SQL["forget_names"], (code,))
+            db.execute(_SQL["set_meta"], ("pruned", 1 + (_meta(db, "pruned") or 0)))
         self._erase()
 
     def _erase(self) -> None:
@@ -198,26 +200,42 @@ class VectorStore:
             return frozenset(place for (place,) in _SQL.rows(db, "places"))
 
     def nearest(
-        self, embedder: str, scope: Scope, query: NDArray[np.float32], *, limit: int
+        self,
+        embedder: str,
+        scope: Scope,
+        query: NDArray[np.float32],
+        *,
+        limit: int,
+        only: NDArray[np.int64] | None = None,
     ) -> Nearest:
-        """The `limit` places in scope whose pages are most like `query`, of those with a vector."""
+        """The `limit` places in scope whose pages are most like `query`, of those with a vector.
+
+        With `only`, places of the scope that ascend, besides these the `limit` most like of them.
+        """
         import numpy as np
 
         places: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
         alike: list[NDArray[np.float32]] = [np.empty(0, np.float32)]
         with self._shelving, self._connections.read() as db:
             code = _code(db, embedder)
-            if _meta(db, "forgotten") != self._forgotten:
+            # After either, the code of a model and the number of a row may be another's.
+            dropped = (_meta(db, "forgotten"), _meta(db, "pruned") or 0)
+            if dropped != self._dropped:
                 self._shelves.clear()
-                self._forgotten = _meta(db, "forgotten")
+                self._dropped = dropped
             for span, upto in _parts(scope):
                 shelf = self._shelf(db, code, span)
-                found = shelf.nearest(query, upto, limit, lambda at: _read(db, code, at))
+                wanted = None if only is None else only + span.origin
+                found = shelf.nearest(query, upto, limit, lambda at: _read(db, code, at), wanted)
                 places.append(found[0] - span.origin)
                 alike.append(found[1])
         at, similarities = np.concatenate(places), np.concatenate(alike)
-        order = np.lexsort((at, -similarities))[: max(limit, 0)]
-        return Nearest(at[order], similarities[order])
+        order = np.lexsort((at, -similarities))
+        best = order[: max(limit, 0)]
+        if only is not None:
+            wanted_ones = order[np.isin(at[order], only)][: max(limit, 0)]
+            best = order[np.isin(order, np.append(best, wanted_ones))]
+        return Nearest(at[best], similarities[best])
 
     def _shelf(self, db: apsw.Connection, code: int, span: Span) -> Shelf:
         """The vectors of a span, and those that were put since it was filled."""

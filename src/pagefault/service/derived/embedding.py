@@ -4,7 +4,7 @@ Invariants:
  (1) Nobody waits for an embedder who appends, and an append never fails for one. A search waits for
      its query's vector for `QUERY_WAIT_S` at most.
  (2) After a failure the embedder is left alone for a while, longer each time; search goes by words
-     meanwhile, and `failure` says why.
+     meanwhile, and `failure` says why. While a query's vector is late, no other is asked for.
  (3) Of one memory, one thread of one process embeds at a time, so nothing is paid for twice.
 """
 
@@ -12,11 +12,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as Late
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from pagefault.model.clock import Clock
 from pagefault.model.errors import (
@@ -25,6 +23,7 @@ from pagefault.model.errors import (
     PagefaultError,
     StoreClosed,
     StoreCorrupt,
+    StoreError,
     StoreReadOnly,
 )
 from pagefault.model.events import Content
@@ -32,6 +31,7 @@ from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.page import PageRow, Scope
 from pagefault.model.progress import Progress
 from pagefault.recall.semantic import Similar
+from pagefault.service.derived.soon import Late, NotBegun, Soon
 from pagefault.store.api import PageFilter
 from pagefault.store.place import place_of
 from pagefault.store.store import Store
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 
     from pagefault.engine.embedding import Embedder
 
-T = TypeVar("T")
-
 BATCH: Final = 64
 """Pages embedded at a time: as many as one call of a remote model takes."""
 
@@ -56,6 +54,7 @@ QUERY_WAIT_S: Final = 5.0
 WEIGHT: Final = 0.1
 """Of meaning beside words (`Similar.weight`), for an embedder that has no `weight` of its own."""
 
+QUERIES_AT_ONCE: Final = 4
 QUERIES_KEPT: Final = 256
 REST_S: Final = 5.0
 """How long an embedder that failed is left alone, doubled each time up to `REST_S_MAX`."""
@@ -97,6 +96,7 @@ class Embedding:
         self._whole: dict[SessionNo, int] = {}  # sessions without a page missing, and their pages
         self._queries: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
         self._asking = threading.Lock()
+        self._soon = Soon(QUERIES_AT_ONCE)
         self.failure: PagefaultError | None = None
         self._rest_s = 0.0
         self._again_s = 0.0  # when the embedder may be asked again
@@ -221,9 +221,13 @@ class Embedding:
 
     # --- finding ------------------------------------------------------------------------------
 
-    def __call__(self, scope: Scope, query: str, *, limit: int) -> Similar:
+    def __call__(
+        self, scope: Scope, query: str, *, limit: int, only: NDArray[np.int64] | None = None
+    ) -> Similar:
         """As `Semantic`: the pages nearest to the query, of those that have a vector so far."""
         import numpy as np
+
+        from pagefault.store.likely import among
 
         nothing = Similar(np.empty(0, np.int64), np.empty(0, np.float64))
         try:
@@ -233,7 +237,7 @@ class Embedding:
             asked = self._query(query)
             if asked is None:
                 return nothing
-            found = vectors.nearest(self._embedder.name, scope, asked, limit=limit)
+            found = vectors.nearest(self._embedder.name, scope, asked, limit=limit, only=only)
         except StoreClosed:
             raise
         except PagefaultError as failure:  # search goes by words
@@ -241,8 +245,9 @@ class Embedding:
             return nothing
         order = np.argsort(found.places)
         scores = np.clip(found.similarities[order].astype(np.float64), 0.0, 1.0)
-        weight = getattr(self._embedder, "weight", WEIGHT)
-        return Similar(found.places[order], scores, weight)
+        places, weight = found.places[order], getattr(self._embedder, "weight", WEIGHT)
+        scale = None if only is None else _scale(scores, scores[among(places, only)], limit)
+        return Similar(places, scores, weight, scale)
 
     def _query(self, query: str) -> NDArray[np.float32] | None:
         """The vector of a query; nothing if it cannot be had soon."""
@@ -254,9 +259,11 @@ class Embedding:
         if self._clock.monotonic_s() < self._again_s:
             return None
         try:
-            return _soon(lambda: self._embed_query(query), QUERY_WAIT_S)
+            return self._soon(lambda: self._embed_query(query), QUERY_WAIT_S)
         except Late:
             self._failed(EngineUnreachable(f"no vector of a query within {QUERY_WAIT_S:g} s"))
+        except NotBegun:
+            pass  # the one that is late has told
         except Exception as failure:
             self._failed(failure)
         return None
@@ -274,19 +281,26 @@ class Embedding:
     # --- how it stands ------------------------------------------------------------------------
 
     def status(self) -> EmbeddingStatus:
-        """Raises nothing: what keeps the embedder from telling its name is in `failure`."""
-        name, embedded = "", 0
+        """Raises nothing: what keeps the embedder from telling its name, or the pages from being
+        counted, is in `failure`.
+        """
+        name, embedded, pages = "", 0, 0
+        unread: StoreError | None = None
         try:
             name = self._embedder.name
-            if self._store.vectors is not None:
-                embedded = self._store.vectors.counts().get(name, 0)
         except Exception as failure:
             self._failed(failure)
-        failed = self.failure  # its thread may put another there
+        try:
+            pages = self._pages()
+            if self._store.vectors is not None:
+                embedded = self._store.vectors.counts().get(name, 0)
+        except StoreError as failure:  # no fault of the embedder's: it is not left alone for it
+            unread = failure
+        failed = unread or self.failure  # its thread may put another there
         return EmbeddingStatus(
             embedder=name,
             embedded=embedded,
-            missing=max(0, self._pages() - embedded),
+            missing=max(0, pages - embedded),
             failure=str(failed or ""),
             hint=failed.hint if failed is not None else "",
         )
@@ -320,17 +334,22 @@ def text_to_embed(body: Content) -> str:
     return f"{body.speaker}: {text}" if body.speaker else text
 
 
-def _soon(call: Callable[[], T], seconds: float) -> T:
-    """What `call` answers, in a thread of its own, which goes on where it takes too long."""
-    future: Future[T] = Future()
+def _scale(
+    scores: NDArray[np.float64], wanted: NDArray[np.float64], limit: int
+) -> tuple[float, float] | None:
+    """What is middling and what is near, for a question that wants some pages alone.
 
-    def run() -> None:
-        try:
-            result = call()
-        except BaseException as failure:
-            future.set_exception(failure)
-        else:
-            future.set_result(result)
+    Of many that are wanted, the `limit` nearest tell what is middling, as they do where all are
+    wanted. Few are all there, near or not: then it is what any page of the scope would have.
+    """
+    import numpy as np
 
-    threading.Thread(target=run, name="pagefault-query", daemon=True).start()
-    return future.result(timeout=seconds)
+    if not len(scores):
+        return None
+    if len(wanted) >= limit:
+        middle = float(np.median(np.sort(wanted)[-limit:]))
+    elif len(scores) < limit:  # all pages of the scope
+        middle = float(np.median(scores))
+    else:
+        middle = 0.0  # what they share was left out of so many (`store/shelf.py`)
+    return middle, float(scores.max())

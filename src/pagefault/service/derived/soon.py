@@ -1,0 +1,76 @@
+"""Calls that somebody waits for, but not for ever: each in a thread, and never more than a few."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class Late(Exception):
+    """The call did not answer in time. It goes on in its thread, and nobody waits for it."""
+
+
+class NotBegun(Exception):
+    """The call was not made: an earlier one is late, or too many are under way."""
+
+
+class Soon:
+    """Invariants: at most `at_once` calls are under way, waited for or not; while one of them is
+    late, none begins. So of calls that hang for ever there are never more than that.
+    """
+
+    def __init__(self, at_once: int) -> None:
+        self._at_once = at_once
+        self._changed = threading.Condition()
+        self._under_way = 0
+        self._late: set[Future[Any]] = set()
+
+    def __call__(self, call: Callable[[], T], seconds: float) -> T:
+        """What `call` answers or raises, within `seconds`. Raises `Late` after them, and `NotBegun`
+        at once where one is late already.
+        """
+        until = time.monotonic() + seconds
+        with self._changed:
+            self._changed.wait_for(lambda: self._late or self._under_way < self._at_once, seconds)
+            if self._late or self._under_way >= self._at_once:
+                raise NotBegun
+            self._under_way += 1
+        future: Future[T] = Future()
+        thread = threading.Thread(
+            target=self._run, args=(call, future), name="pagefault-query", daemon=True
+        )
+        try:
+            thread.start()
+        except RuntimeError:  # no thread is to be had
+            self._ended(future)
+            raise
+        try:
+            return future.result(timeout=max(0.0, until - time.monotonic()))
+        except TimeoutError:
+            with self._changed:
+                if future.done():  # then it is the call's own, or its answer came just now
+                    return future.result()
+                self._late.add(future)
+                self._changed.notify_all()
+            raise Late from None
+
+    def _run(self, call: Callable[[], T], future: Future[T]) -> None:
+        try:
+            result = call()
+        except BaseException as failure:
+            future.set_exception(failure)
+        else:
+            future.set_result(result)
+        finally:
+            self._ended(future)
+
+    def _ended(self, future: Future[T]) -> None:
+        with self._changed:
+            self._under_way -= 1
+            self._late.discard(future)
+            self._changed.notify_all()

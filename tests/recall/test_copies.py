@@ -1,0 +1,295 @@
+"""Pages that say the same stand for one another in a search, and pages that do not never hide."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator, Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pagefault
+from pagefault import Memory, Session
+from pagefault.model.kinds import Role
+from pagefault.recall import search
+from pagefault.recall.search import SearchHit
+from pagefault.store import likeness as likeness_module
+from pagefault.store.analyzer import analyze
+from pagefault.store.likeness import LONG_TERMS, bucket, likeness, say_the_same
+
+FEW_WORDS = "Restart the gateway of the harbour cluster, then tell the watch about it."
+
+SYLLABLES = [a + b for a in "bdfgklmnprst" for b in ("a", "e", "o", "u")]
+
+
+def plain_words(count: int, seed: int = 0) -> list[str]:
+    """Made words, in small letters, of which none tells more than another."""
+    chance = random.Random(seed)
+    words: dict[str, None] = {}
+    while len(words) < count:
+        words["".join(chance.choices(SYLLABLES, k=4))] = None
+    return list(words)
+
+
+WORDS = plain_words(2 * LONG_TERMS)
+LONG = (
+    f"{FEW_WORDS} {' '.join(WORDS)}. It listens on port 8080 of host web-3, and Ann may change it."
+)
+
+
+@pytest.fixture
+async def memory(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Memory]:
+    monkeypatch.setenv("PAGEFAULT_CLAIMS__EXTRACT", "off")
+    async with pagefault.open(":memory:", window=8_000) as memory:
+        yield memory
+
+
+async def heard(memory: Memory, *texts: str) -> Session:
+    session = await memory.session("s")
+    for text in texts:
+        await session.user(text)
+        await session.assistant("Noted, as ever, without another word on it.")
+    return session
+
+
+async def found(session: Session, query: str = "restart gateway harbour") -> list[SearchHit]:
+    return [
+        hit for hit in (await session.recall(query, limit=50)).hits if hit.page.role is Role.USER
+    ]
+
+
+def told(hits: Sequence[SearchHit]) -> list[set[str]]:
+    return [{hit.page.page_id, *(row.page_id for row in hit.also)} for hit in hits]
+
+
+# --- what is a copy -------------------------------------------------------------------------------
+
+COPIES = {
+    "written otherwise": FEW_WORDS.upper().replace(",", " --"),
+    "in another order": "Tell the watch about it; then restart the gateway of the harbour cluster.",
+}
+LONG_COPIES = {
+    "greeted": f"Hi again, please just read this: {LONG}",
+    "a word mended": LONG.replace(WORDS[40], WORDS[40] + "r"),
+    "a word left out": LONG.replace(f"{WORDS[50]} ", ""),
+    "quoted": "\n".join(f"> {line}" for line in LONG.split(". ")).replace("> ", "*"),
+}
+
+
+@pytest.mark.parametrize("copy", COPIES.values(), ids=COPIES)
+async def test_a_few_words_said_again_are_one_hit(memory: Memory, copy: str) -> None:
+    [hit] = await found(await heard(memory, FEW_WORDS, copy))
+    assert told([hit]) == [{"msg_1", "msg_3"}]
+
+
+@pytest.mark.parametrize("copy", LONG_COPIES.values(), ids=LONG_COPIES)
+async def test_a_long_text_sent_again_nearly_as_it_was_is_one_hit(
+    memory: Memory, copy: str
+) -> None:
+    assert copy != LONG
+    [hit] = await found(await heard(memory, LONG, copy))
+    assert told([hit]) == [{"msg_1", "msg_3"}]
+
+
+async def test_one_word_more_among_few_is_another_text(memory: Memory) -> None:
+    hits = await found(await heard(memory, FEW_WORDS, f"{FEW_WORDS[:-1]} {WORDS[0]}."))
+    assert len(hits) == 2
+
+
+# --- what never is --------------------------------------------------------------------------------
+
+CHANGES = {
+    "a port": ("port 8080", "port 8081"),
+    "a host": ("host web-3", "host web-4"),
+    "a negation": ("may change it", "may not change it"),
+    "a contraction": ("listens", "doesn't listen"),
+    "its opposite": ("may change", "may keep"),
+    "a name": ("Ann may", "Ben may"),
+    "a sign": ("port 8080", "port <8080"),
+    "an identifier": ("host web-3", "host webThree"),
+}
+
+
+def changed(text: str, change: tuple[str, str]) -> str:
+    assert change[0] in text
+    return text.replace(*change)
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize("text", [LONG, LONG[LONG.index("It listens") :]], ids=["long", "short"])
+async def test_what_tells_something_else_is_never_hidden(
+    memory: Memory, text: str, change: tuple[str, str]
+) -> None:
+    hits = await found(await heard(memory, text, changed(text, change)), "listens on port of host")
+    assert told(hits) in ([{"msg_1"}, {"msg_3"}], [{"msg_3"}, {"msg_1"}])
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+async def test_control_by_the_words_alone_it_would_be(
+    memory: Memory, change: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the upper half, every one of these changes is folded away."""
+    monkeypatch.setattr(likeness_module, "_TOLD", _Nothing())
+    hits = await found(
+        await heard(memory, LONG, changed(LONG, change)), "restart the harbour gateway"
+    )
+    assert told(hits) == [{"msg_1", "msg_3"}]
+
+
+class _Nothing(dict[str, str]):
+    def __missing__(self, piece: str) -> str:
+        return ""
+
+
+async def test_a_second_not_is_another_text(memory: Memory) -> None:
+    hits = await found(
+        await heard(
+            memory,
+            "Do not restart the gateway, and do drain the harbour.",
+            "Do not restart the gateway, and do not drain the harbour.",
+        )
+    )
+    assert len(hits) == 2
+
+
+async def test_a_tools_result_that_differs_in_a_word_is_another_result(memory: Memory) -> None:
+    session = await memory.session("s")
+    await session.tool_result(LONG, name="status")
+    await session.tool_result(LONG.replace(WORDS[40], WORDS[41]), name="status")
+    await session.tool_result(LONG, name="status")
+    hits = (await session.recall("restart gateway harbour", limit=50)).hits
+    assert sorted(map(len, told(hits))) == [1, 2]
+
+
+async def test_what_two_people_say_of_themselves_is_not_the_same(memory: Memory) -> None:
+    session = await memory.session("s")
+    for speaker in ("Ann", "Ben"):
+        await session.user("I moved to the harbour.", speaker=speaker)
+    assert len((await session.recall("who moved to the harbour", limit=50)).hits) == 2
+
+
+async def test_yesterday_is_another_day_each_day(memory: Memory) -> None:
+    session = await memory.session("s")
+    for day in ("2026-03-01", "2026-03-02", "2026-03-02"):
+        await session.user("The gateway fell over yesterday.", occurred_at=f"{day}T09:00:00Z")
+    hits = (await session.recall("gateway fell over", limit=50)).hits
+    assert sorted(map(len, told(hits))) == [1, 2]
+
+
+async def test_a_question_is_not_what_answers_it(memory: Memory) -> None:
+    hits = await found(await heard(memory, "The gateway is down?", "The gateway is down."))
+    assert len(hits) == 2
+
+
+async def test_who_asks_for_the_word_that_differs_finds_the_page_that_has_it(
+    memory: Memory,
+) -> None:
+    other = "zeppelin"
+    session = await heard(memory, LONG, LONG.replace(WORDS[40], other))
+    for query in (f"gateway {other}", f"gateway {WORDS[40]}"):
+        hits = await found(session, query)
+        assert told(hits) in ([{"msg_1"}, {"msg_3"}], [{"msg_3"}, {"msg_1"}])
+        assert hits[0].page.page_id == ("msg_3" if other in query else "msg_1")
+
+
+# --- which one stands -----------------------------------------------------------------------------
+
+
+async def test_copies_take_no_others_place(memory: Memory) -> None:
+    """Of more copies than search reorders, all are told with one hit, and the others are found."""
+    session = await memory.session("s")
+    for _ in range(search.SHORTLIST + 20):
+        await session.user(FEW_WORDS)
+    others = [await session.user(f"The gateway has {count} valves.") for count in (2, 3, 4)]
+    result = await session.recall("restart the gateway of the harbour", limit=4)
+    [copies, *rest] = sorted(result.hits, key=lambda hit: -len(hit.also))
+    assert len(copies.also) == search.SHORTLIST + 19
+    assert sorted(hit.page.page_id for hit in rest) == others
+    assert result.total == 4
+
+
+async def test_the_best_of_copies_stands_for_them_however_few_are_asked_for(
+    memory: Memory,
+) -> None:
+    session = await memory.session("s")
+    said = []
+    for word in plain_words(9, seed=6):
+        await session.assistant(f"{word} is the word.")
+    for beside in ("It rains.", "So the gateway of the harbour will restart.", "It snows."):
+        said.append(await session.user(LONG))
+        await session.assistant(beside)
+        for word in plain_words(9, seed=5):
+            await session.assistant(f"{word} is the word.")
+    whole = await session.recall("restart gateway harbour", limit=50)
+    [best] = [hit for hit in whole.hits if hit.also]
+    assert best.page.page_id == said[1], "what stands beside it tells for it"
+    assert sorted([best.page.page_id, *(row.page_id for row in best.also)]) == said
+    few = await session.recall("restart gateway harbour", limit=2)
+    assert few.hits == whole.hits[:2]
+    assert few.total == whole.total
+    assert best in few.hits
+    bounded = await session.recall("restart gateway harbour", limit=50, tokens=best.page.tokens)
+    assert bounded.total == whole.total
+    assert bounded.left_out == whole.total - len(bounded.hits)
+    less = await session.recall("restart gateway harbour", limit=50, tokens=best.page.tokens - 1)
+    shown = {hit.page.page_id for hit in less.hits}
+    assert not shown & set(said), "none of them has room"
+
+
+# --- the numbers ----------------------------------------------------------------------------------
+
+TELLING = ["not", "never", "8080", "8081", "Ann", "web-3", "<", "don't"]
+PIECES = [*WORDS, *TELLING, "über", "不"]
+
+
+def drawn(chance: random.Random, count: int) -> list[str]:
+    return chance.choices(PIECES, k=count)
+
+
+texts = st.builds(
+    drawn, st.randoms(use_true_random=False), st.one_of(st.integers(0, 30), st.integers(150, 400))
+)
+
+
+def number(words: Sequence[str]) -> int:
+    text = " ".join(words)
+    return likeness(text, set(analyze(text)), by="user")
+
+
+@settings(max_examples=100)
+@given(texts, st.randoms(use_true_random=False))
+def test_the_order_of_words_is_indifferent(words: list[str], chance: random.Random) -> None:
+    shuffled = words[:]
+    chance.shuffle(shuffled)
+    assert number(words) == number(shuffled)
+    assert -(2**63) <= number(words) < 2**63
+
+
+@settings(max_examples=100)
+@given(texts, st.data())
+def test_likeness_is_symmetric_and_keeps_to_its_bucket(
+    words: list[str], data: st.DataObject
+) -> None:
+    at = data.draw(st.integers(0, len(words)))
+    other = [
+        *words[:at],
+        *data.draw(st.lists(st.sampled_from(PIECES), max_size=2)),
+        *words[at + 1 :],
+    ]
+    one, two = number(words), number(other)
+    assert say_the_same(one, one)
+    assert say_the_same(one, two) == say_the_same(two, one)
+    if say_the_same(one, two):
+        assert bucket(one) == bucket(two)
+
+
+@settings(max_examples=100)
+@given(texts, st.data(), st.sampled_from(TELLING))
+def test_a_text_that_tells_one_thing_more_is_never_the_same(
+    words: list[str], data: st.DataObject, telling: str
+) -> None:
+    at = data.draw(st.integers(0, len(words)))
+    more = [*words[:at], telling, *words[at:]]
+    is_name_again = telling == "Ann" and telling in words
+    assert is_name_again or not say_the_same(number(words), number(more))
