@@ -110,4 +110,6 @@ def test_a_question_that_tells_next_to_nothing_is_raised_no_further() -> None:
 )
 def test_who_is_named_first_is_asked_for(query: str, asked: set[str]) -> None:
     named = frozenset(name for name in ("ann", "bob") if name in query.casefold())
-    assert subject(query, named) == asked
+    worth = subject(query, named)
+    assert {name for name in worth if worth[name] == 1} == asked
+    assert all(0 < worth[name] < 1 for name in named - asked)

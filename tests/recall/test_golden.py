@@ -71,7 +71,7 @@ async def test_control_without_a_part_queries_of_its_kind_are_missed(
     [
         (decompose, "decompose", lambda message: (), "two questions"),
         (links, "TASK", 0.0, "link"),
-        (question, "subject", lambda query, speakers: speakers, "subject"),
+        (question, "OTHERS", 1.0, "subject"),
     ],
 )
 async def test_control_without_a_step_queries_of_its_kind_are_missed(

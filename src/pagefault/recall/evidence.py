@@ -29,7 +29,7 @@ class Evidence:
     days: Numbers
     marks: Numbers
     likenesses: Numbers
-    spoken: Flags
+    spoken: Values  # 0..1: how much it is whose word is asked for
     days_before: Numbers  # of the page before; 0 where there is none
     marks_before: Numbers
     worth_before: Values  # of its own words alone
@@ -50,8 +50,7 @@ def aligned(traits: Traits, places: Numbers) -> Traits:
     position[position == len(traits.places)] = 0
     if not len(traits.places):
         nothing = np.zeros(len(places), dtype=np.int64)
-        none = np.zeros(len(places), dtype=np.bool_)
-        return Traits(places, nothing, nothing, nothing, nothing, none)
+        return Traits(places, nothing, nothing, nothing, nothing, np.zeros(len(places)))
     is_there = traits.places[position] == places
 
     def row(column: Numbers) -> Numbers:
@@ -63,5 +62,5 @@ def aligned(traits: Traits, places: Numbers) -> Traits:
         days=row(traits.days),
         marks=row(traits.marks),
         likenesses=row(traits.likenesses),
-        spoken=is_there & traits.spoken[position],
+        spoken=np.where(is_there, traits.spoken[position], 0.0),
     )

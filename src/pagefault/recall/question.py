@@ -22,6 +22,11 @@ _JOINTLY: Final = re.compile(r"\b(?:both|together|each other|in common)\b", re.I
 _WORD: Final = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*|[,&]")
 _JOINS: Final = frozenset({"and", "or", "nor", "&", ","})
 
+OTHERS: Final = 0.25
+"""What the word of those counts whom a question names besides its subject: *what did Bob hear from
+Ann* may be told by her, too.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -44,16 +49,15 @@ def read(query: str, *, today: date | None = None) -> Question:
     return Question(tuple(query_terms(query)), days_named(query, today=today), wants)
 
 
-def subject(query: str, speakers: frozenset[str]) -> frozenset[str]:
-    """Of the terms that name speakers, those whose word is asked for: *what did Ann tell Bob* asks
-    for hers, *what do Ann and Bob like* for theirs. Who is named first is the subject, mostly.
+def subject(query: str, speakers: frozenset[str]) -> dict[str, float]:
+    """The terms that name speakers, and how much each one's word is asked for: all of that of whom
+    is named first, mostly the subject, and less of the others'. *What did Ann tell Bob* asks for
+    hers, *what do Ann and Bob like* for theirs.
     """
-    if len(speakers) < 2 or _JOINTLY.search(query):
-        return speakers
-    found: frozenset[str] = frozenset()
-    for word in _WORD.findall(query):
+    first: frozenset[str] = frozenset()
+    for word in _WORD.findall(query) if not _JOINTLY.search(query) else ():
         terms = speakers.intersection(analyze(word))
-        if found and not terms and word.casefold() not in _JOINS:
+        if first and not terms and word.casefold() not in _JOINS:
             break
-        found |= terms
-    return found or speakers
+        first |= terms
+    return {name: 1.0 if not first or name in first else OTHERS for name in speakers}

@@ -7,9 +7,10 @@ time; any number may read while it does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Protocol
 
 from pagefault.model.events import Draft, Event
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
@@ -110,7 +111,15 @@ class Traits:
     days: NDArray[np.int64]
     marks: NDArray[np.int64]
     likenesses: NDArray[np.int64]
-    spoken: NDArray[np.bool_]  # by somebody of the names that were asked for
+    spoken: NDArray[np.float64]  # what who says it is worth, by the names that were asked for
+
+
+NO_NAMES: Final[Mapping[str, float]] = MappingProxyType({})
+
+
+def worth_of(name: Collection[str], names: Mapping[str, float]) -> float:
+    """The most that a term of a name is worth; 0 if none is among `names`."""
+    return max((names.get(term, 0.0) for term in name), default=0.0)
 
 
 @dataclass(slots=True)
@@ -199,10 +208,13 @@ class PageIndex(Protocol):
         """
         ...
 
-    def traits(self, scope: Scope, places: Collection[int], names: Collection[str] = ()) -> Traits:
+    def traits(
+        self, scope: Scope, places: Collection[int], names: Mapping[str, float] = NO_NAMES
+    ) -> Traits:
         """What is known of the pages at these places, each named once; gaps are left out.
 
-        `names` are terms: who has one of them in the name is one of those `spoken` tells of.
+        `names` are terms and what each is worth: `spoken` is the most of those in the name of who
+        says it, and 0 of anybody else.
         """
         ...
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -27,7 +27,7 @@ from pagefault.model.kinds import DERIVED_STEMS, Kind, Modality, Origin, Role
 from pagefault.model.page import PageRow, Scope, SessionRow
 from pagefault.model.wanted import TOOL, SearchFilter
 from pagefault.store.analyzer import ANALYZER
-from pagefault.store.api import Candidates, Matching, PageFilter, Traits, never
+from pagefault.store.api import NO_NAMES, Candidates, Matching, PageFilter, Traits, never, worth_of
 from pagefault.store.batch import (
     FRESH_MAX,
     Batch,
@@ -390,7 +390,9 @@ class SqliteIndex:
             counts=counts,
         )
 
-    def traits(self, scope: Scope, places: Collection[int], names: Collection[str] = ()) -> Traits:
+    def traits(
+        self, scope: Scope, places: Collection[int], names: Mapping[str, float] = NO_NAMES
+    ) -> Traits:
         import numpy as np
 
         columns: list[list[int]] = [[] for _ in range(6)]
@@ -402,12 +404,12 @@ class SqliteIndex:
                     column += json.loads(text)
             speakers = columns.pop()
             told = _SQL.rows(db, "names", json.dumps(sorted(set(speakers)))) if names else []
-        asked = [code for code, name in told if not frozenset(names).isdisjoint(name.split(" "))]
-        values = np.array([*columns, np.isin(speakers, asked)], dtype=np.int64)
-        at, lengths, days, marks, likenesses, spoken = values[
-            :, np.argsort(values[0], kind="stable")
-        ]
-        return Traits(at, lengths, days, marks, likenesses, spoken.astype(np.bool_))
+        worth = {code: worth_of(name.split(" "), names) for code, name in told}
+        spoken = np.array([worth.get(code, 0.0) for code in speakers], dtype=np.float64)
+        values = np.array(columns, dtype=np.int64)
+        order = np.argsort(values[0], kind="stable")
+        at, lengths, days, marks, likenesses = values[:, order]
+        return Traits(at, lengths, days, marks, likenesses, spoken[order])
 
     def speakers(self, scope: Scope, terms: Sequence[str]) -> frozenset[str]:
         sessions = json.dumps([session for session, _ in scope.parts])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.page import DERIVED_ORDER, PageRow, Scope, SessionRow, is_derived
 from pagefault.model.wanted import SearchFilter
 from pagefault.store.analyzer import analyze, page_terms
-from pagefault.store.api import Candidates, Matching, PageFilter, Traits, never
+from pagefault.store.api import NO_NAMES, Candidates, Matching, PageFilter, Traits, never, worth_of
 from pagefault.store.fold import NUMBERED, RECEIPTS, SessionTally, is_orphan
 from pagefault.store.form import Form, form_of
 from pagefault.store.likely import Numbers, likeliest
@@ -187,7 +187,9 @@ class MemoryIndex:
             counts=np.array(counts, dtype=np.int64).reshape(len(places), len(terms)),
         )
 
-    def traits(self, scope: Scope, places: Collection[int], names: Collection[str] = ()) -> Traits:
+    def traits(
+        self, scope: Scope, places: Collection[int], names: Mapping[str, float] = NO_NAMES
+    ) -> Traits:
         entries = {_place(scope, entry.row): entry for entry in self._in_scope(scope)}
         there = [(place, entries[place]) for place in sorted(places) if place in entries]
         return Traits(
@@ -196,7 +198,7 @@ class MemoryIndex:
             days=np.array([one.form.day for _, one in there], dtype=np.int64),
             marks=np.array([one.form.marks for _, one in there], dtype=np.int64),
             likenesses=np.array([one.form.likeness for _, one in there], dtype=np.int64),
-            spoken=np.array([not one.name.isdisjoint(names) for _, one in there], dtype=np.bool_),
+            spoken=np.array([worth_of(one.name, names) for _, one in there], dtype=np.float64),
         )
 
     def speakers(self, scope: Scope, terms: Sequence[str]) -> frozenset[str]:

@@ -390,9 +390,9 @@ class PageIndexContract:
             assert containing(index, whole(1), analyze(term)[0]) == {said.seq}
         [name] = analyze("Caroline")
         assert index.speakers(whole(1), ["brew", name]) == {name}
-        assert index.traits(whole(1), [0], [name]).spoken.tolist() == [True]
-        assert index.traits(whole(1), [0], ["brew"]).spoken.tolist() == [False]
-        assert index.traits(whole(1), [0]).spoken.tolist() == [False]
+        assert index.traits(whole(1), [0], {name: 0.5}).spoken.tolist() == [0.5]
+        assert index.traits(whole(1), [0], {"brew": 1.0}).spoken.tolist() == [0.0]
+        assert index.traits(whole(1), [0]).spoken.tolist() == [0.0]
         assert containing(index, whole(1), name) == frozenset(), "nobody mentions her"
 
     def test_a_speaker_is_known_in_sessions_where_she_speaks(self, index: PageIndex) -> None:
