@@ -5,6 +5,7 @@ Each function takes `note`, which sends a line to the parent, and returns what J
 
 from __future__ import annotations
 
+import dis
 import gzip
 import json
 import random
@@ -14,7 +15,9 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
+from functools import cache
 from pathlib import Path
+from types import CodeType
 from typing import Any, Final
 
 from tests.faults.script import artifact
@@ -246,12 +249,26 @@ def live_and_die(note: Note, root: str, steps: list[list[Any]], **options: Any) 
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+@cache
+def _with_ends(code: CodeType) -> frozenset[int]:
+    """Offsets where a `with` block is left: by `__exit__(None, None, None)`, or with an error."""
+    instructions = list(dis.get_instructions(code))
+    return frozenset(
+        one.offset
+        for one, *after in zip(instructions, instructions[1:], instructions[2:], strict=False)
+        if [(each.opname, each.argval) for each in (one, *after)] == [("LOAD_CONST", None)] * 3
+        or (one.opname, after[0].opname) == ("PUSH_EXC_INFO", "WITH_EXCEPT_START")
+    )
+
+
 def live_short_of_memory(
     note: Note, root: str, steps: list[list[Any]], *, at: int, **options: Any
 ) -> int:
     """Live, with a `MemoryError` at the line of the store's code that is executed as the `at`-th.
 
-    Returns how many lines of it were executed, in all threads.
+    Returns how many lines of it were executed, in all threads. Where a `with` block ends, the line
+    of its `with` is told again, right before the lock is released: that takes no memory, and an
+    error there would leave the lock taken, as none can in earnest.
     """
     import threading
     from itertools import count
@@ -264,7 +281,9 @@ def live_short_of_memory(
     def trace(frame: Any, event: str, _: object) -> Any:
         if not frame.f_code.co_filename.startswith(folder):
             return None
-        if event == "line" and next(lines) == at:
+        if event != "line" or frame.f_lasti in _with_ends(frame.f_code):
+            return trace
+        if next(lines) == at:
             raise MemoryError(f"{frame.f_code.co_filename}:{frame.f_lineno}")
         return trace
 
