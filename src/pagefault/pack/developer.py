@@ -171,7 +171,7 @@ class DeveloperLayout(Layout):
         return self.pack(with_recalled(self.survivors(front, verbatim_from), recalled), ()).tokens
 
     def frozen_tokens(self) -> int:
-        return self.pack([*self.sent()], self.listed).tokens
+        return self.pack(self.sent(), self.listed).tokens
 
     def tokens_of(self, entries: Sequence[Entry]) -> int:
         rows = sum(len(pages_of(entry)) for entry in entries)
@@ -179,7 +179,7 @@ class DeveloperLayout(Layout):
 
     def messages(self) -> tuple[Message, ...]:
         """As packed last. What is pending is not among them: `freeze` first."""
-        return self.pack([*self.sent()], self.listed).messages
+        return self.pack(self.sent(), self.listed).messages
 
     # --- packing ------------------------------------------------------------------------------
 
@@ -241,10 +241,10 @@ class DeveloperLayout(Layout):
         return Pack(messages, tokens)
 
     def check(self) -> None:
-        pack = self.pack([*self.sent()], self.listed)
+        pack = self.pack(self.sent(), self.listed)
         recount = sum(message_tokens(self._counter, message) for message in pack.messages)
         assert pack.tokens == REQUEST_TOKENS + self._tools_tokens + recount, "(1)"
-        view = _view([*self.sent()], self.frame.turns)
+        view = _view(self.sent(), self.frame.turns)
         shown = [page.page_id for page in view.pages()]
         assert len(shown) == len(set(shown)), "(2)"
         entered = [page.page_id for entry in self.entries() for page in pages_of(entry)]

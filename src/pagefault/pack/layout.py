@@ -126,6 +126,7 @@ class Layout:
         )
         self.pending: list[Entry] = []
         self._segments: list[Segment] = []
+        self._messages: list[Message] = []  # of these
         self._uncomposed: list[list[Entry]] = []  # sent after these, by requests
         self._frozen_tokens = self.head_tokens  # of the head and `_segments`
         self._composed: _Composed | None = None  # what `freeze` would append, as asked last
@@ -158,7 +159,7 @@ class Layout:
         if not self._uncomposed:
             return
         parts: list[_Part] = []
-        after = self._segments[-1].messages[-1].role if self._segments else self.head.role
+        after = self._messages[-1].role if self._messages else self.head.role
         for entries in self._uncomposed:
             parts += self._parts(entries, after)
             after = parts[-1][0][-1].role if parts else after
@@ -167,6 +168,7 @@ class Layout:
 
     def _append(self, segments: Sequence[Segment]) -> None:
         self._segments += segments
+        self._messages += [message for segment in segments for message in segment.messages]
         self._frozen_tokens += sum(segment.tokens for segment in segments)
 
     def rewrite(self, front: Front, verbatim_from: Seq) -> None:
@@ -175,7 +177,7 @@ class Layout:
         What stays is pending again: it is composed with the request that this epoch is for.
         """
         self.pending = self.survivors(front, verbatim_from)
-        self._segments, self._uncomposed = [], []
+        self._segments, self._messages, self._uncomposed = [], [], []
         self._frozen_tokens = self.head_tokens
 
     def survivors(self, front: Front, verbatim_from: Seq) -> list[Entry]:
@@ -188,13 +190,11 @@ class Layout:
         return [front, *stay] if front else stay
 
     def entries(self) -> list[Entry]:
-        return [*self.sent(), *self.pending]
+        return self.sent() + self.pending
 
-    def sent(self) -> Iterator[Entry]:
-        for segment in self._segments:
-            yield from segment.entries
-        for entries in self._uncomposed:
-            yield from entries
+    def sent(self) -> list[Entry]:
+        composed = [entry for segment in self._segments for entry in segment.entries]
+        return composed + [entry for entries in self._uncomposed for entry in entries]
 
     def latest(self) -> Iterator[Entry]:
         """Every entry, from the last one back."""
@@ -230,7 +230,8 @@ class Layout:
 
     def messages(self) -> tuple[Message, ...]:
         """Head and segments. What is pending is not among them: `freeze` first."""
-        return (self.head, *(message for segment in self.segments for message in segment.messages))
+        self.compose_sent()
+        return (self.head, *self._messages)
 
     def compose(self, entries: Sequence[Entry], *, after: Role = Role.SYSTEM) -> list[Segment]:
         """Messages for entries, in order; neighbours of one role become one message.
@@ -265,8 +266,8 @@ class Layout:
         """What `freeze` would append."""
         asked = self._composed
         if asked is None or not asked.answers(self.pending, recalled):
-            last = self.segments[-1].messages[-1] if self.segments else self.head
-            made = self.compose(with_recalled(self.pending, recalled), after=last.role)
+            after = self.messages()[-1].role
+            made = self.compose(with_recalled(self.pending, recalled), after=after)
             self._composed = asked = _Composed.of(self.pending, recalled, made)
         return asked.segments
 
@@ -275,9 +276,7 @@ class Layout:
         if self.pending:
             last = self.pending[-1]
             return Role.TOOL if isinstance(last, Exchange) else _role(last)
-        if recalled or not self.segments:
-            return Role.USER if recalled else self.head.role
-        return self.segments[-1].messages[-1].role
+        return Role.USER if recalled else self.messages()[-1].role
 
     def check(self) -> None:
         """The invariants that can be seen from here, slowly."""

@@ -416,7 +416,9 @@ class SessionState:
         """The pages that the window shows out of their place: an epoch may keep them so."""
         moved: list[Page] = []
         kept: list[Page] = []
-        for entry in self.layout.entries():
+        # Nearly all stand in their place, and this is asked for each request.
+        entries = [entry for entry in self.layout.entries() if not isinstance(entry, Shown)]
+        for entry in entries:
             match entry:
                 case Recalled() | Exchange():
                     moved += pages_of(entry)
