@@ -18,6 +18,7 @@ from pagefault.store.disk import Disk
 from pagefault.store.index import SqliteIndex
 from pagefault.store.store import Store
 from tests.service.memories import text_of
+from tests.store.test_commit import short_of_memory
 
 
 async def _texts(memory: pagefault.Memory, name: str) -> list[str]:
@@ -245,3 +246,22 @@ async def test_a_batch_is_all_or_nothing(tmp_path: Path) -> None:
             await session.say([*said, bad], origin=USER_TYPED)
         assert (await session.status()).pages == 0
         assert len(await session.say(said, origin=USER_TYPED)) == 20
+
+
+async def test_a_writing_thread_that_ends_for_an_error_leaves_nobody_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commit, "QUEUE_MAX", 4)
+    async with pagefault.open(tmp_path / "m", sync="os") as memory:
+        sessions = [await memory.session(f"s{number}") for number in range(40)]
+        await sessions[0].user("before")
+        with monkeypatch.context() as patched:
+            short_of_memory(patched)
+            saying = [session.user("Hello") for session in sessions]
+            told = await asyncio.gather(*saying, return_exceptions=True)
+            with pytest.raises(StoreLatched, match="no memory"):
+                await sessions[1].user("later")
+        assert {type(one) for one in told} == {StoreLatched}
+    async with pagefault.open(tmp_path / "m") as memory:
+        assert await _texts(memory, "s0") == ["before"]
+        await (await memory.session("s0")).user("after")

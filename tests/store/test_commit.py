@@ -7,10 +7,11 @@ import queue
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
-from pagefault.model.errors import StoreClosed
+from pagefault.model.errors import StoreClosed, StoreLatched
 from pagefault.model.events import Draft, Event, Pinned
 from pagefault.model.ids import PageId, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, Actor, Sync
@@ -141,3 +142,39 @@ async def test_control_an_end_that_does_not_wait_for_them_leaves_one_waiting(
     monkeypatch.setattr(Committer, "close", close)
     with pytest.raises(AssertionError, match="waits for ever"):
         await check_close_leaves_nobody_waiting(monkeypatch)
+
+
+def short_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on a writing thread has no memory between two of its steps."""
+    gather = Committer._gather
+
+    def gathers_no_more(self: Committer, hand: list[Any]) -> None:
+        gather(self, hand)
+        raise MemoryError("no memory")
+
+    monkeypatch.setattr(Committer, "_gather", gathers_no_more)
+
+
+async def check_an_error_leaves_nobody_waiting(
+    monkeypatch: pytest.MonkeyPatch, *, patience_s: float
+) -> None:
+    short_of_memory(monkeypatch)
+    committer = Committer(_Counting(due=0), Sync.OS)
+    appending = asyncio.ensure_future(committer.append([_DRAFT]))
+    try:
+        with pytest.raises(StoreLatched):
+            await asyncio.wait_for(appending, patience_s)
+    finally:
+        committer.close()
+
+
+async def test_an_error_of_the_thread_s_own_leaves_nobody_waiting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    await check_an_error_leaves_nobody_waiting(monkeypatch, patience_s=30)
+
+
+async def test_control_a_thread_that_just_ends_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Committer, "_break", lambda *_: None)
+    with pytest.raises(TimeoutError):
+        await check_an_error_leaves_nobody_waiting(monkeypatch, patience_s=0.2)

@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
 from typing import Final, Protocol, TypeVar, cast
 
-from pagefault.model.errors import StoreClosed, StoreError
+from pagefault.model.errors import StoreClosed, StoreError, StoreLatched
 from pagefault.model.events import Draft, Event
 from pagefault.model.kinds import Sync
 
@@ -85,6 +85,7 @@ class Committer:
                 hint="let this process have more threads or memory, then open this memory again",
             ) from failure
         self._closed = False
+        self._broke: StoreError | None = None  # set once the thread has ended for an error
         self._entering = threading.Lock()  # once closed, nobody is on the way in any more
         self._door = asyncio.Lock()  # who comes first is queued first, even where the queue is full
         self._before_full = ThreadPoolExecutor(1, thread_name_prefix="pagefault-queue")
@@ -124,12 +125,14 @@ class Committer:
             while True:
                 late = self._queue.get_nowait()
                 if late is not None:
-                    late.future.set_exception(StoreClosed())
+                    late.future.set_exception(self._broke or StoreClosed())
 
     def check_open(self) -> None:
-        """Raise `StoreClosed` once this is closed."""
+        """Raise `StoreClosed` once this is closed, `StoreLatched` if nothing can be written."""
         if self._closed:
             raise StoreClosed
+        if self._broke is not None:
+            raise self._broke
 
     async def _put(self, item: _Append | _Run) -> None:
         async with self._door:
@@ -141,31 +144,52 @@ class Committer:
                 except queue.Full:  # back-pressure: wait in a thread, so that the loop goes on
                     waiting = self._before_full.submit(self._queue.put, item)
             await asyncio.wrap_future(waiting)
+            if self._broke is not None:
+                self._refuse_the_rest()
 
     def _work(self) -> None:
+        hand: list[_Append | _Run | None] = []
+        try:
+            self._serve(hand)
+        except BaseException as failure:  # this thread's own, as where it has no memory
+            self._break(failure, hand)
+
+    def _break(self, failure: BaseException, hand: Sequence[_Append | _Run | None]) -> None:
+        """End for an error: what is in hand and in the queue is refused, and all that comes."""
+        with self._entering:
+            self._broke = StoreLatched(
+                f"the thread that writes ended ({type(failure).__name__}: {failure}), "
+                "so what is on the disk is unknown"
+            )
+        for item in hand:
+            if item is not None and not item.future.done():
+                item.future.set_exception(self._broke)
+        self._refuse_the_rest()
+
+    def _serve(self, hand: list[_Append | _Run | None]) -> None:
+        """Do what is queued, until the end of it. `hand` holds what was taken and is not done."""
         is_tidy, written = False, 0
         while True:
             try:
-                item = self._queue.get(timeout=None if is_tidy else IDLE_S)
+                hand.append(self._queue.get(timeout=None if is_tidy else IDLE_S))
             except queue.Empty:  # nobody waits: time for upkeep, a slice between two looks
                 while self._queue.empty() and not is_tidy:
                     is_tidy = self._tidy()
                 continue
             is_tidy = False
-            if item is None:
-                return
-            if isinstance(item, _Run):
-                self._call(item)
-                continue
-            group, last = self._gather(item)
-            self._write(group)
-            written += sum(len(one.drafts) for one in group)
+            self._gather(hand)
+            group = [item for item in hand if isinstance(item, _Append)]
+            if group:
+                self._write(group)
+                written += sum(len(one.drafts) for one in group)
             while written >= TIDY_DRAFTS:  # where somebody always waits it must be done, too
                 written = 0 if self._tidy() else written - TIDY_DRAFTS
+            last = hand[-1]
+            if last is None:
+                return
             if isinstance(last, _Run):
                 self._call(last)
-            elif last is _END:
-                return
+            hand.clear()
 
     def _tidy(self) -> bool:
         """A slice of upkeep; whether nothing is left to do, or nothing can be done just now."""
@@ -174,19 +198,19 @@ class Committer:
         except Exception:  # nobody asked for it: what fails shows elsewhere
             return True
 
-    def _gather(self, first: _Append) -> tuple[list[_Append], object]:
-        """What may share an fsync with `first`, and what came after that, if not an append."""
-        group, drafts = [first], len(first.drafts)
-        while self._sync is not Sync.ALWAYS and drafts < GROUP_DRAFTS_MAX:
+    def _gather(self, hand: list[_Append | _Run | None]) -> None:
+        """Take what may share an fsync with the one in hand, and what comes after that, if that is
+        no append.
+        """
+        drafts = 0
+        while isinstance(last := hand[-1], _Append):
+            drafts += len(last.drafts)
+            if self._sync is Sync.ALWAYS or drafts >= GROUP_DRAFTS_MAX:
+                return
             try:
-                item = self._queue.get_nowait()
+                hand.append(self._queue.get_nowait())
             except queue.Empty:
-                break
-            if not isinstance(item, _Append):
-                return group, _END if item is None else item
-            group.append(item)
-            drafts += len(item.drafts)
-        return group, None
+                return
 
     def _write(self, group: list[_Append]) -> None:
         written: list[tuple[_Append, list[Event]]] = []
@@ -215,6 +239,3 @@ class Committer:
             item.future.set_result(result)
         except Exception as failure:
             item.future.set_exception(failure)
-
-
-_END: Final = object()
