@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
+from typing import Final
 
 from pagefault.model.defaults import WINDOW_TOKENS
 from pagefault.model.errors import SessionNotFound, StoreCorrupt
@@ -35,6 +36,7 @@ from pagefault.service.window.state import SessionState
 from pagefault.store.store import STORE
 
 _CALLS = ("searched", "faulted")
+_TOGETHER: Final = 256  # records that are read at once, at most
 
 
 def restore(runtime: Runtime, row: SessionRow) -> tuple[SessionState, Seq]:
@@ -126,7 +128,7 @@ class _Reader:
 
         What stands in the log one after the other is read together, at half the cost.
         """
-        for _, run in groupby(enumerate(seqs), key=lambda numbered: numbered[1] - numbered[0]):
+        for _, run in groupby(enumerate(seqs), key=_stretch):
             numbers = [seq for _, seq in run]
             yield from self._find_run(numbers[0], numbers[-1])
 
@@ -137,6 +139,12 @@ class _Reader:
                     yield event
                     first = Seq(event.seq + 1)
         yield from filter(None, map(self.find, map(Seq, range(first, last + 1))))
+
+
+def _stretch(numbered: tuple[int, Seq]) -> tuple[int, int]:
+    """Equal for records that follow one another, not too many of them."""
+    number, seq = numbered
+    return seq - number, number // _TOGETHER
 
 
 def _was_forgotten_from(reader: _Reader, scope: Scope, *, since: Seq) -> bool:
