@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from pagefault.model.kinds import USER_TYPED, Role
 from pagefault.store import commit
 from pagefault.store.disk import Disk
 from pagefault.store.index import SqliteIndex
+from pagefault.store.segments import SegmentLog
 from pagefault.store.store import Store
 from tests.service.memories import text_of
 from tests.store.test_commit import short_of_memory
@@ -265,3 +267,39 @@ async def test_a_writing_thread_that_ends_for_an_error_leaves_nobody_waiting(
     async with pagefault.open(tmp_path / "m") as memory:
         assert await _texts(memory, "s0") == ["before"]
         await (await memory.session("s0")).user("after")
+
+
+async def _said_after_a_failed_sync(root: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is there at the next opening, once a caller tried again whose words were written when
+    the memory ran out.
+    """
+    async with pagefault.open(root) as memory:
+        session = await memory.session("s")
+        await session.user("before")
+        with monkeypatch.context() as patched:
+
+            def short_of_memory(self: SegmentLog) -> None:
+                raise MemoryError("no memory")
+
+            patched.setattr(SegmentLog, "sync", short_of_memory)
+            with suppress(StoreLatched, MemoryError):
+                await session.user("once")
+        with suppress(StoreError):
+            await session.user("again")
+    async with pagefault.open(root) as memory:
+        return await _texts(memory, "s")
+
+
+async def test_words_that_are_written_when_an_append_fails_take_no_other_s_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = await _said_after_a_failed_sync(tmp_path / "m", monkeypatch)
+    assert said == ["before", "once"]
+
+
+async def test_control_a_store_that_goes_on_gives_a_place_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Store, "_the_last_if_half_done", nullcontext)
+    with pytest.raises(StoreError, match=r"page\.place"):
+        await _said_after_a_failed_sync(tmp_path / "m", monkeypatch)

@@ -47,11 +47,12 @@ class Writable(Protocol):
 
 
 class _Append:
-    __slots__ = ("drafts", "future", "planned")
+    __slots__ = ("drafts", "events", "future", "planned")
 
     def __init__(self, drafts: Sequence[Draft], planned: int | None) -> None:
         self.drafts = drafts
         self.planned = planned
+        self.events: list[Event] = []  # once it is written
         self.future: Future[list[Event]] = Future()
         self.future.set_running_or_notify_cancel()  # once queued it is written, whoever still waits
 
@@ -213,29 +214,29 @@ class Committer:
                 return
 
     def _write(self, group: list[_Append]) -> None:
-        written: list[tuple[_Append, list[Event]]] = []
         try:
             with self._store.writing():
                 for item in group:
                     try:
-                        events = self._store.append(item.drafts, planned=item.planned)
-                        written.append((item, events))
+                        item.events = self._store.append(item.drafts, planned=item.planned)
                     except Exception as failure:
                         item.future.set_exception(failure)
-                events = [event for _, made in written for event in made]
+                events = [event for item in group for event in item.events]
                 self._store.settle(events, sync=self._sync is not Sync.OS)
         except Exception as failure:
             for item in group:
                 if not item.future.done():
                     item.future.set_exception(failure)
             return
-        for item, made in written:
-            item.future.set_result(made)
+        for item in group:
+            if not item.future.done():
+                item.future.set_result(item.events)
 
     def _call(self, item: _Run) -> None:
         try:
             with self._store.writing():
                 result = item.call()
-            item.future.set_result(result)
         except Exception as failure:
             item.future.set_exception(failure)
+            return
+        item.future.set_result(result)

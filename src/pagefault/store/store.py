@@ -17,6 +17,7 @@ from threading import Lock
 from typing import Final
 
 from pagefault.model.errors import (
+    PagefaultError,
     PlanOutdated,
     SessionNotFound,
     StoreBusy,
@@ -120,6 +121,8 @@ class Store:
         """Within this block no other process writes to the root, and what they wrote is known.
 
         Blocks may be nested. `StoreBusy`, with nothing done, if another is too long in its own.
+
+        If one fails that has written, nothing is written after it: see `_the_last_if_half_done`.
         """
         if self._depth == 0 and self.lock is not None:
             self.lock.acquire()
@@ -127,12 +130,28 @@ class Store:
         try:
             if self._depth == 1:
                 self._take_in()
-            yield
-            self._known = self.log.head()
+            with self._the_last_if_half_done():
+                yield
+                self._known = self.log.head()
         finally:
             self._depth -= 1
             if self._depth == 0 and self.lock is not None:
                 self.lock.release()
+
+    @contextmanager
+    def _the_last_if_half_done(self) -> Iterator[None]:
+        """A block that writes and then fails unforeseen (no memory, say) is `StoreLatched`. Who
+        called it holds that nothing was written, and would write it again under the same page ids.
+        """
+        head = self.log.head()
+        try:
+            yield
+        except PagefaultError:
+            raise
+        except Exception as failure:
+            if self.log.head() == head:
+                raise
+            raise self._latched("what was written could not be finished", failure) from failure
 
     def _take_in(self) -> None:
         """Learn what other processes wrote since we last looked. Nearly always nothing."""
@@ -254,11 +273,12 @@ class Store:
                 raise PlanOutdated(f"blob {blob} was deleted since it was put")
         for session in {draft.session for draft in drafts}:
             self._check_fence(session)
-        events = self.log.append([self._with_holder(draft) for draft in drafts])
-        for event in events:
-            if isinstance(event.body, SessionOpened):
-                self.leases.took(event.session, event.seq)
-        return events
+        with self._the_last_if_half_done():
+            events = self.log.append([self._with_holder(draft) for draft in drafts])
+            for event in events:
+                if isinstance(event.body, SessionOpened):
+                    self.leases.took(event.session, event.seq)
+            return events
 
     def _with_holder(self, draft: Draft) -> Draft:
         """Who opens a session leases it: that takes no record of its own."""
