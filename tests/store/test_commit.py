@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pagefault.model.errors import StoreClosed, StoreLatched
+from pagefault.model.errors import StoreClosed, StoreError, StoreLatched
 from pagefault.model.events import Draft, Event, Pinned
 from pagefault.model.ids import PageId, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, Actor, Sync
@@ -153,6 +153,15 @@ def short_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
         raise MemoryError("no memory")
 
     monkeypatch.setattr(Committer, "_gather", gathers_no_more)
+
+
+def test_a_thread_that_ends_before_it_serves_makes_no_committer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Committer, "_work", lambda self: None)
+    with pytest.raises(StoreError, match="cannot be started") as refused:
+        Committer(_Counting(due=0), Sync.OS)
+    assert refused.value.hint
 
 
 async def check_an_error_leaves_nobody_waiting(

@@ -24,6 +24,7 @@ QUEUE_MAX: Final = 1_024  # appends that may wait
 TIDY_DRAFTS: Final = 64  # written without a pause, after which a slice of upkeep is due
 GROUP_DRAFTS_MAX: Final = 4_096  # drafts that share one fsync, at most
 IDLE_S: Final = 0.05  # without an append, until upkeep begins
+STARTING_S: Final = 0.05  # between two looks whether a thread that is started still lives
 
 
 class Writable(Protocol):
@@ -77,19 +78,23 @@ class Committer:
         self._store = store
         self._sync = sync
         self._queue: queue.Queue[_Append | _Run | None] = queue.Queue(QUEUE_MAX)
-        self._thread = threading.Thread(target=self._work, name="pagefault-commit", daemon=True)
-        try:
-            self._thread.start()
-        except RuntimeError as failure:
-            raise StoreError(
-                f"the thread that writes cannot be started: {failure}",
-                hint="let this process have more threads or memory, then open this memory again",
-            ) from failure
         self._closed = False
         self._broke: StoreError | None = None  # set once the thread has ended for an error
         self._entering = threading.Lock()  # once closed, nobody is on the way in any more
         self._door = asyncio.Lock()  # who comes first is queued first, even where the queue is full
         self._before_full = ThreadPoolExecutor(1, thread_name_prefix="pagefault-queue")
+        self._is_ready = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="pagefault-commit", daemon=True)
+        try:
+            self._thread.start()
+            while not self._is_ready.wait(STARTING_S):
+                if not self._thread.is_alive():
+                    raise RuntimeError("it ended at once")
+        except RuntimeError as failure:
+            raise StoreError(
+                f"the thread that writes cannot be started: {failure}",
+                hint="let this process have more threads or memory, then open this memory again",
+            ) from failure
 
     async def append(self, drafts: Sequence[Draft], *, planned: int | None = None) -> list[Event]:
         """Append as one batch and return its events once they are acknowledged.
@@ -151,6 +156,7 @@ class Committer:
     def _work(self) -> None:
         hand: list[_Append | _Run | None] = []
         try:
+            self._is_ready.set()
             self._serve(hand)
         except BaseException as failure:  # this thread's own, as where it has no memory
             self._break(failure, hand)
