@@ -37,7 +37,7 @@ class MiniLM:
     """`directory` holds model.safetensors and tokenizer.json; without it, MINILM names one."""
 
     name = "all-MiniLM-L6-v2"
-    weight = 2.5
+    weight = 1.5
 
     def __init__(self, directory: str | Path | None = None) -> None:
         from safetensors.numpy import load_file

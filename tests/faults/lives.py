@@ -599,7 +599,7 @@ def index_answers(root: Path) -> Iterator[Any]:
     from pagefault.cli.upkeep import store_tools
     from pagefault.model.events import Content
     from pagefault.model.page import Scope
-    from pagefault.store.analyzer import page_terms
+    from pagefault.store.analyzer import analyze, page_terms
     from pagefault.store.api import PageFilter
     from pagefault.store.root import open_store
     from pagefault.testing.index_contract import told
@@ -611,7 +611,9 @@ def index_answers(root: Path) -> Iterator[Any]:
         terms: dict[int, set[str]] = {}
         for event in store.log.read():
             if isinstance(event.body, Content):
-                terms.setdefault(event.session, set()).update(page_terms(event.body))
+                terms.setdefault(event.session, set()).update(
+                    page_terms(event.body, analyze(event.body.text))
+                )
             if event.key:
                 yield "key", event.seq, index.find_key(event.session, event.key)
         for row in index.sessions():

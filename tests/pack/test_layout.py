@@ -226,6 +226,41 @@ def test_the_same_calls_give_the_same_bytes(texts: list[str]) -> None:
     assert run() == run()
 
 
+def check_that_looking_at_requests_changes_none(made: type[Layout], steps: list[str]) -> None:
+    """A fold of the log looks at the last request alone; who lived through it saw them all."""
+    head = layout().head.content
+    folded, lived = made(COUNTER, head, TOOLS), Layout(COUNTER, head, TOOLS)
+    for number, step in enumerate(steps):
+        for each in (folded, lived):
+            if step == "rewrite":
+                each.rewrite(Front(seq=Seq(number // 2)), Seq(number // 2))
+            elif step == "send":
+                each.freeze([page(f"msg_{number}", "old", order=number)] if number % 3 else [])
+            else:
+                each.add(Shown(page(f"msg_{number}", "hello", role=Role(step), order=number)))
+        lived.messages()
+        assert folded.entries() == lived.entries()
+        assert list(folded.latest()) == folded.entries()[::-1]
+    assert folded.messages() == lived.messages()
+    assert folded.frozen_tokens() == lived.frozen_tokens() == recount(lived.messages())
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(["user", "assistant", "tool", "send", "send", "rewrite"])))
+def test_requests_that_nobody_looked_at_are_what_they_would_have_been(steps: list[str]) -> None:
+    check_that_looking_at_requests_changes_none(Layout, steps)
+
+
+def test_requests_composed_as_if_they_were_one_would_be_noticed() -> None:
+    class Joining(Layout):
+        def compose_sent(self) -> None:
+            self._uncomposed = [[entry for sent in self._uncomposed for entry in sent]]
+            super().compose_sent()
+
+    with pytest.raises(AssertionError):
+        check_that_looking_at_requests_changes_none(Joining, ["user", "send", "user", "send"])
+
+
 def check_that_a_call_is_counted_with_the_words_before_it() -> None:
     """What is pending is composed once, and again whenever there is more of it."""
     shown = layout()

@@ -162,6 +162,19 @@ async def test_a_model_that_counts_more_is_sent_less(tmp_path: Path) -> None:
         assert round((await session.request()).factor, 1) == 1.5
 
 
+async def test_a_count_is_of_the_request_that_was_sent_whatever_was_configured_since(
+    tmp_path: Path,
+) -> None:
+    async with pagefault.open(tmp_path / "m", sync="os", window=8_000) as memory:
+        session = await memory.session("s")
+        await session.user(f"Hello. {words(300)}")
+        request = await session.request()
+        await session.configure(window=9_000)
+        await session.observe(Usage(input_tokens=request.tokens, output_tokens=1))
+        await session.user("Again")
+        assert (await session.request()).factor == 1.0
+
+
 async def test_a_smaller_count_changes_nothing(tmp_path: Path) -> None:
     async with pagefault.open(tmp_path / "m", sync="os") as memory:
         session = await memory.session("s")

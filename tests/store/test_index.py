@@ -108,6 +108,44 @@ def test_what_was_applied_is_there_after_reopening(tmp_path: Path) -> None:
     index.close()
 
 
+def check_that_the_past_is_not_looked_through() -> None:
+    """A session is opened by its last records, and by the few of certain types."""
+    steps = [looked_at(pages) for pages in (200, 4_000)]
+    assert max(steps) < 1.1 * min(steps), f"steps of SQLite's machine: {steps}"
+
+
+def looked_at(pages: int) -> int:
+    """How far SQLite steps to find the last records, and those of two types, among so many."""
+    index = filled(Path(":memory:"), ["tea"] * pages)
+    steps = 0
+
+    def stepped() -> bool:
+        nonlocal steps
+        steps += 1
+        return False
+
+    with index._connections.bare() as db:
+        db.set_progress_handler(stepped, 1)
+    assert len(index.events(SessionNo(1), after=Seq(pages - 9))) == 10
+    assert index.events(SessionNo(1), types=("session_opened", "packed")) == [1]
+    index.close()
+    return steps
+
+
+def test_asking_for_records_does_not_look_through_the_past_of_a_session() -> None:
+    check_that_the_past_is_not_looked_through()
+
+
+def test_looking_through_the_past_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    every = """
+        SELECT seq FROM event WHERE session = ?1 AND seq > ?2
+        AND (?3 IS NULL OR type IN (SELECT value FROM json_each(?3))) ORDER BY seq
+    """
+    monkeypatch.setitem(index_module._SQL._texts, "events_of", every)
+    with pytest.raises(AssertionError, match="steps"):
+        check_that_the_past_is_not_looked_through()
+
+
 def test_the_index_of_another_root_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "index.db"
     filled(path, ["tea"]).close()

@@ -37,7 +37,7 @@ class RemoteEmbedder:
     begins with the first call; `close` ends it, and whatever waits for an answer.
     """
 
-    weight = 2.5  # what has an endpoint is an encoder of sentences
+    weight = 1.5  # what has an endpoint is an encoder of sentences
 
     def __init__(
         self,

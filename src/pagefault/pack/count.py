@@ -7,6 +7,7 @@ model's own count is larger, a session learns the factor from what its provider 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Final, Protocol
 
 from pagefault.model.request import Message, ToolSpec
@@ -39,14 +40,25 @@ class O200k:
 
 def message_tokens(counter: TokenCounter, message: Message) -> int:
     """What a message adds to a request, framing included."""
-    texts = [message.content]
-    for call in message.tool_calls:
-        texts += (call.call_id, call.name, call.arguments)
-    framing = MESSAGE_TOKENS + CALL_TOKENS * len(message.tool_calls)
-    if message.call_id:
-        texts.append(message.call_id)
-        framing += RESULT_TOKENS
-    return framing + sum(counter.count_all(texts))  # at once: a count costs less than its call
+    return messages_tokens(counter, [message])[0]
+
+
+def messages_tokens(counter: TokenCounter, messages: Sequence[Message]) -> list[int]:
+    """What each of these adds, framing included."""
+    texts: list[str] = []
+    told: list[tuple[int, int]] = []  # of each: its framing, and how many texts
+    for message in messages:
+        before = len(texts)
+        texts.append(message.content)
+        for call in message.tool_calls:
+            texts += (call.call_id, call.name, call.arguments)
+        framing = MESSAGE_TOKENS + CALL_TOKENS * len(message.tool_calls)
+        if message.call_id:
+            texts.append(message.call_id)
+            framing += RESULT_TOKENS
+        told.append((framing, len(texts) - before))
+    counts = iter(counter.count_all(texts))  # at once: a count costs less than its call
+    return [framing + sum(islice(counts, number)) for framing, number in told]
 
 
 def tail_tokens(counter: TokenCounter, tail: str) -> int:

@@ -147,15 +147,11 @@ class DeveloperLayout(Layout):
 
     def freeze(self, recalled: Sequence[Page] = ()) -> None:
         """Take what is pending among what was sent. A segment here has no messages of its own."""
-        self.segments.append(Segment((), tuple(with_recalled(self.pending, recalled)), 0))
+        self._append([Segment((), tuple(with_recalled(self.pending, recalled)), 0)])
         self.pending = []
 
-    @property
-    def _sent(self) -> list[Entry]:
-        return [entry for segment in self.segments for entry in segment.entries]
-
     def last_role(self, recalled: Sequence[Page] = ()) -> Role:
-        entries = [*self._sent, *with_recalled(self.pending, recalled)]
+        entries = [*self.sent(), *with_recalled(self.pending, recalled)]
         turns = self.compose(_view(entries, self.frame.turns).turns)
         return turns[-1].messages[-1].role if turns else Role.SYSTEM
 
@@ -166,7 +162,7 @@ class DeveloperLayout(Layout):
 
     def tokens_listing(self, listed: Sequence[Listed], recalled: Sequence[Page] = ()) -> int:
         """Of the whole request if it were packed now, with `recalled`, and with this listing."""
-        return self.pack([*self._sent, *with_recalled(self.pending, recalled)], listed).tokens
+        return self.pack([*self.sent(), *with_recalled(self.pending, recalled)], listed).tokens
 
     def tokens_if_rewritten(
         self, front: Front, verbatim_from: Seq, recalled: Sequence[Page]
@@ -175,7 +171,7 @@ class DeveloperLayout(Layout):
         return self.pack(with_recalled(self.survivors(front, verbatim_from), recalled), ()).tokens
 
     def frozen_tokens(self) -> int:
-        return self.pack(self._sent, self.listed).tokens
+        return self.pack(self.sent(), self.listed).tokens
 
     def tokens_of(self, entries: Sequence[Entry]) -> int:
         rows = sum(len(pages_of(entry)) for entry in entries)
@@ -183,7 +179,7 @@ class DeveloperLayout(Layout):
 
     def messages(self) -> tuple[Message, ...]:
         """As packed last. What is pending is not among them: `freeze` first."""
-        return self.pack(self._sent, self.listed).messages
+        return self.pack(self.sent(), self.listed).messages
 
     # --- packing ------------------------------------------------------------------------------
 
@@ -245,10 +241,10 @@ class DeveloperLayout(Layout):
         return Pack(messages, tokens)
 
     def check(self) -> None:
-        pack = self.pack(self._sent, self.listed)
+        pack = self.pack(self.sent(), self.listed)
         recount = sum(message_tokens(self._counter, message) for message in pack.messages)
         assert pack.tokens == REQUEST_TOKENS + self._tools_tokens + recount, "(1)"
-        view = _view(self._sent, self.frame.turns)
+        view = _view(self.sent(), self.frame.turns)
         shown = [page.page_id for page in view.pages()]
         assert len(shown) == len(set(shown)), "(2)"
         entered = [page.page_id for entry in self.entries() for page in pages_of(entry)]

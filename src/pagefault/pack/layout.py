@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Final
 
 from pagefault.model.ids import PageId, Seq
@@ -23,7 +23,13 @@ from pagefault.model.kinds import Kind, Level, Role
 from pagefault.model.page import Page
 from pagefault.model.request import Message, ToolCall, ToolSpec
 from pagefault.pack import render
-from pagefault.pack.count import REQUEST_TOKENS, TokenCounter, message_tokens, tools_tokens
+from pagefault.pack.count import (
+    REQUEST_TOKENS,
+    TokenCounter,
+    message_tokens,
+    messages_tokens,
+    tools_tokens,
+)
 
 _COUNTED_MAX: Final = 64  # messages whose tokens are remembered
 
@@ -104,6 +110,9 @@ SILENCE: Final = {
 """What stands between two messages of one role: the log has nothing there."""
 
 
+_Part = tuple[tuple[Message, ...], tuple[Entry, ...]]  # a segment that is not counted yet
+
+
 class Layout:
     row_tokens = 0  # what a page takes beside its own text
 
@@ -115,9 +124,11 @@ class Layout:
         self.head_tokens = (
             REQUEST_TOKENS + message_tokens(counter, self.head) + tools_tokens(counter, tools)
         )
-        self.segments: list[Segment] = []
         self.pending: list[Entry] = []
-        self._frozen_tokens = self.head_tokens
+        self._segments: list[Segment] = []
+        self._messages: list[Message] = []  # of these
+        self._uncomposed: list[list[Entry]] = []  # sent after these, by requests
+        self._frozen_tokens = self.head_tokens  # of the head and `_segments`
         self._composed: _Composed | None = None  # what `freeze` would append, as asked last
 
     def add(self, entry: Entry) -> None:
@@ -125,11 +136,40 @@ class Layout:
         self.pending.append(entry)
 
     def freeze(self, recalled: Sequence[Page] = ()) -> None:
-        """Turn what is pending into messages, with `recalled` before the newest user message."""
-        appended = self._appended(recalled)
-        self.segments += appended
-        self._frozen_tokens += sum(segment.tokens for segment in appended)
+        """Turn what is pending into messages, with `recalled` before the newest user message.
+
+        What was not composed before is composed when somebody looks: where a log is folded, an
+        epoch may come that does away with it.
+        """
+        asked = self._composed
+        if not self._uncomposed and asked is not None and asked.answers(self.pending, recalled):
+            self._append(asked.segments)
+        else:
+            self._uncomposed.append(with_recalled(self.pending, recalled))
         self.pending = []
+
+    @property
+    def segments(self) -> list[Segment]:
+        """What was sent, in messages."""
+        self.compose_sent()
+        return self._segments
+
+    def compose_sent(self) -> None:
+        """Have the messages of what was sent made now, and not when they are asked for."""
+        if not self._uncomposed:
+            return
+        parts: list[_Part] = []
+        after = self._messages[-1].role if self._messages else self.head.role
+        for entries in self._uncomposed:
+            parts += self._parts(entries, after)
+            after = parts[-1][0][-1].role if parts else after
+        self._append(self._weighed(parts))  # counted all at once
+        self._uncomposed = []
+
+    def _append(self, segments: Sequence[Segment]) -> None:
+        self._segments += segments
+        self._messages += [message for segment in segments for message in segment.messages]
+        self._frozen_tokens += sum(segment.tokens for segment in segments)
 
     def rewrite(self, front: Front, verbatim_from: Seq) -> None:
         """Begin anew with `front`, then everything from `verbatim_from` on.
@@ -137,7 +177,7 @@ class Layout:
         What stays is pending again: it is composed with the request that this epoch is for.
         """
         self.pending = self.survivors(front, verbatim_from)
-        self.segments = []
+        self._segments, self._messages, self._uncomposed = [], [], []
         self._frozen_tokens = self.head_tokens
 
     def survivors(self, front: Front, verbatim_from: Seq) -> list[Entry]:
@@ -150,12 +190,18 @@ class Layout:
         return [front, *stay] if front else stay
 
     def entries(self) -> list[Entry]:
-        return [entry for segment in self.segments for entry in segment.entries] + self.pending
+        return self.sent() + self.pending
+
+    def sent(self) -> list[Entry]:
+        composed = [entry for segment in self._segments for entry in segment.entries]
+        return composed + [entry for entries in self._uncomposed for entry in entries]
 
     def latest(self) -> Iterator[Entry]:
         """Every entry, from the last one back."""
         yield from reversed(self.pending)
-        for segment in reversed(self.segments):
+        for entries in reversed(self._uncomposed):
+            yield from reversed(entries)
+        for segment in reversed(self._segments):
             yield from reversed(segment.entries)
 
     def tokens(self, recalled: Sequence[Page] = ()) -> int:
@@ -170,6 +216,8 @@ class Layout:
         return self.head_tokens + self.tokens_of(with_recalled(stay, recalled))
 
     def frozen_tokens(self) -> int:
+        """Of the head and what was sent."""
+        self.compose_sent()
         return self._frozen_tokens
 
     def tokens_of(self, entries: Sequence[Entry]) -> int:
@@ -182,7 +230,8 @@ class Layout:
 
     def messages(self) -> tuple[Message, ...]:
         """Head and segments. What is pending is not among them: `freeze` first."""
-        return (self.head, *(message for segment in self.segments for message in segment.messages))
+        self.compose_sent()
+        return (self.head, *self._messages)
 
     def compose(self, entries: Sequence[Entry], *, after: Role = Role.SYSTEM) -> list[Segment]:
         """Messages for entries, in order; neighbours of one role become one message.
@@ -190,33 +239,35 @@ class Layout:
         `after` is the role of the message that these follow. Where it was sent already and so
         cannot be added to, or where calls follow words of the model, a `SILENCE` stands between.
         """
-        composed: list[Segment] = []
+        return self._weighed(self._parts(entries, after))
+
+    def _parts(self, entries: Iterable[Entry], after: Role) -> list[_Part]:
+        composed: list[_Part] = []
         group: list[Entry] = []
         for entry in entries:
             if group and (isinstance(entry, Exchange) or _role(entry) != _role(group[-1])):
-                composed.append(self._text_segment(group))
+                composed.append(_text_part(group))
                 group = []
             if isinstance(entry, Exchange):
-                composed.append(self._exchange_segment(entry))
+                composed.append(_exchange_part(entry))
             else:
                 group.append(entry)
         if group:
-            composed.append(self._text_segment(group))
-        segments: list[Segment] = []
-        for segment in composed:
-            if segment.messages[0].role is after:
-                silence = SILENCE[after]
-                segments.append(Segment((silence,), (), message_tokens(self._counter, silence)))
-            segments.append(segment)
-            after = segment.messages[-1].role
-        return segments
+            composed.append(_text_part(group))
+        parts: list[_Part] = []
+        for messages, told in composed:
+            if messages[0].role is after:
+                parts.append(((SILENCE[after],), ()))
+            parts.append((messages, told))
+            after = messages[-1].role
+        return parts
 
     def _appended(self, recalled: Sequence[Page]) -> list[Segment]:
         """What `freeze` would append."""
         asked = self._composed
         if asked is None or not asked.answers(self.pending, recalled):
-            last = self.segments[-1].messages[-1] if self.segments else self.head
-            made = self.compose(with_recalled(self.pending, recalled), after=last.role)
+            after = self.messages()[-1].role
+            made = self.compose(with_recalled(self.pending, recalled), after=after)
             self._composed = asked = _Composed.of(self.pending, recalled, made)
         return asked.segments
 
@@ -225,9 +276,7 @@ class Layout:
         if self.pending:
             last = self.pending[-1]
             return Role.TOOL if isinstance(last, Exchange) else _role(last)
-        if recalled or not self.segments:
-            return Role.USER if recalled else self.head.role
-        return self.segments[-1].messages[-1].role
+        return Role.USER if recalled else self.messages()[-1].role
 
     def check(self) -> None:
         """The invariants that can be seen from here, slowly."""
@@ -246,28 +295,25 @@ class Layout:
         twice = sorted({page_id for page_id in shown if shown.count(page_id) > 1})
         assert not twice, f"(3) {twice}"
 
-    def _text_segment(self, group: Sequence[Entry]) -> Segment:
-        message = Message(role=_role(group[0]), content="\n\n".join(_texts(group)))
-        return Segment((message,), tuple(group), self._count(message))
-
-    def _exchange_segment(self, exchange: Exchange) -> Segment:
-        calls = tuple(call for call, _, _ in exchange.calls)
-        messages = [Message(role=Role.ASSISTANT, content=exchange.said, tool_calls=calls)]
-        messages += [
-            Message(role=Role.TOOL, content=result, call_id=call.call_id)
-            for call, result, _ in exchange.calls
+    def _weighed(self, parts: Sequence[_Part]) -> list[Segment]:
+        counts = iter(self._count([message for messages, _ in parts for message in messages]))
+        return [
+            Segment(messages, told, sum(islice(counts, len(messages)))) for messages, told in parts
         ]
-        tokens = sum(self._count(message) for message in messages)
-        return Segment(tuple(messages), (exchange,), tokens)
 
-    def _count(self, message: Message) -> int:
+    def _count(self, messages: Sequence[Message]) -> list[int]:
         """A message is counted when it is planned and again when it is frozen: once is enough."""
-        tokens = self._counted.get(message)
-        if tokens is None:
-            if len(self._counted) >= _COUNTED_MAX:
-                self._counted.clear()
-            tokens = self._counted[message] = message_tokens(self._counter, message)
-        return tokens
+        known = [self._counted.get(message) for message in messages]
+        fresh = [message for message, tokens in zip(messages, known, strict=True) if tokens is None]
+        if not fresh:
+            return [tokens for tokens in known if tokens is not None]
+        counted = messages_tokens(self._counter, fresh)
+        if len(self._counted) + len(fresh) > _COUNTED_MAX:
+            self._counted = {}
+        if len(fresh) <= _COUNTED_MAX:
+            self._counted.update(zip(fresh, counted, strict=True))
+        rest = iter(counted)
+        return [next(rest) if tokens is None else tokens for tokens in known]
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,6 +384,21 @@ def _role(entry: Entry) -> Role:
     if isinstance(entry, Shown) and entry.page.row.role is Role.ASSISTANT:
         return Role.ASSISTANT
     return Role.USER
+
+
+def _text_part(group: Sequence[Entry]) -> _Part:
+    message = Message(role=_role(group[0]), content="\n\n".join(_texts(group)))
+    return (message,), tuple(group)
+
+
+def _exchange_part(exchange: Exchange) -> _Part:
+    calls = tuple(call for call, _, _ in exchange.calls)
+    messages = [Message(role=Role.ASSISTANT, content=exchange.said, tool_calls=calls)]
+    messages += [
+        Message(role=Role.TOOL, content=result, call_id=call.call_id)
+        for call, result, _ in exchange.calls
+    ]
+    return tuple(messages), (exchange,)
 
 
 def _texts(group: Iterable[Entry]) -> list[str]:

@@ -35,7 +35,7 @@ class Similar:
     weight: float = 0.1
     """What the nearest page gains, in units of what words are worth for the page they fit best.
     Static embeddings know little that words do not, and should keep to 0.1; an encoder of
-    sentences may take 2.5.
+    sentences may take 1.5.
     """
     scale: tuple[float, float] | None = None
     """Which scores are middling and highest, where the places do not tell it: of few pages that

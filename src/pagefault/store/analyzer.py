@@ -93,14 +93,15 @@ def is_telling(text: str) -> bool:
 _SAYS_AGAIN: Final = frozenset({EventType.SUMMARY, EventType.REPRESENTATION})
 
 
-def page_terms(body: Content) -> Counter[str]:
+def page_terms(body: Content, said: Iterable[str]) -> Counter[str]:
     """What a page can be found by, and how often: its text, its title and when it happened.
+    `said` are the terms of its text.
 
     What only says again what other pages say, shorter, is found by these.
     """
     if body.event_type in _SAYS_AGAIN:
         return Counter()
-    terms = Counter(_analyzed(body.text))
+    terms = Counter(said)
     if body.title:
         terms.update(_analyzed(body.title))
     if body.occurred_at:

@@ -54,8 +54,10 @@ class EventLog(Protocol):
         """
         ...
 
-    def read(self, after: Seq = NOTHING) -> Iterator[Event]:
-        """Records with a larger seq, in order, as of the moment of the call."""
+    def read(self, after: Seq = NOTHING, upto: Seq | None = None) -> Iterator[Event]:
+        """Records with a larger seq, in order, up to `upto` or else to the last, as of the moment
+        of the call. `StoreCorrupt` where one does not read back.
+        """
         ...
 
     def head(self) -> Seq:

@@ -237,9 +237,10 @@ class SqliteIndex:
     def events(
         self, session: SessionNo, *, types: Collection[str] = (), after: Seq = NOTHING
     ) -> list[Seq]:
-        wanted = self._code_array(types) if types else None
+        name = "events_of" if types else "events"
+        wanted = [self._code_array(types)] if types else []
         with self._connections.read() as db:
-            return [Seq(s) for (s,) in _SQL.rows(db, "events", session, after, wanted)]
+            return [Seq(s) for (s,) in _SQL.rows(db, name, session, after, *wanted)]
 
     def find_key(self, session: SessionNo, key: str) -> Seq | None:
         with self._connections.read() as db:

@@ -77,7 +77,8 @@ def _leaf(
     key: str,
     body: Content,
 ) -> Leaf:
-    terms = page_terms(body)
+    said = analyze(body.text)
+    terms = page_terms(body, said)
     return Leaf(
         seq,
         session,
@@ -97,7 +98,7 @@ def _leaf(
         body.parts,
         speaker_terms(body.speaker) if body.speaker else None,
         terms.total(),
-        form_of(body, at_ms),
+        form_of(body, said, at_ms),
         tokens(terms),
         iso_ms(body.occurred_at) if body.occurred_at else None,
     )

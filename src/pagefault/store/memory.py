@@ -39,8 +39,8 @@ class MemoryLog:
             raise IndexError(f"the log has records 1 to {self.head()}, not {seq}")
         return self._events[seq - 1]
 
-    def read(self, after: Seq = NOTHING) -> Iterator[Event]:
-        return iter(self._events[max(after, NOTHING) :])
+    def read(self, after: Seq = NOTHING, upto: Seq | None = None) -> Iterator[Event]:
+        return iter(self._events[max(after, NOTHING) : upto])
 
     def head(self) -> Seq:
         return Seq(len(self._events))

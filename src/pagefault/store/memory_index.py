@@ -74,8 +74,9 @@ class MemoryIndex:
         if isinstance(body, Content):
             row = row_of(event, body)
             name = frozenset(analyze(body.speaker))
-            form = form_of(body, event.at_ms)
-            self._pages[event.seq] = _Entry(row, page_terms(body), name, form)
+            said = analyze(body.text)
+            form = form_of(body, said, event.at_ms)
+            self._pages[event.seq] = _Entry(row, page_terms(body, said), name, form)
 
     def _inherited(self, parent: SessionNo, upto: Seq) -> tuple[int, int]:
         tally = self._sessions.get(parent)

@@ -311,8 +311,9 @@ class SegmentLog:
                 yield codec.decode(data[data.rfind(b"\n", 0, at) + 1 : end])
                 at = data.find(mark, end)
 
-    def read(self, after: Seq = NOTHING) -> Iterator[Event]:
-        return self._read(after, self._head, codec.to_event, damaged_too=False)
+    def read(self, after: Seq = NOTHING, upto: Seq | None = None) -> Iterator[Event]:
+        last = self._head if upto is None else min(upto, self._head)
+        return self._read(after, last, codec.to_event, damaged_too=False)
 
     def read_rest(self, after: Seq = NOTHING) -> Iterator[Event]:
         """As `read`, but a record that cannot be read comes as `Lost` instead of an error."""

@@ -58,6 +58,11 @@ class EventLogContract:
         for after in (0, 1, 15, 16, 17, 39, 40, 41):
             assert list(log.read(Seq(after))) == events[after:]
 
+    def test_reading_ends_with_the_given_seq(self, log: EventLog) -> None:
+        events = log.append([said(f"turn {n}") for n in range(40)])
+        for after, upto in ((0, 0), (0, 1), (3, 16), (15, 17), (16, 40), (16, 41), (17, 3)):
+            assert list(log.read(Seq(after), Seq(upto))) == events[after:upto]
+
     def test_reading_sees_the_past_and_not_the_future(self, log: EventLog) -> None:
         log.append([said("past")])
         reader = log.read()

@@ -792,15 +792,17 @@ _NAMED = r"(?-i:[A-Z$€£\d])[^\s,;:.!?]*(?: (?-i:[A-Z\d])[^\s,;:.!?]*){0,2}"
 
 ENGLISH: Final = Language(
     inner=_re(
-        r"(?<=\d),(?=\d)"
-        rf"|\b{_MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?,(?= ?\d{{4}}\b)|\b\d{{1,2}}(?:st|nd|rd|th)? {_MONTH},(?= ?\d{{4}}\b)|\b{_MONTH},(?= \d{{4}}\b)"
-        rf"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day,(?= (?:the )?(?:{_MONTH}\b|\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{_MONTH}\b))"
-        r"|(?<![\w.])(?-i:Dr|Mr|Mrs|Ms|Prof|St|Ste|Mt|Ft|Gen|Col|Sgt|Capt|Lt|Rev|Hon|Sr|Sra|Fr)\."
+        # Each ends with its comma or dot. To look for one first spares most words the rest.
+        r"\b(?:(?<=\d),(?=\d)|(?=\w[^,.]{0,23}[,.])(?:"
+        rf"{_MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?,(?= ?\d{{4}}\b)|\d{{1,2}}(?:st|nd|rd|th)? {_MONTH},(?= ?\d{{4}}\b)|{_MONTH},(?= \d{{4}}\b)"
+        rf"|(?:mon|tues|wednes|thurs|fri|satur|sun)day,(?= (?:the )?(?:{_MONTH}\b|\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{_MONTH}\b))"
+        r"|(?<!\.)(?-i:Dr|Mr|Mrs|Ms|Prof|St|Ste|Mt|Ft|Gen|Col|Sgt|Capt|Lt|Rev|Hon|Sr|Sra|Fr)\."
         rf"(?=\s+(?!{_STARTS}\b)(?-i:[A-ZÀ-Þ]))"
-        rf"|(?<![\w.])(?-i:[A-Z]\.(?:[A-Z]\.)*)(?=\s+(?!{_STARTS}\b)(?-i:[A-ZÀ-Þ]))"
-        r"|(?<![\w.])(?:no|nr|vol|ch|sec|fig|approx|ca|v|ver)\.(?=\s*\d)"
-        r"|\b(?:inc|ltd|corp|co|bros|jr|sr|etc|vs|approx|dept|est|min|max|[ap]\.m)\.(?=,?\s+(?-i:[a-zà-þ0-9]))"
-        rf"|\b{_MONTH}\.(?= \d)"
+        rf"|(?<!\.)(?-i:[A-Z]\.(?:[A-Z]\.)*)(?=\s+(?!{_STARTS}\b)(?-i:[A-ZÀ-Þ]))"
+        r"|(?<!\.)(?:no|nr|vol|ch|sec|fig|approx|ca|v|ver)\.(?=\s*\d)"
+        r"|(?:inc|ltd|corp|co|bros|jr|sr|etc|vs|approx|dept|est|min|max|[ap]\.m)\.(?=,?\s+(?-i:[a-zà-þ0-9]))"
+        rf"|{_MONTH}\.(?= \d)"
+        r"))"
     ),
     limited=_re(
         rf"\b(?:but|though|and)(?:,)? (?:only|just|merely|solely|not)\b|\bexcept\b|\bexcepting\b|\bexcluding\b|\bunless\b|\b(?:only|solely|exclusively) {_LIMIT}\b"

@@ -43,7 +43,9 @@ class Procedures:
         from pagefault.truth.procedures import procedures
 
         found = procedures(turn)
-        standing = {_key(page): page for page in self.standing(state)} if found else {}
+        if not found:
+            return []
+        standing = {_key(page): page for page in self.standing(state)}
         made: list[Made] = []
         for told in found:
             old = standing.get(subject_key(told.subject))

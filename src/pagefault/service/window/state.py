@@ -102,10 +102,11 @@ class SessionState:
         self.epoch = 0
         self.token_factor = TokenFactor()
         self.packed_seq = NOTHING
+        self._packed_tokens = 0  # of the last request, less its tail
         self.searches_left = limits.searches_per_turn_max
         self.faults_served = 0
         self.faults_refused = 0
-        self.paged_in_tokens = 0
+        self._paged_in: list[list[Entry]] = []  # with each of this turn's requests
         self.recalled_now: set[PageId] = set()  # with this turn's requests
         self.called_for: frozenset[PageId] = frozenset()
         """Pages in the window that bear on the newest message: no epoch should take them now."""
@@ -181,8 +182,8 @@ class SessionState:
             case Searched() | Faulted() | CallRefused():
                 self.fold_call(event)
             case Reported(relayed=False, input_tokens=tokens):
-                counted = self.layout.frozen_tokens()
-                self.token_factor.observe(tokens, counted, most=self._factor_max())
+                if self._packed_tokens:
+                    self.token_factor.observe(tokens, self._packed_tokens, most=self._factor_max)
             case Pinned(page_id=page_id):
                 self.table.pin(page_id)
             case Unpinned(page_id=page_id):
@@ -224,7 +225,7 @@ class SessionState:
         if page.row.turn > self.turn:
             self.turn = page.row.turn
             self.working_set.turn_began(self.turn)
-            self.paged_in_tokens = 0
+            self._paged_in = []
             self.recalled_now = set()
             self._renew()
             self.searches_left = self.limits.searches_per_turn_max
@@ -277,7 +278,8 @@ class SessionState:
         pages = self.load_all(body.recalled)
         brought: list[Entry] = [Recalled(tuple(pages), event.seq)] if pages else []
         brought += self._faults_unsent()
-        self.paged_in_tokens += self.layout.tokens_of(brought)
+        if brought:
+            self._paged_in.append(brought)
         self.layout.freeze(pages)
         if isinstance(self.layout, DeveloperLayout):
             self.layout.listed = self.listing(body.listed)
@@ -291,6 +293,7 @@ class SessionState:
         self.token_factor.value = body.factor
         self.accrued = body.accrued
         self.packed_seq = event.seq
+        self._packed_tokens = body.tokens - body.tail
 
     def _fold_epoch(self, event: Event, body: EpochBegun) -> None:
         self.epoch_due = ""
@@ -413,7 +416,9 @@ class SessionState:
         """The pages that the window shows out of their place: an epoch may keep them so."""
         moved: list[Page] = []
         kept: list[Page] = []
-        for entry in self.layout.entries():
+        # Nearly all stand in their place, and this is asked for each request.
+        entries = [entry for entry in self.layout.entries() if not isinstance(entry, Shown)]
+        for entry in entries:
             match entry:
                 case Recalled() | Exchange():
                     moved += pages_of(entry)
@@ -582,6 +587,11 @@ class SessionState:
             if pages_of(entry)
         ]
 
+    @property
+    def paged_in_tokens(self) -> int:
+        """What recall and faults brought in with this turn's requests, with what frames it."""
+        return sum(map(self.layout.tokens_of, self._paged_in))
+
     def paged_in_left(self) -> int:
         """What may still be paged in in this turn, with what frames it; -1 where nothing bounds
         recall and faults together.
@@ -609,7 +619,7 @@ class SessionState:
 
     def relearn_factor(self) -> None:
         """Let the factor fall to the most that was reported lately, once there was enough."""
-        self.token_factor.relearn(most=self._factor_max())
+        self.token_factor.relearn(most=self._factor_max)
         self._room = None
 
     def _factor_max(self) -> float:

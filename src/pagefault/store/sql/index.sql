@@ -284,10 +284,15 @@ SELECT DISTINCT terms FROM speaker;
 -- names: The names of these speakers (a JSON array of codes).
 SELECT code, terms FROM speaker WHERE code IN (SELECT value FROM json_each(?));
 
--- events: The records of a session after a seq; of some types (a JSON array of codes) if not null.
+-- events: The records of a session after a seq. Looked for type by type, as the index has them: what
+-- was before that seq costs nothing.
 SELECT seq FROM event
-WHERE session = ?1 AND seq > ?2
-    AND (?3 IS NULL OR type IN (SELECT value FROM json_each(?3)))
+WHERE session = ? AND seq > ? AND type IN (SELECT code FROM word)
+ORDER BY seq;
+
+-- events_of: The same, of some types (a JSON array of codes).
+SELECT seq FROM event
+WHERE session = ? AND seq > ? AND type IN (SELECT value FROM json_each(?))
 ORDER BY seq;
 
 -- find_key: The record that carries this key.
