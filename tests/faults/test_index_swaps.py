@@ -221,6 +221,14 @@ def test_an_overwritten_page_of_the_index_gives_no_other_answer(
         museum.check_same_or_told(root)
 
 
+def test_an_overwritten_list_of_free_pages_is_told(museum: Museum, chance: random.Random) -> None:
+    root = museum.room()
+    first = int.from_bytes((root / "index.db").read_bytes()[32:36], "big")
+    assert first, "no page of this index is free"
+    _overwrite(root, first - 1, "zeros", chance)
+    assert museum.check_same_or_told(root) == "told"
+
+
 @pytest.mark.torture
 @pytest.mark.timeout(1_800)
 @pytest.mark.parametrize("how", ["zeros", "noise"])
