@@ -32,9 +32,9 @@ class Similar:
 
     places: NDArray[np.int64]
     scores: NDArray[np.float64]
-    weight: float = 0.1
+    weight: float = 0.05
     """What the nearest page gains, in units of what words are worth for the page they fit best.
-    Static embeddings know little that words do not, and should keep to 0.1; an encoder of
+    Static embeddings know little that words do not, and should keep to 0.05; an encoder of
     sentences may take 1.5.
     """
     scale: tuple[float, float] | None = None

@@ -51,7 +51,7 @@ TEXT_CHARS_MAX: Final = 24_000
 QUERY_WAIT_S: Final = 5.0
 """How long a search waits for its query's vector: a model may have to be loaded first."""
 
-WEIGHT: Final = 0.1
+WEIGHT: Final = 0.05
 """Of meaning beside words (`Similar.weight`), for an embedder that has no `weight` of its own."""
 
 QUERIES_AT_ONCE: Final = 4
