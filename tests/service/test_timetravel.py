@@ -76,6 +76,7 @@ async def test_a_time_can_be_named_in_three_ways(tmp_path: Path) -> None:
             ({"seq": 0}, "sessions --json"),
             ({}, "turn=12"),
             ({"turn": 1, "seq": 2}, "turn=12"),
+            ({"turn": "3"}, "turn=12"),
         ):
             with pytest.raises(BadInput) as refused:
                 await session.at(**wrong)

@@ -82,7 +82,9 @@ def find_seq(
     Raises `BadInput` if the session had not begun by then, or there is no such turn, record or
     checkpoint yet.
     """
-    if sum(one is not None for one in (turn, seq, time_ms, checkpoint)) != 1:
+    times = turn, seq, time_ms, checkpoint
+    is_known = all(isinstance(one, int | None) for one in (turn, seq, time_ms))
+    if sum(one is not None for one in times) != 1 or not is_known:
         raise BadInput(
             "name one time",
             hint="turn=12, seq=345, checkpoint='before', or time=… as ISO 8601 or ms",
