@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import pagefault
 from pagefault.recall.decompose import PARTS_MAX, READ_MAX, decompose, merged
 from pagefault.recall.question import subject
 from pagefault.recall.rank import NOTHING_RANKED, Ranked, Ranking
@@ -95,6 +96,25 @@ def test_a_question_that_tells_next_to_nothing_is_raised_no_further() -> None:
     found = merged(_ranking(a=6.0, b=5.0), [_ranking(c=0.1)])
     assert [chr(one.place) for one in found.places] == ["a", "b", "c"]
     assert found.places[-1].score < 1
+
+
+def test_where_the_whole_finds_nothing_its_questions_are_found() -> None:
+    found = merged(NOTHING_RANKED, [NOTHING_RANKED, _ranking(a=6.0), _ranking(b=4.0, c=1.0)])
+    assert [(chr(one.place), one.score) for one in found.places] == [
+        ("a", 6.0), ("b", 6.0), ("c", 1.5),
+    ]  # fmt: skip
+    assert found.total == 3
+    assert merged(NOTHING_RANKED, [NOTHING_RANKED]) == NOTHING_RANKED
+
+
+async def test_a_short_question_behind_a_long_tale_is_answered() -> None:
+    tale = " ".join(f"Errand{number} of my{number} trip{number}." for number in range(30))
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("s")
+        await session.user("The spare key is under the flower pot.")
+        assert not (await session.recall(tale)).hits, "of itself it bears on nothing"
+        [hit] = (await session.recall(f"{tale} Where is the spare key?")).hits
+        assert "flower pot" in (await memory.read(hit.page)).text
 
 
 @pytest.mark.parametrize(
