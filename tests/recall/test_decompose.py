@@ -98,6 +98,14 @@ def test_a_question_that_tells_next_to_nothing_is_raised_no_further() -> None:
     assert found.places[-1].score < 1
 
 
+def test_what_is_worth_less_than_nothing_stands_last_and_in_its_order() -> None:
+    found = merged(_ranking(a=6.0), [_ranking(b=-0.1, c=-0.2), _ranking(d=0.0)])
+    assert [(chr(one.place), one.score) for one in found.places] == [
+        ("a", 6.0), ("d", 0.0), ("b", -0.1), ("c", -0.2),
+    ]  # fmt: skip
+    assert merged(_ranking(a=-1.0), [_ranking(b=5.0)]).places[0].score == 5.0
+
+
 def test_where_the_whole_finds_nothing_its_questions_are_found() -> None:
     found = merged(NOTHING_RANKED, [NOTHING_RANKED, _ranking(a=6.0), _ranking(b=4.0, c=1.0)])
     assert [(chr(one.place), one.score) for one in found.places] == [

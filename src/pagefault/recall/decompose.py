@@ -95,10 +95,17 @@ def merged(whole: Ranking, parts: Sequence[Ranking]) -> Ranking:
     first = found[0]
     best: dict[int, Ranked] = {one.place: one for one in first.places}
     for ranking in found[1:]:
-        raised = min(first.places[0].score / ranking.places[0].score, RAISED_MAX)
+        raised = _raised(ranking.places[0].score, first.places[0].score)
         for one in ranking.places:
             known = best.get(one.place)
             if known is None or known.score < raised * one.score:
                 best[one.place] = one.times(raised)
     places = sorted(best.values(), key=lambda one: (-one.score, one.place))
     return Ranking(tuple(places), max(whole.total, len(places)))
+
+
+def _raised(best: float, to: float) -> float:
+    """How many times as much what has this best score is worth. A short page that is near in
+    meaning alone may be worth less than nothing: it stays as it is.
+    """
+    return min(to / best, RAISED_MAX) if best > 0 < to else 1.0
