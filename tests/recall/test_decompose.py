@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 import pagefault
 from pagefault.recall.decompose import PARTS_MAX, READ_MAX, decompose, merged
-from pagefault.recall.question import subject
 from pagefault.recall.rank import NOTHING_RANKED, Ranked, Ranking
 
 
@@ -123,21 +122,3 @@ async def test_a_short_question_behind_a_long_tale_is_answered() -> None:
         assert not (await session.recall(tale)).hits, "of itself it bears on nothing"
         [hit] = (await session.recall(f"{tale} Where is the spare key?")).hits
         assert "flower pot" in (await memory.read(hit.page)).text
-
-
-@pytest.mark.parametrize(
-    ("query", "asked"),
-    [
-        ("What did Ann tell Bob?", {"ann"}),
-        ("What did Bob hear from Ann?", {"bob"}),
-        ("What do Ann and Bob like?", {"ann", "bob"}),
-        ("What do Bob or Ann's friends like?", {"ann", "bob"}),
-        ("Did Ann ever go to a lake together with Bob?", {"ann", "bob"}),
-        ("What does Bob like?", {"bob"}),
-    ],
-)
-def test_who_is_named_first_is_asked_for(query: str, asked: set[str]) -> None:
-    named = frozenset(name for name in ("ann", "bob") if name in query.casefold())
-    worth = subject(query, named)
-    assert {name for name in worth if worth[name] == 1} == asked
-    assert all(0 < worth[name] < 1 for name in named - asked)
