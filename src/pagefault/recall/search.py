@@ -145,8 +145,10 @@ class Searcher:
             places = self._index.matching(scope, wanted).places
             only = places if only is None else np.intersect1d(places, only, assume_unique=True)
         pages, ranking = self._ranking(scope, query, only=only, today=today)
-        parts = [self._ranking(scope, part, only=only, today=today)[1] for part in decompose(query)]
-        ranking = merged(ranking, parts)
+        ranking = merged(
+            ranking,
+            [self._ranking(scope, one, only=only, today=today)[1] for one in decompose(query)],
+        )
         standing = self._standing(scope, ranking.places, pages=pages)
         unlooked = max(ranking.total - len(ranking.places), 0)
         if standing and self._naming is not None:
