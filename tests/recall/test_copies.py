@@ -14,6 +14,7 @@ from pagefault import Memory, Session
 from pagefault.model.kinds import Role
 from pagefault.recall import search
 from pagefault.recall.search import SearchHit
+from pagefault.store import analyzer
 from pagefault.store import likeness as likeness_module
 from pagefault.store.analyzer import analyze
 from pagefault.store.likeness import LONG_TERMS, bucket, likeness, say_the_same
@@ -264,6 +265,16 @@ def test_the_order_of_words_is_indifferent(words: list[str], chance: random.Rand
     chance.shuffle(shuffled)
     assert number(words) == number(shuffled)
     assert -(2**63) <= number(words) < 2**63
+
+
+def test_what_is_remembered_of_words_holds_no_file() -> None:
+    """Each in a text of its own, as a tool returns them: a long line of JSON without a blank."""
+    for at in range(50):
+        for line in (f"{at}{'ab9' * 100}", f"{at}{'[7],' * 100}"):
+            assert number([line, "and", "so"]) == number(["so", "and", line])
+    for remembered in (likeness_module._TOLD, analyzer._ASCII_TERMS):
+        assert remembered, "words are"
+        assert max(map(len, remembered)) <= analyzer.TERM_CHARS_MAX
 
 
 @settings(max_examples=100)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import pagefault
 from pagefault.recall.decompose import PARTS_MAX, READ_MAX, decompose, merged
-from pagefault.recall.question import subject
 from pagefault.recall.rank import NOTHING_RANKED, Ranked, Ranking
 
 
@@ -97,19 +97,28 @@ def test_a_question_that_tells_next_to_nothing_is_raised_no_further() -> None:
     assert found.places[-1].score < 1
 
 
-@pytest.mark.parametrize(
-    ("query", "asked"),
-    [
-        ("What did Ann tell Bob?", {"ann"}),
-        ("What did Bob hear from Ann?", {"bob"}),
-        ("What do Ann and Bob like?", {"ann", "bob"}),
-        ("What do Bob or Ann's friends like?", {"ann", "bob"}),
-        ("Did Ann ever go to a lake together with Bob?", {"ann", "bob"}),
-        ("What does Bob like?", {"bob"}),
-    ],
-)
-def test_who_is_named_first_is_asked_for(query: str, asked: set[str]) -> None:
-    named = frozenset(name for name in ("ann", "bob") if name in query.casefold())
-    worth = subject(query, named)
-    assert {name for name in worth if worth[name] == 1} == asked
-    assert all(0 < worth[name] < 1 for name in named - asked)
+def test_what_is_worth_less_than_nothing_stands_last_and_in_its_order() -> None:
+    found = merged(_ranking(a=6.0), [_ranking(b=-0.1, c=-0.2), _ranking(d=0.0)])
+    assert [(chr(one.place), one.score) for one in found.places] == [
+        ("a", 6.0), ("d", 0.0), ("b", -0.1), ("c", -0.2),
+    ]  # fmt: skip
+    assert merged(_ranking(a=-1.0), [_ranking(b=5.0)]).places[0].score == 5.0
+
+
+def test_where_the_whole_finds_nothing_its_questions_are_found() -> None:
+    found = merged(NOTHING_RANKED, [NOTHING_RANKED, _ranking(a=6.0), _ranking(b=4.0, c=1.0)])
+    assert [(chr(one.place), one.score) for one in found.places] == [
+        ("a", 6.0), ("b", 6.0), ("c", 1.5),
+    ]  # fmt: skip
+    assert found.total == 3
+    assert merged(NOTHING_RANKED, [NOTHING_RANKED]) == NOTHING_RANKED
+
+
+async def test_a_short_question_behind_a_long_tale_is_answered() -> None:
+    tale = " ".join(f"Errand{number} of my{number} trip{number}." for number in range(30))
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("s")
+        await session.user("The spare key is under the flower pot.")
+        assert not (await session.recall(tale)).hits, "of itself it bears on nothing"
+        [hit] = (await session.recall(f"{tale} Where is the spare key?")).hits
+        assert "flower pot" in (await memory.read(hit.page)).text

@@ -76,6 +76,18 @@ async def test_what_many_pages_name_is_no_bond(memory: Memory) -> None:
     assert not any(links_of.values())
 
 
+async def test_what_many_pages_name_is_no_bond_though_few_of_them_are_looked_at(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(links, "STRETCHES_MAX", 12)
+    tasks = [f"ABC-7 again, remark {number}." for number in range(16)]
+    both = "ABC-7 is for Zorro to mend."
+    names = [f"Zorro rode by, remark {number}." for number in range(16)]
+    said = ["The login fix is ABC-7, ask Zorro.", *tasks, *names, both]
+    links_of = await found(memory, await talk(memory, *said), "Why is the login fix late?")
+    assert not any(links_of.values())
+
+
 async def test_a_page_that_tells_little_of_the_question_leads_nowhere(memory: Memory) -> None:
     session = await talk(memory, FIX, WAITS)
     links_of = await found(memory, session, "login of the harbour pilot at the mayor's office")

@@ -420,13 +420,37 @@ class HangingEmbedder(WordEmbedder):
         super().__init__()
         self.go = threading.Event()
         self.hanging = 0
+        self.queries: list[str] = []
 
     def embed(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
         if kind == "query":
+            self.queries += texts
             self.hanging += 1
             self.go.wait(30)
             self.hanging -= 1
         return super().embed(texts, kind=kind)
+
+
+async def test_what_was_asked_before_a_forgetting_is_not_kept_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A message that is forgotten was a query, too; its vector may come later than that."""
+    monkeypatch.setattr("pagefault.service.derived.embedding.QUERY_WAIT_S", 0.05)
+    monkeypatch.setattr("pagefault.service.derived.embedding.REST_S", 0.0)
+    embedder = HangingEmbedder()
+    query = f"Did I say this? {SECRET}"
+    async with pagefault.open(":memory:", embedder=embedder) as memory:
+        session = await memory.session("s")
+        page_id = await session.user(SECRET)
+        try:
+            await session.recall(query)
+            await memory.forget("s", page_id=page_id)
+        finally:
+            embedder.go.set()
+        async with asyncio.timeout(20):
+            while embedder.queries.count(query) < 2:  # asked again: the first is not remembered
+                await asyncio.sleep(0.01)
+                await session.recall(query)
 
 
 async def test_how_far_it_is_raises_nothing_where_the_pages_cannot_be_counted(

@@ -60,6 +60,8 @@ def _advertised(request: Request) -> tuple[int, int]:
         {"fault_threshold": "certain"},
         {"faults_per_turn_max": -1},
         {"prefetch_pages_max": "8"},
+        {"prefetch_pages_max": float("inf")},
+        {"last_turns_kept": 1.5},
         {"steps_per_turn_max": None},
         {"compress_after_s": float("nan")},
         {"epoch_target_share": 3},

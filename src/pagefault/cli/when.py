@@ -31,7 +31,7 @@ def after_ms(text: str, now: datetime, zone: tzinfo | None = None) -> int:
 def last_ms(text: str, now: datetime, zone: tzinfo | None = None) -> int:
     """The last millisecond of what `text` names: the end of a day, a moment itself."""
     begins, ends = _span(text, now, zone)
-    return _ms(ends) - (ends > begins)
+    return _ms(ends) - 1 if ends > begins else _ms(begins)
 
 
 def _span(text: str, now: datetime, zone: tzinfo | None) -> tuple[datetime, datetime]:

@@ -52,7 +52,10 @@ class SearchFilter:
                     hint=f"one of {', '.join(ORIGINS)}, tool, or tool:NAME",
                 )
         since, until = self.since_ms, self.until_ms
-        if since is not None and until is not None and since > until - _is_day(self.until):
+        if since is None or until is None:
+            return
+        last = until - 1 if _is_day(self.until) else until  # a day ends where the next begins
+        if since > last:
             raise BadInput(
                 f"nothing is since {self.since!r} and until {self.until!r}: that is before",
                 hint="give the earlier time as `since`, the later as `until`",

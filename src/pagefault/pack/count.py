@@ -46,19 +46,19 @@ def message_tokens(counter: TokenCounter, message: Message) -> int:
 def messages_tokens(counter: TokenCounter, messages: Sequence[Message]) -> list[int]:
     """What each of these adds, framing included."""
     texts: list[str] = []
-    told: list[tuple[int, int]] = []  # of each: its framing, and how many texts
+    shares: list[tuple[int, int]] = []  # of each: its framing, and how many of the texts
     for message in messages:
-        before = len(texts)
-        texts.append(message.content)
+        own = [message.content]
         for call in message.tool_calls:
-            texts += (call.call_id, call.name, call.arguments)
+            own += (call.call_id, call.name, call.arguments)
         framing = MESSAGE_TOKENS + CALL_TOKENS * len(message.tool_calls)
         if message.call_id:
-            texts.append(message.call_id)
+            own.append(message.call_id)
             framing += RESULT_TOKENS
-        told.append((framing, len(texts) - before))
+        texts += own
+        shares.append((framing, len(own)))
     counts = iter(counter.count_all(texts))  # at once: a count costs less than its call
-    return [framing + sum(islice(counts, number)) for framing, number in told]
+    return [framing + sum(islice(counts, number)) for framing, number in shares]
 
 
 def tail_tokens(counter: TokenCounter, tail: str) -> int:

@@ -190,9 +190,11 @@ class Layout:
         return [front, *stay] if front else stay
 
     def entries(self) -> list[Entry]:
+        """What was sent and what is pending, in order."""
         return self.sent() + self.pending
 
     def sent(self) -> list[Entry]:
+        """What was sent since the last epoch, in order."""
         composed = [entry for segment in self._segments for entry in segment.entries]
         return composed + [entry for entries in self._uncomposed for entry in entries]
 
@@ -255,10 +257,10 @@ class Layout:
         if group:
             composed.append(_text_part(group))
         parts: list[_Part] = []
-        for messages, told in composed:
+        for messages, shown in composed:
             if messages[0].role is after:
                 parts.append(((SILENCE[after],), ()))
-            parts.append((messages, told))
+            parts.append((messages, shown))
             after = messages[-1].role
         return parts
 
@@ -298,11 +300,12 @@ class Layout:
     def _weighed(self, parts: Sequence[_Part]) -> list[Segment]:
         counts = iter(self._count([message for messages, _ in parts for message in messages]))
         return [
-            Segment(messages, told, sum(islice(counts, len(messages)))) for messages, told in parts
+            Segment(messages, entries, sum(islice(counts, len(messages))))
+            for messages, entries in parts
         ]
 
     def _count(self, messages: Sequence[Message]) -> list[int]:
-        """A message is counted when it is planned and again when it is frozen: once is enough."""
+        """The tokens of each. A message is planned, and then frozen: to count it once is enough."""
         known = [self._counted.get(message) for message in messages]
         fresh = [message for message, tokens in zip(messages, known, strict=True) if tokens is None]
         if not fresh:

@@ -36,7 +36,8 @@ _ASKS: Final = re.compile(
     re.IGNORECASE,
 )
 _JOINT: Final = re.compile(
-    r",?\s+(?:and|or|but)\s+(?:also\s+|then\s+)?"
+    # From the first of several blanks alone: from each, a run of them would take its square.
+    r"(?:,|(?<![\s,]))\s+(?:and|or|but)\s+(?:also\s+|then\s+)?"
     rf"(?=(?P<interrogative>{_INTERROGATIVE})|{_INVERTED})",
     re.IGNORECASE,
 )
@@ -83,17 +84,28 @@ def _clauses(message: str) -> Iterator[tuple[str, bool]]:
 
 
 def merged(whole: Ranking, parts: Sequence[Ranking]) -> Ranking:
-    """What was found for a message and for the questions in it: each place as it does best."""
-    if not whole.places:
+    """What was found for a message and for the questions in it: each place as it does best.
+
+    Where nothing bears on the message as a whole, the first question that finds something is what
+    the others are raised to.
+    """
+    found = [ranking for ranking in (whole, *parts) if ranking.places]
+    if not found:
         return whole
-    best: dict[int, Ranked] = {one.place: one for one in whole.places}
-    for ranking in parts:
-        if not ranking.places:
-            continue
-        raised = min(whole.places[0].score / ranking.places[0].score, RAISED_MAX)
+    first = found[0]
+    best: dict[int, Ranked] = {one.place: one for one in first.places}
+    for ranking in found[1:]:
+        raised = _raised(ranking.places[0].score, first.places[0].score)
         for one in ranking.places:
             known = best.get(one.place)
             if known is None or known.score < raised * one.score:
                 best[one.place] = one.times(raised)
     places = sorted(best.values(), key=lambda one: (-one.score, one.place))
     return Ranking(tuple(places), max(whole.total, len(places)))
+
+
+def _raised(best: float, to: float) -> float:
+    """How many times as much what has this best score is worth. A short page that is near in
+    meaning alone may be worth less than nothing: it stays as it is.
+    """
+    return min(to / best, RAISED_MAX) if best > 0 < to else 1.0

@@ -34,7 +34,7 @@ class _Link:
     terms: frozenset[str]  # which stand together in a name
     worth: float  # to a page that has them all
     relevance: float
-    origin: int  # the place of the page that names it
+    named_at: int  # the place of the page that names it
 
 
 def linked(
@@ -57,13 +57,13 @@ def linked(
     if only is not None:
         places = np.array(sorted(reached), dtype=np.int64)
         reached = {place: reached[place] for place in places[among(places, only)].tolist()}
-    none = dict.fromkeys(found[0].parts, 0.0)
+    no_parts = dict.fromkeys(found[0].parts, 0.0)
     ranked = [
         one.plus("link", reached.pop(one.place).worth) if one.place in reached else one
         for one in found
     ]
     ranked += [
-        Ranked(place, link.worth, {**none, "link": link.worth}, link.relevance, likeness=0)
+        Ranked(place, link.worth, {**no_parts, "link": link.worth}, link.relevance, likeness=0)
         for place, link in reached.items()
     ]
     return sorted(ranked, key=lambda one: (-one.score, one.place))
@@ -74,14 +74,15 @@ def _links(
 ) -> list[_Link]:
     """What the best pages name. Neither the question's own words nor who speaks is a link."""
     best = {one.place: one for one in found[:LINKING] if one.relevance >= RELEVANCE_MIN}
-    links = [
-        _Link(terms, share * one.score, RELEVANCE * one.relevance, one.place)
-        for row in index.pages_at(scope, list(best))
-        for one in (best[place_in(scope, row)],)
-        for share, names in zip((TASK, NAME), naming(row), strict=True)
-        for name in names
-        if (terms := frozenset(query_terms(name)))
-    ]
+    links: list[_Link] = []
+    for row in index.pages_at(scope, list(best)):
+        page, named = best[place_in(scope, row)], naming(row)
+        for share, names in ((TASK, named.tasks), (NAME, named.entities)):
+            links += [
+                _Link(terms, share * page.score, RELEVANCE * page.relevance, page.place)
+                for name in names
+                if (terms := frozenset(query_terms(name)))
+            ]
     known = index.speakers(scope, [term for link in links for term in link.terms])
     return [link for link in links if not link.terms <= known.union(query_terms(query))]
 
@@ -90,11 +91,17 @@ def _reached(links: Sequence[_Link], terms: Sequence[str], found: Candidates) ->
     """For each place to which a link leads the one that is worth most."""
     column = {term: at for at, term in enumerate(terms)}
     has = found.counts > 0
+    # Where much else is told, these are not all pages that have a word; their number is known.
+    common = {
+        frozenset({term})
+        for term, frequency in zip(terms, found.frequencies, strict=True)
+        if frequency > RARE_MAX
+    }
     reached: dict[int, _Link] = {}
     for link in sorted(links, key=lambda one: -one.worth):
         places = found.places[has[:, [column[term] for term in link.terms]].all(axis=1)].tolist()
-        if len(places) <= RARE_MAX:
+        if len(places) <= RARE_MAX and link.terms not in common:
             for place in places:
-                if place != link.origin:
+                if place != link.named_at:
                     reached.setdefault(place, link)
     return reached

@@ -54,10 +54,16 @@ def subject(query: str, speakers: frozenset[str]) -> dict[str, float]:
     is named first, mostly the subject, and less of the others'. *What did Ann tell Bob* asks for
     hers, *what do Ann and Bob like* for theirs.
     """
+    first = speakers if _JOINTLY.search(query) else _first_named(query, speakers)
+    return {name: 1.0 if name in first else OTHERS for name in speakers}
+
+
+def _first_named(query: str, speakers: frozenset[str]) -> frozenset[str]:
+    """Who is named first, and whoever is joined to them by *and* or *or*; all, if nobody is."""
     first: frozenset[str] = frozenset()
-    for word in _WORD.findall(query) if not _JOINTLY.search(query) else ():
+    for word in _WORD.findall(query):
         terms = speakers.intersection(analyze(word))
         if first and not terms and word.casefold() not in _JOINS:
             break
         first |= terms
-    return {name: 1.0 if not first or name in first else OTHERS for name in speakers}
+    return first or speakers

@@ -145,8 +145,10 @@ class Searcher:
             places = self._index.matching(scope, wanted).places
             only = places if only is None else np.intersect1d(places, only, assume_unique=True)
         pages, ranking = self._ranking(scope, query, only=only, today=today)
-        parts = [self._ranking(scope, part, only=only, today=today)[1] for part in decompose(query)]
-        ranking = merged(ranking, parts)
+        ranking = merged(
+            ranking,
+            [self._ranking(scope, one, only=only, today=today)[1] for one in decompose(query)],
+        )
         standing = self._standing(scope, ranking.places, pages=pages)
         unlooked = max(ranking.total - len(ranking.places), 0)
         if standing and self._naming is not None:
@@ -157,23 +159,7 @@ class Searcher:
         admitted = self._pages(scope, [place for group in groups for place in group])
         if not admitted:
             return _NOTHING_FOUND
-        best = admitted[0][0].score
-        newest = self._index.applied_seq() if scope.is_everything else _first(scope) + pages - 1
-        recencies = [
-            _recency(newest - (page.seq if scope.is_everything else page.order))
-            for _, page in admitted
-        ]
-        if profile is Profile.STUDIO_V1:
-            summands = rescored(
-                [place.parts for place, _ in admitted],
-                recencies,
-                [page.importance for _, page in admitted],
-            )
-        else:
-            summands = [
-                _parts(place, page, best=best, recency=recency)
-                for (place, page), recency in zip(admitted, recencies, strict=True)
-            ]
+        summands = self._summands(scope, admitted, pages=pages, profile=profile)
         hits = [
             (SearchHit(page, sum(parts.values()), place.relevance, parts), place)
             for (place, page), parts in zip(admitted, summands, strict=True)
@@ -181,6 +167,32 @@ class Searcher:
         hits.sort(key=lambda entry: (-entry[0].score, entry[0].page.seq))
         told = once(hits, groups)
         return SearchResult(tuple(told[: max(limit, 0)]), total - len(groups) + len(told))
+
+    def _summands(
+        self,
+        scope: Scope,
+        admitted: Sequence[tuple[Ranked, PageRow]],
+        *,
+        pages: int,
+        profile: Profile,
+    ) -> list[dict[str, float]]:
+        """What each score is the sum of; `pages` are in scope, and the best place comes first."""
+        newest = self._index.applied_seq() if scope.is_everything else _first(scope) + pages - 1
+        recencies = [
+            _recency(newest - (page.seq if scope.is_everything else page.order))
+            for _, page in admitted
+        ]
+        if profile is Profile.STUDIO_V1:
+            return rescored(
+                [place.parts for place, _ in admitted],
+                recencies,
+                [page.importance for _, page in admitted],
+            )
+        best = admitted[0][0].score
+        return [
+            _parts(place, page, best=best, recency=recency)
+            for (place, page), recency in zip(admitted, recencies, strict=True)
+        ]
 
     def _ranking(
         self, scope: Scope, query: str, *, only: NDArray[np.int64] | None, today: date | None

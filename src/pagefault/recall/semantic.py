@@ -1,8 +1,8 @@
 """Candidates by meaning: what an embedder and its vectors are to search.
 
-Search needs none. Where there is one, it is asked once for a query, and what it finds joins what
-the words find: pages with none of the query's words become candidates, and every candidate's score
-gains a part, `meaning`.
+Search needs none. Where there is one, it is asked for a query and for each question in it, and what
+it finds joins what the words find: pages with none of the query's words become candidates, and
+every candidate's score gains a part, `meaning`.
 """
 
 from __future__ import annotations
@@ -66,9 +66,8 @@ BESIDE: Final = 0.75
 is near by itself may be so by chance.
 """
 
-RELEVANCE: Final = (
-    0.4  # of a page that has only meaning, at most: no message but a question wants it
-)
+RELEVANCE: Final = 0.4
+"""Of a page that has only meaning, at most: no message but a question wants it."""
 
 
 def closeness(similar: Similar, places: Numbers) -> Values:

@@ -51,10 +51,17 @@ def a_share(value: object, *, called: str) -> float:
     return value
 
 
-def a_number(value: object, *, called: str) -> float:
-    """A number that counts something. Raises `BadInput`, naming the argument."""
+def a_count(value: object, *, called: str) -> int:
+    """How many of something. Raises `BadInput`, naming the argument."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise BadInput(f"{called} of {value!r} cannot be", hint="a whole number, 0 or more")
+    return value
+
+
+def a_span_s(value: object, *, called: str) -> float:
+    """How long something takes. Raises `BadInput`, naming the argument."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
-        raise BadInput(f"{called} of {value!r} cannot be", hint="0 or more")
+        raise BadInput(f"{called} of {value!r} cannot be", hint="0 seconds or more")
     return value
 
 

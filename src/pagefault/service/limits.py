@@ -11,7 +11,7 @@ from pagefault.model.events import Content
 from pagefault.model.kinds import EventType, Role
 from pagefault.paging.fault import THRESHOLDS, FaultLimits
 from pagefault.policy.prefetch import LOADING
-from pagefault.service.arguments import a_number, a_share
+from pagefault.service.arguments import a_count, a_share, a_span_s
 
 FAULT_FRAMING_TOKENS: Final = 160
 """What a call of `page_fault` and its result take beside the text of the page, about."""
@@ -64,8 +64,10 @@ class Limits:
             value = getattr(self, field.name)
             if field.name.endswith("_share"):
                 a_share(value, called=field.name)
+            elif field.name.endswith("_s"):
+                a_span_s(value, called=field.name)
             elif field.name not in ("loading", "fault_threshold"):
-                a_number(value, called=field.name)
+                a_count(value, called=field.name)
 
     def fault_limits(self, window_tokens: int) -> FaultLimits:
         """What is advertised to the model, and enforced."""

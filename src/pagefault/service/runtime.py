@@ -53,7 +53,6 @@ class PageReader:
     def __init__(self, log: EventLog) -> None:
         self._log = log
         self._cache: OrderedDict[Seq, Page] = OrderedDict()
-        self._flushes = 0
         self._flights = Flights[Seq, Page]()
 
     def holds(self, row: PageRow) -> bool:
@@ -69,9 +68,9 @@ class PageReader:
         return page or self._flights.fly(row.seq, lambda: self._load(row))
 
     def _load(self, row: PageRow) -> Page:
-        page = self._cache.get(row.seq)
+        cache = self._cache  # of now: see `flush`
+        page = cache.get(row.seq)
         if page is None:
-            flushes = self._flushes
             try:
                 event = self._log.get(row.seq)
             except StoreCorrupt as damage:
@@ -84,17 +83,16 @@ class PageReader:
                     hint="it was forgotten on purpose, or set aside as damaged: `pagefault verify`",
                 )
             page = page_of(event, event.body)
-            if flushes != self._flushes:
-                return page  # read before it was forgotten, perhaps: not to be kept
-            self._cache[row.seq] = page
-            while len(self._cache) > _CACHED_PAGES:
-                self._cache.popitem(last=False)
+            cache[row.seq] = page
+            while len(cache) > _CACHED_PAGES:
+                cache.popitem(last=False)
         return page
 
     def flush(self) -> None:
-        """Drop every cached text: something was forgotten."""
-        self._flushes += 1
-        self._cache.clear()
+        """Drop every cached text: something was forgotten. What is being read just now, perhaps
+        that, still goes into the old cache.
+        """
+        self._cache = OrderedDict()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

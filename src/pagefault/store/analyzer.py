@@ -126,10 +126,14 @@ def _words(text: str) -> Iterable[str]:
 
 
 class _Terms(dict[str, tuple[str, ...]]):
-    """The terms of what stands between blanks, as it is asked for: quicker than an LRU cache."""
+    """The terms of what stands between blanks, as it is asked for: quicker than an LRU cache. Long
+    ones are data, seldom seen twice, and would fill it with whole files.
+    """
 
     def __missing__(self, token: str) -> tuple[str, ...]:
-        terms = self[token] = tuple(chain.from_iterable(map(_terms, _CHUNK.findall(token))))
+        terms = tuple(chain.from_iterable(map(_terms, _CHUNK.findall(token))))
+        if len(token) <= TERM_CHARS_MAX:
+            self[token] = terms
         return terms
 
 
@@ -137,9 +141,12 @@ _REMEMBERED: Final = 65_536
 _ASCII_TERMS: Final = _Terms()
 
 
-@lru_cache(maxsize=32_768)
 def _terms(word: str) -> tuple[str, ...]:
     """The terms of one word: one for most, several for a name with joints or humps."""
+    return _remembered(word) if len(word) <= TERM_CHARS_MAX else _terms_of(word)
+
+
+def _terms_of(word: str) -> tuple[str, ...]:
     folded = word.casefold()
     if _HUMP.search(word) is None and folded.isalnum():
         if folded.isascii():
@@ -158,6 +165,9 @@ def _terms(word: str) -> tuple[str, ...]:
         for hump in (piece, *_HUMP.split(piece)):
             terms[_stem(hump.casefold()[:TERM_CHARS_MAX])] = None
     return tuple(terms)
+
+
+_remembered: Final = lru_cache(maxsize=32_768)(_terms_of)
 
 
 def _whole(name: str) -> str:
@@ -200,7 +210,7 @@ class _Stemmers(threading.local):
     """One Snowball stemmer for each thread: they are not to be shared."""
 
     def __init__(self) -> None:
-        self.english = Stemmer.Stemmer("english", 0)  # `_terms` is the cache
+        self.english = Stemmer.Stemmer("english", 0)  # `_remembered` is the cache
 
 
 _STEMMERS: Final = _Stemmers()

@@ -20,7 +20,7 @@ import unicodedata
 from hashlib import blake2b
 from typing import Final
 
-from pagefault.store.analyzer import analyze
+from pagefault.store.analyzer import TERM_CHARS_MAX, analyze
 from pagefault.store.opposites import OPPOSITES, TELLING_NOTHING
 
 LONG_TERMS: Final = 128
@@ -78,11 +78,14 @@ def _hash(*parts: str, size: int) -> bytes:
 
 class _Told(dict[str, str]):
     """What a piece of text between blanks tells that must be equal; nothing, if it is a word like
-    any other. As it is asked for: a memory that is quicker than an LRU cache.
+    any other. As it is asked for: a memory that is quicker than an LRU cache. Long ones are data,
+    seldom seen twice, and would fill it with whole files.
     """
 
     def __missing__(self, piece: str) -> str:
-        told = self[piece] = _told(piece)
+        told = _told(piece)
+        if len(piece) <= TERM_CHARS_MAX:
+            self[piece] = told
         return told
 
 

@@ -2,7 +2,7 @@
 
 Invariants:
  (1) Nobody waits for an embedder who appends, and an append never fails for one. A search waits for
-     its query's vector for `QUERY_WAIT_S` at most.
+     the vector of its query, and of each question in it, for `QUERY_WAIT_S` at most.
  (2) After a failure the embedder is left alone for a while, longer each time; search goes by words
      meanwhile, and `failure` says why. While a query's vector is late, no other is asked for.
  (3) Of one memory, one thread of one process embeds at a time, so nothing is paid for twice.
@@ -115,7 +115,7 @@ class Embedding:
     def flush(self) -> None:
         """Let go of what is kept of queries: a message that was forgotten may be one."""
         with self._asking:
-            self._queries.clear()
+            self._queries = OrderedDict()  # what is under way still goes into the old one
 
     def stop(self) -> None:
         """Embed no more batches. Returns at once."""
@@ -269,12 +269,13 @@ class Embedding:
         return None
 
     def _embed_query(self, query: str) -> NDArray[np.float32]:
+        kept = self._queries  # of now: see `flush`
         vector: NDArray[np.float32]
         [vector] = self._embedder.embed([query], kind="query")
         with self._asking:
-            self._queries[query] = vector
-            if len(self._queries) > QUERIES_KEPT:
-                self._queries.popitem(last=False)
+            kept[query] = vector
+            if len(kept) > QUERIES_KEPT:
+                kept.popitem(last=False)
         self._recovered()
         return vector
 
