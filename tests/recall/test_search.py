@@ -135,6 +135,14 @@ def test_the_speaker_asked_about_comes_first(talk: Talk) -> None:
     assert talk.best("What did Caroline paint?") == hers.seq
 
 
+def test_a_short_name_is_asked_for_as_the_long_one(talk: Talk) -> None:
+    talk.records.say(1, "I painted a lake.", speaker="Melanie")
+    talk.filler()
+    hers = talk.records.say(1, "I painted a sunrise.", speaker="Caroline")
+    talk.filler()
+    assert talk.best("What did Caro paint?") == hers.seq
+
+
 def test_parts_add_up_and_relevance_is_a_share(talk: Talk) -> None:
     talk.records.say(1, "tea and cake", speaker="Caroline", importance=0.9)
     talk.filler()

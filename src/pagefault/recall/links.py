@@ -83,8 +83,8 @@ def _links(
                 for name in names
                 if (terms := frozenset(query_terms(name)))
             ]
-    known = index.speakers(scope, [term for link in links for term in link.terms])
-    return [link for link in links if not link.terms <= known.union(query_terms(query))]
+    known = index.speakers(scope).union(query_terms(query)) if links else frozenset()
+    return [link for link in links if not link.terms <= known]
 
 
 def _reached(links: Sequence[_Link], terms: Sequence[str], found: Candidates) -> dict[int, _Link]:

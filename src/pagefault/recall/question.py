@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from datetime import date
 from typing import Final
@@ -20,6 +21,7 @@ _HOW_MANY: Final = re.compile(r"\bhow (?:many|much|often|old|long|far|big|tall)\
 _WHO_OR_WHERE: Final = re.compile(r"^\W*(?:where|who|whom|whose|which)\b", re.IGNORECASE)
 _JOINTLY: Final = re.compile(r"\b(?:both|together|each other|in common)\b", re.IGNORECASE)
 _WORD: Final = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*|[,&]")
+_CAPITAL: Final = re.compile(r"(?<=[^\W_][ ,])[A-ZÀ-Þ][^\W\d_]{2,}")
 _JOINS: Final = frozenset({"and", "or", "nor", "&", ","})
 
 OTHERS: Final = 0.25
@@ -49,21 +51,35 @@ def read(query: str, *, today: date | None = None) -> Question:
     return Question(tuple(query_terms(query)), days_named(query, today=today), wants)
 
 
-def subject(query: str, speakers: frozenset[str]) -> dict[str, float]:
-    """The terms that name speakers, and how much each one's word is asked for: all of that of whom
-    is named first, mostly the subject, and less of the others'. *What did Ann tell Bob* asks for
-    hers, *what do Ann and Bob like* for theirs.
+def speakers_named(query: str, speakers: frozenset[str]) -> dict[str, str]:
+    """Which term of a query means which term of a speaker's name: itself, or one that it is short
+    for, as *Mel* is for Melanie. Short for somebody is a word with a capital inside a sentence, if
+    it begins the name of one speaker only.
     """
-    first = speakers if _JOINTLY.search(query) else _first_named(query, speakers)
-    return {name: 1.0 if name in first else OTHERS for name in speakers}
+    named = {term: term for term in speakers.intersection(analyze(query))}
+    for word in _CAPITAL.findall(query):
+        terms = analyze(word)
+        long = [name for name in speakers if name.startswith(word.casefold())]
+        if len(terms) == 1 and len(long) == 1:
+            named.setdefault(terms[0], long[0])
+    return named
 
 
-def _first_named(query: str, speakers: frozenset[str]) -> frozenset[str]:
+def subject(query: str, named: Mapping[str, str]) -> dict[str, float]:
+    """How much the word of each speaker whom a query names is asked for: all of that of whom it
+    names first, mostly the subject, and less of the others'. *What did Ann tell Bob* asks for hers,
+    *what do Ann and Bob like* for theirs.
+    """
+    first = named.keys() if _JOINTLY.search(query) else _first_named(query, named)
+    return {name: 1.0 if term in first else OTHERS for term, name in named.items()}
+
+
+def _first_named(query: str, named: Mapping[str, str]) -> Set[str]:
     """Who is named first, and whoever is joined to them by *and* or *or*; all, if nobody is."""
-    first: frozenset[str] = frozenset()
+    first: set[str] = set()
     for word in _WORD.findall(query):
-        terms = speakers.intersection(analyze(word))
+        terms = named.keys() & analyze(word)
         if first and not terms and word.casefold() not in _JOINS:
             break
         first |= terms
-    return first or speakers
+    return first or named.keys()

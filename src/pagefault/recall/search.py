@@ -198,19 +198,19 @@ class Searcher:
         self, scope: Scope, query: str, *, only: NDArray[np.int64] | None, today: date | None
     ) -> tuple[int, Ranking]:
         """How many pages there are in scope, and how those rank that may answer."""
-        from pagefault.recall.question import read, subject
+        from pagefault.recall.question import read, speakers_named, subject
         from pagefault.recall.rank import NOTHING_RANKED, rank
 
         asked = read(query, today=today)
         if not asked.terms:
             return 0, NOTHING_RANKED
         found = self._index.candidates(scope, asked.terms, limit=STRETCHES_MAX, near=only)
-        names = self._index.speakers(scope, asked.terms)
+        named = speakers_named(query, self._index.speakers(scope))
         ranking = rank(
             found,
-            partial(self._index.traits, scope, names=subject(query, names)),
+            partial(self._index.traits, scope, names=subject(query, named)),
             asked,
-            speakers=[at for at, term in enumerate(asked.terms) if term in names],
+            speakers=[at for at, term in enumerate(asked.terms) if term in named],
             similar=self._similar(scope, query, only),
             relevance_min=RELEVANCE_MIN,
             only=only,

@@ -220,8 +220,8 @@ class PageIndex(Protocol):
         """
         ...
 
-    def speakers(self, scope: Scope, terms: Sequence[str]) -> frozenset[str]:
-        """Those of `terms` that stand in the name of who speaks in a session of the scope."""
+    def speakers(self, scope: Scope) -> frozenset[str]:
+        """The terms of the names of all who speak in a session of the scope."""
         ...
 
     def events(

@@ -412,14 +412,14 @@ class SqliteIndex:
         at, lengths, days, marks, likenesses = values[:, order]
         return Traits(at, lengths, days, marks, likenesses, spoken[order])
 
-    def speakers(self, scope: Scope, terms: Sequence[str]) -> frozenset[str]:
+    def speakers(self, scope: Scope) -> frozenset[str]:
         sessions = json.dumps([session for session, _ in scope.parts])
         with self._connections.read() as db:
             if scope.is_everything:
                 names = _SQL.rows(db, "all_speakers")
             else:
                 names = _SQL.rows(db, "speakers", sessions)
-        return frozenset(terms).intersection(*[{t for (name,) in names for t in name.split(" ")}])
+        return frozenset(term for (name,) in names for term in name.split(" "))
 
     def _spans(self, db: apsw.Connection, scope: Scope) -> list[Span]:
         if scope.is_everything:

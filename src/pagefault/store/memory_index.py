@@ -202,14 +202,14 @@ class MemoryIndex:
             spoken=np.array([worth_of(one.name, names) for _, one in there], dtype=np.float64),
         )
 
-    def speakers(self, scope: Scope, terms: Sequence[str]) -> frozenset[str]:
+    def speakers(self, scope: Scope) -> frozenset[str]:
         sessions = {session for session, _ in scope.parts}
         names = [
             entry.name
             for entry in self._pages.values()
             if scope.is_everything or entry.row.session in sessions
         ]
-        return frozenset(terms).intersection(frozenset[str]().union(*names))
+        return frozenset[str]().union(*names)
 
     def events(
         self, session: SessionNo, *, types: Collection[str] = (), after: Seq = NOTHING
