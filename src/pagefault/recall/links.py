@@ -73,7 +73,7 @@ def _links(
     index: PageIndex, naming: Naming, scope: Scope, query: str, found: Sequence[Ranked]
 ) -> list[_Link]:
     """What the best pages name. Neither the question's own words nor who speaks is a link."""
-    best = {one.place: one for one in found[:LINKING] if one.relevance >= RELEVANCE_MIN}
+    best = {one.place: one for one in found[:LINKING] if _bears(one)}
     links = [
         _Link(terms, share * one.score, RELEVANCE * one.relevance, one.place)
         for row in index.pages_at(scope, list(best))
@@ -84,6 +84,14 @@ def _links(
     ]
     known = index.speakers(scope, [term for link in links for term in link.terms])
     return [link for link in links if not link.terms <= known.union(query_terms(query))]
+
+
+def _bears(one: Ranked) -> bool:
+    """Whether a page bears on the question itself. What only stands beside such a page may name
+    anything: one step to the neighbour and another by its names are two.
+    """
+    by_itself = one.parts["own"] > 0 or one.parts.get("meaning", 0.0) > 0
+    return by_itself and one.relevance >= RELEVANCE_MIN
 
 
 def _reached(links: Sequence[_Link], terms: Sequence[str], found: Candidates) -> dict[int, _Link]:
