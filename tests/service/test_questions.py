@@ -52,6 +52,16 @@ def ids(found: SearchResult) -> list[str]:
     return [hit.page.page_id for hit in found.hits]
 
 
+async def test_what_is_handed_in_is_of_the_time_that_it_is_said_to_be_of(memory: Memory) -> None:
+    session = await memory.session("talk")
+    at = "2024-03-05T09:00:00Z"
+    [report] = await session.document("The ledger is closed.", occurred_at=at)
+    [rows] = await session.tool_result("3 rows", name="sql", occurred_at=at)
+    photo = await session.artifact(b"bytes", name="ledger.png", occurred_at=at)
+    await session.user("And now?")
+    assert ids(await session.timeline("2024-03-05", "2024-03-05")) == [report, rows, photo]
+
+
 async def test_the_latest_pages_are_those_said_last(memory: Memory) -> None:
     session = await talk(memory)
     found = await session.recent(3)
