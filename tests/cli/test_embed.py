@@ -75,12 +75,17 @@ def test_a_failing_embedder_is_a_failure_of_embed_and_a_word_of_status(
 
 @pytest.mark.parametrize(
     ("maker", "why"),
-    [("OfAnotherContract", "unexpected keyword argument 'kind'"), ("WithARowTooFew", "answered 53 texts")],
+    [
+        ("OfAnotherContract", "unexpected keyword argument 'kind'"),
+        ("WithARowTooFew", "answered 53 texts"),
+    ],
 )
 def test_an_embedder_that_breaks_its_promises_is_told_as_the_one_at_fault(
     cli: Cli, memory_root: Path, maker: str, why: str
 ) -> None:
-    refused = cli("--root", memory_root, "embed", "--embedder", f"python:tests.cli.test_embed:{maker}")
+    refused = cli(
+        "--root", memory_root, "embed", "--embedder", f"python:tests.cli.test_embed:{maker}"
+    )
     assert refused.code == 5
     assert why in refused.err
     assert "pagefault.Embedder" in refused.err

@@ -164,9 +164,7 @@ def test_a_replay_makes_a_session_and_says_so(cli: Cli, tmp_path: Path, transcri
 
 
 @pytest.mark.parametrize("role", ["user", "assistant", "tool", "system"])
-def test_what_is_replayed_was_said_when_its_line_tells(
-    cli: Cli, tmp_path: Path, role: str
-) -> None:
+def test_what_is_replayed_was_said_when_its_line_tells(cli: Cli, tmp_path: Path, role: str) -> None:
     path, root = tmp_path / "old.jsonl", tmp_path / "memory"
     first = {"role": "user", "content": "We begin.", "occurred_at": "2024-03-04T09:00:00+01:00"}
     later = {"role": role, "content": "19 passed.", "occurred_at": "2024-03-05T09:00:00+01:00"}
