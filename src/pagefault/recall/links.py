@@ -26,6 +26,7 @@ RARE_MAX: Final = 8  # pages with all words of a name: what more of them have is
 TASK: Final = 0.5  # of the linking page's score
 NAME: Final = 0.1
 RELEVANCE: Final = 0.5  # of the linking page's: what is found so tells nothing that was asked
+LIFT_MAX: Final = 0.9  # of what a page lacks of the linking page's score: recency settles ties
 STRETCHES_MAX: Final = 100
 
 
@@ -33,8 +34,13 @@ STRETCHES_MAX: Final = 100
 class _Link:
     terms: frozenset[str]  # which stand together in a name
     worth: float  # to a page that has them all
+    score: float  # of the page that names it
     relevance: float
     origin: int  # the place of the page that names it
+
+    def to(self, one: Ranked) -> float:
+        """What it adds to a page that was found already."""
+        return min(self.worth, LIFT_MAX * max(self.score - one.score, 0.0))
 
 
 def linked(
@@ -59,7 +65,7 @@ def linked(
         reached = {place: reached[place] for place in places[among(places, only)].tolist()}
     none = dict.fromkeys(found[0].parts, 0.0)
     ranked = [
-        one.plus("link", reached.pop(one.place).worth) if one.place in reached else one
+        one.plus("link", reached.pop(one.place).to(one)) if one.place in reached else one
         for one in found
     ]
     ranked += [
@@ -75,7 +81,7 @@ def _links(
     """What the best pages name. Neither the question's own words nor who speaks is a link."""
     best = {one.place: one for one in found[:LINKING] if _bears(one)}
     links = [
-        _Link(terms, share * one.score, RELEVANCE * one.relevance, one.place)
+        _Link(terms, share * one.score, one.score, RELEVANCE * one.relevance, one.place)
         for row in index.pages_at(scope, list(best))
         for one in (best[place_in(scope, row)],)
         for share, names in zip((TASK, NAME), naming(row), strict=True)

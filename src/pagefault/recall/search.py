@@ -135,9 +135,9 @@ class Searcher:
         A query without a word that stands in scope finds nothing, unless by its meaning. The same
         index and query give the same result; of equals the earlier page comes first. What is not
         wanted, or stands at no place of `only` (ascending), takes no page's room: the best of the
-        others are found. Of everything, what only retells (summaries, indexes, procedures) is found where
-        its kind is wanted. `today` is what a query's "yesterday" counts from; `profile` orders what
-        is found.
+        others are found. Of everything, what only retells (summaries, indexes, procedures) is found
+        where its kind is wanted. `today` is what a query's "yesterday" counts from; `profile` is
+        the order of what is found.
         """
         # With NumPy, which only who searches should wait for.
         import numpy as np
