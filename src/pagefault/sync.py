@@ -404,22 +404,49 @@ class Session(_Asks):
         )
 
     def document(
-        self, text: str, *, title: str = "", origin: str = "local_file", key: str = ""
+        self,
+        text: str,
+        *,
+        title: str = "",
+        origin: str = "local_file",
+        occurred_at: str | datetime = "",
+        key: str = "",
     ) -> builtins.list[PageId]:
         """Hand in a text of any length. It is split into linked pages, to be searched and faulted.
 
         The window gets one line that says it is there.
         """
-        return _LOOP.run(self.asynchronous.document(text, title=title, origin=origin, key=key))
+        return _LOOP.run(
+            self.asynchronous.document(
+                text, title=title, origin=origin, occurred_at=occurred_at, key=key
+            )
+        )
 
     def tool_result(
-        self, text: str, *, name: str, call_id: str = "", key: str = ""
+        self,
+        text: str,
+        *,
+        name: str,
+        call_id: str = "",
+        occurred_at: str | datetime = "",
+        key: str = "",
     ) -> builtins.list[PageId]:
         """Log what a tool of yours returned. A long result is split; its head enters the window."""
-        return _LOOP.run(self.asynchronous.tool_result(text, name=name, call_id=call_id, key=key))
+        return _LOOP.run(
+            self.asynchronous.tool_result(
+                text, name=name, call_id=call_id, occurred_at=occurred_at, key=key
+            )
+        )
 
     def artifact(
-        self, data: bytes, *, name: str, media_type: str = "", text: str = "", key: str = ""
+        self,
+        data: bytes,
+        *,
+        name: str,
+        media_type: str = "",
+        text: str = "",
+        occurred_at: str | datetime = "",
+        key: str = "",
     ) -> PageId:
         """Keep bytes: an image, a recording, a file. Returns the id of the page that stands for it.
 
@@ -428,7 +455,14 @@ class Session(_Asks):
         kept as they are, not searched for secrets; `artifact_bytes` gives them back.
         """
         return _LOOP.run(
-            self.asynchronous.artifact(data, name=name, media_type=media_type, text=text, key=key)
+            self.asynchronous.artifact(
+                data,
+                name=name,
+                media_type=media_type,
+                text=text,
+                occurred_at=occurred_at,
+                key=key,
+            )
         )
 
     def artifact_bytes(self, page_id: str) -> bytes:

@@ -21,6 +21,22 @@ def fails() -> FailingEmbedder:
     return FailingEmbedder()
 
 
+class OfAnotherContract:
+    """As a user may write one who has not read how it is called."""
+
+    name = "mine"
+
+    def embed(self, texts: list[str]) -> list[list[float]]:
+        return [[1.0] for _ in texts]
+
+
+class WithARowTooFew:
+    name = "mine"
+
+    def embed(self, texts: list[str], *, kind: str) -> list[list[float]]:
+        return [[1.0, 0.0] for _ in texts[1:]]
+
+
 def test_embed_makes_what_is_missing_and_says_how_many(cli: Cli, memory_root: Path) -> None:
     told = cli("--root", memory_root, "embed", "--embedder", WORDS, "--json").data
     assert told["made"] == told["embedded"] == 56
@@ -55,6 +71,25 @@ def test_a_failing_embedder_is_a_failure_of_embed_and_a_word_of_status(
     [check] = [one for one in checks if one["name"] == "embedder"]
     assert check["status"] == "warn"
     assert "no embedder is there" in check["found"]
+
+
+@pytest.mark.parametrize(
+    ("maker", "why"),
+    [
+        ("OfAnotherContract", "unexpected keyword argument 'kind'"),
+        ("WithARowTooFew", "answered 53 texts"),
+    ],
+)
+def test_an_embedder_that_breaks_its_promises_is_told_as_the_one_at_fault(
+    cli: Cli, memory_root: Path, maker: str, why: str
+) -> None:
+    refused = cli(
+        "--root", memory_root, "embed", "--embedder", f"python:tests.cli.test_embed:{maker}"
+    )
+    assert refused.code == 5
+    assert why in refused.err
+    assert "pagefault.Embedder" in refused.err
+    assert "bug" not in refused.err
 
 
 def test_status_and_doctor_tell_how_far_it_is(

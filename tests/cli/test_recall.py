@@ -97,6 +97,30 @@ def test_a_hit_as_json_says_where_it_is_from(cli: Cli, root: Path) -> None:
     assert hit["score"] == pytest.approx(sum(hit["parts"].values()), abs=1e-3)
 
 
+def test_a_result_of_a_tool_is_known_by_its_words_not_by_the_tools_name(
+    cli: Cli, root: Path
+) -> None:
+    for command in (["recall", "recent", "plan", "-n", "1"], ["pages", "ls", "plan", "-n", "1"]):
+        shown = cli(*command, "--root", root).out
+        assert "3 rows of the ledger" in shown, command
+
+
+def test_a_search_tells_which_pages_say_the_same_as_a_hit(cli: Cli, tmp_path: Path) -> None:
+    async def make() -> None:
+        async with open_memory(tmp_path / "m", window=4_000) as memory:
+            talk = await memory.session("talk")
+            for _ in range(3):
+                await talk.user("The stand-up is at nine in room Elbe.")
+            await talk.user("We moved the stand-up to room Weser.")
+
+    asyncio.run(make())
+    head, *rows = cli("search", "stand-up", "in", "Elbe", "--root", tmp_path / "m").out.splitlines()
+    assert "also" in head
+    [copied] = [row for row in rows if "Elbe" in row]
+    assert "msg_2 +1" in copied
+    assert "also" not in cli("search", "Weser", "--root", tmp_path / "m").out.splitlines()[0]
+
+
 def test_what_has_no_room_is_told(cli: Cli, root: Path) -> None:
     told = cli("recall", "recent", "plan", "--tokens", "12", "--root", root, "--json").data
     assert told["tokens"] <= 12

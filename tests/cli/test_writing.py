@@ -163,6 +163,20 @@ def test_a_replay_makes_a_session_and_says_so(cli: Cli, tmp_path: Path, transcri
     assert [row["name"] for row in cli("--root", root, "sessions", "--json").data] == ["talk"]
 
 
+@pytest.mark.parametrize("role", ["user", "assistant", "tool", "system"])
+def test_what_is_replayed_was_said_when_its_line_tells(cli: Cli, tmp_path: Path, role: str) -> None:
+    path, root = tmp_path / "old.jsonl", tmp_path / "memory"
+    first = {"role": "user", "content": "We begin.", "occurred_at": "2024-03-04T09:00:00+01:00"}
+    later = {"role": role, "content": "19 passed.", "occurred_at": "2024-03-05T09:00:00+01:00"}
+    path.write_text(f"{json.dumps(first)}\n{json.dumps(later)}\n")
+    assert cli("--root", root, "replay", path, "--window", "2000").code == 0
+    told = cli("--root", root, "recall", "timeline", "--until", "2024-12-31", "--json").data
+    assert [hit["said_at"] for hit in told["hits"]] == [
+        "2024-03-04T08:00:00.000Z",
+        "2024-03-05T08:00:00.000Z",
+    ]
+
+
 def test_an_ephemeral_replay_leaves_nothing(
     cli: Cli, tmp_path: Path, transcript: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

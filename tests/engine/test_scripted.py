@@ -141,6 +141,25 @@ def test_hints_are_not_evidence() -> None:
     assert decide(QUESTION, *found).text == UNKNOWN
 
 
+def test_what_only_says_that_something_is_there_is_no_answer() -> None:
+    """Neither the index nor the headers of summaries, which stand between what does tell."""
+    shown = user(
+        "<VM:CONTEXT>\n"
+        "X (idx_2 · earlier summaries, oldest first): 3 summaries sum_1…sum_3 · turns 0–5: abc-7\n"
+        "S (sum_8 · L2 · msg_40…msg_44 · 90 tokens): We moved the label printer.\n"
+        "S (sum_9 · L3 · msg_45…msg_46 · abc-7, vendor · 32 tokens)\n"
+        "</VM:CONTEXT>"
+    )
+    assert passages_of(shown) == [Passage("sum_8", "", "We moved the label printer.", "S")]
+    assert decide(shown, user("(msg_50) What is ABC-7?"), tools=False).text == UNKNOWN
+
+
+def test_a_summary_is_quoted_without_a_speaker() -> None:
+    shown = user("S (sum_8 · L2 · msg_40…msg_44 · 90 tokens): The depot has three bays.")
+    reply = decide(shown, user("(msg_50) How many bays has the depot?"), tools=False)
+    assert reply.text == "“The depot has three bays.” [ref: sum_8]"
+
+
 async def test_the_same_request_has_the_same_reply_however_often_and_streamed() -> None:
     asked = request(*KNOWN, QUESTION)
     first = ScriptedEngine().decide(asked)

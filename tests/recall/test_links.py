@@ -94,6 +94,27 @@ async def test_a_page_that_tells_little_of_the_question_leads_nowhere(memory: Me
     assert not any(links_of.values())
 
 
+async def test_what_is_found_through_a_page_does_not_outrank_it(memory: Memory) -> None:
+    """It stands beside other answers, too, and by that and the link it would lead."""
+    waits, asked = "ABC-7 waits for the bootloader.", "What was ABC-7?"
+    session = await talk(memory, waits, between=8)
+    await session.user("The bootloader is reviewed on Friday, in the large room by the stairs.")
+    await session.user("The new bootloader is flashed in forty seconds, so it is quick.")
+    await session.user(asked)
+    found_by = list(await found(memory, session, "bootloader"))
+    assert asked in found_by
+    assert found_by.index(waits) < found_by.index(asked)
+
+
+async def test_what_only_stands_beside_an_answer_leads_nowhere(memory: Memory) -> None:
+    """The best pages are three here, and the third is none but the answer's neighbour."""
+    said = ["The bus is RS-485, with terminators.", "Noted, RS-485.", "We chose Postgres.", "Good."]
+    session = await talk(memory, *said, between=0)
+    links_of = await found(memory, session, "Postgres")
+    assert next(iter(links_of)) == "We chose Postgres."
+    assert not any(links_of.values())
+
+
 async def test_a_link_leads_to_nothing_that_is_not_wanted(memory: Memory) -> None:
     session = await talk(memory, FIX)
     await session.assistant(WAITS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,16 @@ async def talk(memory: Memory) -> Session:
 
 def ids(found: SearchResult) -> list[str]:
     return [hit.page.page_id for hit in found.hits]
+
+
+async def test_what_is_handed_in_is_of_the_time_that_it_is_said_to_be_of(memory: Memory) -> None:
+    session = await memory.session("talk")
+    at = "2024-03-05T09:00:00Z"
+    [report] = await session.document("The ledger is closed.", occurred_at=at)
+    [rows] = await session.tool_result("3 rows", name="sql", occurred_at=at)
+    photo = await session.artifact(b"bytes", name="ledger.png", occurred_at=at)
+    await session.user("And now?")
+    assert ids(await session.timeline("2024-03-05", "2024-03-05")) == [report, rows, photo]
 
 
 async def test_the_latest_pages_are_those_said_last(memory: Memory) -> None:
@@ -110,11 +121,43 @@ async def test_claims_are_asked_for_by_their_kind(memory: Memory) -> None:
         await session.recall("PostgreSQL", wanted=claims),
         await memory.recent(10, claims),
         await memory.recall("PostgreSQL", wanted=claims),
+        await memory.recall("PostgreSQL", wanted=replace(claims, session="talk")),
     ):
         assert ids(found) == ["clm_1"]
     assert "clm_1" not in ids(await session.recent(100)) + ids(await memory.recent(100))
     both = SearchFilter(kinds=("claim", "transcript"))
     assert {"clm_1", "msg_5"} <= set(ids(await session.recall("PostgreSQL", limit=9, wanted=both)))
+
+
+async def test_who_searches_every_session_finds_what_was_said_not_what_retells_it(
+    tmp_path: Path,
+) -> None:
+    """What retells is found by no word of its own, and by a claim beside it no more."""
+    async with pagefault.open(tmp_path / "m", window=2_000, sync="os") as memory:
+        session = await memory.session("harbour")
+        await session.user("We decided to use Bermuda sails for the boats.")
+        for number in range(60):
+            await session.user(
+                f"Boat {number} lies at berth {number * 7}, with sails of cloth {number % 9}. "
+                f"Its keeper is Karl{number}."
+            )
+            await session.request()
+            await session.assistant(f"Boat {number}, noted for the harbour office.")
+        assert (await memory.recent(9, SearchFilter(kinds=("summary", "index")))).hits
+        found = await memory.recall("Which sails did we decide on: Bermuda?", limit=1_000)
+        assert {hit.page.kind for hit in found.hits} == {"transcript", "claim"}
+        assert found.total == len(found.hits)
+
+
+async def test_a_day_in_digits_finds_what_was_said_then(memory: Memory) -> None:
+    session = await memory.session("diary")
+    for day in (5, 6, 7, 8, 12):
+        await session.user(
+            f"Today it was the turn of {chr(100 + day)}.", occurred_at=f"2026-10-{day:02}T09:00"
+        )
+    for asked in (session, memory):
+        assert ids(await asked.recall("What was said on 2026-10-08?"))[0] == "msg_4"
+        assert ids(await asked.recall("2026-10-06"))[0] == "msg_2"
 
 
 async def test_every_hit_says_where_it_is_from(memory: Memory) -> None:

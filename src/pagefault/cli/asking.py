@@ -30,6 +30,11 @@ JSON: Final = """JSON: {session, query, total, left_out, tokens, hits: [{session
     `archive` is the directory that a page's text is in, where that is not there now; else empty."""
 """What they all print, for their helps."""
 
+RELEVANCE: Final = """`relevance` is how much of what the words ask for stands at a page or around
+    it; the order goes by who said it, when, and what else tells of it, too. `also` are pages that
+    say the same."""
+"""What the table of a search tells, for the helps of those that search."""
+
 _OPTIONS = (
     click.option("-n", "--limit", type=click.IntRange(1, 1000), default=10, show_default=True),
     click.option(
@@ -212,13 +217,13 @@ async def _hits(
 
 async def _begins(memory: Memory, hit: SearchHit) -> str:
     from pagefault.model.errors import ArchiveMissing, RecordGone
-    from pagefault.recall.hint import hint
+    from pagefault.recall.hint import begins
 
     try:
         page = await memory.read(hit.page)
     except (ArchiveMissing, RecordGone) as gone:
         return instead_of(gone)
-    return hint(page.text, title=page.title)
+    return begins(page)
 
 
 def instead_of(gone: Exception) -> str:
@@ -243,6 +248,7 @@ def _print(app: App, found: dict[str, Any]) -> None:
         **({"relevance": "relevance"} if is_ranked else {"when": "said_at"}),
         "who": "who",
         "tokens": "tokens",
+        **({"also": "also"} if any(hit["also"] for hit in hits) else {}),
         **({"state": "state"} if is_known else {}),
         "begins": "hint",
     }
@@ -275,6 +281,9 @@ def _cell(hit: dict[str, Any], field: str) -> str:
             return f"{hit['relevance']:.2f}"
         case "who":
             return str(hit["speaker"] or hit["role"])
+        case "also":
+            first, more = hit["also"][:1], len(hit["also"]) - 1
+            return "".join(first) + (f" +{more}" if more > 0 else "")
         case "tokens":
             return f"{hit['tokens']:,}"
         case "said_at":

@@ -18,7 +18,14 @@ from pagefault.cli.app import (
     session_argument,
     session_option,
 )
-from pagefault.cli.asking import JSON, asking_options, instead_of, profile_option, search_words
+from pagefault.cli.asking import (
+    JSON,
+    RELEVANCE,
+    asking_options,
+    instead_of,
+    profile_option,
+    search_words,
+)
 from pagefault.cli.compress import compress
 from pagefault.cli.proxied import CLIENT_DECIDES, WITHOUT_EFFECT, resident_pages
 from pagefault.cli.term import iso, plural, printable, wrapped
@@ -220,7 +227,10 @@ def _print_page(app: App, told: dict[str, Any], page: Page, text: str) -> None:
     cls=Command,
     help=f"""Find pages that bear on some WORDS, best first.
 
-    As `pagefault recall search`; of a topic or a task alone, if one is named.
+    As `pagefault recall search`, but only among the pages of a topic or a task, if one is named;
+    all of these without words: `pagefault recall topic`, `pagefault recall task`.
+
+    {RELEVANCE}
 
     {JSON}
     """,
@@ -305,7 +315,7 @@ async def _listed(
     pinned: Collection[str],
     page: Page | None = None,
 ) -> dict[str, Any]:
-    page, begins = (page, "") if page else await _find(session, row)
+    page, first_words = (page, "") if page else await _find(session, row)
     return {
         "page_id": row.page_id,
         "turn": row.turn,
@@ -322,20 +332,20 @@ async def _listed(
         "parts": row.parts,
         "resident": None if resident is None else row.page_id in resident,
         "pinned": row.page_id in pinned,
-        "hint": begins,
+        "hint": first_words,
     }
 
 
 async def _find(session: Session, row: PageRow) -> tuple[Page | None, str]:
     """A page and how it begins, or what to show instead."""
     from pagefault.model.errors import ArchiveMissing, RecordGone
-    from pagefault.recall.hint import hint
+    from pagefault.recall.hint import begins
 
     try:
         page = await session.page(row.page_id)
     except (ArchiveMissing, RecordGone) as gone:
         return None, instead_of(gone)
-    return page, hint(page.text, title=page.title)
+    return page, begins(page)
 
 
 def _state(page: dict[str, Any]) -> str:

@@ -7,7 +7,15 @@ from typing import Any
 import click
 
 from pagefault.cli.app import App, Command, Group, pass_app
-from pagefault.cli.asking import JSON, Question, ask, asking_options, profile_option, search_words
+from pagefault.cli.asking import (
+    JSON,
+    RELEVANCE,
+    Question,
+    ask,
+    asking_options,
+    profile_option,
+    search_words,
+)
 
 
 @click.group(cls=Group)
@@ -129,6 +137,8 @@ def task(app: App, /, named: tuple[str | None, str], **options: Any) -> None:
     help=f"""Pages of SESSION that bear on some WORDS, best first.
 
     `pagefault search` looks in every session.
+
+    {RELEVANCE}
 
     {JSON}
     """,

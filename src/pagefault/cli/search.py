@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from pagefault.cli.app import App, Command, pass_app
-from pagefault.cli.asking import JSON, asking_options, profile_option, search_words
+from pagefault.cli.asking import JSON, RELEVANCE, asking_options, profile_option, search_words
 
 
 @click.command(
@@ -16,6 +16,8 @@ from pagefault.cli.asking import JSON, asking_options, profile_option, search_wo
 
     Those that bear on some WORDS come best first, and say whose they are. `pagefault recall search`
     looks in one session. A model's own search never leaves its session.
+
+    {RELEVANCE}
 
     {JSON}
     """,

@@ -24,6 +24,9 @@ UNKNOWN: Final = "I don't have that in the mapped context."
 _LABELLED: Final = re.compile(
     r"^(?:(?P<letter>[A-Z]) )?\((?P<id>[a-z]{3,4}_[0-9]+)(?P<rest>[^()\n]*)\):? ", re.MULTILINE
 )
+_REFERENCE: Final = re.compile(r"^S \([a-z]{3,4}_[0-9]+ · L3[^()\n]*\)$", re.MULTILINE)
+"""A summary of which the header alone is shown: that it is there, not what it says."""
+_INDEX: Final = "X"
 _WORD: Final = re.compile(r"\w+")
 _SENTENCE: Final = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 _CERTAIN: Final = 0.9  # of the question's weight in one passage: no need to look further
@@ -44,6 +47,8 @@ _RECALLING: Final = re.compile(
 )
 """How somebody asks for what was said before: it tells that something is recalled, not what."""
 _CLAIM: Final = "C"
+_SUMMARY: Final = "S"
+_BY_NOBODY: Final = frozenset({_CLAIM, _SUMMARY})
 _ID: Final = re.compile(r"\bclm_[0-9]+\b")
 _OF_CLAIMS: Final = (
     "decide decided decision choose chose chosen choice pick picked agree agreed settle settled "
@@ -127,6 +132,7 @@ def passages_of(message: Message) -> list[Passage]:
     content = message.content
     if message.role is Role.SYSTEM:
         content = content.rpartition("<VM:CONTEXT>\n")[2] if _has_context(content) else ""
+    content = _REFERENCE.sub("", content)
     found = list(_LABELLED.finditer(content))
     if not found:
         return []
@@ -134,11 +140,12 @@ def passages_of(message: Message) -> list[Passage]:
     return [
         Passage(
             match["id"],
-            "" if match["letter"] == _CLAIM else match["rest"].strip(" ·").split(" · ")[0],
+            "" if match["letter"] in _BY_NOBODY else match["rest"].strip(" ·").split(" · ")[0],
             _uncited(content[match.end() : end].replace("</VM:CONTEXT>", "")).strip(),
             match["letter"] or "",
         )
         for match, end in zip(found, ends, strict=True)
+        if match["letter"] != _INDEX  # which lists what there is, and says none of it
     ]
 
 

@@ -61,6 +61,11 @@ class StaticEmbedder:
 
 
 def _load(source: str) -> Any:
+    if source.startswith(("/", ".", "~")) and not Path(source).is_dir():
+        raise BadInput(
+            f"there is no directory {source}",
+            hint="name one that `StaticModel.save_pretrained` wrote, or a model of the hub",
+        )
     try:
         from model2vec import StaticModel
     except ImportError:

@@ -286,4 +286,7 @@ def _json(path: Path, text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as bad:
-        raise BadInput(f"{path}: not JSON ({bad})", hint="is it the right --format?") from None
+        raise BadInput(
+            f"{path}: not one JSON value ({bad})",
+            hint="a value a line is of the format jsonl; the others are one value",
+        ) from None

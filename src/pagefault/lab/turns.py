@@ -122,7 +122,9 @@ class Recorder:
                     )
                 except MessageTooLarge:
                     self.documents += 1
-                    handed_in = await session.document(line.text, origin="import")
+                    handed_in = await session.document(
+                        line.text, origin="import", occurred_at=line.occurred_at
+                    )
                     return [await session.page(page_id) for page_id in handed_in], False
                 return await parts_of(session, first), True
             case Role.ASSISTANT:
@@ -132,10 +134,18 @@ class Recorder:
                 return await parts_of(session, first), False
             case Role.TOOL:
                 made = await session.tool_result(
-                    line.text, name=line.speaker or "tool", call_id=line.call_id
+                    line.text,
+                    name=line.speaker or "tool",
+                    call_id=line.call_id,
+                    occurred_at=line.occurred_at,
                 )
             case Role.SYSTEM:
-                made = await session.document(line.text, title="system note", origin="import")
+                made = await session.document(
+                    line.text,
+                    title="system note",
+                    origin="import",
+                    occurred_at=line.occurred_at,
+                )
         return [await session.page(page_id) for page_id in made], False
 
 

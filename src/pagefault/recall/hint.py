@@ -5,12 +5,19 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from pagefault.model.kinds import Role
+from pagefault.model.page import Page
+
 WORDS_MAX: Final = 12
 
 _FENCE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _LINK: Final = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _TAG: Final = re.compile(r"</?[A-Za-z!][^<>]*>")
-_MARK: Final = re.compile(r"[<>*_`#|~\[\]{}\\]+|^\s*(?:[-+]|\d+[.)])\s+", re.MULTILINE)
+_MARK: Final = re.compile(
+    r"[<>*`|~\[\]{}\\]+|(?<![^\W_])_+|_+(?![^\W\d_])|#+(?!\d)|^\s*(?:[-+]|\d+[.)])\s+",
+    re.MULTILINE,
+)
+"""Markup, and what could pass for a page's id. `#42` and `test_cap` are names, and stay whole."""
 _SENTENCE: Final = re.compile(
     r"[^.!?…。！？\n]*[^\W_][^.!?…。！？\n]*(?:[.](?=\w)[^.!?…。！？\n]*)*"
 )
@@ -33,6 +40,14 @@ def hint(text: str, *, title: str = "") -> str:
     short = " ".join(words[:WORDS_MAX])
     cut = len(words) > WORDS_MAX or len(short) > _CHARS_MAX
     return short[:_CHARS_MAX].rstrip(" ,;:-") + ("…" if cut else "")
+
+
+def begins(page: Page) -> str:
+    """How a person knows a page again in a list: a document by its title, anything else by its own
+    words. A tool's title is its name, which all of its results have.
+    """
+    is_titled = page.row.role is not Role.TOOL and not page.row.part
+    return hint(page.text, title=page.title if is_titled else "")
 
 
 def _first_telling(text: str) -> str:

@@ -26,6 +26,7 @@ RARE_MAX: Final = 8  # pages with all words of a name: what more of them have is
 TASK: Final = 0.5  # of the linking page's score
 NAME: Final = 0.1
 RELEVANCE: Final = 0.5  # of the linking page's: what is found so tells nothing that was asked
+LIFT_MAX: Final = 0.9  # of what a page lacks of the linking page's score: recency settles ties
 STRETCHES_MAX: Final = 100
 
 
@@ -33,8 +34,13 @@ STRETCHES_MAX: Final = 100
 class _Link:
     terms: frozenset[str]  # which stand together in a name
     worth: float  # to a page that has them all
+    score: float  # of the page that names it
     relevance: float
     named_at: int  # the place of the page that names it
+
+    def to(self, one: Ranked) -> float:
+        """What it adds to a page that was found already."""
+        return min(self.worth, LIFT_MAX * max(self.score - one.score, 0.0))
 
 
 def linked(
@@ -59,7 +65,7 @@ def linked(
         reached = {place: reached[place] for place in places[among(places, only)].tolist()}
     no_parts = dict.fromkeys(found[0].parts, 0.0)
     ranked = [
-        one.plus("link", reached.pop(one.place).worth) if one.place in reached else one
+        one.plus("link", reached.pop(one.place).to(one)) if one.place in reached else one
         for one in found
     ]
     ranked += [
@@ -73,18 +79,27 @@ def _links(
     index: PageIndex, naming: Naming, scope: Scope, query: str, found: Sequence[Ranked]
 ) -> list[_Link]:
     """What the best pages name. Neither the question's own words nor who speaks is a link."""
-    best = {one.place: one for one in found[:LINKING] if one.relevance >= RELEVANCE_MIN}
+    best = {one.place: one for one in found[:LINKING] if _bears(one)}
     links: list[_Link] = []
     for row in index.pages_at(scope, list(best)):
         page, named = best[place_in(scope, row)], naming(row)
+        relevance = RELEVANCE * page.relevance
         for share, names in ((TASK, named.tasks), (NAME, named.entities)):
             links += [
-                _Link(terms, share * page.score, RELEVANCE * page.relevance, page.place)
+                _Link(terms, share * page.score, page.score, relevance, page.place)
                 for name in names
                 if (terms := frozenset(query_terms(name)))
             ]
     known = index.speakers(scope).union(query_terms(query)) if links else frozenset()
     return [link for link in links if not link.terms <= known]
+
+
+def _bears(one: Ranked) -> bool:
+    """Whether a page bears on the question itself. What only stands beside such a page may name
+    anything: one step to the neighbour and another by its names are two.
+    """
+    by_itself = one.parts["own"] > 0 or one.parts.get("meaning", 0.0) > 0
+    return by_itself and one.relevance >= RELEVANCE_MIN
 
 
 def _reached(links: Sequence[_Link], terms: Sequence[str], found: Candidates) -> dict[int, _Link]:

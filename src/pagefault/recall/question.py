@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
-from pagefault.recall.when import Days, days_named
-from pagefault.store.analyzer import analyze, query_terms
+from pagefault.recall.when import Days, days_in_digits, days_named
+from pagefault.store.analyzer import analyze, date_terms, query_terms
 from pagefault.store.form import TELLS_NAME, TELLS_NUMBER, TELLS_TIME
 
 _WHEN: Final = re.compile(
@@ -48,7 +48,16 @@ def read(query: str, *, today: date | None = None) -> Question:
         wants |= TELLS_NUMBER
     if _WHO_OR_WHERE.search(query):
         wants |= TELLS_NAME
-    return Question(tuple(query_terms(query)), days_named(query, today=today), wants)
+    terms = query_terms(query) + [term for one in days_in_digits(query) for term in _terms_of(one)]
+    return Question(tuple(dict.fromkeys(terms)), days_named(query, today=today), wants)
+
+
+def _terms_of(days: Days) -> list[str]:
+    """By which terms the pages of these days are found: a page's date is told by names, and
+    `2026-10-08` is none of them. Of a whole month, those of its first day that are the last's, too.
+    """
+    last = date_terms(days.last)
+    return [term for term in date_terms(days.first) if term in last]
 
 
 def speakers_named(query: str, speakers: frozenset[str]) -> dict[str, str]:

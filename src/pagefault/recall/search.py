@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from pagefault.model.ids import Seq
-from pagefault.model.kinds import Profile
+from pagefault.model.kinds import Kind, Profile
 from pagefault.model.page import DERIVED_ORDER, PageRow, Scope
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.recall.naming import Naming
@@ -33,6 +33,9 @@ SHORTLIST: Final = 150  # places, each with its copies, that recency and importa
 OWN_TOLERANCE: Final = 0.01  # of what two copies tell of a question: they may differ in length
 RECENCY: Final = 0.001  # of the best score: enough to settle ties, too little to bury an answer
 RECENCY_PAGES: Final = 200.0  # over so many pages recency fades to 1/e
+RETOLD: Final = frozenset({Kind.SUMMARY, Kind.INDEX, Kind.PROCEDURE})
+"""Made of what was said, for a window: who searches everything finds what was said itself."""
+
 IMPORTANCE: Final = 0.1  # of the best score, between a page that matters not at all and wholly
 
 
@@ -132,8 +135,9 @@ class Searcher:
         A query without a word that stands in scope finds nothing, unless by its meaning. The same
         index and query give the same result; of equals the earlier page comes first. What is not
         wanted, or stands at no place of `only` (ascending), takes no page's room: the best of the
-        others are found. `today` is what a query's "yesterday" counts from; `profile` orders what
-        is found.
+        others are found. Of everything, what only retells (summaries, indexes, procedures) is found
+        where its kind is wanted. `today` is what a query's "yesterday" counts from; `profile` is
+        the order of what is found.
         """
         # With NumPy, which only who searches should wait for.
         import numpy as np
@@ -157,6 +161,8 @@ class Searcher:
         total = unlooked + len(groups)
         groups = groups[: max(SHORTLIST, limit)]
         admitted = self._pages(scope, [place for group in groups for place in group])
+        if scope.is_everything and not wanted.kinds:  # else no scope has them beside what was said
+            admitted = [(place, page) for place, page in admitted if page.kind not in RETOLD]
         if not admitted:
             return _NOTHING_FOUND
         summands = self._summands(scope, admitted, pages=pages, profile=profile)

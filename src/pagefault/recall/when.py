@@ -64,6 +64,14 @@ def days_named(query: str, *, today: date | None = None) -> tuple[Days, ...]:
     )
 
 
+def days_in_digits(query: str) -> Iterator[Days]:
+    """Days and months written as 2026-10-08 and 2026-10."""
+    for match in _ISO.finditer(query):
+        found = _of(int(match[1]), int(match[2]), match[3])
+        if found is not None:
+            yield found
+
+
 def nearness(named: Sequence[Days], days: NDArray[np.int64]) -> NDArray[np.float64]:
     """For each of `days` (ordinals) 0..1: 1 within what is named, less and less around it."""
     near = np.zeros(len(days))
@@ -106,10 +114,7 @@ def _dates(query: str) -> Iterator[Days]:
         found = _of(int(year) if year else None, _MONTHS.index(name.lower()) + 1, number)
         if found is not None:
             yield found
-    for match in _ISO.finditer(query):
-        found = _of(int(match[1]), int(match[2]), match[3])
-        if found is not None:
-            yield found
+    yield from days_in_digits(query)
     for match in _YEAR.finditer(query):
         yield Days(date(int(match[1]), 1, 1), date(int(match[1]), 12, 31))
 

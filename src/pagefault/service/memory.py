@@ -31,7 +31,7 @@ from pagefault.service.arguments import a_layout, a_mode, a_page_id, a_window, c
 from pagefault.service.derived.derivatives import derivatives
 from pagefault.service.derived.embedders import FORMS
 from pagefault.service.derived.embedding import Embedding, EmbeddingStatus
-from pagefault.service.finding.questions import Asking
+from pagefault.service.finding.questions import Asking, parts_of
 from pagefault.service.finding.topics import pages_about
 from pagefault.service.limits import Limits
 from pagefault.service.ownership import Owned
@@ -210,7 +210,12 @@ class Memory(Asking):
         self, scope: Scope, query: str, limit: int, wanted: SearchFilter, profile: Profile | None
     ) -> SearchResult:
         search = self._runtime.search
-        return await search(scope, query, limit=limit, wanted=wanted, profile=profile)
+        found = [
+            await search(part, query, limit=limit, wanted=wanted, profile=profile)
+            for part in parts_of(scope, wanted)
+        ]
+        hits = tuple(hit for one in found for hit in one.hits)
+        return SearchResult(hits[: max(limit, 0)], sum(one.total for one in found))
 
     async def _asked(self, wanted: SearchFilter) -> Scope:
         self._committer.check_open()

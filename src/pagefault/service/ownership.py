@@ -16,7 +16,13 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final, TypeVar
 
-from pagefault.model.errors import PlanOutdated, SessionBusy, SessionNotFound, StoreBusy
+from pagefault.model.errors import (
+    PagefaultError,
+    PlanOutdated,
+    SessionBusy,
+    SessionNotFound,
+    StoreBusy,
+)
 from pagefault.model.events import (
     Body,
     CallRefused,
@@ -223,24 +229,31 @@ class Owned:
     async def commit(self, drafts: Sequence[Draft], *, planned: int | None = None) -> list[Event]:
         """Write these down, after what is dirty, and fold them. `PlanOutdated`, with nothing
         written, if the session had been changed since they were planned.
+
+        If it fails unforeseen, the next verb asks the log what was written.
         """
         if (drafts or self._dirty) and await self.lease():
             raise PlanOutdated("another process changed this session")
         dirty = len(self._dirty)
         if dirty and planned is None:
             planned = self._dirty_planned
-        with self._runtime.timed("append"):
-            try:
+        try:
+            with self._runtime.timed("append"):
                 batch = [*self._dirty, *drafts]
                 events = await self._runtime.journal.append(batch, planned=planned)
-            except SessionBusy:
-                self._is_leased, self._is_outdated = False, True
-                raise
-            self._dirty = []
-            await self.drain()  # written before these: what is left is to learn how that went
-        for event in events:
-            self.state.fold(event)
-            self.folded = event.seq
+                self._dirty = []
+                await self.drain()  # written before these: what is left is to learn how that went
+            for event in events:
+                self.state.fold(event)
+                self.folded = event.seq
+        except SessionBusy:
+            self._is_leased, self._is_outdated = False, True
+            raise
+        except PagefaultError:  # nothing was written, or nothing can be from now on
+            raise
+        except BaseException:  # no memory, say: it may be written all the same
+            self._is_leased, self._is_outdated = False, True
+            raise
         return events[dirty:]
 
     @property

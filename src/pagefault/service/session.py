@@ -166,17 +166,36 @@ class Session(Asking):
         return (await self.say([said], origin=MODEL_GENERATED))[0]
 
     async def document(
-        self, text: str, *, title: str = "", origin: str = "local_file", key: str = ""
+        self,
+        text: str,
+        *,
+        title: str = "",
+        origin: str = "local_file",
+        occurred_at: str | datetime = "",
+        key: str = "",
     ) -> list[PageId]:
         """Hand in a text of any length. It is split into linked pages, to be searched and faulted.
 
         The window gets one line that says it is there.
         """
-        said = Said(text=text, role=Role.USER, event_type=EventType.DOCUMENT, title=title, key=key)
+        said = Said(
+            text=text,
+            role=Role.USER,
+            event_type=EventType.DOCUMENT,
+            title=title,
+            occurred_at=a_moment(occurred_at),
+            key=key,
+        )
         return await self.say([said], origin=an_origin(origin))
 
     async def tool_result(
-        self, text: str, *, name: str, call_id: str = "", key: str = ""
+        self,
+        text: str,
+        *,
+        name: str,
+        call_id: str = "",
+        occurred_at: str | datetime = "",
+        key: str = "",
     ) -> list[PageId]:
         """Log what a tool of yours returned. A long result is split; its head enters the window."""
         said = Said(
@@ -185,12 +204,20 @@ class Session(Asking):
             event_type=EventType.TOOL_RESULT,
             title=name,
             call_id=call_id,
+            occurred_at=a_moment(occurred_at),
             key=key,
         )
         return await self.say([said], origin=an_origin(f"tool:{name}"))
 
     async def artifact(
-        self, data: bytes, *, name: str, media_type: str = "", text: str = "", key: str = ""
+        self,
+        data: bytes,
+        *,
+        name: str,
+        media_type: str = "",
+        text: str = "",
+        occurred_at: str | datetime = "",
+        key: str = "",
     ) -> PageId:
         """Keep bytes: an image, a recording, a file. Returns the id of the page that stands for it.
 
@@ -206,6 +233,7 @@ class Session(Asking):
             key=key,
             bytes_max=self._runtime.limits.artifact_bytes_max,
         )
+        said = replace(said, occurred_at=a_moment(occurred_at))
         put = self._runtime.blobs.put
 
         async def verb() -> PageId:

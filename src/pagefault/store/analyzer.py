@@ -19,7 +19,7 @@ import threading
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from datetime import datetime
+from datetime import date, datetime
 from functools import lru_cache
 from itertools import chain
 from typing import Final
@@ -105,7 +105,7 @@ def page_terms(body: Content, said: Iterable[str]) -> Counter[str]:
     if body.title:
         terms.update(_analyzed(body.title))
     if body.occurred_at:
-        terms.update(_date_terms(body.occurred_at))
+        terms.update(_occurred_terms(body.occurred_at))
     return terms
 
 
@@ -190,13 +190,16 @@ def _is_stop(word: str) -> bool:
     return folded in _STOP_WORDS or ("'" in folded and folded.split("'", 1)[0] in _STOP_WORDS)
 
 
-def _date_terms(occurred_at: str) -> list[str]:
+def date_terms(day: date) -> list[str]:
     """Weekday, month and year by name: how people ask for a day."""
+    return [_stem(_DAYS[day.weekday()]), _stem(_MONTHS[day.month - 1]), str(day.year)]
+
+
+def _occurred_terms(occurred_at: str) -> list[str]:
     try:
-        moment = datetime.fromisoformat(occurred_at)
+        return date_terms(datetime.fromisoformat(occurred_at))
     except ValueError:
         return []
-    return [_stem(_DAYS[moment.weekday()]), _stem(_MONTHS[moment.month - 1]), str(moment.year)]
 
 
 _DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 from pagefault.model.clock import Clock
 from pagefault.model.errors import (
     EngineError,
+    EngineGarbled,
     EngineUnreachable,
     PagefaultError,
     StoreClosed,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pagefault.engine.embedding import Embedder
+    from pagefault.engine.embedding import Embedder, TextKind
 
 BATCH: Final = 64
 """Pages embedded at a time: as many as one call of a remote model takes."""
@@ -62,6 +63,10 @@ REST_S: Final = 5.0
 REST_S_MAX: Final = 300.0
 
 _LAST: Final = Seq(2**62)
+_CONTRACT: Final = (
+    "`pagefault.Embedder` tells what an embedder does; "
+    "`pagefault.testing.embedder_contract` tests one"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +184,7 @@ class Embedding:
                 if not rows:
                     return 0
                 texts = [self._text(row) for row in rows]
-                made = self._embedder.embed(texts, kind="page")
+                made = self._rows(texts, "page")
                 at = [(place_of(row.session, row.order), row.seq) for row in rows]
                 if vectors.put(self._embedder.name, at, made, forgotten=forgotten):
                     self._recovered()
@@ -210,6 +215,23 @@ class Embedding:
                 yield rows
             else:
                 self._whole[session.session] = session.pages
+
+    def _rows(self, texts: list[str], kind: TextKind) -> NDArray[np.float32]:
+        """Raises `EngineError` for whatever an embedder of somebody else's gets wrong."""
+        import numpy as np
+
+        try:
+            made = np.asarray(self._embedder.embed(texts, kind=kind), dtype=np.float32)
+        except PagefaultError:
+            raise
+        except Exception as failure:
+            raise _of_the_embedder(failure) from failure
+        if made.ndim != 2 or len(made) != len(texts):
+            raise EngineGarbled(
+                f"the embedder answered {len(texts)} texts by numbers of the shape {made.shape}",
+                hint=_CONTRACT,
+            )
+        return made
 
     def _text(self, row: PageRow) -> str:
         """What is embedded of a page: nothing of one that is damaged, and so like nothing."""
@@ -271,7 +293,7 @@ class Embedding:
     def _embed_query(self, query: str) -> NDArray[np.float32]:
         kept = self._queries  # of now: see `flush`
         vector: NDArray[np.float32]
-        [vector] = self._embedder.embed([query], kind="query")
+        [vector] = self._rows([query], "query")
         with self._asking:
             kept[query] = vector
             if len(kept) > QUERIES_KEPT:
@@ -319,7 +341,7 @@ class Embedding:
 
     def _failed(self, failure: Exception) -> None:
         if not isinstance(failure, PagefaultError):  # of an embedder that is somebody else's
-            failure = EngineError(f"the embedder failed: {type(failure).__name__}: {failure}")
+            failure = _of_the_embedder(failure)
         self.failure = failure
         self._rest_s = min(max(REST_S, 2 * self._rest_s), REST_S_MAX)
         self._again_s = self._clock.monotonic_s() + self._rest_s
@@ -327,6 +349,10 @@ class Embedding:
     def _recovered(self) -> None:
         self.failure = None
         self._rest_s = self._again_s = 0.0
+
+
+def _of_the_embedder(failure: Exception) -> EngineError:
+    return EngineError(f"the embedder failed: {type(failure).__name__}: {failure}", hint=_CONTRACT)
 
 
 def text_to_embed(body: Content) -> str:

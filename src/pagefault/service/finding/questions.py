@@ -151,7 +151,7 @@ async def _about(
     """
     words = query or words_of(topic, task)
     hits: list[SearchHit] = []
-    for part in _parts(scope, wanted):
+    for part in parts_of(scope, wanted):
         only = await asyncio.to_thread(_places, runtime, part, topic, task)
         found = await runtime.search(
             part, words, limit=len(only), wanted=wanted, only=only, profile=profile
@@ -170,7 +170,7 @@ def _check(limit: object, tokens: object) -> None:
         raise BadInput(f"{tokens!r} tokens cannot hold a page", hint="give 1 or more, or none")
 
 
-def _parts(scope: Scope, wanted: SearchFilter) -> list[Scope]:
+def parts_of(scope: Scope, wanted: SearchFilter) -> list[Scope]:
     """Where pages of the wanted kinds are: what was said, what was made of that, or both."""
     if scope.is_everything or not wanted.kinds:
         return [scope]
@@ -187,7 +187,7 @@ def _listed(
         wanted = replace(wanted, kinds=tuple(SAID))
     found: list[PageRow] = []
     total = 0
-    for part in _parts(scope, wanted):
+    for part in parts_of(scope, wanted):
         matching = runtime.index.matching(part, wanted)
         order = np.lexsort((matching.places, matching.said_ms))
         chosen = order[::-1][:limit] if newest_first else order[:limit]
