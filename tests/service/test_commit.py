@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
 
@@ -13,8 +14,11 @@ import pytest
 import pagefault
 from pagefault import Said
 from pagefault.model.errors import StoreError, StoreLatched
+from pagefault.model.events import Draft, Event
 from pagefault.model.kinds import USER_TYPED, Role
+from pagefault.service.ownership import Owned
 from pagefault.store import commit
+from pagefault.store.commit import Committer
 from pagefault.store.disk import Disk
 from pagefault.store.index import SqliteIndex
 from pagefault.store.segments import SegmentLog
@@ -269,37 +273,70 @@ async def test_a_writing_thread_that_ends_for_an_error_leaves_nobody_waiting(
         await (await memory.session("s0")).user("after")
 
 
-async def _said_after_a_failed_sync(root: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What is there at the next opening, once a caller tried again whose words were written when
-    the memory ran out.
+async def _said_in_the_end(root: Path, fails: Callable[[pytest.MonkeyPatch], None]) -> list[str]:
+    """What is there at the next opening, once a caller said `once` where memory ran out, and then
+    `again`.
     """
     async with pagefault.open(root) as memory:
         session = await memory.session("s")
         await session.user("before")
-        with monkeypatch.context() as patched:
-
-            def short_of_memory(self: SegmentLog) -> None:
-                raise MemoryError("no memory")
-
-            patched.setattr(SegmentLog, "sync", short_of_memory)
-            with suppress(StoreLatched, MemoryError):
-                await session.user("once")
+        with pytest.MonkeyPatch.context() as patched, suppress(StoreLatched, MemoryError):
+            fails(patched)
+            await session.user("once")
         with suppress(StoreError):
             await session.user("again")
     async with pagefault.open(root) as memory:
         return await _texts(memory, "s")
 
 
-async def test_words_that_are_written_when_an_append_fails_take_no_other_s_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    said = await _said_after_a_failed_sync(tmp_path / "m", monkeypatch)
+def _before_it_is_synced(patched: pytest.MonkeyPatch) -> None:
+    def short_of_memory(self: SegmentLog) -> None:
+        raise MemoryError("no memory")
+
+    patched.setattr(SegmentLog, "sync", short_of_memory)
+
+
+def _before_the_session_hears_of_it(patched: pytest.MonkeyPatch) -> None:
+    append = Committer.append
+
+    async def short_of_memory(
+        self: Committer, drafts: Sequence[Draft], *, planned: int | None = None
+    ) -> list[Event]:
+        await append(self, drafts, planned=planned)
+        raise MemoryError("no memory")
+
+    patched.setattr(Committer, "append", short_of_memory)
+
+
+def _go_on_regardless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the store nor the session asks what became of an append that failed."""
+
+    async def nothing(self: Owned) -> None: ...
+
+    async def unchanged(self: Owned) -> bool:
+        return False
+
+    monkeypatch.setattr(Store, "_the_last_if_half_done", nullcontext)
+    monkeypatch.setattr(Owned, "_see", nothing)
+    monkeypatch.setattr(Owned, "lease", unchanged)
+
+
+async def test_after_a_sync_without_memory_nothing_more_is_written(tmp_path: Path) -> None:
+    said = await _said_in_the_end(tmp_path / "m", _before_it_is_synced)
     assert said == ["before", "once"]
 
 
-async def test_control_a_store_that_goes_on_gives_a_place_twice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_a_session_that_did_not_hear_of_its_append_goes_on_behind_it(tmp_path: Path) -> None:
+    said = await _said_in_the_end(tmp_path / "m", _before_the_session_hears_of_it)
+    assert said == ["before", "once", "again"]
+
+
+@pytest.mark.parametrize("fails", [_before_it_is_synced, _before_the_session_hears_of_it])
+async def test_control_who_goes_on_regardless_gives_a_place_twice(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    fails: Callable[[pytest.MonkeyPatch], None],
 ) -> None:
-    monkeypatch.setattr(Store, "_the_last_if_half_done", nullcontext)
+    _go_on_regardless(monkeypatch)
     with pytest.raises(StoreError, match=r"page\.place"):
-        await _said_after_a_failed_sync(tmp_path / "m", monkeypatch)
+        await _said_in_the_end(tmp_path / "m", fails)
