@@ -251,14 +251,19 @@ def live_and_die(note: Note, root: str, steps: list[list[Any]], **options: Any) 
 
 @cache
 def _with_ends(code: CodeType) -> frozenset[int]:
-    """Offsets where a `with` block is left: by `__exit__(None, None, None)`, or with an error."""
+    """Offsets where a `with` block is left: by `__exit__(None, None, None)`, by a bare `return` that
+    leads to it, or with an error.
+    """
     instructions = list(dis.get_instructions(code))
-    return frozenset(
-        one.offset
-        for one, *after in zip(instructions, instructions[1:], instructions[2:], strict=False)
-        if [(each.opname, each.argval) for each in (one, *after)] == [("LOAD_CONST", None)] * 3
-        or (one.opname, after[0].opname) == ("PUSH_EXC_INFO", "WITH_EXCEPT_START")
-    )
+    names = [(one.opname, one.argval) for one in instructions]
+    exits = {at for at in range(len(names)) if names[at : at + 3] == [("LOAD_CONST", None)] * 3}
+    returns = {at - 1 for at in exits if at and names[at - 1][0] == "NOP"}
+    errors = {
+        at
+        for at in range(len(names) - 1)
+        if (names[at][0], names[at + 1][0]) == ("PUSH_EXC_INFO", "WITH_EXCEPT_START")
+    }
+    return frozenset(instructions[at].offset for at in exits | returns | errors)
 
 
 def live_short_of_memory(
