@@ -251,8 +251,8 @@ def live_and_die(note: Note, root: str, steps: list[list[Any]], **options: Any) 
 
 @cache
 def _with_ends(code: CodeType) -> frozenset[int]:
-    """Offsets where a `with` block is left: by `__exit__(None, None, None)`, by a bare `return` that
-    leads to it, or with an error.
+    """Offsets where a `with` block is left: by `__exit__(None, None, None)`, by a bare `return`
+    that leads to it, or with an error.
     """
     instructions = list(dis.get_instructions(code))
     names = [(one.opname, one.argval) for one in instructions]
