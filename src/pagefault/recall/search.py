@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
@@ -204,6 +204,7 @@ class Searcher:
         self, scope: Scope, query: str, *, only: NDArray[np.int64] | None, today: date | None
     ) -> tuple[int, Ranking]:
         """How many pages there are in scope, and how those rank that may answer."""
+        from pagefault.recall.daily import PAGES_MAX, asks_of_days_alone, spans_ms, with_word
         from pagefault.recall.question import read, speakers_named, subject
         from pagefault.recall.rank import NOTHING_RANKED, rank
 
@@ -212,6 +213,9 @@ class Searcher:
             return 0, NOTHING_RANKED
         found = self._index.candidates(scope, asked.terms, limit=STRETCHES_MAX, near=only)
         named = speakers_named(query, self._index.speakers(scope))
+        if asks_of_days_alone(asked, named):
+            places = self._said_in(scope, spans_ms(asked.days, today), only)
+            found = with_word(found, places[-PAGES_MAX:])
         ranking = rank(
             found,
             partial(self._index.traits, scope, names=subject(query, named)),
@@ -222,6 +226,19 @@ class Searcher:
             only=only,
         )
         return found.pages, ranking
+
+    def _said_in(
+        self, scope: Scope, spans: Iterable[tuple[int, int]], only: NDArray[np.int64] | None
+    ) -> NDArray[np.int64]:
+        """Where the pages stand that were said then."""
+        import numpy as np
+
+        found = [
+            self._index.matching(scope, SearchFilter(since=since, until=until)).places
+            for since, until in spans
+        ]
+        places = np.unique(np.concatenate([np.empty(0, np.int64), *found]))
+        return places if only is None else np.intersect1d(places, only, assume_unique=True)
 
     def _similar(self, scope: Scope, query: str, only: NDArray[np.int64] | None) -> Similar | None:
         if self._semantic is None:

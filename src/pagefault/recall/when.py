@@ -90,14 +90,15 @@ def _spans(one: Days, earliest: int, latest: int) -> Iterator[tuple[int, int]]:
         return
     since, until = _year(earliest), _year(latest)
     for year in range(max(since, until - YEARS_MAX), until + 1):
-        yield _in_year(one.first, year).toordinal(), _in_year(one.last, year).toordinal()
+        yield in_year(one.first, year).toordinal(), in_year(one.last, year).toordinal()
 
 
 def _year(ordinal: int) -> int:
     return date.fromordinal(min(max(ordinal, 1), date.max.toordinal())).year
 
 
-def _in_year(day: date, year: int) -> date:
+def in_year(day: date, year: int) -> date:
+    """The same day of another year; of February its last, where it has no 29th."""
     return day.replace(year=year, day=min(day.day, monthrange(year, day.month)[1]))
 
 
