@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
@@ -22,7 +22,7 @@ def diary() -> Records:
     records = Records()
     records.open("diary")
     for back in range(DAYS, 0, -1):
-        at = datetime(2026, 5, 12, 9) - timedelta(days=back)
+        at = datetime(2026, 5, 12, 9, tzinfo=UTC) - timedelta(days=back)
         for number, speaker in enumerate(("Ann", "Bob", "Ann")):
             when = (at + timedelta(hours=number)).isoformat()
             text = f"Walked round lake {'abcdefghij'[back % 10]}, it rained {number} times."

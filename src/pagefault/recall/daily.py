@@ -29,7 +29,8 @@ _ANYTHING: Final = frozenset(
     term
     for word in """
         happen talk discuss say tell speak chat mention go do share news new anything something
-        everything one two three four five six day week weekend month year yesterday today tonight last past ago
+        everything one two three four five six day week weekend month year yesterday today tonight
+        last past ago
         monday tuesday wednesday thursday friday saturday sunday january february march april may
         june july august september october november december
     """.split()

@@ -17,14 +17,16 @@ from pagefault.pack import render
 from pagefault.pack.count import MESSAGE_TOKENS
 from pagefault.pack.layout import Recalled
 from pagefault.pack.render import LABEL_TOKENS
-from pagefault.recall.gate import gate
+from pagefault.recall.gate import asks, gate
 from pagefault.recall.search import SearchResult
+from pagefault.represent.words import telling_terms
 from pagefault.service.derived.procedures import Procedures
 from pagefault.service.finding.finding import Finder
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
 from pagefault.service.turn.prefetch import Prefetcher
 from pagefault.service.window.plan import to_bring
+from pagefault.store.analyzer import is_telling
 
 RECALL_CANDIDATES: Final = 50  # pages that a turn-start recall looks at
 CLAIMS_RECALLED: Final = 5  # claims that it brings at most: each is a line
@@ -52,6 +54,9 @@ class TurnRecall:
         if not state.awaits_request:
             return []
         query = "".join(page.text for page in state.newest_user)
+        if is_chat(query):
+            self.bearing, state.called_for = [], frozenset()
+            return []
         calls_for = gate(query)
         faults = state.mode is not Mode.PASSIVE
         recall_room = state.limits.recall_room(state.window_tokens, faults=faults)
@@ -164,6 +169,13 @@ class TurnRecall:
             with suppress(RecordGone, ArchiveMissing):
                 pages.append(self._runtime.pages.read(row))
         return pages
+
+
+def is_chat(message: str) -> bool:
+    """Whether a message calls for nothing that was said before, so that it need not be searched
+    for: it has no word that tells or asks for anything. *Thanks, sounds great!* or *How are you?*
+    """
+    return not is_telling(message) or not (telling_terms(message) or asks(message))
 
 
 def _within(rows: Sequence[PageRow], room: int) -> frozenset[PageId]:
