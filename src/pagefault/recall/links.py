@@ -6,7 +6,7 @@ vendor". Only from the best pages, only by what few pages name, and one step: fu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Final
 
@@ -47,15 +47,16 @@ def linked(
     index: PageIndex,
     naming: Naming,
     scope: Scope,
-    query: str,
     found: Sequence[Ranked],
+    known: Set[str],
     *,
     only: Numbers | None = None,
 ) -> list[Ranked]:
     """What was found, best first, with a part `link` for the pages to which the best lead, and such
-    pages as were not found before; with `only`, which ascend, at these places alone.
+    pages as were not found before; with `only`, which ascend, at these places alone. A name whose
+    terms are all `known` is no link: the question's own words, and who speaks.
     """
-    links = _links(index, naming, scope, query, found)
+    links = _links(index, naming, scope, found, known)
     if not links:
         return list(found)
     terms = sorted(frozenset[str]().union(*(link.terms for link in links)))
@@ -76,9 +77,9 @@ def linked(
 
 
 def _links(
-    index: PageIndex, naming: Naming, scope: Scope, query: str, found: Sequence[Ranked]
+    index: PageIndex, naming: Naming, scope: Scope, found: Sequence[Ranked], known: Set[str]
 ) -> list[_Link]:
-    """What the best pages name. Neither the question's own words nor who speaks is a link."""
+    """What the best pages name."""
     best = {one.place: one for one in found[:LINKING] if _bears(one)}
     links: list[_Link] = []
     for row in index.pages_at(scope, list(best)):
@@ -88,10 +89,9 @@ def _links(
             links += [
                 _Link(terms, share * page.score, page.score, relevance, page.place)
                 for name in names
-                if (terms := frozenset(query_terms(name)))
+                if not (terms := frozenset(query_terms(name))) <= known
             ]
-    known = index.speakers(scope).union(query_terms(query)) if links else frozenset()
-    return [link for link in links if not link.terms <= known]
+    return links
 
 
 def _bears(one: Ranked) -> bool:

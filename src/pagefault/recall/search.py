@@ -15,6 +15,7 @@ from pagefault.model.page import DERIVED_ORDER, PageRow, Scope
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.recall.naming import Naming
 from pagefault.recall.studio import rescored
+from pagefault.store.analyzer import query_terms
 from pagefault.store.api import PageFilter, PageIndex
 from pagefault.store.likeness import bucket, say_the_same
 from pagefault.store.place import place_in
@@ -148,15 +149,15 @@ class Searcher:
         if wanted.is_some:
             places = self._index.matching(scope, wanted).places
             only = places if only is None else np.intersect1d(places, only, assume_unique=True)
-        pages, ranking = self._ranking(scope, query, only=only, today=today)
-        ranking = merged(
-            ranking,
-            [self._ranking(scope, one, only=only, today=today)[1] for one in decompose(query)],
-        )
+        speakers = self._index.speakers(scope)
+        ranked = partial(self._ranking, scope, speakers=speakers, only=only, today=today)
+        pages, ranking = ranked(query)
+        ranking = merged(ranking, [ranked(one)[1] for one in decompose(query)])
         standing = self._standing(scope, ranking.places, pages=pages)
         unlooked = max(ranking.total - len(ranking.places), 0)
         if standing and self._naming is not None:
-            standing = linked(self._index, self._naming, scope, query, standing, only=only)
+            known = speakers.union(query_terms(query))
+            standing = linked(self._index, self._naming, scope, standing, known, only=only)
         groups = copies(standing)
         total = unlooked + len(groups)
         groups = groups[: max(SHORTLIST, limit)]
@@ -201,7 +202,13 @@ class Searcher:
         ]
 
     def _ranking(
-        self, scope: Scope, query: str, *, only: NDArray[np.int64] | None, today: date | None
+        self,
+        scope: Scope,
+        query: str,
+        *,
+        speakers: frozenset[str],
+        only: NDArray[np.int64] | None,
+        today: date | None,
     ) -> tuple[int, Ranking]:
         """How many pages there are in scope, and how those rank that may answer."""
         from pagefault.recall.daily import PAGES_MAX, asks_of_days_alone, spans_ms, with_word
@@ -212,7 +219,7 @@ class Searcher:
         if not asked.terms:
             return 0, NOTHING_RANKED
         found = self._index.candidates(scope, asked.terms, limit=STRETCHES_MAX, near=only)
-        named = speakers_named(query, self._index.speakers(scope))
+        named = speakers_named(query, speakers)
         if asks_of_days_alone(asked, named):
             places = self._said_in(scope, spans_ms(asked.days, today), only)
             found = with_word(found, places[-PAGES_MAX:])

@@ -246,15 +246,18 @@ class Owned:
             for event in events:
                 self.state.fold(event)
                 self.folded = event.seq
-        except SessionBusy:
-            self._is_leased, self._is_outdated = False, True
-            raise
-        except PagefaultError:  # nothing was written, or nothing can be from now on
+        except PagefaultError as refused:  # nothing was written, or nothing can be from now on
+            if isinstance(refused, SessionBusy):
+                self._doubt()
             raise
         except BaseException:  # no memory, say: it may be written all the same
-            self._is_leased, self._is_outdated = False, True
+            self._doubt()
             raise
         return events[dirty:]
+
+    def _doubt(self) -> None:
+        """What was folded may not be what is written, by us or by another: ask the log again."""
+        self._is_leased, self._is_outdated = False, True
 
     @property
     def is_dirty(self) -> bool:
@@ -276,7 +279,7 @@ class Owned:
         self._queued.clear()
         for outcome in outcomes:
             if isinstance(outcome, BaseException):
-                self._is_leased, self._is_outdated = False, True
+                self._doubt()
                 raise outcome
             self.folded = max([self.folded, *(event.seq for event in outcome)])
             for event in outcome:
