@@ -15,8 +15,8 @@ demo:    ## see it work, offline
 test:    ## every check: format, lint, types, layers, tests
 	@sh script/test $(ARGS)
 
-torture: setup ## the tests that run long, with random seeds
-	$(BIN)/pytest -m torture $(ARGS)
+torture: ## every test, those that run long included, with new seeds
+	@sh script/torture $(ARGS)
 
 docs:    ## make anew the parts of docs/ that come from the code
 	@sh script/docs $(ARGS)

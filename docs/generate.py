@@ -144,7 +144,10 @@ def _folded(line: str) -> str:
 
 TALK: Final = (
     ("Which database do we take for the ledger?", "Postgres or MySQL; look at replication."),
-    ("Replication lag hurt us in March. We pick Postgres.", "Noted: Postgres, for replication."),
+    (
+        "Replication lag hurt us in March. We picked Postgres for the database.",
+        "Noted: Postgres, for replication.",
+    ),
     ("Lunch is at noon. " + "We talked about the menu for a while. " * 12, "Enjoy it."),
     ("The office moves. " + "There was a lot to say about the boxes. " * 12, "Good luck."),
     ("Parking costs 40 a month. " + "And then about bicycles. " * 16, "A bicycle is cheaper."),

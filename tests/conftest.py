@@ -1,16 +1,29 @@
 """What every test shares: how long Hypothesis may think, and what it prints of a failure."""
 
 import os
+import random
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 # No deadline: loading a vocabulary, or a busy machine, is not a slow example.
+# Nor chance: the same examples each time, so that a run says something about the code alone. With
+# `drawn`, as in script/torture, each run looks somewhere else and prints what repeats it.
 settings.register_profile(
-    "pagefault", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+    "drawn", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.load_profile("pagefault")
+settings.register_profile("fixed", settings.get_profile("drawn"), derandomize=True)
+settings.load_profile("fixed")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _a_state_folder_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Which memories are adopted is noted here, and not in the developer's home."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
 
 
 @pytest.fixture
@@ -29,7 +42,22 @@ def empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--fault-seed", type=int, help="the seed of the tests in tests/faults")
+    parser.addoption("--fault-seed", type=int, help="the seed of the tests that draw their faults")
+
+
+@pytest.fixture
+def seed(pytestconfig: pytest.Config) -> int:
+    """What chance in a test begins with: fixed by the seed of the run (`--randomly-seed`)."""
+    seed: int | None = pytestconfig.getoption("--fault-seed")
+    if seed is None:
+        seed = random.randrange(10**6)
+    print(f"seed {seed}: repeat with --fault-seed {seed}")
+    return seed
+
+
+@pytest.fixture
+def chance(seed: int) -> random.Random:
+    return random.Random(seed)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

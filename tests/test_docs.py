@@ -129,7 +129,12 @@ class Client:
             for call in reply.tool_calls
         ]
         message = SimpleNamespace(content=reply.text or None, tool_calls=calls or None)
-        return SimpleNamespace(choices=[SimpleNamespace(message=message)])
+        usage = SimpleNamespace(
+            prompt_tokens=700,
+            completion_tokens=9,
+            prompt_tokens_details=SimpleNamespace(cached_tokens=640),
+        )
+        return SimpleNamespace(choices=[SimpleNamespace(message=message)], usage=usage)
 
 
 def _message(wire: dict[str, Any]) -> Message:
@@ -163,6 +168,9 @@ def test_the_loop_of_the_readme_lets_a_client_search_and_fault(away: Path) -> No
         answer = names["answer"](session, client, "a-model", "When must the compressor not run?")
         assert "[ref: msg_1]" in answer
         assert client.requests == 3
+        told = session.ledger()[-1].reported
+        assert told is not None
+        assert (told.input_tokens, told.cached_tokens) == (700, 640)
         fault = session.faults()[0].body
         assert isinstance(fault, Faulted)
         assert fault.page_id == "msg_1"

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import ast
+import dataclasses
 import inspect
+import re
+import traceback
+import types
+import typing
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 import pagefault
 import pagefault.sync
+from pagefault.cli.outcome import COMMANDS, worded
 from pagefault.model import errors
+from pagefault.model.signatures import hints
 
 INSIDE = {
     "calls_that_fit",
     "check",
     "fault_counts",
+    "find_said",
+    "keyed",
     "no_such_page",
+    "passed_on",
     "visible",
+    "written",
 }
-"""Of a session: what the floors around it call, and no user."""
+"""What the floors around it call, and no user."""
 
 
 def _verbs(cls: type) -> dict[str, object]:
@@ -66,3 +80,104 @@ def test_every_error_is_of_one_family() -> None:
         is_error = isinstance(value, type) and issubclass(value, errors.PagefaultError)
         if is_error and value not in families | {errors.PagefaultError}:
             assert sum(issubclass(value, family) for family in families) == 1, value
+
+
+# --- what signatures name -----------------------------------------------------------------------
+
+BEHIND = {"Broke", "Disagreement", "Habits"}
+"""Named in what the library hands out, and looked at by nobody who did not make it."""
+
+
+def _classes(hint: object) -> Iterator[type]:
+    while isinstance(hint, typing.NewType):
+        hint = hint.__supertype__
+    inner = typing.get_args(hint)
+    for one in inner:
+        for each in one if isinstance(one, list) else [one]:
+            yield from _classes(each)
+    if not inner and isinstance(hint, type):
+        yield hint
+
+
+def _hints_of(value: object) -> Iterator[object]:
+    if isinstance(value, types.FunctionType):
+        yield from hints(value).values()
+    if not isinstance(value, type):
+        return
+    if dataclasses.is_dataclass(value):
+        yield from typing.get_type_hints(value).values()
+    for part in value.__mro__:
+        for name, made in vars(part).items() if part.__module__.startswith("pagefault") else ():
+            is_made_here = value in (pagefault.Memory, pagefault.Session)
+            if not name.startswith("_") or (name == "__init__" and not is_made_here):
+                verb = made.fget if isinstance(made, property) else made
+                if isinstance(verb, types.FunctionType):
+                    yield from hints(verb).values()
+
+
+def test_whatever_a_public_signature_names_can_be_imported_from_here() -> None:
+    named = {
+        cls
+        for name in pagefault.__all__
+        if name != "sync"
+        for hint in _hints_of(getattr(pagefault, name))
+        for cls in _classes(hint)
+    }
+    ours = {c for c in named if c.__module__.startswith("pagefault")}
+    records = {c for c in ours if c.__module__ == "pagefault.model.events"}
+    assert {c.__name__ for c in ours - records} - set(pagefault.__all__) == BEHIND
+
+
+@pytest.mark.parametrize("cls", [pagefault.Memory, pagefault.Session])
+def test_every_argument_of_every_verb_is_checked(cls: type) -> None:
+    for name, verb in _verbs(cls).items():
+        assert isinstance(verb, types.FunctionType)
+        plain = inspect.unwrap(verb)
+        assert plain is not verb, f"{name} is not checked"
+        told = set(plain.__annotations__) - {"return"}
+        assert told <= set(hints(verb)), f"{name}: what it takes cannot be looked up"
+
+
+# --- what errors say ----------------------------------------------------------------------------
+
+
+def test_a_traceback_says_what_to_do_next() -> None:
+    with pytest.raises(errors.SessionNotFound) as raised:
+        raise errors.SessionNotFound("planning")
+    error = raised.value
+    assert error.hint in str(error)
+    assert error.hint in "".join(traceback.format_exception(error))
+    assert error.hint not in f"{error}", "in another message it is the message alone"
+
+
+SOURCES = Path(pagefault.__file__).parent
+NO_CALL = {"repair", "rebuild", "config", "models", "chat", "serve", "replay"}
+"""Commands for which a program has no call."""
+
+
+def _texts() -> Iterator[tuple[str, str]]:
+    """The texts of the library, front ends apart, without what documents it."""
+    for path in sorted(SOURCES.rglob("*.py")):
+        if path.relative_to(SOURCES).parts[0] in ("cli", "lab", "proxy", "testing"):
+            continue
+        tree = ast.parse(path.read_text())
+        said = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)}
+        for node in ast.walk(tree):
+            is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+            if is_text and id(node) not in said:
+                yield path.name, node.value  # type: ignore[attr-defined]
+
+
+def test_hints_of_the_library_name_calls_and_commands_only_where_there_is_none() -> None:
+    for name, text in _texts():
+        for command in re.findall(r"`pagefault (\w+)", text):
+            assert command in NO_CALL | {"verify"} or name == "backup.py", (name, text)
+        for cls, verb in re.findall(r"`(Memory|Session)\.(\w+)`", text):
+            assert hasattr(getattr(pagefault, cls), verb), (name, text)
+            assert f"{cls}.{verb}" in COMMANDS, (name, text)
+
+
+def test_the_command_line_words_a_hint_in_its_commands() -> None:
+    assert worded(errors.SessionNotFound("x").hint) == "`pagefault sessions` lists what there is"
+    assert "Memory" not in worded(errors.StoreCorrupt.hint)
+    assert worded("lower `window`, or `nothing`") == "lower --window, or `nothing`"

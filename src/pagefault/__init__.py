@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from pagefault import sync
     from pagefault.engine.api import Engine
     from pagefault.engine.embedding import Embedder
+    from pagefault.engine.endpoint import Retries, Timeouts
     from pagefault.engine.remote import RemoteEngine
     from pagefault.engine.remote_embedding import RemoteEmbedder
     from pagefault.engine.scripted import ScriptedEngine
     from pagefault.engine.static_embedding import StaticEmbedder
     from pagefault.model.catalogue import find_prices
+    from pagefault.model.clock import Clock
     from pagefault.model.errors import (
         ArchiveMissing,
         BadInput,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
         MessageTooLarge,
         ModelError,
         NoSuchPage,
+        NotAdopted,
         PagefaultError,
         PinsFull,
         RecordDamaged,
@@ -50,41 +53,78 @@ if TYPE_CHECKING:
         StoreReadOnly,
         WindowTooSmall,
     )
+    from pagefault.model.events import Content, Event, Faulted, Relayed
+    from pagefault.model.kinds import (
+        Actor,
+        EventType,
+        FaultReason,
+        Kind,
+        LayoutName,
+        Level,
+        Modality,
+        Mode,
+        Origin,
+        Role,
+        Tier,
+    )
+    from pagefault.model.page import About, Derived, Evidence, Page, PageRow, SessionRow
     from pagefault.model.prices import Measured, PriceList, calibrate
-    from pagefault.model.request import Reply, Request, ToolCall, Usage
+    from pagefault.model.request import Message, Reply, Request, ToolCall, ToolSpec, Usage
     from pagefault.model.wanted import SearchFilter
     from pagefault.pack.abi import MemoryABI, PageManifestEntry
     from pagefault.pack.developer import build_vm_developer_message
+    from pagefault.pack.ledger import Line
     from pagefault.pack.vm_prompts import VM_STRICT_PROMPT
     from pagefault.pack.vm_wire import VM_TOOLS
+    from pagefault.paging.budget import TokenBudget
+    from pagefault.paging.deferred import DeferredPage
+    from pagefault.paging.fault import FaultLimits
+    from pagefault.paging.pressure import Pressure
+    from pagefault.policy.prefetch import Facts, Strategy
     from pagefault.recall.search import SearchHit, SearchResult
     from pagefault.represent.api import Compressor, Representation, Source
+    from pagefault.service.adopt import Adoption, adopt
     from pagefault.service.derived.claiming import ClaimInfo
     from pagefault.service.derived.embedding import EmbeddingStatus
+    from pagefault.service.forget import Forgetting, Staying
     from pagefault.service.limits import Limits
-    from pagefault.service.memory import Forgetting, Memory
+    from pagefault.service.memory import Memory
     from pagefault.service.open import open
     from pagefault.service.session import Session
     from pagefault.service.telling.checkpoints import Checkpoint
+    from pagefault.service.telling.ledger import Entry
+    from pagefault.service.telling.metrics import Tally
     from pagefault.service.telling.relaying import Proxied
     from pagefault.service.telling.reporting import Metrics
-    from pagefault.service.telling.status import Status
-    from pagefault.service.telling.timetravel import Difference, Moment, Movement
+    from pagefault.service.telling.status import AutoPins, PrefetchStatus, PressureStatus, Status
+    from pagefault.service.telling.targets import Judged, Target
+    from pagefault.service.telling.timetravel import Difference, InWindow, Moment, Movement
     from pagefault.service.turn.drive import Answer
     from pagefault.service.turn.writing import Said
+    from pagefault.store.backup import Copied
+    from pagefault.store.store import Verification
 
 __version__ = "0.1.0"
 
 __all__ = [
     "VM_STRICT_PROMPT",
     "VM_TOOLS",
+    "About",
+    "Actor",
+    "Adoption",
     "Answer",
     "ArchiveMissing",
+    "AutoPins",
     "BadInput",
     "CallerError",
     "Checkpoint",
     "ClaimInfo",
+    "Clock",
     "Compressor",
+    "Content",
+    "Copied",
+    "DeferredPage",
+    "Derived",
     "Difference",
     "Embedder",
     "EmbeddingStatus",
@@ -93,30 +133,57 @@ __all__ = [
     "EngineGarbled",
     "EngineRefused",
     "EngineUnreachable",
+    "Entry",
+    "Event",
+    "EventType",
+    "Evidence",
+    "Facts",
+    "FaultLimits",
+    "FaultReason",
     "FaultRefused",
+    "Faulted",
     "Forgetting",
+    "InWindow",
+    "Judged",
+    "Kind",
+    "LayoutName",
+    "Level",
     "Limits",
+    "Line",
     "Measured",
     "Memory",
     "MemoryABI",
+    "Message",
     "MessageTooLarge",
     "Metrics",
+    "Modality",
+    "Mode",
     "ModelError",
     "Moment",
     "Movement",
     "NoSuchPage",
+    "NotAdopted",
+    "Origin",
+    "Page",
     "PageManifestEntry",
+    "PageRow",
     "PagefaultError",
     "PinsFull",
+    "PrefetchStatus",
+    "Pressure",
+    "PressureStatus",
     "PriceList",
     "Proxied",
     "RecordDamaged",
     "RecordGone",
+    "Relayed",
     "RemoteEmbedder",
     "RemoteEngine",
     "Reply",
     "Representation",
     "Request",
+    "Retries",
+    "Role",
     "Said",
     "ScreenFailed",
     "ScriptedEngine",
@@ -126,9 +193,11 @@ __all__ = [
     "Session",
     "SessionBusy",
     "SessionNotFound",
+    "SessionRow",
     "Source",
     "StaticEmbedder",
     "Status",
+    "Staying",
     "StoreBusy",
     "StoreClosed",
     "StoreCorrupt",
@@ -137,9 +206,18 @@ __all__ = [
     "StoreLatched",
     "StoreMissing",
     "StoreReadOnly",
+    "Strategy",
+    "Tally",
+    "Target",
+    "Tier",
+    "Timeouts",
+    "TokenBudget",
     "ToolCall",
+    "ToolSpec",
     "Usage",
+    "Verification",
     "WindowTooSmall",
+    "adopt",
     "build_vm_developer_message",
     "calibrate",
     "find_prices",
@@ -149,17 +227,21 @@ __all__ = [
 
 # Loaded on first use, so that `import pagefault` loads no driver, no HTTP and no terminal library.
 _HOMES = {
-    "SearchResult": "recall.search",
-    "SearchHit": "recall.search",
-    "Checkpoint": "service.telling.checkpoints",
-    "Proxied": "service.telling.relaying",
-    "Compressor": "represent.api",
-    "Representation": "represent.api",
-    "Source": "represent.api",
+    "About": "model.page",
+    "Actor": "model.kinds",
     "Answer": "service.turn.drive",
     "ArchiveMissing": "model.errors",
+    "AutoPins": "service.telling.status",
     "BadInput": "model.errors",
     "CallerError": "model.errors",
+    "Checkpoint": "service.telling.checkpoints",
+    "ClaimInfo": "service.derived.claiming",
+    "Clock": "model.clock",
+    "Compressor": "represent.api",
+    "Content": "model.events",
+    "Copied": "store.backup",
+    "DeferredPage": "paging.deferred",
+    "Derived": "model.page",
     "Difference": "service.telling.timetravel",
     "Embedder": "engine.embedding",
     "EmbeddingStatus": "service.derived.embedding",
@@ -168,37 +250,71 @@ _HOMES = {
     "EngineGarbled": "model.errors",
     "EngineRefused": "model.errors",
     "EngineUnreachable": "model.errors",
+    "Entry": "service.telling.ledger",
+    "Event": "model.events",
+    "EventType": "model.kinds",
+    "Evidence": "model.page",
+    "Facts": "policy.prefetch",
+    "FaultLimits": "paging.fault",
+    "FaultReason": "model.kinds",
     "FaultRefused": "model.errors",
-    "Forgetting": "service.memory",
+    "Faulted": "model.events",
+    "Forgetting": "service.forget",
+    "InWindow": "service.telling.timetravel",
+    "Judged": "service.telling.targets",
+    "Kind": "model.kinds",
+    "LayoutName": "model.kinds",
+    "Level": "model.kinds",
     "Limits": "service.limits",
+    "Line": "pack.ledger",
+    "Measured": "model.prices",
     "Memory": "service.memory",
     "MemoryABI": "pack.abi",
+    "Message": "model.request",
     "MessageTooLarge": "model.errors",
     "Metrics": "service.telling.reporting",
+    "Modality": "model.kinds",
+    "Mode": "model.kinds",
     "ModelError": "model.errors",
     "Moment": "service.telling.timetravel",
     "Movement": "service.telling.timetravel",
     "NoSuchPage": "model.errors",
+    "NotAdopted": "model.errors",
+    "adopt": "service.adopt",
+    "Adoption": "service.adopt",
+    "Origin": "model.kinds",
+    "Page": "model.page",
     "PageManifestEntry": "pack.abi",
+    "PageRow": "model.page",
     "PagefaultError": "model.errors",
     "PinsFull": "model.errors",
-    "Measured": "model.prices",
+    "PrefetchStatus": "service.telling.status",
+    "Pressure": "paging.pressure",
+    "PressureStatus": "service.telling.status",
     "PriceList": "model.prices",
-    "calibrate": "model.prices",
+    "Proxied": "service.telling.relaying",
     "RecordDamaged": "model.errors",
     "RecordGone": "model.errors",
+    "Relayed": "model.events",
     "RemoteEmbedder": "engine.remote_embedding",
     "RemoteEngine": "engine.remote",
     "Reply": "model.request",
+    "Representation": "represent.api",
     "Request": "model.request",
+    "Retries": "engine.endpoint",
+    "Role": "model.kinds",
     "Said": "service.turn.writing",
     "ScreenFailed": "model.errors",
     "ScriptedEngine": "engine.scripted",
     "SearchFilter": "model.wanted",
+    "SearchHit": "recall.search",
+    "SearchResult": "recall.search",
     "Session": "service.session",
     "SessionBusy": "model.errors",
     "SessionNotFound": "model.errors",
-    "ClaimInfo": "service.derived.claiming",
+    "Staying": "service.forget",
+    "SessionRow": "model.page",
+    "Source": "represent.api",
     "StaticEmbedder": "engine.static_embedding",
     "Status": "service.telling.status",
     "StoreBusy": "model.errors",
@@ -209,12 +325,21 @@ _HOMES = {
     "StoreLatched": "model.errors",
     "StoreMissing": "model.errors",
     "StoreReadOnly": "model.errors",
+    "Strategy": "policy.prefetch",
+    "Tally": "service.telling.metrics",
+    "Target": "service.telling.targets",
+    "Tier": "model.kinds",
+    "Timeouts": "engine.endpoint",
+    "TokenBudget": "paging.budget",
     "ToolCall": "model.request",
+    "ToolSpec": "model.request",
     "Usage": "model.request",
     "VM_STRICT_PROMPT": "pack.vm_prompts",
     "VM_TOOLS": "pack.vm_wire",
+    "Verification": "store.store",
     "WindowTooSmall": "model.errors",
     "build_vm_developer_message": "pack.developer",
+    "calibrate": "model.prices",
     "find_prices": "model.catalogue",
     "open": "service.open",
 }

@@ -12,11 +12,8 @@ loop, every verb would block it: use the async verbs there.
 
 from __future__ import annotations
 
-import asyncio
 import builtins
-import os
-import threading
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -25,7 +22,6 @@ from typing import Any, TypeVar, overload
 from pagefault.engine.api import Engine
 from pagefault.engine.embedding import Embedder
 from pagefault.engine.formats import Format
-from pagefault.model.errors import CallerError
 from pagefault.model.events import Event
 from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import Level, Origin
@@ -45,8 +41,9 @@ from pagefault.service import session as _session
 from pagefault.service.derived.claiming import ClaimInfo
 from pagefault.service.derived.embedding import EmbeddingStatus
 from pagefault.service.finding.questions import Asking
+from pagefault.service.forget import Forgetting
 from pagefault.service.limits import Limits
-from pagefault.service.memory import Forgetting
+from pagefault.service.loop_thread import LoopThread
 from pagefault.service.open import open as _open
 from pagefault.service.telling.checkpoints import Checkpoint
 from pagefault.service.telling.ledger import Entry
@@ -62,53 +59,7 @@ from pagefault.store.store import Verification
 T = TypeVar("T")
 
 
-class _Loop:
-    """The process's one loop thread, started on first use."""
-
-    def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._pid = 0
-
-    def run(self, verb: Coroutine[Any, Any, T]) -> T:
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            pass
-        else:
-            verb.close()
-            raise CallerError(
-                "pagefault.sync was called inside a running event loop, which it would block",
-                hint="use pagefault.open and await its verbs there",
-            )
-        try:
-            future = asyncio.run_coroutine_threadsafe(verb, self._running())
-        except BaseException:
-            verb.close()
-            raise
-        return future.result()
-
-    def _running(self) -> asyncio.AbstractEventLoop:
-        with self._guard:
-            if self._loop is None:
-                loop = asyncio.new_event_loop()
-                try:
-                    threading.Thread(
-                        target=loop.run_forever, name="pagefault-sync", daemon=True
-                    ).start()
-                except BaseException:  # kept without its thread, every verb would wait for ever
-                    loop.close()
-                    raise
-                self._loop, self._pid = loop, os.getpid()
-            elif self._pid != os.getpid():
-                raise CallerError(
-                    "this process was forked after pagefault.sync was first used",
-                    hint="open memories in the child process only, or start it with 'spawn'",
-                )
-            return self._loop
-
-
-_LOOP = _Loop()
+_LOOP = LoopThread()
 
 
 @contextmanager
@@ -184,7 +135,7 @@ class _Asks:
         """Pages that bear on `query`, best first, each with the parts of its score and its source.
         In a session, claims that answer it come before them, those that hold now.
 
-        With `topic` or `task` ("#42", "ABC-7"), only pages that have it among their tags; the
+        With `topic` or `task` ("#42", "42", "ABC-7"), only pages that have it among their tags; the
         query may then be empty. `tokens` bounds what the hits come to; what had no room is told.
         `profile` ("measured", "studio-v1") is how they are ordered, else as configured.
         """
@@ -201,24 +152,24 @@ class _Asks:
         )
 
     def recent(
-        self, n: int = 10, wanted: SearchFilter = ANY, *, tokens: int | None = None
+        self, limit: int = 10, wanted: SearchFilter = ANY, *, tokens: int | None = None
     ) -> SearchResult:
-        """The `n` pages that were said last, the latest first."""
-        return _LOOP.run(self._asking.recent(n, wanted, tokens=tokens))
+        """The pages that were said last, the latest first."""
+        return _LOOP.run(self._asking.recent(limit, wanted, tokens=tokens))
 
     def by_topic(
-        self, topic: str, n: int = 10, wanted: SearchFilter = ANY, *, tokens: int | None = None
+        self, topic: str, limit: int = 10, wanted: SearchFilter = ANY, *, tokens: int | None = None
     ) -> SearchResult:
-        """At most `n` pages of a topic, those first that are most about it."""
-        return _LOOP.run(self._asking.by_topic(topic, n, wanted, tokens=tokens))
+        """The pages of a topic, those first that are most about it."""
+        return _LOOP.run(self._asking.by_topic(topic, limit, wanted, tokens=tokens))
 
     def by_task(
-        self, task: str, n: int = 10, wanted: SearchFilter = ANY, *, tokens: int | None = None
+        self, task: str, limit: int = 10, wanted: SearchFilter = ANY, *, tokens: int | None = None
     ) -> SearchResult:
-        """At most `n` pages that name a task ("#42", "ABC-7"), those first that are most about
-        it.
+        """The pages that name a task ("#42" or "42", "ABC-7"), those first that are most
+        about it.
         """
-        return _LOOP.run(self._asking.by_task(task, n, wanted, tokens=tokens))
+        return _LOOP.run(self._asking.by_task(task, limit, wanted, tokens=tokens))
 
     def timeline(
         self,
@@ -226,14 +177,14 @@ class _Asks:
         end: Time | None = None,
         wanted: SearchFilter = ANY,
         *,
-        n: int = 50,
+        limit: int = 50,
         tokens: int | None = None,
     ) -> SearchResult:
-        """The first `n` pages that were said from `start` on and before `end`, in that order.
+        """The first pages that were said from `start` on and before `end`, in that order.
 
         Times are as in `SearchFilter`, and stand instead of those of `wanted`.
         """
-        return _LOOP.run(self._asking.timeline(start, end, wanted, n=n, tokens=tokens))
+        return _LOOP.run(self._asking.timeline(start, end, wanted, limit=limit, tokens=tokens))
 
 
 class Memory(_Asks):
@@ -242,6 +193,18 @@ class Memory(_Asks):
     def __init__(self, memory: _memory.Memory) -> None:
         super().__init__(memory)
         self._memory = memory
+
+    @property
+    def is_adopted(self) -> bool:
+        """Whether it was made here by this user, or adopted. Else it is only read, and none of its
+        claims has authority.
+        """
+        return self._memory.is_adopted
+
+    @property
+    def records(self) -> int:
+        """How many records its log has, of every session."""
+        return self._memory.records
 
     @property
     def notices(self) -> builtins.list[str]:
@@ -335,6 +298,9 @@ class Memory(_Asks):
     def verify(self, progress: Progress | None = None) -> Verification:
         """Read everything and check it against itself, while others write, here and elsewhere.
 
+        Every session is folded as opening it does: what would keep one from opening is a problem.
+        A record that no fold can take keeps nothing from opening, and is named in `set_aside`.
+
         `progress` is told bytes, read and in all, in another thread. Closing this memory waits for
         its end.
         """
@@ -356,6 +322,12 @@ class Memory(_Asks):
         Loads the embedder's model if that is not done.
         """
         return _LOOP.run(self._memory.embedding())
+
+    def records_to_open(self) -> set[Seq]:
+        """The records that opening its sessions takes: those that stay here when their segments
+        are archived.
+        """
+        return _LOOP.run(self._memory.records_to_open())
 
     def backup(self, target: str | Path, progress: Progress | None = None) -> Copied:
         """Copy this memory to a directory that does not exist yet, while it is in use.
@@ -617,7 +589,9 @@ class Session(_Asks):
 
     @property
     def prices(self) -> PriceList:
-        """What the epochs of this session are weighed by."""
+        """What the requests of this session are weighed by: the prices, or the model's, that this
+        memory was opened with; else those that are written down with the last request.
+        """
         return self.asynchronous.prices
 
     def at(
@@ -652,6 +626,12 @@ class Session(_Asks):
 
     def observe(self, usage: Usage) -> None:
         """Tell the session what a provider counted for the last request: it is written down, and
-        the window is kept to the provider's own count from here on.
+        the window is kept to the provider's own count from here on. The ledger tells what was read
+        from its cache beside what should have been.
+
+        `usage.input_tokens` is the whole prompt, what came from a cache included: OpenAI's
+        `prompt_tokens`; of Anthropic's counts the sum of `input_tokens`,
+        `cache_read_input_tokens` and `cache_creation_input_tokens`. `run` does this by itself.
+        Raises `BadInput` for what is no count.
         """
         _LOOP.run(self.asynchronous.observe(usage))

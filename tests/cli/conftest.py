@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +17,7 @@ import pytest
 from pagefault import Limits, ScriptedEngine
 from pagefault.cli.outcome import run
 from pagefault.service.bootstrap import open_memory
+from tests.adopted import copied
 
 
 @dataclass(frozen=True)
@@ -95,4 +95,4 @@ def _made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def memory_root(_made: Path, tmp_path: Path) -> Path:
     """A memory of the test's own."""
-    return Path(shutil.copytree(_made, tmp_path / "memory"))
+    return copied(_made, tmp_path / "memory")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from pathlib import Path
 
 import pytest
 
+from tests.adopted import copied
 from tests.cli.conftest import Cli
 from tests.proxy.histories import body, user
 from tests.proxy.standing import post, standing, talk
@@ -96,7 +96,7 @@ def test_the_abi_of_a_proxied_session_is_refused(cli: Cli, proxied_root: Path) -
 def test_what_steers_a_window_says_that_this_one_is_the_client_s(
     cli: Cli, proxied_root: Path, tmp_path: Path, steering: tuple[str, ...]
 ) -> None:
-    root = shutil.copytree(proxied_root, tmp_path / "memory")
+    root = copied(proxied_root, tmp_path / "memory")
     told = cli("--root", root, *steering)
     assert told.code == 0
     assert "changes nothing of what the proxy sends" in told.err

@@ -215,7 +215,7 @@ def test_claims_are_listed_and_shown_with_the_words_they_rest_on(cli: Cli, tmp_p
     asyncio.run(decide())
     root = ("--root", tmp_path / "m")
     [claim] = cli(*root, "claims", "work", "--json").data
-    assert claim["text"] == "Decision: use Redis 7 for the cache"
+    assert claim["text"] == "Decision: Let's use Redis 7 for the cache"
     assert claim["status"] == "standing"
     assert [span["quote"] for span in claim["evidence"]] == ["Let's use Redis 7 for the cache"]
     shown = cli(*root, "claims", "show", "clm_1", "--session", "work")

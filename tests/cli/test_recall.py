@@ -116,9 +116,29 @@ def test_a_search_tells_which_pages_say_the_same_as_a_hit(cli: Cli, tmp_path: Pa
     asyncio.run(make())
     head, *rows = cli("search", "stand-up", "in", "Elbe", "--root", tmp_path / "m").out.splitlines()
     assert "also" in head
-    [copied] = [row for row in rows if "Elbe" in row]
-    assert "msg_2 +1" in copied
+    assert "msg_2 +1" in rows[0]
+    assert rows[1].strip() == "The stand-up is at nine in room Elbe."
     assert "also" not in cli("search", "Weser", "--root", tmp_path / "m").out.splitlines()[0]
+
+
+def test_a_search_shows_where_a_page_matches_and_not_how_it_begins(
+    cli: Cli, tmp_path: Path
+) -> None:
+    told = "It was a long evening with the neighbours. " * 40 + "Ann has two allergies, I think."
+
+    async def make() -> None:
+        async with open_memory(tmp_path / "m", window=4_000) as memory:
+            talk = await memory.session("talk")
+            await talk.user(told)
+
+    asyncio.run(make())
+    for command in (["search"], ["recall", "search", "talk"], ["pages", "search"]):
+        shown = cli(*command, "allergy", "--root", tmp_path / "m")
+        assert "Ann has two allergies, I think." in shown.out, command
+        assert "\x1b" not in shown.out
+        [hit] = cli(*command, "allergy", "--root", tmp_path / "m", "--json").data["hits"]
+        assert [hit["excerpt"][start:end] for start, end in hit["marks"]] == ["allergies"]
+        assert hit["why"] == "words"
 
 
 def test_what_has_no_room_is_told(cli: Cli, root: Path) -> None:

@@ -493,7 +493,7 @@ async def test_a_request_that_is_too_long_names_the_window(
     )
     error = await refusal(script)
     assert isinstance(error, EngineRefused)
-    assert "--window" in error.hint
+    assert "`window`" in error.hint
     assert "4096" in error.hint
 
 

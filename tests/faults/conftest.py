@@ -1,8 +1,7 @@
-"""What the fault tests share: a nursery, a seed, a count, and roots to break."""
+"""What the fault tests share: a nursery, a count, and roots to break."""
 
 from __future__ import annotations
 
-import random
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.adopted import copied
 from tests.faults.nursery import Ended, Nursery
 from tests.faults.script import Step, Violation
 from tests.faults.tracing import cannot_trace
@@ -34,16 +34,6 @@ def lying() -> None:
     """Skips where system calls cannot be made to fail."""
     if why := cannot_trace(lies=True):
         pytest.skip(why)
-
-
-@pytest.fixture
-def chance(pytestconfig: pytest.Config) -> random.Random:
-    """Random, by a seed that a failing test prints; `--fault-seed` repeats it."""
-    seed = pytestconfig.getoption("--fault-seed")
-    if seed is None:
-        seed = random.SystemRandom().randrange(10**6)
-    print(f"seed {seed}: repeat with --fault-seed {seed}")
-    return random.Random(seed)
 
 
 class Tally:
@@ -94,7 +84,7 @@ class Rooms:
             shutil.rmtree(old, ignore_errors=True)
         root.parent.mkdir(exist_ok=True)
         if template.exists():
-            shutil.copytree(template, root)
+            copied(template, root)
         return root
 
 

@@ -585,6 +585,49 @@ def markers(root: Path) -> dict[str, list[str]]:
     return found
 
 
+def served(note: Note, root: str, questions: list[str]) -> dict[str, Any]:
+    """What `verify` says of a root whose index may be damaged, and what is served of it, first for
+    reading and then for writing, and what `verify` says once the index was made again.
+    """
+    path = Path(root)
+    code, out, err = run_command(path, "verify", "--json")
+    told = json.loads(out) if out else {"problems": [err], "notices": []}
+    return {
+        "verify": code,
+        "told": [*told["problems"], *told["notices"]],
+        "reading": _all_served(path, questions, read_only=True),
+        "writing": _all_served(path, questions, read_only=False),
+        "after": run_command(path, "rebuild")[0] + run_command(path, "verify")[0],
+    }
+
+
+def _all_served(path: Path, questions: list[str], *, read_only: bool) -> list[str]:
+    import pagefault
+
+    with pagefault.sync.open(path, window=WINDOW, read_only=read_only) as memory:
+        rows = memory.sessions()
+        found: list[Any] = [*rows]
+        for question in questions:
+            found += memory.recall(question, limit=1_000).hits
+        for row in rows:
+            session = memory.session(row.session_id, create=False)
+            found += memory.pages(session, limit=10**6)
+            found += [session.page(page.page_id).text for page in memory.pages(session)]
+            for question in questions:
+                found += session.recall(question, limit=1_000).hits
+    return [*map(repr, found), *map(repr, index_answers(path))]
+
+
+def copied_while_open(note: Note, root: str, to: str, steps: list[Any]) -> None:
+    """Do these steps and copy the root before it is closed: as a killed process leaves it."""
+    import pagefault
+
+    with pagefault.sync.open(root, window=WINDOW) as memory:
+        for _, session, text in steps:
+            memory.session(session).user(text)
+        shutil.copytree(root, to)
+
+
 def index_differences(root: Path) -> str:
     """Where the index answers otherwise than one made anew from the same log."""
     with tempfile.TemporaryDirectory() as folder:

@@ -58,7 +58,8 @@ class Nursery:
         kept = {
             name: value
             for name, value in os.environ.items()
-            if not name.startswith(("PAGEFAULT_", "OPENAI_", "XDG_"))
+            if name == "XDG_STATE_HOME"  # where it is noted which memories are ours
+            or not name.startswith(("PAGEFAULT_", "OPENAI_", "XDG_"))
         }
         path = os.pathsep.join([str(REPOSITORY / "src"), str(REPOSITORY)])
         self._process = subprocess.Popen(

@@ -1,4 +1,6 @@
-"""A bit of the log flips: it is noticed, nothing is cut, and repair loses one record at most."""
+"""A bit flips. In the log it is noticed, nothing is cut, and repair loses one record at most.
+In the index it changes nothing that is served.
+"""
 
 from __future__ import annotations
 
@@ -125,3 +127,89 @@ def test_control_a_weaker_reading_is_caught(weakness: str, nursery: Nursery, roo
     place = (len(segments(_template(rooms))) - 1, 8 * last.index(b"filler filler"))
     with pytest.raises(Violation):
         _check(nursery, rooms, Tally(), place, weakness=weakness)
+
+
+# --- the index --------------------------------------------------------------------------------
+
+_QUESTIONS = ["filler", "end3 end24", "qx000007z", "which filler came first?"]
+_INDEX = "index.db"
+_WAL = "index.db-wal"
+
+
+def _indexed(rooms: Rooms, file: str) -> Path:
+    """A root with a small index; with its write-ahead log, as a killed process leaves it."""
+    if file == _INDEX:
+        return _template(rooms)
+    left = rooms.folder / "templates" / "left open"
+    if not left.exists():
+        root, steps = rooms.copy(_template(rooms), "to be left open"), talk("talk", 40, 12)
+        ended = rooms._nursery.bear("copied_while_open", root=root, to=left, steps=steps)
+        assert ended.how == "returned", ended.error
+    return left
+
+
+def _check_index(
+    nursery: Nursery, rooms: Rooms, tally: Tally, file: str, bits: list[int], *, weakness: str = ""
+) -> None:
+    """Each of these bits of the index's file is flipped: what is served is as it was, whoever asks,
+    and `verify` finds the damage before it is mended, or there is none to find.
+    """
+    expected = _served(nursery, rooms.copy(_indexed(rooms, file)))
+    for bit in bits:
+        tally.add(faults=1)
+        root = rooms.copy(_indexed(rooms, file))
+        flip(root / file, bit)
+        found = _served(nursery, root, weakness=weakness)
+        what = f"bit {bit} of {file}"
+        if found["verify"] not in (0, 1):
+            raise Violation(f"{what}: verify exits {found['verify']}: {found['told']}")
+        for how in ("reading", "writing"):
+            if found[how] != expected["reading"]:
+                raise Violation(f"{what}: {how} it serves something else ({found['told']})")
+        if found["after"]:
+            raise Violation(f"{what}: it was not mended")
+        tally.add(found=bool(found["told"]), harmless=not found["told"])
+
+
+def _served(nursery: Nursery, root: Path, *, weakness: str = "") -> dict[str, Any]:
+    ended = nursery.bear("served", root=root, questions=_QUESTIONS, weakness=weakness)
+    if ended.how != "returned":
+        raise Violation(f"{ended.how}: {ended.error}")
+    found: dict[str, Any] = ended.result
+    return found
+
+
+def _bits(rooms: Rooms, file: str, chance: random.Random, count: int) -> list[int]:
+    return chance.sample(range(8 * (_indexed(rooms, file) / file).stat().st_size), count)
+
+
+@pytest.mark.parametrize(("file", "count"), [(_INDEX, 25), (_WAL, 8)])
+def test_a_flipped_bit_of_the_index_changes_nothing_that_is_served(
+    nursery: Nursery, rooms: Rooms, tally: Tally, file: str, count: int
+) -> None:
+    bits = _bits(rooms, file, random.Random(11), count)
+    _check_index(nursery, rooms, tally, file, bits)
+
+
+def test_a_flipped_bit_of_the_first_page_of_the_index_changes_nothing_that_is_served(
+    nursery: Nursery, rooms: Rooms, tally: Tally
+) -> None:
+    _check_index(nursery, rooms, tally, _INDEX, [8 * 20 + bit for bit in range(8)])
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(3_600)
+@pytest.mark.parametrize(("file", "count"), [(_INDEX, 1_000), (_WAL, 200)])
+def test_of_a_thousand_flipped_bits_of_the_index_none_changes_what_is_served(
+    nursery: Nursery, rooms: Rooms, tally: Tally, chance: random.Random, file: str, count: int
+) -> None:
+    _check_index(nursery, rooms, tally, file, _bits(rooms, file, chance, count))
+
+
+def test_control_an_index_whose_checksums_nobody_looks_at_serves_something_else(
+    nursery: Nursery, rooms: Rooms
+) -> None:
+    data = (_indexed(rooms, _INDEX) / _INDEX).read_bytes()
+    bit = 8 * (data.rindex(b"ses_") + 5)
+    with pytest.raises(Violation):
+        _check_index(nursery, rooms, Tally(), _INDEX, [bit], weakness="reads_pages_unchecked")

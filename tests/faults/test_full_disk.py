@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.adopted import copied
 from tests.faults.conftest import Rooms, Tally, look, peek
 from tests.faults.media import tmpfs
 from tests.faults.nursery import Nursery
@@ -85,7 +85,7 @@ def test_disks_of_many_sizes_fill_up_and_lose_nothing_acknowledged(
 def test_control_not_catching_up_once_there_is_space_is_caught(
     nursery: Nursery, tmp_path: Path
 ) -> None:
-    with pytest.raises(Violation, match="the index is not"):
+    with pytest.raises(Violation, match=r"the index is not|record \d+ is missing"):
         _fill(nursery, Tally(), tmp_path / "disk", 700, weakness="never_catches_up")
 
 
@@ -98,7 +98,7 @@ def test_a_full_disk_can_be_read_though_the_index_must_be_made_again(
     template = rooms.make("full", said, **options)
     with tmpfs(tmp_path / "disk", 600) as disk:
         root = disk.folder / "memory"
-        shutil.copytree(template, root)
+        copied(template, root)
         if "deleted" in spoilt:
             (root / "index.db").unlink()
         disk.fill()
@@ -114,6 +114,6 @@ def test_a_full_disk_can_be_opened_for_writing(
     template = rooms.make("full", _STEPS[:20])
     with tmpfs(tmp_path / "disk", 600) as disk:
         root = disk.folder / "memory"
-        shutil.copytree(template, root)
+        copied(template, root)
         disk.fill()
         _compare(peek(nursery, root, write=True), [_STEPS[:20]])

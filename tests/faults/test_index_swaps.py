@@ -73,8 +73,8 @@ class Museum:
             self._follow(str(violation), root)
         else:
             return "same"
-        self._command(spare, "verify", sound=False)
-        self._command(spare, "rebuild", sound=True)
+        self.command(spare, "verify", sound=False)
+        self.command(spare, "rebuild", sound=True)
         self.check_same(spare)
         return "told"
 
@@ -88,7 +88,7 @@ class Museum:
         if "pagefault rebuild" not in told:
             raise Violation(f"nothing says what to do: {told}")
 
-    def _command(self, root: Path, word: str, *, sound: bool) -> None:
+    def command(self, root: Path, word: str, *, sound: bool) -> None:
         ended = self._nursery.bear("attempt", root=root, words=[word])
         if ended.how != "returned" or (ended.result["code"] == 0) != sound:
             raise Violation(f"{word}: {ended.result or ended.error}")
@@ -226,7 +226,9 @@ def test_an_overwritten_list_of_free_pages_is_told(museum: Museum, chance: rando
     first = int.from_bytes((root / "index.db").read_bytes()[32:36], "big")
     assert first, "no page of this index is free"
     _overwrite(root, first - 1, "zeros", chance)
-    assert museum.check_same_or_told(root) == "told"
+    museum.command(root, "verify", sound=False)
+    museum.command(root, "rebuild", sound=True)
+    museum.check_same(root)
 
 
 @pytest.mark.torture

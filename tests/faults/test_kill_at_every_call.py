@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.adopted import adopted
 from tests.faults.conftest import Rooms, Tally, look
 from tests.faults.damage import damage_record
 from tests.faults.lives import copy_of
@@ -151,6 +152,7 @@ class Range:
         life = LIVES[name]
         makes = [number for number, step in enumerate(life.steps) if step[0] in _COPYING]
         if copy.exists():
+            adopted(copy)
             check(look(self.nursery, copy, weakness=self.weakness), life.before, [], 0)
         elif makes and done > makes[0]:
             raise Violation("acknowledged, and no copy is there")
@@ -207,6 +209,7 @@ def _strike_all(
     """At every call of these: numbered among themselves, as threads may take turns otherwise."""
     among = [call.split(" ", 1) for call in ground.calls(name)]
     count = sum(1 for call, file in among if (not calls or call in calls) and path in file)
+    assert count, f"no call of {calls or 'any name'}, so nothing would be tried"
     for at in range(1, count + 1):
         ground.strike(name, Fault(do="kill", at=at, calls=calls, path=path), **more)
 
@@ -230,7 +233,9 @@ def test_control_removing_before_replacing_is_caught(
 ) -> None:
     with pytest.raises(Violation):
         _strike_all(
-            Range(nursery, rooms, Tally(), "removes_before_it_replaces"), name, calls=("rename",)
+            Range(nursery, rooms, Tally(), "removes_before_it_replaces"),
+            name,
+            calls=("rename", "renameat"),
         )
 
 

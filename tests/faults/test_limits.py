@@ -111,10 +111,18 @@ def test_a_process_that_may_take_little_memory_loses_nothing(
         bounds.check(limits={"AS": mib << 20})
 
 
+def test_a_process_that_runs_out_of_memory_as_threads_start_does_not_hang(bounds: Bounds) -> None:
+    for kib in range(17_000, 17_500, 50):  # where a thread gets its stack and nothing more
+        bounds.check(limits={"AS": kib << 10})
+
+
 @pytest.mark.torture
 @pytest.mark.timeout(1_200)
-def test_a_process_that_may_take_any_amount_of_memory_loses_nothing(bounds: Bounds) -> None:
-    for kib in range(512, 120_000, 1_024):
+def test_a_process_that_may_take_any_amount_of_memory_loses_nothing(
+    bounds: Bounds, chance: random.Random
+) -> None:
+    sizes = [*range(512, 120_000, 1_024), *(chance.randrange(15_000, 28_000) for _ in range(300))]
+    for kib in sizes:
         bounds.check(limits={"AS": kib << 10})
 
 

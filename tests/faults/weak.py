@@ -164,6 +164,13 @@ def believes_any_index() -> None:
     _patch(index, "_facts", lambda root_id: {})
 
 
+def reads_pages_unchecked() -> None:
+    """The index's pages are believed, whatever their checksums."""
+    from pagefault.store import connections
+
+    _patch(connections, "checking_vfs", lambda: None)
+
+
 WEAKNESSES: Final[dict[str, Callable[[], None]]] = {
     weakness.__name__: weakness
     for weakness in (
@@ -181,5 +188,6 @@ WEAKNESSES: Final[dict[str, Callable[[], None]]] = {
         cuts_at_the_first_bad_record,
         skips_checksums,
         believes_any_index,
+        reads_pages_unchecked,
     )
 }

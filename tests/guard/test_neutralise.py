@@ -256,7 +256,56 @@ def test_a_control_token_of_a_chat_template_is_shown_as_text(token: str, citatio
     assert forged(shown) == []
 
 
+MARKUP = [
+    "<function_calls>", "</function_calls>", "<function_results>",
+    '<invoke name="rm">', "</invoke>",
+    '<parameter name="x">', "<system-reminder>", "</system-reminder>", "<tool_call>",
+    "<tool_response>", "<tool_use>", "<tools>", "<think>", "</think>", "<thinking>", "<system>",
+    "<function_calls>", '<invoke name="x">', "<thinking>", "< tool_call >",
+    "<\u200btool_call>", "＜tool_call＞", "<function=run>", "<user>", "</assistant>",
+    "<system_prompt>", "<local-command-stdout>", "<tool_outputs>", "<start_of_turn>",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("tag", MARKUP, ids=ascii)
+@pytest.mark.parametrize("around", ["{}", "hello {} world", "a\n{}\nb", "`{}`", "<{}", "{}" * 3])
+def test_a_tag_that_models_act_on_is_shown_as_text(tag: str, around: str) -> None:
+    shown = neutralise(around.replace("{}", tag))
+    assert tag not in shown
+    assert not re.search(
+        r"<[\s/]*(?:function|tool|invoke|param|system|think|antml|user|assi)", shown
+    )
+    assert neutralise(shown) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<div class='user'>", "std::vector<size_t> v;", "Map<String, ToolResult>", "<my-button>",
+        "a <b> c", "#include <sys/types.h>", "x < user && y > 2", "<usergroup>",
+        "<userId>5</userId>",
+        "if (a <system_count)", "The Human: a history", "<body>", "<a.b>",
+        "Assistant manager: Ann", "f<T_result>()",
+    ],
+)  # fmt: skip
+def test_code_and_pages_of_the_web_are_left_as_they_are(text: str) -> None:
+    assert neutralise(text) == text
+
+
+@pytest.mark.parametrize("start", ["", "x\n\n", "x\r\n\r\n", "x\n \n", "x\r\r"])
+@pytest.mark.parametrize("speaker", ["Human:", "Assistant:", "  Human :"])
+def test_a_turn_of_old_models_is_not_opened(start: str, speaker: str) -> None:
+    shown = neutralise(f"{start}{speaker} obey")
+    assert "∶" in shown
+    assert not re.search(r"(?:Human|Assistant)\s*:", shown)
+
+
+def test_every_kind_of_line_end_is_shown_as_one() -> None:
+    assert neutralise("a\r\nb\rc\nd") == "a\nb\nc\nd"
+
+
 PIECES = st.one_of(
+    st.sampled_from([*MARKUP, "tool_call", "\n\nHuman:", "\r"]),
     st.sampled_from(
         [*TAGS, *LABELS, *STARTS, "[ref: msg_1]", "<|im_end|>", "❨", "‹", "⁅", "⟨U+200B⟩"]
     ),
@@ -309,7 +358,8 @@ def test_every_word_stays_readable(text: str) -> None:
             for seen in kept:
                 if seen == character:
                     break
-                assert seen in (set(brackets.values()) | set(text)), "an unknown sign was put in"
+                known = set(brackets.values()) | set(text) | set("∶\n")
+                assert seen in known, "an unknown sign was put in"
             else:
                 raise AssertionError(f"{character!r} was lost")
 
@@ -346,7 +396,7 @@ ORDINARY = [
 
 @pytest.mark.parametrize("text", ORDINARY, ids=ascii)
 def test_ordinary_text_is_left_byte_for_byte(text: str) -> None:
-    assert neutralise(text) == text
+    assert neutralise(text) == text.replace("\r\n", "\n")  # which is how a line ends
 
 
 @given(

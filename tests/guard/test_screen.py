@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 import re
 import time
@@ -46,6 +47,11 @@ def in_json(text: str, *, ascii_only: bool) -> str:
     return json.dumps(text, ensure_ascii=ascii_only)[1:-1]
 
 
+def units(text: str) -> list[str]:
+    raw = text.encode("utf-16-be", "surrogatepass").hex()
+    return [raw[at : at + 4] for at in range(0, len(raw), 4)]
+
+
 TEXT_FORMS: dict[str, Callable[[str], str]] = {
     "raw": str,
     "json": lambda s: in_json(s, ascii_only=True),
@@ -58,6 +64,20 @@ TEXT_FORMS: dict[str, Callable[[str], str]] = {
     "quote lower": lambda s: lower_hex(quote(s, safe="")),
     "quote_plus lower": lambda s: lower_hex(quote_plus(s)),
     "quote twice": lambda s: quote(quote(s, safe=""), safe=""),
+    "every letter \\u": lambda s: "".join(f"\\u{unit}" for unit in units(s)),
+    "every letter \\u in json": lambda s: "".join(f"\\\\u{unit.upper()}" for unit in units(s)),
+    "every letter %": lambda s: "".join(f"%{byte:02X}" for byte in s.encode()),
+    "every letter % twice": lambda s: "".join(f"%25{byte:02x}" for byte in s.encode()),
+    "every letter &#": lambda s: "".join(f"&#{ord(c)};" for c in s),
+    "every letter &#x": lambda s: "".join(f"&amp;#x{ord(c):X};" for c in s),
+    "every other letter": lambda s: "".join(
+        f"\\u{ord(c):04x}" if n % 2 and ord(c) < 128 else in_json(c, ascii_only=True)
+        for n, c in enumerate(s)
+    ),
+    "html": html.escape,
+    "html in json": lambda s: in_json(html.escape(s), ascii_only=False),
+    "hex": lambda s: s.encode().hex(),
+    "HEX": lambda s: s.encode().hex().upper(),
     "crlf": lambda s: re.sub("\r?\n", "\r\n", s),
 }
 ALPHABETS: dict[str, Callable[[bytes], bytes]] = {
@@ -121,6 +141,57 @@ def test_no_base64_of_data_that_holds_a_secret_survives(
         cleaned = screening.clean(f"Basic {text} end")
         assert list(survivors(cleaned, secret)) == []
         assert "[REDACTED:S0:" in cleaned
+
+
+WRAPS: dict[str, Callable[[str], str]] = {
+    "lf": lambda line: f"{line}\n",
+    "crlf": lambda line: f"{line}\r\n",
+    "indented": lambda line: f"    {line}\n",
+    "quoted": lambda line: f"> {line}\n",
+    "in json": lambda line: f"{line}\\n",
+    "crlf in json in json": lambda line: f"{line}\\\\r\\\\n",
+    "percent": lambda line: f"{line}%0D%0A",
+}
+
+
+@given(
+    SECRETS,
+    st.binary(max_size=80),
+    st.binary(max_size=80),
+    st.sampled_from([base64.b64encode, base64.urlsafe_b64encode, lambda b: b.hex().encode()]),
+    st.sampled_from([1, 20, 60, 64, 76]),
+    st.sampled_from(sorted(WRAPS)),
+    st.booleans(),
+)
+def test_no_wrapped_data_that_holds_a_secret_keeps_it(
+    secret: str,
+    before: bytes,
+    after: bytes,
+    encode: Callable[[bytes], bytes],
+    columns: int,
+    wrap: str,
+    padded: bool,
+) -> None:
+    screening = screen(secret)
+    assume(not screening.unscreenable)
+    data = encode(before + secret.encode() + after).decode()
+    data = data if padded else data.rstrip("=")
+    lines = [data[at : at + columns] for at in range(0, len(data), columns)]
+    cleaned = screening.clean(f"-----BEGIN-----\n{''.join(map(WRAPS[wrap], lines))}-----END-----\n")
+    assert "[REDACTED:S0:" in cleaned
+    unwrapped = re.sub(r"\\+[rn]|%0D%0A|[\s>]", "", cleaned)
+    assert list(survivors(unwrapped, secret)) == []
+
+
+def test_what_the_usual_commands_print_is_found() -> None:
+    """`base64 FILE`, `xxd -p`, a minified page, a debugger: of a file that holds a key."""
+    file = b"user=me\nkey=" + SECRET.encode() + b"\nregion=north\n" * 20
+    for shown in (
+        base64.encodebytes(file).decode(),
+        "\n".join(re.findall(".{1,60}", file.hex())),
+        json.dumps({"file": base64.encodebytes(file).decode()}),
+    ):
+        assert "[REDACTED:S0:" in screen(SECRET).clean(shown)
 
 
 @given(SECRETS, SECRETS, AROUND, st.integers(0, 8))
@@ -353,10 +424,48 @@ def test_secrets_are_told_by_their_names() -> None:
         "CLIENT_SECRET": "12345678",
         "AWS_SECRET_ACCESS_KEY": "/abcdef/ghijklmnopqrstuvwxyz0123456789+=",
         "TOKEN_URL": "https://user:hunter22@host/",
+        "PGPASSWORD": "correct-horse",
+        "MYSQL_PWD": "battery-staple",
+        "PGPASS": "db:5432:*:me:hunter22",
+        "SSH_PASSPHRASE": "a long phrase",
+        "sshPassphrase": "another long one",
+        "REDIS_AUTH": "redis-4711-4712",
+        "AUTH": "Basic dXNlcjpwYXNz",
+        "GH_PAT": "github_pat_0123456789",
+        "COOKIE": "session=0123456789",
+        "JWT": "eyJhbGciOi.eyJzdWIi.c2ln",
+        "SENTRY_DSN": "https://0123456789abcdef@o1.ingest.example/1",
+        "SLACK_SECRET_URL": "https://hooks.example/services/T0/B0/xyzzy123",
+        "SECRET_URL": "https://hooks.example/services/T0/B0/xyzzy124",
+        "APIKEY": "0123456789abcdef",
         "HOME": "/home/me/and/more",
         "EDITOR": "some-editor",
     }
-    assert set(known_secrets(environ, {})) == set(environ) - {"HOME", "EDITOR"}
+    assert set(known_secrets(environ, {})) == set(environ) - {"HOME", "EDITOR"} | {
+        "TOKEN_URL.password"
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "password"),
+    [
+        ("DATABASE_URL", "postgres://me:hunter22!@db.example:5432/app", "hunter22!"),
+        ("CELERY_BROKER", "amqp://me:p%40ssw0rd%21@mq/", "p@ssw0rd!"),
+        ("HTTPS_PROXY", "http://me:hunter-22@proxy:3128", "hunter-22"),
+        ("REDIS_URL", "redis://:hunter-22@cache:6379/0", "hunter-22"),
+        ("DB", "me:hunter-22@tcp(db:3306)/app", "hunter-22"),
+        ("CONNECTION", "host=db user=me password=hunter-22 dbname=app", "hunter-22"),
+        ("CONNECTION", "Server=db;Uid=me;Pwd=hunter-22;", "hunter-22"),
+    ],
+)
+def test_a_password_in_an_address_is_a_secret_and_so_is_the_address(
+    name: str, value: str, password: str
+) -> None:
+    screening = Screen(known_secrets({name: value}, {}), ROOT_KEY)
+    for text in (value, password, f"it is {password}.", value.replace("/", "\\/")):
+        cleaned = screening.clean(text)
+        assert "[REDACTED:" in cleaned
+        assert password not in cleaned
 
 
 @pytest.mark.parametrize(
@@ -374,6 +483,26 @@ def test_secrets_are_told_by_their_names() -> None:
         ("NEXT_PUBLIC_MAPS_KEY", "AIza0123456789"),
         ("DEPLOY_KEY", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5 me@host"),
         ("TLS_KEY", "-----BEGIN CERTIFICATE-----\nMIIB"),
+        ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+        ("PWD", "/builds/somewhere/task-force"),
+        ("OLDPWD", "/builds/somewhere/else"),
+        ("AUTHOR", "Ann Example <ann@example.org>"),
+        ("GIT_AUTHOR_EMAIL", "ann@example.org"),
+        ("SSH_AUTH_SOCK", "/tmp/ssh-XXXX/agent.1"),
+        ("AUTH_MODE", "oauth2-device"),
+        ("AUTH", "disabled"),
+        ("POSTGRES_PASSWORD", "postgres"),
+        ("COMPASS", "north-north-west"),
+        ("BYPASS", "localhost,10.0.0.0/8"),
+        ("KEYBOARD_LAYOUT", "de-nodeadkeys"),
+        ("MONKEY", "a long-tailed one"),
+        ("PATTERN", "[a-z]+-[0-9]+"),
+        ("DISPATCH_TASK", "task-force-17"),
+        ("REPOSITORY", "git@github.example:me/project.git"),
+        ("DATABASE_URL", "postgres://db.example:5432/app"),
+        ("API_URL", "https://api.example.com/v1?page=2"),
+        ("XPASSIVE", "mode-nr-1234"),
+        ("MAIL", "ann@example.org:25/tcp"),
     ],
 )
 def test_what_is_plainly_public_is_left_alone(name: str, value: str) -> None:

@@ -55,7 +55,8 @@ def body(*messages: Json, **more: Any) -> Json:
 
 
 def history(*messages: Json) -> History:
-    return WIRE.read(body(*messages))
+    """As Claude Code would send it."""
+    return WIRE.read(body(*messages)).of_program("claude")
 
 
 FACT = "The launch code of project Heron is 7741, and Ilse keeps it."

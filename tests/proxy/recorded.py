@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pagefault.proxy.chat import Chat
-from pagefault.proxy.client import recognise
+from pagefault.proxy.client import program, recognise
 from pagefault.proxy.history import History
 from pagefault.proxy.messages import Messages
 from pagefault.proxy.responses import Responses
 from pagefault.proxy.wire import Wire
+
+
+def keyed(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
 
 FOLDER = Path(__file__).parent / "recordings"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.jsonl"))
@@ -37,12 +43,18 @@ class Recorded:
 
     @property
     def history(self) -> History:
-        return self.wire.read(self.body)
+        return self.wire.read(self.body).of_program(self.program)
+
+    @property
+    def program(self) -> str:
+        return program(self.headers, self.body)
 
     @property
     def session(self) -> str:
         history = self.history
-        return recognise(self.headers, self.body, history).session_name(history.lane)
+        client = recognise(self.headers, self.body)
+        assert client is not None, "every recorded client has an id"
+        return client.session_name(keyed(history.lane)[:6], "somebody", keyed)
 
 
 def recorded(name: str) -> list[Recorded]:
@@ -60,3 +72,12 @@ def recorded(name: str) -> list[Recorded]:
         for line in lines
         for one in [json.loads(line)]
     ]
+
+
+def asks_for_summary(client: str) -> str:
+    """The whole text with which that client asks to have its conversation summed up."""
+    for one in recorded(f"{client}-compaction"):
+        last = one.history.placed[-1]
+        if last.asks_for_summary:
+            return last.text
+    raise AssertionError(f"{client} did not compact")

@@ -63,6 +63,7 @@ async def standing(
     url: str = "",
     token: str = "",
     any_host: bool = False,
+    **more: Any,
 ) -> AsyncIterator[Standing]:
     listening = bound("127.0.0.1", 0)
     log: list[str] = []
@@ -78,6 +79,7 @@ async def standing(
             any_host=any_host,
             log=log.append,
             body_bytes_max=body_bytes_max,
+            **more,
         )
         config = uvicorn.Config(
             proxy, http="h11", ws="none", lifespan="off", log_config=None, access_log=False,

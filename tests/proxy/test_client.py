@@ -8,10 +8,14 @@ import pytest
 
 from pagefault.proxy.client import named_in_path, recognise
 from pagefault.service.arguments import check_name
-from tests.proxy.histories import body, history, user
-from tests.proxy.recorded import NAMES, recorded
+from tests.proxy.histories import body, user
+from tests.proxy.recorded import NAMES, keyed, recorded
 
-HELLO = history(user("hello"))
+
+def named_by(key: str, principal: str = "ann") -> str:
+    client = recognise({"x-pagefault-session": key}, {})
+    assert client is not None
+    return client.session_name("abcdef", principal, keyed)
 
 
 @pytest.mark.parametrize(
@@ -23,49 +27,61 @@ HELLO = history(user("hello"))
         ({"session-id": "s"}, {"prompt_cache_key": "p"}, "codex", "s"),
         ({"x-session-affinity": "o"}, {}, "opencode", "o"),
         ({}, {"metadata": {"pagefault_session": "m"}}, "named", "m"),
-        ({}, {"prompt_cache_key": "p"}, "cache", "p"),
-        ({}, {"prompt_cache_key": 7, "metadata": {"user_id": "{["}}, "begins", ""),
+        ({"x-pagefault-session": " "}, {"metadata": {"pagefault_session": "m"}}, "named", "m"),
     ],
 )
-def test_the_first_name_that_is_there_counts(
+def test_the_first_id_that_is_there_counts(
     headers: dict[str, str], fields: dict[str, object], kind: str, key: str
 ) -> None:
-    client = recognise(headers, body(user("hello"), **fields), HELLO)
-    assert client.kind == kind
-    assert client.key == key or (kind == "begins" and client.key)
+    client = recognise(headers, body(user("hello"), **fields))
+    assert client is not None
+    assert (client.kind, client.key) == (kind, key)
 
 
-def test_without_a_name_a_conversation_is_known_by_how_it_begins() -> None:
-    same = recognise({}, body(user("hello")), history(user("hello"), user("more")))
-    other = recognise({}, body(user("hello")), history(user("good day")))
-    assert recognise({}, body(user("hello")), HELLO) == same != other
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"prompt_cache_key": "p"},
+        {"metadata": {"user_id": "ann"}},
+        {"metadata": {"user_id": json.dumps({"device": "d"})}},
+        {"metadata": {"user_id": "{["}, "user": "ann"},
+        {"metadata": {"pagefault_session": ""}},
+        {"metadata": {"pagefault_session": ["a"]}},
+    ],
+    ids=str,
+)
+def test_what_is_a_hint_or_a_person_is_no_conversation_s_id(fields: dict[str, object]) -> None:
+    assert recognise({"x-pagefault-session": ""}, body(user("hello"), **fields)) is None
 
 
 @pytest.mark.parametrize("key", ["a/b", "x" * 300, "a\nb", "…", "a b"])
 def test_any_key_makes_a_session_s_name_and_different_keys_different_names(key: str) -> None:
-    named = recognise({"x-pagefault-session": key}, {}, HELLO)
-    check_name(named.session_name("abcdef"))
-    other = recognise({"x-pagefault-session": key + "'"}, {}, HELLO)
-    assert named.session_name("abcdef") != other.session_name("abcdef")
+    check_name(named_by(key))
+    assert named_by(key) != named_by(key + "'")
+    assert named_by(key) != named_by(key, "bob")
 
 
-@pytest.mark.parametrize("name", ["holiday", "计划", "a plan", "2026-11"])
+@pytest.mark.parametrize("name", ["holiday", "计划", "a plan", "2026-11", "विद्या"])
 def test_a_name_that_somebody_gave_stands_for_itself(name: str) -> None:
     [by_header] = {
-        recognise({"x-pagefault-session": sent}, {}, HELLO)
+        recognise({"x-pagefault-session": sent}, {})
         for sent in (name, name.encode().decode("latin-1"))
         if sent.isascii() or sent != name
     }
-    by_path = recognise({}, {}, HELLO, named=name)
+    by_path = recognise({}, {}, named=name)
     assert by_header == by_path
-    assert by_path.session_name("abcdef") == f"{name}:abcdef"
+    assert named_by(name) == f"{name}:abcdef@ann"
 
 
-def test_a_name_cannot_pass_for_a_client_s_id() -> None:
-    named = recognise({"x-pagefault-session": "claude:1"}, {}, HELLO).session_name("abcdef")
-    client = recognise({"x-claude-code-session-id": "1"}, {}, HELLO).session_name("abcdef")
-    assert named != client
-    assert named.count(":") == 1
+@pytest.mark.parametrize(
+    "name", ["claude:1", "unnamed:0123456789ab:chat", "x@bob", "x:abcdef@bob", "a\u202eb", "\u200b"]
+)
+def test_a_name_cannot_pass_for_what_it_is_not(name: str) -> None:
+    session = named_by(name)
+    assert (session.count(":"), session.count("@")) == (1, 1)
+    assert session.endswith(":abcdef@ann")
+    assert session.isprintable()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -87,5 +103,4 @@ def test_a_path_may_name_a_session() -> None:
 
 def test_without_its_header_claude_code_is_known_by_its_metadata() -> None:
     for one in recorded("claude-task"):
-        bare = recognise({}, one.body, one.history)
-        assert bare == recognise(one.headers, one.body, one.history)
+        assert recognise({}, one.body) == recognise(one.headers, one.body)

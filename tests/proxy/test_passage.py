@@ -33,8 +33,8 @@ class Way:
         self.wire = wire
         self.passage = passage(wire, COUNTER, window)
 
-    def send(self, request: Json) -> Composed:
-        history = self.wire.read(request)
+    def send(self, request: Json, program: str = "") -> Composed:
+        history = self.wire.read(request).of_program(program)
         match = self.trie.match(history.placed)
         self.change = match.change
         epoch = self.passage.plan(request, history, match)
@@ -58,7 +58,7 @@ def test_of_recorded_conversations_every_prefix_survives_outside_epochs(
     compared = 0
     for one in recorded(name):
         way = ways.setdefault(one.session, Way(window, one.wire))
-        composed = way.send(one.body)
+        composed = way.send(one.body, one.program)
         before = sent.get(one.session)
         if window != WIDE and one.history.placed[-1].asks_for_summary:
             continue  # put into the message before it, which instructions that stay may follow

@@ -18,7 +18,7 @@ from pagefault.proxy.passage import GONE, survival
 from pagefault.proxy.relay import Patience
 from pagefault.proxy.token import checked_token
 from tests.proxy.histories import FACT, body, call, long_talk, model, result, text, user
-from tests.proxy.recorded import NAMES, Recorded, recorded
+from tests.proxy.recorded import NAMES, Recorded, asks_for_summary, recorded
 from tests.proxy.standing import KEY, SESSION, Standing, post, standing, talk
 from tests.proxy.upstream import Call, Say, Seen, Upstream, always, in_turn
 
@@ -463,8 +463,11 @@ async def test_a_branch_that_was_left_is_not_recalled(upstream: Upstream) -> Non
 
 
 async def test_what_a_client_compacted_is_recalled_from_the_log(upstream: Upstream) -> None:
-    summary = "This session is being continued from a previous conversation: gardens."
+    summary = (
+        "This session is being continued from a previous conversation that ran out of context."
+    )
     async with standing(upstream, window=2_000) as to:
+        to.http.headers["x-claude-code-session-id"] = "one"
         said = await talk(to, 3)
         await post(to, body(user(summary), user("Who keeps the launch code of project Heron?")))
     assert FACT not in str(said[-2:])
@@ -501,10 +504,11 @@ async def test_the_other_formats_are_paged_alike(upstream: Upstream, path: str) 
 
 
 async def test_a_request_to_sum_up_is_not_paged(upstream: Upstream) -> None:
-    ask = "Your task is to create a detailed summary of the conversation so far, in full."
+    ask = asks_for_summary("claude")
     async with standing(upstream, window=600) as to:
+        to.http.headers["x-claude-code-session-id"] = "one"
         said = long_talk(4)
-        await post(to, body(*said, user(ask + " word" * 500)))
+        await post(to, body(*said, user(ask)))
     assert len(upstream.seen[-1].body["messages"]) == len(said) + 1
 
 
@@ -577,7 +581,7 @@ def test_without_a_token_it_listens_on_this_machine_alone() -> None:
     with pytest.raises(BadInput, match="other machines") as refused:
         bound("0.0.0.0", 0)
     assert "token" in refused.value.hint
-    bound("127.0.0.2", 0, token=TOKEN).close()
+    bound("127.0.0.2", 0, wants_token=True).close()
 
 
 @pytest.mark.parametrize("bad", ["", "short", "with spaces in between", "é" * 20])

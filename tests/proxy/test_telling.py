@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 import pagefault
-from pagefault.model.clock import SystemClock
+from pagefault.model.kinds import EventType, Origin, Role
 from pagefault.pack.ledger import Broke
-from pagefault.proxy.conversation import EPOCH, Conversation
 from pagefault.proxy.history import Json
 from pagefault.service.session import Session
-from tests.proxy.histories import COUNTER, FACT, WIRE, body, long_talk, model, user
+from pagefault.service.turn.writing import Said
+from tests.proxy.histories import FACT, body, long_talk, model, user
+from tests.proxy.recorded import asks_for_summary
 from tests.proxy.standing import SESSION, Standing, post, standing, talk
 from tests.proxy.upstream import Say, Upstream, always
 
@@ -112,8 +113,9 @@ async def test_after_a_restart_requests_are_numbered_on(upstream: Upstream, tmp_
 
 
 async def test_a_request_to_sum_up_is_counted_and_not_kept(upstream: Upstream) -> None:
-    ask = "Your task is to create a detailed summary of the conversation so far, in full."
+    ask = asks_for_summary("claude")
     async with standing(upstream) as to:
+        to.http.headers["x-claude-code-session-id"] = "one"
         said = long_talk(1)
         await post(to, body(*said[:1]))
         await post(to, body(*said, user(ask)))
@@ -122,6 +124,40 @@ async def test_a_request_to_sum_up_is_counted_and_not_kept(upstream: Upstream) -
         assert told is not None
         assert told.requests == 2
         assert ask not in await to.logged(session.name)
+
+
+async def test_what_the_proxy_notes_for_itself_is_nobody_s_page(upstream: Upstream) -> None:
+    async with standing(upstream, window=600) as to:
+        said = await talk(to, 16)
+        await post(to, body(*said, user("Who keeps the launch code of project Heron?")))
+        session = await the_session(to)
+        told = await to.memory.proxied(session)
+        assert told is not None
+        assert told.epochs
+        assert told.recalled_pages
+        texts = await to.logged(session.name)
+        found = await to.memory.recall("why is the window full at core?", limit=50)
+    assert not [text for text in texts if "window_full" in text or '"pages"' in text]
+    assert {row.page.origin for row in found.hits} <= {"user_typed", "model_generated"}
+
+
+async def test_notes_of_an_older_proxy_are_not_found_and_not_listed(tmp_path: Path) -> None:
+    async with pagefault.open(tmp_path / "memory") as memory:
+        session = await memory.session("planning:abcdef")
+        for title in ("pagefault:epoch", "pagefault:recall"):
+            note = Said(
+                text='{"at": "1f", "from": "2e", "why": "window_full", "core": []}',
+                role=Role.TOOL,
+                event_type=EventType.TOOL_RESULT,
+                title=title,
+            )
+            await session.say([note], origin=Origin("tool:pagefault"))
+        await session.tool_result("the window is full of light", name="pagefault")
+        found = await session.recall("why is the window full?")
+        recent = await memory.recent()
+        assert [hit.page.page_id for hit in found.hits] == ["tool_3"]
+        assert [hit.page.page_id for hit in recent.hits] == ["tool_3"]
+        assert [row.page_id for row in await memory.pages(session)] == ["tool_3"]
 
 
 # --- what the provider said -------------------------------------------------------------------
@@ -241,12 +277,12 @@ async def test_a_claim_whose_words_left_is_quoted_in_front_until_the_next_epoch(
 
 
 async def test_a_claim_that_no_longer_stands_is_not_quoted(upstream: Upstream) -> None:
-    change = "We changed our mind: we use SQLite for the archive of project Heron now."
+    change = "We'll use SQLite for the archive of project Heron now."
     async with standing(upstream, window=900) as to:
         await in_requests(to, decided(25, change))
         session = await the_session(to)
         statuses = {one.value: one.status for one in await session.claims()}
-    assert statuses["PostgreSQL"] == "superseded"
+    assert statuses[DECISION[:-1]] == "superseded"
     front = str(upstream.seen[-1].body["messages"][0])
     assert "SQLite" in front
     lines = [line for line in front.split("\\n") if line.startswith("C (")]
@@ -267,29 +303,6 @@ async def test_claims_in_front_are_the_same_after_a_restart(
     assert upstream.seen[-1].body["messages"][0] == upstream.seen[-2].body["messages"][0]
 
 
-async def test_a_note_of_claims_in_front_may_be_longer_than_a_page(tmp_path: Path) -> None:
-    told = body(user(DECISION))
-    core = [f"clm_{number}" for number in range(1, 700)]
-    for is_again in (False, True):
-        async with pagefault.open(tmp_path / "memory") as memory:
-            conversation = Conversation(
-                memory=memory,
-                name="planning:x",
-                wire=WIRE,
-                counter=COUNTER,
-                clock=SystemClock(),
-                window_tokens=900,
-            )
-            await conversation.receive(told, WIRE.read(told))
-            if not is_again:
-                await conversation._note(EPOCH, "epoch a", {"at": "a", "from": "b", "core": core})
-                session = await memory.session("planning:x", create=False)
-                assert (await memory.pages(session))[-1].parts > 1
-    assert conversation.problem == ""
-    assert conversation.passage.starts == {"a": "b"}
-    assert "PostgreSQL" in conversation.passage.cores["a"]
-
-
 async def test_what_is_forgotten_is_quoted_no_more(upstream: Upstream) -> None:
     said = decided(16)
     async with standing(upstream, window=900) as to:
@@ -302,8 +315,11 @@ async def test_what_is_forgotten_is_quoted_no_more(upstream: Upstream) -> None:
 
 
 async def test_claims_of_what_a_client_compacted_are_quoted_once(upstream: Upstream) -> None:
-    summary = user("This session is being continued from a previous conversation: gardens.")
+    summary = user(
+        "This session is being continued from a previous conversation that ran out of context."
+    )
     async with standing(upstream, window=4_000) as to:
+        to.http.headers["x-claude-code-session-id"] = "one"
         await in_requests(to, decided(2))
         asked = user("What of the roses?")
         await post(to, body(summary, asked))

@@ -16,7 +16,7 @@ from pagefault.testing.records import Records
 
 PARTS = {
     *("own", "neighbourhood", "told", "speaker", "date", "form", "reply", "sitting", "opening"),
-    *("length", "link", "recency", "importance"),
+    *("length", "link", "stated", "quoted", "recency", "importance"),
 }
 FILLER = "Nothing worth remembering happened on that grey afternoon."
 

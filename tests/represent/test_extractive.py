@@ -88,13 +88,16 @@ def page(text: str, level: Level) -> str:
     return compress_page(source(1, text), level, count=COUNT).text
 
 
-def test_courtesy_and_intensifiers_go_and_the_rest_stays_as_it_was_written() -> None:
+def test_courtesy_goes_and_the_rest_stays_as_it_was_written() -> None:
     text = (
         "Hey! How are you? Well, the index is really slow since Tuesday. "
-        "It actually takes 90 seconds for /var/lib/app.  Thanks so much!"
+        "It actually takes 90 seconds for /var/lib/app.  Thanks so much!\n\n"
+        "Have a great day!\n\nThe disk is full.  Thanks!  It was half full in May.\n"
     )
     assert page(text, Level.REDUCED) == (
-        "the index is slow since Tuesday. It takes 90 seconds for /var/lib/app."
+        "Well, the index is really slow since Tuesday. "
+        "It actually takes 90 seconds for /var/lib/app.\n\n"
+        "The disk is full.  It was half full in May.\n"
     )
 
 
@@ -143,9 +146,9 @@ def test_code_and_tables_stay_as_they_are() -> None:
     assert page(f"Here:\n{code}\n{table}", Level.REDUCED) == f"Here:\n{code}\n{table}"
 
 
-def test_identical_lines_of_output_in_a_row_become_one() -> None:
+def test_identical_lines_of_output_stay_as_many_as_there_were() -> None:
     log = "```\n" + "retrying 10.0.0.7\n" * 40 + "connected\n```"
-    assert page(log, Level.REDUCED) == "```\nretrying 10.0.0.7\nconnected\n```"
+    assert page(log, Level.REDUCED) == log
 
 
 def test_an_abstract_of_a_page_is_its_key_sentence() -> None:
@@ -236,13 +239,6 @@ def test_control_without_looking_for_reversals_it_would(monkeypatch: pytest.Monk
 
 
 # --- controls: weakened builds that the same checks catch ---------------------------------------
-
-
-def test_control_dropping_words_of_denials_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reduce, "denies", lambda text: False)
-    text = "It is not really a bug in ABC-123."
-    kept = compress_page(source(1, text), Level.REDUCED, count=COUNT).text
-    assert not _denials(text) <= _denials(kept)
 
 
 def test_control_losing_a_number_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

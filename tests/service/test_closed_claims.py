@@ -66,8 +66,9 @@ def _shows(request: Request, claim_id: str) -> bool:
 @pytest.mark.parametrize(
     ("said", "line"),
     [
-        ("Let's not use PostgreSQL after all.", "No longer: PostgreSQL 16 for database"),
-        ("I changed my mind, let's use MySQL 8 instead.", "Decision: use MySQL 8 for the database"),
+        ("Forget about PostgreSQL for the database.", "(takes back clm_1)"),
+        ("Let's not use PostgreSQL after all.", "Decision: Let's not use PostgreSQL after all"),
+        ("Let's use MySQL 8 instead of PostgreSQL.", "Decision: Let's use MySQL 8 instead of"),
     ],
 )
 async def test_what_closes_a_claim_in_front_is_there_at_once(
@@ -90,7 +91,7 @@ async def test_the_line_is_appended_and_the_prefix_stays_until_an_epoch_folds_bo
         await _in_front(session)
         before = await _ask(session, "And what comes after the rows?")
         await session.assistant("The columns.")
-        after = await _ask(session, "I changed my mind, let's use MySQL 8 instead.")
+        after = await _ask(session, "Let's use MySQL 8 for the database instead.")
         assert after.messages[: len(before.messages)] == before.messages
         assert _lines(after, "clm_1")
         assert _lines(after, "clm_2")
@@ -99,7 +100,7 @@ async def test_the_line_is_appended_and_the_prefix_stays_until_an_epoch_folds_bo
         folded = await _ask(session, "Go on, please.")
         assert not _lines(folded, "clm_1")
         [line] = _lines(folded, "clm_2")
-        assert "(instead of PostgreSQL 16, clm_1)" in line
+        assert "(instead of clm_1)" in line
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -140,10 +141,10 @@ STEPS = st.lists(
             "Let's use Redis for the cache.",
             "Let's use PostgreSQL for the database.",
             "Let's use MySQL for the database instead.",
-            "I changed my mind, let's use Valkey instead.",
-            "No Redis after all.",
+            "Let's use Valkey instead of Redis.",
+            "Forget about Redis.",
             "Let's not use PostgreSQL after all.",
-            "Scrap that, we go with SQLite.",
+            "Let's use SQLite instead.",
             "As we decided earlier, what is our database?",
             "Tell me about the importer, its rows, its batches and all of its helpers.",
             "pin",

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import pagefault
+from tests.service.memories import fault, search
 
 
 def _found(root: Path, word: str) -> list[str]:
@@ -40,3 +41,94 @@ async def test_a_claim_alone_can_be_forgotten_and_no_longer_stands(tmp_path: Pat
         assert forgotten.pages == (claim.claim_id,)
         assert await session.claims() == []
         assert "PostgreSQL" in (await session.page(said)).text, "the turn was not asked for"
+
+
+async def test_a_claim_that_repeats_a_forgotten_one_goes_with_it(tmp_path: Path) -> None:
+    """What takes its place is about the same thing, and borrows the words for it."""
+    root = tmp_path / "m"
+    async with pagefault.open(root) as memory:
+        session = await memory.session("talk")
+        first = await session.user("We decided to use rsh for the zqsecretxy portal.")
+        await session.user("We decided to use telnet instead of rsh.")
+        old, new = await session.claims()
+        assert "zqsecretxy" in new.subject, "the control: it borrows what it is about"
+        forgotten = await memory.forget("talk", first)
+        assert forgotten.pages == (first, old.claim_id, new.claim_id)
+        assert _found(root, "zqsecretxy") == []
+        assert await session.claims() == []
+        assert (await session.recall("telnet")).hits, "what was said is found"
+    assert _found(root, "zqsecretxy") == []
+
+
+async def test_a_claim_that_says_its_own_words_alone_outlives_the_one_before(
+    tmp_path: Path,
+) -> None:
+    async with pagefault.open(tmp_path / "m") as memory:
+        session = await memory.session("talk")
+        first = await session.user("We decided to use rsh for the login.")
+        await session.user("We decided to use telnet for the login instead of rsh.")
+        await session.user("We decided to use ssh for the login instead of telnet.")
+        before = await session.claims()
+        forgotten = await memory.forget("talk", first)
+        assert forgotten.pages == (first, before[0].claim_id)
+        assert await session.claims() == before[1:]
+
+
+async def test_what_a_fork_made_of_its_parents_pages_goes_with_the_parent(tmp_path: Path) -> None:
+    root = tmp_path / "m"
+    async with pagefault.open(root) as memory:
+        session = await memory.session("talk")
+        page = await session.user("The word is zqsecretxy. " * 40)
+        fork = await session.fork("aside")
+        await fork.user("Something else.")
+        made = await fork.compress(page, 2)
+        await fork.flush()
+        assert made.derived is not None
+        forgotten = await memory.forget("talk")
+        assert forgotten.seen_from == ("aside",)
+        assert made.page_id in forgotten.pages
+        assert _found(root, "zqsecretxy") == []
+        assert (await memory.verify()).problems == ()
+
+
+async def test_a_fork_keeps_what_it_made_of_a_page_of_its_own_with_the_same_id(
+    tmp_path: Path,
+) -> None:
+    """Both go on from msg_1: each has a msg_2, which the other does not see."""
+    async with pagefault.open(tmp_path / "m") as memory:
+        session = await memory.session("talk")
+        await session.user("Hello there.")
+        fork = await session.fork("aside")
+        assert await session.user("What is it like over there?") == "msg_2"
+        assert await fork.user("We decided to use blue for the walls.") == "msg_2"
+        [claim] = await fork.claims()
+        forgotten = await memory.forget("talk", "msg_2")
+        assert forgotten.pages == ("msg_2",)
+        assert await fork.claims() == [claim]
+
+
+async def test_the_calls_of_a_turn_go_with_its_pages_and_those_of_others_stay(
+    tmp_path: Path,
+) -> None:
+    root = tmp_path / "m"
+    async with pagefault.open(root) as memory:
+        session = await memory.session("talk")
+        page = await session.user("What was the word?")
+        await session.request()
+        await session.call(search("zqsecretxy"), said="I look for zqsecretxy.")
+        await session.user("And the other one?")
+        await session.request()
+        await session.call(search("zqotherwordxy"))
+        await session.call(fault(page, reason="zqreasonxy"))
+        plan = await memory.forget("talk", page, dry_run=True)
+        assert (plan.calls, plan.records) == (2, 3)
+        [stays] = [one for one in plan.stays if one.what == "calls"]
+        assert (stays.session, stays.count) == ("talk", 1)
+        await memory.forget("talk", page)
+        assert _found(root, "zqsecretxy") == []
+        assert _found(root, "zqreasonxy") == []
+        assert _found(root, "zqotherwordxy")
+        await session.request()
+    async with pagefault.open(root) as memory:
+        assert (await memory.verify()).problems == ()
+        await (await memory.session("talk")).request()

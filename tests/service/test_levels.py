@@ -159,7 +159,8 @@ async def test_level_0_is_byte_identical_across_compress_evict_and_restart(tmp_p
     async with pagefault.open(tmp_path / "m", window=6_000, limits=limits) as memory:
         session = await memory.session("s")
         assert (await session.page(page_id)).text == text
-        assert served(await faulted(session, fault(page_id, level=0)))[:2] == (0, text)
+        shown = text.replace("\r\n", "\n")  # a model is shown one kind of line end
+        assert served(await faulted(session, fault(page_id, level=0)))[:2] == (0, shown)
 
 
 async def test_what_is_shown_at_a_level_need_not_be_faulted_again_but_for_more(
@@ -296,7 +297,7 @@ async def test_old_pages_and_pages_under_pressure_are_compressed_by_themselves(
     is_compressed: bool,
 ) -> None:
     monkeypatch.setattr("pagefault.paging.pressure.THRESHOLDS", thresholds)
-    padded = "Well, you know, it is, I think, as they say. " * 8 + LONG
+    padded = "Well, it is as they say of the garden by the river. " * 30 + "It is."
     limits = Limits(compress_after_tokens=age)
     async with pagefault.open(tmp_path / "m", sync="os", window=4_000, limits=limits) as memory:
         session = await memory.session("s")

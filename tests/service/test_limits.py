@@ -251,19 +251,15 @@ async def _converse(root: Path, turns: int, seed: int, window: int) -> int:
 
 @pytest.mark.parametrize(("window", "turns"), [(2_000, 300), (8_000, 100)])
 async def test_every_request_of_a_long_hostile_conversation_fits(
-    tmp_path: Path, window: int, turns: int
+    tmp_path: Path, window: int, turns: int, seed: int
 ) -> None:
-    seed = random.randrange(10**6)
-    print(f"seed {seed}")
     assert await _converse(tmp_path / "m", turns, seed, window) > 2
 
 
 @pytest.mark.slow
 @pytest.mark.torture
 @pytest.mark.timeout(1_800)
-async def test_every_request_of_two_thousand_turns_fits(tmp_path: Path) -> None:
-    seed = random.randrange(10**6)
-    print(f"seed {seed}")
+async def test_every_request_of_two_thousand_turns_fits(tmp_path: Path, seed: int) -> None:
     assert await _converse(tmp_path / "m", 2_000, seed, 4_000) > 50
 
 
@@ -303,3 +299,23 @@ async def test_pinned_pages_stay_through_a_fault_storm(tmp_path: Path) -> None:
             await session.user(f"Question {number}")
             await session.run(Replies(calls(fault(f"msg_{number * 3 + 4}")), Reply(text="ok")))
             assert "50,000 euros" in text_of(await session.request())
+
+
+@pytest.mark.parametrize("text", ["x" * 100_000_000, "数" * 12_000_000], ids=["ascii", "chinese"])
+async def test_a_text_over_the_limit_is_refused_and_changes_nothing(text: str) -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("s")
+        await session.user("hello")
+        before = await memory.pages(session, limit=100)
+        for verb in (
+            session.user(text),
+            session.assistant(text),
+            session.document(text, title="d"),
+            session.tool_result(text, name="read"),
+        ):
+            with pytest.raises(BadInput, match="at most 32,000,000") as caught:
+                await verb
+            assert caught.value.hint
+            assert len(str(caught.value)) < 200
+        assert await memory.pages(session, limit=100) == before
+        await session.user("and on")

@@ -13,15 +13,13 @@ from pagefault.paging.table import PageTable
 from pagefault.store.segments import SegmentLog
 from pagefault.testing.session_machine import SessionMachine
 
-# Not derandomized: each run looks somewhere else, and prints what reproduces a failure. It is not
-# made smaller then, which takes minutes: `LONG` does that.
+# A failure is not made smaller, which takes minutes: `LONG` does that.
 SHORT = settings(
     max_examples=30,
     stateful_step_count=25,
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
     deadline=None,
     print_blob=True,
-    derandomize=False,
     suppress_health_check=list(HealthCheck),
 )
 LONG = settings(SHORT, max_examples=300, stateful_step_count=80, phases=tuple(Phase))

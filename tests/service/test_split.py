@@ -135,3 +135,19 @@ def test_a_megabyte_is_counted_a_bounded_number_of_times(unit: str) -> None:
     assert "".join(part for part, _ in parts) == text
     assert counter.characters <= 20 * len(text)
     assert counter.calls <= 8 * len(parts) + 10
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["x", "\n", " ", "a\n", "[", "!?", "e\u0301", "\u200d", "🇩🇪", "word ", "数据库。", "Aé/+9"],
+    ids=ascii,
+)
+def test_a_text_of_many_blocks_is_cut_like_a_short_one(unit: str) -> None:
+    """Whatever it says: each part fits, and together they are the text."""
+    text = unit * (300_000 // len(unit)) + "end"
+    parts = split(text, 500, COUNTER)
+    assert "".join(part for part, _ in parts) == text
+    assert [tokens for _, tokens in parts] == COUNTER.count_all([part for part, _ in parts])
+    assert max(tokens for _, tokens in parts) <= 500
+    half_full = [part for part, tokens in parts if tokens < 250]
+    assert len(half_full) <= len(parts) // 3 + 1

@@ -71,12 +71,12 @@ async def test_a_time_can_be_named_in_three_ways(tmp_path: Path) -> None:
         for wrong, told in (
             ({"turn": 8}, "turns so far: 0 to 7"),
             ({"turn": -1}, "count from 0"),
-            ({"time": "1999-01-01"}, "sessions --json"),
+            ({"time": "1999-01-01"}, "Memory.sessions"),
             ({"time": "soon"}, "ISO 8601"),
-            ({"seq": 0}, "sessions --json"),
+            ({"seq": 0}, "Memory.sessions"),
             ({}, "turn=12"),
             ({"turn": 1, "seq": 2}, "turn=12"),
-            ({"turn": "3"}, "turn=12"),
+            ({"turn": "3"}, "Session.at"),
         ):
             with pytest.raises(BadInput) as refused:
                 await session.at(**wrong)

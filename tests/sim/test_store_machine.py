@@ -22,14 +22,13 @@ from pagefault.testing.store_machine import Fate, Saying, StoreMachine
 
 pytestmark = pytest.mark.slow
 
-# Each run looks somewhere else, and prints what reproduces a failure; `LONG` makes it small, too.
+# A failure is not made smaller, which takes minutes: `LONG` does that.
 SHORT = settings(
     max_examples=20,
     stateful_step_count=25,
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
     deadline=None,
     print_blob=True,
-    derandomize=False,
     suppress_health_check=list(HealthCheck),
 )
 LONG = settings(SHORT, max_examples=2_000, stateful_step_count=60, phases=tuple(Phase))

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from pagefault import adopt
 from pagefault.engine.scripted import ScriptedEngine
 from pagefault.model.errors import (
     BadInput,
@@ -31,7 +32,6 @@ from pagefault.store import backup as module
 from pagefault.store.backup import ENDS, PARTIAL, Copied, backup, restore
 from pagefault.store.disk import Disk
 from pagefault.store.lock import RootLock
-from pagefault.store.root import rebuild
 from pagefault.store.segments import SegmentLog
 from pagefault.store.store import Store
 from pagefault.testing.builders import said
@@ -43,7 +43,6 @@ from tests.store.roots import (
     make_segments_tiny,
     open_root,
     snapshot,
-    tools,
     write,
 )
 from tests.store.test_erase import Crash, Crashing
@@ -76,7 +75,8 @@ def test_a_backup_holds_every_file_of_the_log_and_none_of_the_index(
     store = make_root(tmp_path / "m")
     made = make(tmp_path / "m", tmp_path / "b")
     before, after = snapshot(tmp_path / "m"), snapshot(tmp_path / "b")
-    assert json.loads(after.pop(ENDS)) == {"head": 31, "link": made.link}
+    ends = json.loads(after.pop(ENDS))
+    assert (ends["head"], ends["link"]) == (31, made.link)
     assert after == before
     assert (made.head, made.segments) == (31, len(list((tmp_path / "m" / "log").iterdir())))
     assert made.segments > 3
@@ -420,7 +420,7 @@ def test_a_restored_memory_packs_every_request_to_the_same_bytes(tmp_path: Path)
 
     expected = asyncio.run(talk())
     restore(tmp_path / "b", target, clock=StillClock())
-    rebuild(target, **tools())  # type: ignore[arg-type]
+    adopt(target)
 
     async def again() -> list[object]:
         async with open_memory(target) as memory:

@@ -23,6 +23,8 @@ from pagefault.model.events import (
     Opaque,
     Packed,
     PagedIn,
+    SetAside,
+    erased,
 )
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import ORIGINS, Actor, EventType, Origin
@@ -108,7 +110,8 @@ def test_every_event_comes_back_equal(event: Event, more: int) -> None:
     assert codec.to_event(record) == event
     assert record.more == more
     assert codec.confirms(record)
-    assert codec.link_of(START, line, record) == link == codec.long(record.link)
+    assert codec.follows(START, line, record)
+    assert link == codec.long(record.link)
     assert codec.encode(event, more=more, salt=SALT, previous=START) == (line, link)
 
 
@@ -118,7 +121,7 @@ _SCHEMA = jsonschema.Draft202012Validator(record_schema())
 @given(event=_EVENTS, more=st.integers(0, 9))
 def test_every_line_fits_the_published_schema(event: Event, more: int) -> None:
     line = _line(event, more)
-    for one in (line, codec.erase(line)):
+    for one in (line, codec.erase(line, START)):
         _SCHEMA.validate(json.loads(one))
         assert validate(one) == []
 
@@ -155,14 +158,36 @@ def test_the_schema_refuses_what_is_no_record(fields: dict[str, Any]) -> None:
 @given(event=_EVENTS)
 def test_forgetting_keeps_the_chain_and_nothing_else(event: Event) -> None:
     line, link = codec.encode(event, more=2, salt=SALT, previous=START)
-    erased = codec.erase(line)
-    record = codec.parse(erased)
-    assert codec.to_event(record) == replace(event, body=Erased(type=event.type))
-    assert codec.link_of(START, erased, record) == link == codec.long(record.link)
-    assert record.commit == codec.parse(line).commit
+    gone = codec.erase(line, START)
+    record = codec.parse(gone)
+    assert codec.to_event(record) == erased(event)
+    assert codec.follows(START, gone, record)
+    assert not codec.follows(SALT, gone, record)
+    assert link == codec.long(record.link), "the next record is chained to it"
     assert not codec.confirms(record)
-    assert codec.short(SALT) not in erased
-    assert codec.erase(erased) == erased
+    assert codec.short(SALT) not in gone
+    assert codec.erase(gone, START) == gone
+
+
+def test_what_is_left_confirms_no_guess_at_a_key_or_the_name_of_a_tool() -> None:
+    told = replace(_event(), origin=Origin("tool:weather"), key="A" * 22)
+    line, link = codec.encode(told, more=1, salt=SALT, previous=START)
+    header, commit = line[: line.index(b',"salt"')], codec.parse(line).commit
+    assert codec.next_link(START, header, codec.long(commit)) == link, "before, it does"
+    gone = codec.erase(line, START)
+    left = codec.parse(gone)
+    assert (left.key, left.origin, left.more) == ("", "tool:*", 1)
+    for trace in ("weather", told.key, commit):
+        assert trace.encode() not in gone
+    assert codec.long(left.link) == link, "without the commitment, what it was made of is unknown"
+    assert codec.next_link(START, header, codec.long(left.commit)) != link
+
+
+def test_a_plain_record_that_was_erased_can_be_proved_by_its_commitment() -> None:
+    line = _line(_event())
+    record = codec.parse(codec.erase(line, START))
+    assert record.commit == codec.parse(line).commit
+    assert not record.redacted
 
 
 def test_every_flipped_bit_is_noticed() -> None:
@@ -209,7 +234,7 @@ def test_unknown_fields_of_a_newer_minor_version_are_ignored_and_kept() -> None:
     line = _altered(_line(event), v="1.7", payload=payload, shiny="new")
     assert codec.decode(line) == event
     assert validate(line) == []
-    erased = codec.erase(_altered(line, mood="kept"))
+    erased = codec.erase(_altered(line, mood="kept"), START)
     assert b'"mood"' not in erased[: erased.index(b'"salt"')]
     assert b'"v":"1.7"' in erased
     assert codec.to_event(codec.parse(erased)) == replace(event, body=Erased(type="chat_turn"))
@@ -218,18 +243,28 @@ def test_unknown_fields_of_a_newer_minor_version_are_ignored_and_kept() -> None:
 def test_an_unknown_type_is_read_as_opaque() -> None:
     line = _altered(_line(_event()), type="dreamt", payload={"of": ["sheep"]})
     assert codec.decode(line).body == Opaque(type="dreamt", payload={"of": ["sheep"]})
-    assert codec.decode(codec.erase(line)).body == Erased(type="dreamt")
+    assert codec.decode(codec.erase(line, START)).body == Erased(type="dreamt")
 
 
-def test_an_unknown_value_in_a_payload_is_opaque_if_newer_and_damage_if_not() -> None:
+def test_an_unknown_value_in_a_payload_is_opaque_if_newer_and_set_aside_if_not() -> None:
     line = _line(_event())
     payload = json.loads(line)["payload"] | {"kind": "hologram"}
     newer = codec.decode(_altered(line, v="1.1", payload=payload)).body
     assert isinstance(newer, Opaque)
     assert newer.type == "chat_turn"
     assert newer.payload["kind"] == "hologram"
+    ours = codec.decode(_altered(line, payload=payload)).body
+    assert ours == SetAside(type="chat_turn", why="it is not what its type says: kind")
+
+
+def test_what_is_not_what_was_written_is_damage_and_not_set_aside() -> None:
+    line = _line(_event())
+    record = json.loads(line)
+    del record["crc"]
+    record["payload"]["kind"] = "hologram"  # without the commitment to it
+    changed = json.dumps(record, separators=(",", ":"), ensure_ascii=False).encode()[:-1]
     with pytest.raises(StoreCorrupt):
-        codec.decode(_altered(line, payload=payload))
+        codec.decode(codec.seal(changed))
 
 
 @pytest.mark.parametrize("version", ["2.0", "3.14", "10.0"])

@@ -337,6 +337,23 @@ def test_putting_and_expiring_at_once_never_loses_a_blob(tmp_path: Path) -> None
         assert blobs.get(name) == b"x"
 
 
+def test_a_blob_that_expires_while_it_is_put_again_is_put_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blobs = DirectoryBlobs(tmp_path, secret=b"s")
+    name = blobs.put(b"x")
+    age(tmp_path)
+    mark = os.utime
+
+    def too_late(fd: int) -> None:
+        assert blobs.expire(name, OLD_S + 1)
+        mark(fd)
+
+    monkeypatch.setattr(os, "utime", too_late)
+    blobs.put(b"x")
+    assert blobs.get(name) == b"x"
+
+
 # --- with the rest --------------------------------------------------------------------------------
 
 

@@ -16,7 +16,7 @@ from pagefault.model.page import Scope
 from pagefault.store import batch
 from pagefault.store import index as index_module
 from pagefault.store.batch import FRESH_MAX
-from pagefault.store.connections import IndexUnusable
+from pagefault.store.connections import IndexUnusable, checking_vfs
 from pagefault.store.index import SqliteIndex
 from pagefault.store.memory_index import MemoryIndex
 from pagefault.store.place import place_of
@@ -261,7 +261,7 @@ def test_threads_read_while_one_writes(tmp_path: Path, where: str) -> None:
 def test_check_tells_what_is_wrong(tmp_path: Path) -> None:
     path = tmp_path / "index.db"
     filled(path, ["tea", "cake"]).close()
-    vandal = apsw.Connection(str(path))
+    vandal = apsw.Connection(str(path), vfs=checking_vfs())
     vandal.execute("DELETE FROM event WHERE seq = 2; DELETE FROM page WHERE seq = 3")
     vandal.close()
     index = SqliteIndex.open(path, root_id="root")

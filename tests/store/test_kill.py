@@ -73,9 +73,7 @@ def check_after_kill(root: Path, acknowledged: int) -> SegmentLog:
     return log
 
 
-def test_no_acknowledged_record_is_lost_to_a_kill(tmp_path: Path) -> None:
-    seed = random.randrange(10**6)
-    print(f"seed {seed}")
+def test_no_acknowledged_record_is_lost_to_a_kill(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     acknowledged = 0
     for number in range(ROUNDS):
@@ -85,9 +83,7 @@ def test_no_acknowledged_record_is_lost_to_a_kill(tmp_path: Path) -> None:
     assert acknowledged > ROUNDS, "the writer was killed before it wrote anything"
 
 
-def test_control_a_writer_that_acknowledges_first_is_caught(tmp_path: Path) -> None:
-    seed = random.randrange(10**6)
-    print(f"seed {seed}")
+def test_control_a_writer_that_acknowledges_first_is_caught(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
 
     def rounds() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from pagefault.model.errors import (
+    StoreBusy,
     StoreCorrupt,
     StoreError,
     StoreLatched,
@@ -87,7 +88,12 @@ def test_an_index_that_proves_corrupt_while_it_is_opened_is_made_again(
     store = _open(tmp_path, read_only=read_only)
     assert store.rebuilt
     assert _pages(store) == 60
-    assert store.verify().problems == ()
+    problems = store.verify().problems
+    if read_only:  # the file is as it was
+        [problem] = problems
+        assert problem.startswith("the index is damaged")
+    else:
+        assert problems == ()
     store.close()
 
 
@@ -113,24 +119,43 @@ def test_an_index_that_proves_corrupt_while_it_catches_up_is_made_again(
     store.close()
 
 
-def test_an_index_that_proves_corrupt_at_a_query_says_how_it_is_made_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("read_only", [False, True])
+def test_an_index_that_proves_corrupt_at_a_query_is_made_again_and_answers(
+    tmp_path: Path, read_only: bool
+) -> None:
     _fill(tmp_path)
-    store = _open(tmp_path, read_only=True)
+    store = _open(tmp_path, read_only=read_only)
     _corrupt(tmp_path)
-    seen: list[StoreError] = []
-
-    def ask() -> None:  # in a thread of its own, which has read nothing yet
-        try:
-            _pages(store)
-        except StoreError as failure:
-            seen.append(failure)
-
-    thread = threading.Thread(target=ask)
-    thread.start()
+    seen: list[int] = []
+    thread = threading.Thread(target=lambda: seen.append(_pages(store)))
+    thread.start()  # in a thread of its own, which has read nothing yet
     thread.join()
-    [failure] = seen
-    assert isinstance(failure, IndexUnusable)
-    assert "pagefault rebuild" in failure.hint
+    assert seen == [60]
+    assert "the index was built anew" in "; ".join(store.notices)
+    assert bool(store.verify().problems) is read_only, "the file is as it was for who only reads"
+    if not read_only:
+        with store.writing():
+            store.settle(store.log.append([said("after it", order=60)]), sync=True)
+        assert _pages(store) == 61
+    store.close()
+    store = _open(tmp_path)
+    assert bool(store.rebuilt) is read_only
+    assert _pages(store) == (60 if read_only else 61)
+    assert store.verify().problems == ()
+    store.close()
+
+
+def test_an_index_that_others_write_to_is_not_replaced_under_them(tmp_path: Path) -> None:
+    _fill(tmp_path)
+    store, other = _open(tmp_path), _open(tmp_path)
+    other.index.sessions()
+    store.index._connections._idle.clear()  # type: ignore[attr-defined]
+    _corrupt(tmp_path)
+    with pytest.raises(StoreBusy, match="in use") as told:
+        _pages(store)
+    assert "made anew" in told.value.hint
+    other.close()
+    assert _pages(store) == 60
     store.close()
 
 
@@ -278,11 +303,11 @@ def test_too_many_open_files_are_not_called_damage(
 ) -> None:
     _fill(tmp_path, 1)
 
-    def read_text(self: Path, *_: Any, **__: Any) -> str:
-        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), str(self))
+    def read(path: Path, *_: Any) -> bytes:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), str(path))
 
     with monkeypatch.context() as patched:
-        patched.setattr(Path, "read_text", read_text)
+        patched.setattr("pagefault.store.root.read", read)
         with pytest.raises(StoreError, match="Too many open files") as told:
             _open(tmp_path)
     assert not isinstance(told.value, StoreCorrupt)

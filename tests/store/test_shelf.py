@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -57,14 +59,21 @@ def nearest(
     return dict(zip(places.tolist(), alike.tolist(), strict=True))
 
 
+@cache
+def shared_by(sample: bytes, dtype: str) -> tuple[Vectors, Vectors]:
+    """The mean of a sample, and the directions in which it differs from it most."""
+    rows = np.frombuffer(sample, dtype).reshape(-1, WIDTH)
+    mean = rows.mean(axis=0)
+    return mean, np.linalg.svd(rows - mean, full_matrices=False)[2][:SHARED_DIRECTIONS]
+
+
 def cosines(vectors: Vectors, query: Vectors) -> Vectors:
     """With each of the vectors; what the first of them share is left out."""
     size = 1 << (len(vectors).bit_length() - 1) if len(vectors) else 0
     if size < SHARED_MIN:
         return vectors @ query
     sample = vectors[np.arange(0, size, max(1, size // SHARED_SAMPLE))]
-    mean = sample.mean(axis=0)
-    shared = np.linalg.svd(sample - mean, full_matrices=False)[2][:SHARED_DIRECTIONS]
+    mean, shared = shared_by(sample.tobytes(), sample.dtype.str)
     rest = [(one - mean) - (one - mean) @ shared.T @ shared for one in (vectors, query)]
     alike: Vectors = rest[0] @ rest[1] / np.linalg.norm(rest[0], axis=1)
     return alike / np.linalg.norm(rest[1])

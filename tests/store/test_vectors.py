@@ -8,8 +8,11 @@ import apsw
 import numpy as np
 import pytest
 
+from pagefault.model.errors import StoreError
 from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.page import EVERYTHING, Scope
+from pagefault.store import connections as connections_module
+from pagefault.store import vectors as vectors_module
 from pagefault.store.place import place_of
 from pagefault.store.shelf import Vectors
 from pagefault.store.vectors import VectorStore, VectorsUnusable
@@ -232,3 +235,24 @@ def test_a_file_of_other_tables_is_unusable(file: Path) -> None:
     db.close()
     with pytest.raises(VectorsUnusable):
         VectorStore.open(file, root_id="r")
+
+
+def test_vectors_of_before_pages_had_checksums_are_kept_and_get_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "vectors.db"
+    with monkeypatch.context() as before:
+        before.setattr(vectors_module, "SCHEMA", 1)
+        before.setattr(connections_module, "checking_vfs", lambda: None)
+        old = VectorStore.create(path, root_id="root")
+        assert old.put("m", [(place_of(SessionNo(1), 0), Seq(2))], rows(1), forgotten=NONE)
+        old.close()
+    now = VectorStore.open(path, root_id="root")
+    assert now.counts() == {"m": 1}
+    assert now.check() == []
+    now.close()
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(StoreError, match="checksum"):
+        VectorStore.open(path, root_id="root").check()

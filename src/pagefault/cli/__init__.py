@@ -9,11 +9,41 @@ Data goes to stdout, talk and progress to stderr. Exit codes:
 
 from __future__ import annotations
 
+import signal
 import sys
+from typing import Final
+
+INTERRUPTED: Final = 130
 
 
 def main() -> None:
-    """The entry point of `pagefault`."""
+    """The entry point of `pagefault`. Ctrl-C says one line at most, whenever it comes.
+
+    Only while a command runs is there something to put in order. Before, and after, it ends the
+    process by itself: an exception there would be a traceback, of an import or of the interpreter's
+    own exit. So would one that Python can raise nowhere, as between two modules.
+    """
+    is_ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not is_ours:  # a shell's background job, or a program that has plans of its own
+        from pagefault.cli.outcome import run
+
+        sys.exit(run(sys.argv[1:]))
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    sys.unraisablehook = _unraisable
     from pagefault.cli.outcome import run
 
-    sys.exit(run(sys.argv[1:]))
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        code = run(sys.argv[1:])
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    except KeyboardInterrupt:  # a second one, while the first was dealt with
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        code = INTERRUPTED
+    sys.exit(code)
+
+
+def _unraisable(happened: sys.UnraisableHookArgs) -> None:
+    if happened.exc_type is KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.raise_signal(signal.SIGINT)
+    sys.__unraisablehook__(happened)

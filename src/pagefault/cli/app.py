@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from pagefault.cli.outcome import worded
 from pagefault.cli.term import Term
 
 if TYPE_CHECKING:
@@ -83,14 +84,20 @@ class App:
 
     @asynccontextmanager
     async def writing(self, config: Config | None = None, **more: Any) -> AsyncIterator[Memory]:
-        """The memory, made if it is not there. Raises `StoreBusy`."""
-        async with self.memory(config or self.config(), **more) as memory:
+        """The memory, made if it is not there. Raises `StoreBusy`, and `NotAdopted`."""
+        config = config or self.config()
+        async with self.memory(config, **more) as memory:
+            if not memory.is_adopted:
+                from pagefault.store.adoption import not_adopted
+
+                raise not_adopted(Path(config.root))
             yield memory
 
     @asynccontextmanager
     async def memory(
         self, config: Config, *, read_only: bool = False, **more: Any
     ) -> AsyncIterator[Memory]:
+        from pagefault.guard.screen import password_in
         from pagefault.service.bootstrap import open_memory
 
         self.term.detail(f"memory: {config.root}")
@@ -109,7 +116,10 @@ class App:
                 layout=config.layout,
                 embedder=more.pop("embedder", None) or config.embedder_spec,
                 limits=more.pop("limits", None) or limits_of(config),
-                secrets={"engine.api_key": config.engine.api_key},
+                secrets={
+                    "engine.api_key": config.engine.api_key,
+                    "engine.base_url": password_in(config.engine.base_url),
+                },
                 read_only=read_only,
                 progress=lambda done, total: progress("building the index", done, total),
                 **more,
@@ -117,7 +127,7 @@ class App:
             memory = await opening.__aenter__()
         try:
             for notice in memory.notices:
-                self.term.note(f"note: {notice}")
+                self.term.note(f"note: {worded(notice)}")
             yield memory
         finally:
             await opening.__aexit__(None, None, None)
@@ -168,16 +178,21 @@ async def find_row(memory: Memory, name: str | None) -> SessionRow:
     return found[0]
 
 
-_PROXIED = re.compile(r"(?:[a-z]+:)?(?P<key>[^:]+):[0-9a-f]{6}")
+_PROXIED = re.compile(
+    r"(?P<full>(?:[a-z]+:)?(?P<key>[^:@]+)(?::[a-z]+)?)(?P<lane>:[0-9a-f]{6})(?P<whose>@[^:@]+)?"
+)
 _NAMES_TOLD = 5
 
 
 def _short_names(name: str) -> set[str]:
     """What a proxied session may be called for short: its client's own id, and the name that a
-    header or a path gave it, less what tells apart several conversations under one.
+    header or a path gave it, less what tells apart several conversations under one, or whose it is.
     """
     match = _PROXIED.fullmatch(name)
-    return {match["key"], name.rpartition(":")[0]} if match else set()
+    if match is None:
+        return set()
+    full, key, lane, whose = match["full"], match["key"], match["lane"], match["whose"] or ""
+    return {full, key, full + lane, full + whose, key + whose}
 
 
 async def find_session(memory: Memory, name: str | None) -> Session:

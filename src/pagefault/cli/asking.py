@@ -10,7 +10,7 @@ import click
 
 from pagefault.cli.app import App, find_session, json_option
 from pagefault.cli.proxied import CLIENT_DECIDES, resident_pages
-from pagefault.cli.term import iso, local, plural
+from pagefault.cli.term import iso, local, plural, printable
 from pagefault.model.kinds import Kind, Modality, Profile
 
 if TYPE_CHECKING:
@@ -24,15 +24,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 JSON: Final = """JSON: {session, query, total, left_out, tokens, hits: [{session, session_id,
     page_id, turn, role, speaker, kind, modality, origin, said_at, occurred_at, tokens, relevance,
-    score, parts, hint, resident, also, archive}]}. `session` above the hits and `resident` are
-    null where every session is asked, and `resident` where a proxy's client decides. `parts` add up
-    to `score`; both are 0 where pages are listed, not searched. `also` are pages that say the same.
-    `archive` is the directory that a page's text is in, where that is not there now; else empty."""
+    score, parts, excerpt, marks, why, hint, resident, also, archive}]}. `session` above the hits
+    and `resident` are null where every session is asked, and `resident` where a proxy's client
+    decides. `parts` add up to `score`; both are 0 where pages are listed, not searched. `excerpt`
+    is the part of the page that was found, `marks` where in it the words stand that match: from and
+    to (without), in characters; `why` is words, link, meaning or neighbours, by which it was found.
+    `also` are pages that say the same. `archive` is the directory that a page's text is in, where
+    that is not there now; else empty."""
 """What they all print, for their helps."""
 
-RELEVANCE: Final = """`relevance` is how much of what the words ask for stands at a page or around
-    it; the order goes by who said it, when, and what else tells of it, too. `also` are pages that
-    say the same."""
+RELEVANCE: Final = """`relevance` is how much of what the words ask for stands in a page, or,
+    counting less, around it; the order goes by who said it, when, and what else tells of it, too.
+    `also` are pages that say the same. Under each stands the part of it that was found, its words
+    in bold on a terminal; or else how it begins, and what it was found by."""
 """What the table of a search tells, for the helps of those that search."""
 
 _OPTIONS = (
@@ -206,6 +210,9 @@ async def _hits(
             "relevance": round(hit.relevance, 3),
             "score": round(hit.score, 4),
             "parts": {name: round(value, 4) for name, value in hit.parts.items()},
+            "excerpt": hit.excerpt,
+            "marks": [list(mark) for mark in hit.marks],
+            "why": hit.why,
             "hint": await _begins(memory, hit),
             "resident": None if resident is None else hit.page.page_id in resident,
             "also": [row.page_id for row in hit.also],
@@ -250,12 +257,13 @@ def _print(app: App, found: dict[str, Any]) -> None:
         "tokens": "tokens",
         **({"also": "also"} if any(hit["also"] for hit in hits) else {}),
         **({"state": "state"} if is_known else {}),
-        "begins": "hint",
+        **({} if is_ranked else {"begins": "hint"}),
     }
     app.term.table(
         list(columns),
         [[_cell(hit, field) for field in columns.values()] for hit in hits],
         right="relevance tokens",
+        below=[_shown(app, hit) for hit in hits] if is_ranked else (),
     )
     _tell_of_archives(app, hits)
     more = f", {found['left_out']} left out for their tokens" if found["left_out"] else ""
@@ -265,6 +273,30 @@ def _print(app: App, found: dict[str, Any]) -> None:
     )
     if found["session"] and not is_known:
         app.term.note(CLIENT_DECIDES)
+
+
+_WHY: Final = {
+    "link": "named by a page that tells it",
+    "meaning": "near in meaning",
+    "neighbours": "beside a page that tells it",
+}
+
+
+def _shown(app: App, hit: dict[str, Any]) -> str:
+    """The part of a page that was found, its words in bold; or what else it was found by."""
+    from pagefault.recall.excerpt import Excerpt, narrowed
+
+    why = f"  ({_WHY[hit['why']]})" if hit["why"] in _WHY else ""
+    if not hit["excerpt"]:
+        return str(hit["hint"]) + why
+    whole = Excerpt(hit["excerpt"], tuple((start, end) for start, end in hit["marks"]))
+    text, marks = narrowed(whole, max(app.term.width - 2 - len(why), 20))
+    parts: list[str] = []
+    at = 0
+    for start, end in marks:
+        parts += [printable(text[at:start]), app.term.style(printable(text[start:end]), "bold")]
+        at = end
+    return "".join([*parts, printable(text[at:]), app.term.style(why, "dim")])
 
 
 def _nothing(found: dict[str, Any], where: str) -> str:

@@ -100,6 +100,7 @@ async def _open(
 
 
 def _message() -> str:
+    from pagefault.model.defaults import TEXT_BYTES
     from pagefault.model.errors import BadInput
 
     if sys.stdin.isatty():
@@ -108,7 +109,13 @@ def _message() -> str:
             hint="echo 'your question' | pagefault chat, or leave stdout alone",
         )
     try:
-        text = sys.stdin.buffer.read().decode().strip()
+        data = sys.stdin.buffer.read(TEXT_BYTES + 1)  # and no more, whatever is there
+        if len(data) > TEXT_BYTES:
+            raise BadInput(
+                f"the message is larger than {TEXT_BYTES:,} bytes",
+                hint="send a part of it, or put it into a file for `pagefault replay`",
+            )
+        text = data.decode().strip()
     except UnicodeDecodeError:
         raise BadInput("the message is not UTF-8", hint="convert it first") from None
     if not text:

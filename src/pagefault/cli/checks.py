@@ -51,13 +51,13 @@ def run_checks(app: App, *, network: bool) -> Iterator[Check]:
         files = [str(path) for _, path in paths() if path.is_file()]
         yield Check("config", "ok", f"valid; read {', '.join(files) or 'no files'}")
     except BadInput as bad:
-        yield Check("config", "fail", str(bad), bad.hint)
+        yield Check("config", "fail", bad.message, bad.hint)
     if config is not None:
         newest_ms = 0
         if config.root == ":memory:":
             yield Check("root", "ok", "in memory: nothing is kept")
         else:
-            for check, at_ms in _root(Path(config.root)):
+            for check, at_ms in _root(Path(os.path.realpath(config.root))):
                 newest_ms = max(newest_ms, at_ms)
                 yield check
         yield _clock(newest_ms)
@@ -126,12 +126,41 @@ def _root(path: Path) -> Iterator[tuple[Check, int]]:
         return
     yield _access(path), 0
     yield _space(path), 0
-    if not (path / "root.json").exists():
+    if not os.path.lexists(path / "root.json"):
         yield _no_root_file(path), 0
         return
     writers = _writers(path)
     yield Check("lock", "ok", f"open for writing by {writers}" if writers else "free"), 0
+    yield _adopted(path), 0
+    for stray in _strays(path):
+        yield stray, 0
     yield from _contents(path, busy=bool(writers))
+
+
+def _adopted(path: Path) -> Check:
+    """Whether the memory was made here by this user, or adopted."""
+    from pagefault.service.adopt import is_adopted
+    from pagefault.store.adoption import not_adopted
+
+    try:
+        if is_adopted(path):
+            return Check("adopted", "ok", "made here by you, or adopted")
+    except PagefaultError as error:
+        return Check("adopted", "fail", error.message, error.hint)
+    refusal = not_adopted(path)
+    return Check("adopted", "warn", refusal.message, refusal.hint)
+
+
+def _strays(path: Path) -> Iterator[Check]:
+    from pagefault.store.inventory import take_inventory
+
+    try:
+        strays = take_inventory(path / "log").strays
+    except PagefaultError as error:
+        yield Check("log", "fail", error.message, error.hint)
+        return
+    for stray in strays:
+        yield Check("strays", "warn", str(stray), "look at it, and remove it")
 
 
 def _no_root_file(path: Path) -> Check:
@@ -141,7 +170,7 @@ def _no_root_file(path: Path) -> Check:
     try:
         check_there(path)
     except StoreCorrupt as error:
-        return Check("log", "fail", str(error), error.hint)
+        return Check("log", "fail", error.message, error.hint)
     except StoreMissing:
         pass
     return Check("log", "ok", "no memory in this folder yet; the first chat makes it")
@@ -179,7 +208,7 @@ def _writers(path: Path) -> str:
     from pagefault.model.clock import SystemClock
     from pagefault.store.presence import all_living
 
-    return "; ".join(map(str, all_living(path / "instances", SystemClock())))
+    return "; ".join(map(str, all_living(path.resolve() / "instances", SystemClock())))
 
 
 def _contents(path: Path, *, busy: bool) -> Iterator[tuple[Check, int]]:
@@ -188,10 +217,12 @@ def _contents(path: Path, *, busy: bool) -> Iterator[tuple[Check, int]]:
     try:
         store = open_store(path, read_only=True, **store_tools())
     except PagefaultError as error:
-        yield Check("log", "fail", str(error), error.hint), 0
+        yield Check("log", "fail", error.message, error.hint), 0
         return
     try:
         yield _log(store), _newest_ms(store)
+        if away := _away(store):
+            yield away, 0
         yield _index(store, busy=busy), 0
     finally:
         store.close()
@@ -215,13 +246,25 @@ def _log(store: Store) -> Check:
     return Check("log", "ok", f"{plural(head, 'record')}; `pagefault verify` reads them all")
 
 
+def _away(store: Store) -> Check | None:
+    from pagefault.model.errors import ArchiveMissing
+    from pagefault.store.segments import SegmentLog
+
+    assert isinstance(store.log, SegmentLog)
+    away = store.log.away()
+    return Check("archive", "warn", away, ArchiveMissing.hint) if away else None
+
+
 def _index(store: Store, *, busy: bool) -> Check:
     if store.rebuilt:
         return Check("index", "warn", f"unusable: {store.rebuilt}", "`pagefault rebuild`")
-    behind = store.log.head() - store.index.applied_seq()
+    behind = store.behind or store.log.head() - store.index.applied_seq()
     if behind > 0 and not busy:
         advice = "the next command that writes catches up"
         return Check("index", "warn", f"{plural(behind, 'record')} behind the log", advice)
+    if aside := store.index.set_aside():
+        found = f"current; {plural(len(aside), 'record')} that cannot be understood, set aside"
+        return Check("index", "warn", found, "`pagefault verify` names them")
     return Check("index", "ok", "current")
 
 
@@ -255,8 +298,8 @@ def _engine(config: Config) -> Check:
     try:
         remote_engine(config)
     except PagefaultError as error:
-        return Check("engine", "warn", str(error), error.hint)
-    told = f"{config.engine.model} at {config.engine.base_url}"
+        return Check("engine", "warn", error.message, error.hint)
+    told = f"{config.engine.model} at {config.shown('engine.base_url')}"
     return Check("engine", "ok", f"{told} (not tried; --network tries it)")
 
 
@@ -277,7 +320,7 @@ def _embedder(app: App, config: Config, *, network: bool) -> Check:
             spec.close(embedder)
     except PagefaultError as error:
         advice = error.hint or "search goes by words until it works"
-        return Check("embedder", "warn", str(error), advice)
+        return Check("embedder", "warn", error.message, advice)
     except Exception as error:  # of code that is the user's own
         told = f"{config.embedder} fails: {type(error).__name__}: {error}"
         return Check("embedder", "warn", told, "search goes by words until it works")
@@ -318,5 +361,5 @@ def _network(app: App, config: Config) -> Check:
     try:
         text = " ".join(app.run(ask()).split())[:40]
     except PagefaultError as error:
-        return Check("network", "fail", str(error), error.hint)
+        return Check("network", "fail", error.message, error.hint)
     return Check("network", "ok", f"answered {text!r} in {time.perf_counter() - began:.1f} s")

@@ -28,7 +28,8 @@ def config() -> None:
 @json_option
 @pass_app
 def show(app: App, origin: bool, as_json: bool) -> None:
-    """Every setting and its value. Secrets are shown by their length alone.
+    """Every setting and its value. Secrets are shown by their length alone, and an address without
+    its password.
 
     JSON: {key: {value, origin}} by dotted key; a secret has "set" in place of "value".
     """
@@ -50,7 +51,8 @@ def _object(loaded: Config, key: str, origin: str) -> dict[str, Any]:
         value = getattr(value, name)
     if schema()[key].secret:
         return {"set": bool(value), "origin": origin}
-    return {"value": value, "origin": origin}
+    shown = loaded.shown(key) if isinstance(value, str) else value
+    return {"value": shown, "origin": origin}
 
 
 @config.command("path", cls=Command)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from pagefault.cli import chat
-from pagefault.cli.outcome import INTERRUPTED, describe
+from pagefault.cli import INTERRUPTED, chat
+from pagefault.cli.outcome import describe
 from pagefault.cli.status import pages_of
 from pagefault.cli.term import Term, plural, printable, wrapped
 from pagefault.model.errors import PagefaultError

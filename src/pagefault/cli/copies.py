@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from pagefault.cli.app import App, Command, json_option, pass_app
-from pagefault.cli.outcome import PROBLEMS
+from pagefault.cli.outcome import PROBLEMS, worded
 from pagefault.cli.term import plural
-from pagefault.cli.upkeep import store_tools
+from pagefault.cli.upkeep import store_tools, tell_strays
 
 if TYPE_CHECKING:
     from pagefault.store.backup import Copied
@@ -33,11 +33,14 @@ def backup(app: App, target: Path, as_json: bool) -> None:
     from pagefault.store.backup import backup as make
 
     path = app.existing_directory()
+    tell_strays(app, path)
+    tools = store_tools()
     with app.term.progress() as progress:
         made = make(
             path,
             target,
-            clock=store_tools()["clock"],
+            clock=tools["clock"],
+            adoptions=tools["adoptions"],
             progress=lambda done, total: progress("copying", done, total),
         )
     _report(app, made, {"root": str(path), "backup": str(made.path)}, as_json=as_json)
@@ -51,11 +54,13 @@ def restore(app: App, source: Path, as_json: bool) -> None:
     """Make a backup a memory again.
 
     BACKUP becomes the root that --root or PAGEFAULT_HOME names, which must be empty or not exist.
-    The backup is verified, copied and read back, and the index built anew; every request is then
-    packed to the same bytes as before. JSON: as `backup`.
+    The backup is verified, copied and read back; every request is then packed to the same bytes as
+    before. Nobody can tell who changed a backup meanwhile: the memory is only read until it is
+    adopted. JSON: as `backup`.
     """
+    from pagefault.store.adoption import not_adopted
     from pagefault.store.backup import restore as make
-    from pagefault.store.root import rebuild
+    from pagefault.store.root import read_root
 
     path = app.directory()
     tools = store_tools()
@@ -66,9 +71,10 @@ def restore(app: App, source: Path, as_json: bool) -> None:
             clock=tools["clock"],
             progress=lambda done, total: progress("copying", done, total),
         )
-        rebuild(
-            path, progress=lambda done, total: progress("building the index", done, total), **tools
-        )
+    tools["adoptions"].remove(
+        made.path, read_root(made.path, or_doubt=True).id
+    )  # of an earlier root, perhaps
+    app.term.note(worded(not_adopted(made.path).hint))
     _report(app, made, {"root": str(path), "backup": str(source)}, as_json=as_json)
 
 

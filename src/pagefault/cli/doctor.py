@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import click
 
 from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.outcome import worded
 from pagefault.cli.term import plural, wrapped
 
 _MARKS: Final = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "fail": ("✗", "red")}
@@ -26,6 +28,7 @@ def doctor(app: App, network: bool, as_json: bool) -> None:
 
     checks = []
     for check in run_checks(app, network=network):
+        check = replace(check, advice=worded(check.advice))
         checks.append(check)
         if not as_json:
             mark, colour = _MARKS[check.status]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -11,7 +11,7 @@ from pagefault.cli.app import App, Command, find_row, json_option, pass_app
 from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
-    from pagefault.service.memory import Forgetting
+    from pagefault.service.forget import Forgetting
 
 
 @click.command(cls=Command)
@@ -27,9 +27,10 @@ def forget(
     """Erase a page, or a whole session, for good.
 
     Afterwards no byte of it is left in the log, the index or the quarantine of this memory. Without
-    --yes it is a dry run that changes nothing. JSON: {done, session, session_id, pages, records,
-    seen_from (forks that lose it too), quoted_by (answers that cite it; their text stays),
-    beyond_reach}.
+    --yes it is a dry run that changes nothing. JSON: {done, session, session_id, pages, calls (of
+    the model, that go with them), records, seen_from (forks that lose it too), quoted_by (answers
+    that cite it; their text stays), stays (what may hold words of it and has no page: {what,
+    session, count, command, which erases it}), beyond_reach}.
     """
     if whole == bool(page_id):
         raise click.UsageError("Name a PAGE_ID, or give --session-whole with --session.")
@@ -52,9 +53,19 @@ def forget(
             "session": name,
             "session_id": plan.session_id,
             "pages": list(plan.pages),
+            "calls": plan.calls,
             "records": plan.records,
             "seen_from": list(plan.seen_from),
             "quoted_by": list(plan.quoted_by),
+            "stays": [
+                {
+                    "what": one.what,
+                    "session": one.session,
+                    "count": one.count,
+                    "command": _command(app, None, one.session_id),
+                }
+                for one in plan.stays
+            ],
             "beyond_reach": list(plan.beyond_reach),
         }
         app.term.data(told if yes else told | {"command": command})
@@ -66,10 +77,18 @@ def forget(
     term.line(
         f"  {plural(len(plan.pages), 'page')}, {plural(plan.records, 'record')}: {_few(plan.pages)}"
     )
+    if plan.calls:
+        term.line(f"  with them {plural(plan.calls, 'call')} of the model")
     if plan.seen_from:
         term.line(f"  gone from these forks too: {_few(plan.seen_from)}")
     if plan.quoted_by:
         term.line(f"  these answers cite it, and their own words stay: {_few(plan.quoted_by)}")
+    for session_id in dict.fromkeys(one.session_id for one in plan.stays):
+        here = [one for one in plan.stays if one.session_id == session_id]
+        term.line(f"  stays, until {here[0].session!r} is forgotten whole:")
+        for one in here:
+            term.line(f"    - {_STAYS[one.what].format(count=one.count)}")
+        term.line(f"    by: {_command(app, None, session_id)}")
     term.line("  beyond reach:")
     for place in plan.beyond_reach:
         term.line(f"    - {place}")
@@ -77,6 +96,15 @@ def forget(
         term.line()
         term.line("nothing was changed. To do it, which cannot be undone:")
         term.line(f"  {command}")
+
+
+_STAYS: Final = {
+    "calls": "the queries and arguments of the model's other calls: {count:,}",
+    "checkpoints": "the names of its checkpoints: {count:,}",
+    "name": "its name",
+    "system": "its system prompts: {count:,}",
+    "counts": "how many tokens its requests had, and for which model: {count:,}",
+}
 
 
 def _command(app: App, page_id: str | None, session_id: str) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import errno
 import os
 import re
+import shlex
 import sys
 import traceback
 from collections.abc import Sequence
@@ -13,7 +15,8 @@ from typing import Final
 
 import click
 
-from pagefault.cli.term import json_text, prepare, printable
+from pagefault.cli import INTERRUPTED
+from pagefault.cli.term import json_text, prepare, printable, redacted
 from pagefault.model import errors
 
 OK: Final = 0
@@ -23,7 +26,6 @@ NOT_FOUND: Final = 3
 REFUSED: Final = 4
 ENGINE: Final = 5
 OURS: Final = 70  # EX_SOFTWARE: a bug of this program
-INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
 
 _CODES: Final[tuple[tuple[type[Exception], int], ...]] = (
@@ -90,9 +92,11 @@ def _interrupted(argv: Sequence[str]) -> str:
 def report(error: Exception, *, as_json: bool) -> int:
     """Say on stderr what went wrong, and return the exit code for it."""
     if os.environ.get("PAGEFAULT_DEBUG"):
-        traceback.print_exception(error)
+        _say(
+            redacted("".join(traceback.format_exception(error))).rstrip(), as_json=False, bare=True
+        )
     code = exit_code(error)
-    message, hint = describe(error)
+    message, hint = map(redacted, describe(error))
     if as_json:
         told = {"code": name_of(error), "message": message, "hint": hint, "exit_code": code}
         _say(json_text({"error": told}), as_json=False, bare=True)
@@ -118,7 +122,7 @@ def describe(error: Exception) -> tuple[str, str]:
     """What happened, and what to do next."""
     match error:
         case errors.PagefaultError():
-            return _flat(str(error)), _flat(error.hint)
+            return _flat(error.message), worded(_flat(error.hint))
         case click.UsageError(ctx=ctx) if ctx is not None:
             return _flat(error.format_message()), f"`{ctx.command_path} --help` explains the usage"
         case click.ClickException():
@@ -134,6 +138,31 @@ def describe(error: Exception) -> tuple[str, str]:
                 f"this is a bug in pagefault ({type(error).__name__}: {_flat(str(error))})",
                 "PAGEFAULT_DEBUG=1 shows where; please report it",
             )
+
+
+COMMANDS: Final = {
+    "Memory.sessions": "`pagefault sessions`",
+    "Memory.pages": "`pagefault pages ls`",
+    "Memory.verify": "`pagefault verify`",
+    "Memory.backup": "`pagefault backup`",
+    "Memory.embed": "`pagefault embed`",
+    "Session.recall": "`pagefault pages search`",
+    "Session.checkpoint": "`pagefault checkpoint SESSION NAME`",
+    "open": "`pagefault chat` or `pagefault replay FILE`",
+    "root": "--root",
+    "window": "--window",
+}
+"""What a program calls, in a hint, and what a person types for it."""
+
+
+def worded(hint: str) -> str:
+    """A hint of the library's, in the words of the command line."""
+    hint = re.sub(r"`([\w.]+)`", lambda found: COMMANDS.get(found[1], found[0]), hint)
+    return re.sub(r"`pagefault\.adopt\(([^`]*)\)`", _adopting, hint)
+
+
+def _adopting(found: re.Match[str]) -> str:
+    return f"`pagefault adopt {shlex.quote(ast.literal_eval(found[1]))}`"
 
 
 def _flat(text: str) -> str:

@@ -78,7 +78,8 @@ def ls(
     Without SESSION, the one used last that is no fork.
 
     JSON: {session, proxied, total, pages: [{page_id, turn, role, kind, speaker, occurred_at,
-    tokens, importance, origin, tier, at, part, parts, resident, pinned, hint}]}.
+    tokens, importance, origin, tier, at, part, parts, resident, pinned, history (other words stand
+    in its place now), hint}]}.
     """
 
     async def read() -> dict[str, Any]:
@@ -332,6 +333,7 @@ async def _listed(
         "parts": row.parts,
         "resident": None if resident is None else row.page_id in resident,
         "pinned": row.page_id in pinned,
+        "history": bool(row.superseded),
         "hint": first_words,
     }
 
@@ -350,4 +352,6 @@ async def _find(session: Session, row: PageRow) -> tuple[Page | None, str]:
 
 def _state(page: dict[str, Any]) -> str:
     words = ["in window"] if page["resident"] else []
-    return ", ".join(words + (["pinned"] if page.get("pinned") else []))
+    words += ["pinned"] if page.get("pinned") else []
+    words += ["edited since"] if page.get("history") else []
+    return ", ".join(words)

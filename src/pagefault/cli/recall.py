@@ -66,7 +66,9 @@ def timeline(app: App, /, session_name: str | None, **options: Any) -> None:
     _ask(
         app,
         session_name,
-        lambda asked, wanted, limit, tokens: asked.timeline(wanted=wanted, n=limit, tokens=tokens),
+        lambda asked, wanted, limit, tokens: asked.timeline(
+            wanted=wanted, limit=limit, tokens=tokens
+        ),
         options,
     )
 

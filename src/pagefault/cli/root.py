@@ -40,6 +40,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     },
     "Care": {
         "doctor": "Check this installation, its configuration and its memory.",
+        "adopt": "Trust a memory that was made elsewhere, or by somebody else.",
         "verify": "Read everything in a memory and check it against itself.",
         "embed": "Give every page a vector that has none yet.",
         "rebuild": "Build the index anew from the log.",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
+
 import click
 
 from pagefault.cli.app import App, Command, json_option, pass_app
@@ -41,6 +44,19 @@ from pagefault.cli.term import plural, printable
     help="Serve only who sends it as x-pagefault-token. Others on this machine can read the option "
     "in a list of processes, but not the variable PAGEFAULT_PROXY_TOKEN.",
 )
+@click.option(
+    "--tokens",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Serve only who sends one of these, each for its own user: a line for each, NAME TOKEN. "
+    "Nobody else may be able to read the file.",
+)
+@click.option(
+    "--user",
+    metavar="NAME",
+    help="All requests are this user's, whatever key they come with. Without it, and without "
+    "--tokens, each key is a user of its own.",
+)
 @json_option
 @pass_app
 def serve(
@@ -50,6 +66,8 @@ def serve(
     port: int,
     window: int | None,
     token: str | None,
+    tokens: Path | None,
+    user: str | None,
     as_json: bool,
 ) -> None:
     """A proxy for coding clients: their conversations are kept, and fit a window.
@@ -58,10 +76,30 @@ def serve(
     Completions, Responses and Messages are read, all else is passed on. One line a request on
     stderr. Ctrl-C stops it. JSON, once it listens: {url, upstream, root, window}.
     """
-    from pagefault.proxy.token import checked_token
+    from pagefault.model.errors import BadInput
+    from pagefault.proxy.principal import checked_user
+    from pagefault.proxy.token import checked_token, read_tokens
 
-    token = checked_token(token) if token is not None else ""
-    app.run(_serve(app, upstream, host, port, window, token, as_json=as_json))
+    if tokens is not None and (token is not None or user is not None):
+        raise BadInput(
+            "--tokens says who each token's user is, so there is no other token and no one user",
+            hint="give --tokens alone, or --token and --user",
+        )
+    who = _Who(
+        token=checked_token(token) if token is not None else "",
+        tokens=read_tokens(tokens) if tokens is not None else {},
+        user=checked_user(user) if user is not None else "",
+    )
+    app.run(_serve(app, upstream, host, port, window, who, as_json=as_json))
+
+
+@dataclass(frozen=True, slots=True)
+class _Who:
+    """Who is served, and whose their requests are."""
+
+    token: str
+    tokens: dict[str, str]
+    user: str
 
 
 async def _serve(
@@ -70,7 +108,7 @@ async def _serve(
     host: str,
     port: int,
     window: int | None,
-    token: str,
+    who: _Who,
     *,
     as_json: bool,
 ) -> None:
@@ -83,7 +121,7 @@ async def _serve(
 
     app.config(window_tokens=window)  # as small as any window may be, and no smaller
     config = app.config()
-    listening = bound(host, port, token=token)
+    listening = bound(host, port, wants_token=bool(who.token or who.tokens))
 
     def ready(url: str) -> None:
         if as_json:  # on one line, and at once: whoever started this waits for it
@@ -106,7 +144,9 @@ async def _serve(
             counter=O200k(),
             clock=SystemClock(),
             window_tokens=window or 0,
-            token=token,
+            token=who.token,
+            tokens=who.tokens,
+            user=who.user,
             allow_http=config.engine.allow_http,
             log=lambda line: app.term.note(printable(line)),
             ready=ready,

@@ -10,9 +10,10 @@ import click
 
 from pagefault.cli.app import App, Command, json_option, pass_app
 from pagefault.cli.term import plural
-from pagefault.cli.upkeep import store_tools
+from pagefault.cli.upkeep import store_tools, tell_strays
 
 if TYPE_CHECKING:
+    from pagefault.model.ids import Seq
     from pagefault.store.archiving import Archived
     from pagefault.store.gc import Garbage
 
@@ -40,18 +41,25 @@ def archive(app: App, to: Path | None, keep: int, dry_run: bool, as_json: bool) 
 
     Full segments of the log (10 MB each) are moved to an archive: gzip files, which `gunzip` turns
     into the segments again. Everything works as before: a page there takes a little longer to
-    read, and `forget` reaches it. Where the archive is on a disk that is not mounted, the rest is
-    served. JSON: {done, root, archive, segments, bytes_before, bytes_after, archived}.
+    read, and `forget` reaches it. What sessions are opened with stays here, too: where the archive
+    is on a disk that is not mounted, the rest is served, and every session goes on.
+
+    JSON: {done, root, archive, segments, bytes_before, bytes_after, archived}.
     """
     from pagefault.store.archiving import archive as move
+    from pagefault.store.root import check_adopted
 
     path = app.existing_directory()
+    tell_strays(app, path)
+    if not dry_run:
+        check_adopted(path, store_tools()["adoptions"])
     with app.term.progress() as progress:
         moved = move(
             path,
             clock=store_tools()["clock"],
             to=to,
             keep=keep,
+            needed=lambda: app.run(_to_open(app)),
             dry_run=dry_run,
             progress=lambda done, total: progress("archiving", done, total),
         )
@@ -69,6 +77,11 @@ def archive(app: App, to: Path | None, keep: int, dry_run: bool, as_json: bool) 
     )
 
 
+async def _to_open(app: App) -> set[Seq]:
+    async with app.reading() as memory:
+        return await memory.records_to_open()
+
+
 @click.command(cls=Command)
 @click.option("--yes", is_flag=True, help="Delete it. Without this, only say what would go.")
 @json_option
@@ -83,12 +96,18 @@ def gc(app: App, yes: bool, as_json: bool) -> None:
     deleted)}.
     """
     from pagefault.store.gc import collect
+    from pagefault.store.root import check_adopted
 
     path = app.existing_directory()
+    tell_strays(app, path)
+    adoptions = store_tools()["adoptions"]
+    if yes:
+        check_adopted(path, adoptions)
     with app.term.progress() as progress:
         found = collect(
             path,
             clock=store_tools()["clock"],
+            adoptions=adoptions,
             delete=yes,
             progress=lambda done, total: progress("reading the log", done, total),
         )

@@ -69,14 +69,15 @@ def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) ->
     {embedder, embedded, missing, failure, hint}, of the whole memory.
     """
 
-    async def read() -> tuple[Status, Metrics, Proxied | None, EmbeddingStatus | None]:
+    async def read() -> tuple[Status, Metrics, Proxied | None, EmbeddingStatus | None, bool]:
         async with app.reading() as memory:
             session = await find_session(memory, session_name)
             metrics = await session.metrics(per_turn=per_turn)
             proxied = await memory.proxied(session)
-            return await session.status(), metrics, proxied, await memory.embedding()
+            now, embedding = await session.status(), await memory.embedding()
+            return now, metrics, proxied, embedding, memory.is_adopted
 
-    now, metrics, proxied, embedding = app.run(read())
+    now, metrics, proxied, embedding, is_adopted = app.run(read())
     if as_json:
         budget = asdict(now.budget) | {
             "reserved": now.budget.reserved,
@@ -86,7 +87,7 @@ def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) ->
         told = asdict(now) | {"budget": budget, "proxied": None}
         told |= instead_of_own_window(proxied) if proxied is not None else {}
         told |= {"embedding": asdict(embedding)} if embedding is not None else {}
-        app.term.data(told | {"metrics": metrics.to_dict()})
+        app.term.data(told | {"adopted": is_adopted, "metrics": metrics.to_dict()})
         return
     app.term.line(app.term.style(now.name or now.session_id, "bold"))
     rows = [["turns", f"{now.turns:,}"]]

@@ -1,19 +1,30 @@
-"""The terminal: data on stdout, talk and progress on stderr, and no text that acts on it."""
+"""The terminal: data on stdout, talk and progress on stderr.
+
+Invariants, of all that is printed but `exact`:
+ (1) No text acts on a terminal, hides in it or changes its order, whoever wrote it: what would is
+     spelled out. JSON says the same in escapes.
+ (2) No secret of the environment is in a line, on either stream.
+"""
 
 from __future__ import annotations
 
 import io
 import json
 import os
+import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import lru_cache
 from shutil import get_terminal_size
-from typing import Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from pagefault.model.progress import StageProgress
+
+if TYPE_CHECKING:
+    from pagefault.guard.screen import Screen
 
 _STYLES: Final = {
     "bold": "1",
@@ -42,6 +53,14 @@ _ASCII: Final = {
     "–": "-",
 }
 _JOINERS: Final = "\u200c\u200d"  # invisible, and part of how words and emoji are written
+_UNSEEN_ROW: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200c\u200d\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\U000e0100-\U000e01ef]{3,}"
+)
+"""One or two shape what stands beside them; a row of them is a message that nobody sees."""
+
+_STYLE: Final = re.compile("\ufdd0([0-9;]{1,16})m")
+"""What `Term.style` puts where a terminal's own sequence goes once the text is safe."""
 
 
 def prepare(*streams: TextIO) -> None:
@@ -53,8 +72,9 @@ def prepare(*streams: TextIO) -> None:
 
 def printable(text: str) -> str:
     """The text with everything that acts on a terminal made visible; lines and tabs stay."""
-    if text.isprintable():
+    if text.isascii() and text.isprintable():
         return text
+    text = _UNSEEN_ROW.sub(lambda row: "".join(map(_spelled, row[0])), text)
     return "".join(
         char if char.isprintable() or char in "\n\t" or char in _JOINERS else _escaped(char)
         for char in text
@@ -62,12 +82,39 @@ def printable(text: str) -> str:
 
 
 def _escaped(char: str) -> str:
-    return "" if char == "\r" else char.encode("unicode_escape").decode()
+    return "" if char == "\r" else _spelled(char)
+
+
+def _spelled(char: str) -> str:
+    return char.encode("unicode_escape").decode()
+
+
+def redacted(text: str) -> str:
+    """The text without the secrets of the environment."""
+    from pagefault.model.errors import ScreenFailed
+
+    try:
+        return _screen(tuple(os.environ.items())).clean(text)
+    except ScreenFailed as failed:
+        return f"[not shown: {failed}]"
+
+
+@lru_cache(maxsize=1)
+def _screen(environ: tuple[tuple[str, str], ...]) -> Screen:
+    from pagefault.guard.screen import Screen, known_secrets
+
+    return Screen(known_secrets(dict(environ), {}), None)
 
 
 def json_text(value: Any) -> str:
     """JSON as it is printed everywhere. Readable Unicode where the terminal has it."""
-    return json.dumps(value, indent=2, ensure_ascii=not _is_unicode(sys.stdout))
+    text = json.dumps(value, indent=2, ensure_ascii=not _is_unicode(sys.stdout))
+    if text.isascii() or text.isprintable():  # of ASCII, JSON escapes what acts by itself
+        return text.replace("\x7f", "\\u007f")
+    return "".join(
+        char if char.isprintable() or char == "\n" or char in _JOINERS else json.dumps(char)[1:-1]
+        for char in _UNSEEN_ROW.sub(lambda row: json.dumps(row[0])[1:-1], text)
+    ).replace("\x7f", "\\u007f")
 
 
 def _is_unicode(stream: TextIO) -> bool:
@@ -92,11 +139,11 @@ class Term:
     # --- stdout -------------------------------------------------------------------------------
 
     def line(self, text: str = "") -> None:
-        print(self._safe(text), file=sys.stdout)
+        print(self._safe(redacted(text), sys.stdout), file=sys.stdout)
 
     def piece(self, text: str) -> None:
         """A part of a line, at once."""
-        print(self._safe(text), end="", file=sys.stdout, flush=True)
+        print(self._safe(text, sys.stdout), end="", file=sys.stdout, flush=True)
 
     def data(self, value: Any) -> None:
         print(json_text(value), file=sys.stdout)
@@ -114,12 +161,18 @@ class Term:
         return get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100
 
     def style(self, text: str, *names: str) -> str:
-        """For stdout; plain where colours are not wanted."""
+        """For a line on stdout; plain where colours are not wanted."""
         return self._styled(text, names, sys.stdout)
 
-    def table(self, head: Sequence[str], rows: Iterable[Sequence[str]], right: str = "") -> None:
+    def table(
+        self,
+        head: Sequence[str],
+        rows: Iterable[Sequence[str]],
+        right: str = "",
+        below: Sequence[str] = (),
+    ) -> None:
         """Columns under their names; those named in `right` are right-aligned, the last one is cut
-        to the terminal's width.
+        to the terminal's width. Under each row stands its line of `below`, printable and styled.
         """
         cells = [[" ".join(printable(cell).split()) for cell in row] for row in rows]
         rights = set(right.split())
@@ -132,7 +185,9 @@ class Term:
             widths[-1] = min(widths[-1], room)
         lines = [self._row(head, widths, rights, head)]
         lines[0] = self.style(lines[0], "bold")
-        lines += [self._row(row, widths, rights, head) for row in cells]
+        for place, row in enumerate(cells):
+            lines.append(self._row(row, widths, rights, head))
+            lines += ["  " + line for line in below[place : place + 1] if line]
         for line in lines:
             self.line(line)
 
@@ -160,7 +215,8 @@ class Term:
 
     def _tell(self, text: str) -> None:
         sys.stdout.flush()
-        print(self._styled(self._fits(text, sys.stderr), ("dim",), sys.stderr), file=sys.stderr)
+        told = self._styled(redacted(text), ("dim",), sys.stderr)
+        print(self._safe(told, sys.stderr), file=sys.stderr)
 
     @contextmanager
     def progress(self) -> Iterator[StageProgress]:
@@ -180,10 +236,15 @@ class Term:
         if self._plain or not text or not _shows_colour(stream):
             return text
         codes = ";".join(_STYLES[name] for name in names)
-        return f"\x1b[{codes}m{text}\x1b[0m" if codes else text
+        return f"\ufdd0{codes}m{printable(text)}\ufdd00m" if codes else text
 
-    def _safe(self, text: str) -> str:
-        return self._fits(text, sys.stdout)
+    def _safe(self, text: str, stream: TextIO) -> str:
+        """What every line goes through."""
+        safe = [
+            f"\x1b[{part}m" if number % 2 else self._fits(printable(part), stream)
+            for number, part in enumerate(_STYLE.split(text))
+        ]
+        return "".join(safe)
 
     def _fits(self, text: str, stream: TextIO) -> str:
         if _is_unicode(stream):

@@ -8,22 +8,33 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pagefault.cli.app import App, Command, json_option, pass_app
-from pagefault.cli.outcome import PROBLEMS
+from pagefault.cli.outcome import PROBLEMS, worded
 from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
     from pagefault.store.root import Rebuilt
+    from pagefault.store.store import Verification
 
 
 def store_tools() -> dict[str, Any]:
-    """The clock and the minter that the store is opened with."""
+    """The clock, the minter and the user's adoptions, which the store is opened with."""
     import random
 
     from pagefault.model.clock import SystemClock
     from pagefault.model.ids import IdMinter
+    from pagefault.service.bootstrap import user_adoptions
 
     clock = SystemClock()
-    return {"clock": clock, "minter": IdMinter(clock, random.SystemRandom())}
+    minter = IdMinter(clock, random.SystemRandom())
+    return {"clock": clock, "minter": minter, "adoptions": user_adoptions()}
+
+
+def tell_strays(app: App, root: Path) -> None:
+    """Name what lies in a log and is no part of it; for commands that open no memory."""
+    from pagefault.store.inventory import take_inventory
+
+    for stray in take_inventory(root / "log").strays:
+        app.term.note(f"note: {stray}")
 
 
 @click.command(cls=Command)
@@ -32,20 +43,13 @@ def store_tools() -> dict[str, Any]:
 def verify(app: App, as_json: bool) -> None:
     """Read everything in a memory and check it against itself.
 
-    Checksums, numbering, commitments, the chain of links, and the index. Changes nothing, and works
-    while another process writes. Exits 1 if there are problems. JSON: {ok, root, records, segments,
-    problems, notices}.
+    Checksums, numbering, commitments, the chain of links, the index, and whether every session
+    opens. Changes nothing, and works while another process writes. Exits 1 if there are problems. A
+    record that cannot be understood, and so is set aside, is named and is none. JSON: {ok, root,
+    records, segments, problems, set_aside, notices}.
     """
-    from pagefault.store.root import open_store
-
     path = app.existing_directory()
-    store = open_store(path, read_only=True, **store_tools())
-    try:
-        with app.term.progress() as progress:
-            found = store.verify(lambda done, total: progress("reading the log", done, total))
-        notices = store.notices
-    finally:
-        store.close()
+    found, notices = app.run(_verify(app, path))
     if as_json:
         app.term.data(
             {
@@ -54,6 +58,7 @@ def verify(app: App, as_json: bool) -> None:
                 "records": found.records,
                 "segments": found.segments,
                 "problems": list(found.problems),
+                "set_aside": list(found.set_aside),
                 "notices": notices,
             }
         )
@@ -61,16 +66,29 @@ def verify(app: App, as_json: bool) -> None:
         what = f"{plural(found.records, 'record')} in {plural(found.segments, 'file')}"
         for problem in found.problems:
             app.term.line(f"{app.term.style('✗', 'red', 'bold')} {problem}")
+        for record in found.set_aside:
+            app.term.line(f"{app.term.style('!', 'yellow', 'bold')} set aside: {record}")
         if found.problems:
             app.term.line(f"{plural(len(found.problems), 'problem')} in {what} at {path}")
             for advice in found.advice:
-                app.term.note(advice)
+                app.term.note(worded(advice))
         else:
             app.term.line(f"{app.term.style('✓', 'green', 'bold')} {what}: sound")
         for notice in notices:
-            app.term.note(f"note: {notice}")
+            app.term.note(f"note: {worded(notice)}")
     if found.problems:
         raise click.exceptions.Exit(PROBLEMS)
+
+
+async def _verify(app: App, path: Path) -> tuple[Verification, list[str]]:
+    from pagefault.service.bootstrap import open_memory
+
+    async with open_memory(path, read_only=True) as memory:
+        with app.term.progress() as progress:
+            found = await memory.verify(
+                lambda done, total: progress("reading the log", done, total)
+            )
+        return found, memory.notices
 
 
 @click.command(cls=Command)
@@ -81,12 +99,18 @@ def rebuild(app: App, as_json: bool) -> None:
 
     The index is derived, so nothing can be lost. Sessions, pages and search are as before. Of a
     damaged log none is built: that says how many records cannot be read, and exits 1. JSON:
-    {root, records, unread}.
+    {root, records, unread, set_aside}.
     """
     path = app.existing_directory()
+    tell_strays(app, path)
     rebuilt = _rebuild(app, path)
     if as_json:
-        told = {"root": str(path), "records": rebuilt.records, "unread": rebuilt.unread}
+        told = {
+            "root": str(path),
+            "records": rebuilt.records,
+            "unread": rebuilt.unread,
+            "set_aside": rebuilt.aside,
+        }
         app.term.data(told)
     elif rebuilt.unread:
         of = f"{rebuilt.unread:,} of {plural(rebuilt.records, 'record')}"
@@ -94,6 +118,8 @@ def rebuild(app: App, as_json: bool) -> None:
         app.term.note("`pagefault repair` sets the damage aside and builds the index")
     else:
         app.term.line(f"the index was built anew from {plural(rebuilt.records, 'record')}")
+        if rebuilt.aside:
+            app.term.note(f"{plural(rebuilt.aside, 'record')} set aside: `pagefault verify`")
     if rebuilt.unread:
         raise click.exceptions.Exit(PROBLEMS)
 
@@ -122,6 +148,7 @@ def repair(app: App, as_json: bool) -> None:
     from pagefault.store.root import repair as repair_root
 
     path = app.existing_directory()
+    tell_strays(app, path)
     report = repair_root(path, **store_tools())
     if as_json:
         app.term.data(

@@ -208,7 +208,7 @@ class Endpoint:
             return _Failure(
                 EngineUnreachable(
                     f"{self.host} sent no first byte within {patience_s:.3g} s",
-                    hint="is the model still loading? Raise engine.first_byte_s, or lower --window",
+                    hint="is the model still loading? Raise engine.first_byte_s, or lower `window`",
                 ),
                 again=False,
             )

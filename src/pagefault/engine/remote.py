@@ -15,6 +15,7 @@ from pagefault.engine.endpoint import Broke, Call, Endpoint, Retries, Timeouts
 from pagefault.model.clock import Clock
 from pagefault.model.errors import BadInput, EngineUnreachable
 from pagefault.model.request import Reply, Request
+from pagefault.model.signatures import checked
 
 PATH: Final = "/chat/completions"
 
@@ -30,6 +31,7 @@ class RemoteEngine:
     An engine belongs to the event loop that first used it. Close it, or use it in `async with`.
     """
 
+    @checked
     def __init__(
         self,
         base_url: str,
@@ -49,7 +51,7 @@ class RemoteEngine:
     ) -> None:
         """Raises `BadInput` for a URL, model or key that cannot be."""
         if not model:
-            raise BadInput("no model is named", hint="name one: --engine-model, or engine.model")
+            raise BadInput("no model is named", hint="name it as its API does")
         self.model = model
         self._stream = stream
         self._system_role = system_role
@@ -137,6 +139,6 @@ class RemoteEngine:
             path=PATH,
             model=self.model,
             body=text.encode("utf-8", "replace"),
-            too_long=f"lower --window (it is {request.window_tokens}; this request is "
+            too_long=f"lower `window` (it is {request.window_tokens}; this request is "
             f"{request.tokens} tokens by our count), or give the server a larger context",
         )

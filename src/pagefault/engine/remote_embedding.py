@@ -15,6 +15,8 @@ from pagefault.engine import chat_completions as wire
 from pagefault.engine.embedding import TextKind, embed_telling, unit_rows
 from pagefault.engine.endpoint import Call, Endpoint, Retries, Timeouts, TooLong
 from pagefault.model.errors import BadInput, EngineGarbled, EngineUnreachable
+from pagefault.model.signatures import checked
+from pagefault.model.threads import start
 
 if TYPE_CHECKING:
     from pagefault.engine.embedding import Vectors
@@ -39,6 +41,7 @@ class RemoteEmbedder:
 
     weight = 1.5  # what has an endpoint is an encoder of sentences
 
+    @checked
     def __init__(
         self,
         base_url: str,
@@ -113,7 +116,7 @@ class RemoteEmbedder:
                 self._thread = threading.Thread(
                     target=self._live, args=(self._loop,), name="pagefault-embedder", daemon=True
                 )
-                self._thread.start()
+                start(self._thread)
             future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from pagefault.model.kinds import Role
 from pagefault.model.request import Message, Reply, Request, ToolCall
+from pagefault.model.signatures import checked
 
 UNKNOWN: Final = "I don't have that in the mapped context."
 
@@ -82,6 +83,7 @@ class Passage:
 class ScriptedEngine:
     """`sure` is the share of the question's weight that a passage must carry to be an answer."""
 
+    @checked
     def __init__(self, *, sure: float = 0.5, quotes: int = 2) -> None:
         self._sure = sure
         self._quotes = quotes

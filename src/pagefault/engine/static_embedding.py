@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pagefault.engine.embedding import TextKind, embed_telling, unit_rows
 from pagefault.model.errors import BadInput, CallerError
+from pagefault.model.signatures import checked
 
 if TYPE_CHECKING:
     from pagefault.engine.embedding import Vectors
@@ -28,6 +29,7 @@ class StaticEmbedder:
     Nothing is loaded before it is needed. Raises `BadInput` or `CallerError` then.
     """
 
+    @checked
     def __init__(self, source: str | Path) -> None:
         self._source = str(source)
         self._loading = threading.Lock()

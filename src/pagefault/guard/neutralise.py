@@ -6,10 +6,13 @@ one, and a character that would act instead of being seen is spelled out as `⟨
 
 Structure is looked for in a *fold* of the text, as a model reads it rather than as bytes compare:
 compatibility forms and look-alike letters count as the plain ones, what nobody sees as nothing,
-and every kind of line break as one. Where the line is: only what reads as our own tags, labels and
-citations, or as a control token of a chat template, is touched. Other brackets that resemble `<`
-are not, since they are no more of a tag than what we put in its place; nor are encodings that a
-reader would have to undo first (entities, escapes, base64), nor plain words such as `System:`.
+and every kind of line break as one, as which it is shown, too. Where the line is: only what reads
+as our own tags, labels and citations, as a control token of a chat template, or as a tag of calls,
+turns and instructions that models were trained on, is touched. The last is told by the words that
+the name of the tag is made of: `<div>`, `Vec<size_t>` and `<my-button>` stay as they are. Other
+brackets that resemble `<` do too, since they are no more of a tag than what we put in its place; so
+do encodings that a reader would have to undo first (entities, escapes, base64), and plain words
+such as `System:`, but for the two that opened a turn of old models, after a blank line.
 """
 
 from __future__ import annotations
@@ -67,8 +70,25 @@ _TOKEN: Final = re.compile(
     r"|(?i:/?s|bos|eos|start_of_turn|end_of_turn)>|</?SYS>>)"
 )
 _INSTRUCTION: Final = re.compile(
-    r"\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])"
+    r"\[(?=\s*/?\s*(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|THINK"
+    r"|ARGS|CALL_ID)\s*\])"
 )
+_TALKS: Final = (  # of which, and nothing else, the names of such tags are made
+    "antml|function|tool|call|result|response|output|input|use|system|user|assistant|human|developer"
+    "|model|reminder|prompt|message|instruction|thinking|thought|reasoning|scratchpad|parameter"
+    "|argument|invoke|turn|start|end|of|begin|available|command|error|context|environment|local"
+    "|stdout|caveat|web|search|code|execution|python|tag|header|id|channel|final|memory|im|sep"
+)
+_ALONE: Final = (
+    r"(?:\w{1,20}:)?(?:think|thinking|invoke|parameter|function|tool|system|assistant|human|user)s?"
+)
+_MARKUP: Final = re.compile(
+    r"<(?=[\s/\\!?]*antml\s*:"
+    rf"|[\s/\\!?]*(?:{_TALKS})s?(?:[_▁:.-](?:{_TALKS})s?)+(?![\w.-])"
+    rf"|[\s/\\!?]*{_ALONE}\s*>|/?{_ALONE}(?![\w.-]))",  # and `x < user` is a comparison
+    re.IGNORECASE,
+)
+_SPEAKER: Final = re.compile(r"(?:\A|\n[^\S\n]*\n)[^\S\n]*(?:Human|Assistant)[^\S\n]*:")
 _CITATION: Final = re.compile(r"\[(?=\s*ref\s*:)", re.IGNORECASE)
 _LABEL: Final = re.compile(
     # At the start of a line, whatever bullets, quotes, numbers or speaker stand before it …
@@ -86,20 +106,25 @@ def neutralise(text: str, *, citations: bool = False) -> str:
     anything else, since a citation in a page would pass for evidence. Applied twice, it changes
     nothing more.
     """
-    if _OPENS.search(text):
+    if _OPENS.search(text) or "uman" in text or "ssistant" in text:
         text = _without_structure(text, citations=citations)
-    return _ACTING.sub(_spell, text) if not text.isascii() or not text.isprintable() else text
+    if text.isascii() and text.isprintable():
+        return text
+    return _ACTING.sub(_spell, text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def without_tags(text: str) -> str:
     """`text` with no tag of ours in it; its labels and citations may be, and stay as they are."""
-    return _ACTING.sub(_spell, _replaced(text, ((_TAG, "‹"), (_TOKEN, "‹"), (_INSTRUCTION, "⁅"))))
+    patterns = ((_TAG, "‹"), (_TOKEN, "‹"), (_MARKUP, "‹"), (_INSTRUCTION, "⁅"))
+    return _ACTING.sub(_spell, _replaced(text, patterns))
 
 
 def _without_structure(text: str, *, citations: bool) -> str:
     patterns = (
         (_TAG, "‹"),
         (_TOKEN, "‹"),
+        (_MARKUP, "‹"),
+        (_SPEAKER, "∶"),
         (_INSTRUCTION, "⁅"),
         (_LABEL, "❨"),
         *(() if citations else ((_CITATION, "⁅"),)),

@@ -1,8 +1,12 @@
 """The step before the log: every secret that the process knows is replaced wherever it stands.
 
-A secret is searched in the forms in which tools print it: as it is, escaped for JSON (also twice),
-percent-encoded, and base64 at each of the three offsets at which it can stand in longer data. What
-replaces it, `[REDACTED:name:hmac8]`, tells that two secrets were equal and nothing else about them.
+A secret is searched in the forms in which tools print it: as it is, escaped for JSON, JavaScript
+or HTML or percent-encoded (also twice, also letter by letter), in hexadecimal, and in base64 at
+each of the three offsets at which it can stand in longer data. A form says how the signs of a
+secret may be spelled. A text is looked at as it is, then with what stands for plain letters and
+digits read as those, then with its line ends taken out, since data is wrapped; what is found is
+replaced where it stands in the text. The mark, `[REDACTED:name:hmac8]`, tells that two secrets were
+equal and nothing else about them.
 
 Clean a text before it is counted in tokens, split into parts, hashed or shown: a secret that a
 split cut in two is not found.
@@ -19,11 +23,13 @@ import base64
 import hashlib
 import hmac
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
 from functools import cache
+from html.entities import codepoint2name
 from typing import Any, Final, TypeVar
+from urllib.parse import unquote
 
 from pagefault.model.errors import ScreenFailed
 from pagefault.model.events import Body
@@ -53,12 +59,13 @@ class _Form:
 
 class Screen:
     """Replaces the values of `secrets`, by name. `key` is the memory's own; it is not kept here.
+    Without one, as for what is printed, a mark tells the name alone.
 
     `too_short` names those that are not screened, because their values would be found everywhere;
     `unscreenable` those whose values are part of every mark, as `REDACTED` is.
     """
 
-    def __init__(self, secrets: Mapping[str, str], key: bytes) -> None:
+    def __init__(self, secrets: Mapping[str, str], key: bytes | None) -> None:
         short: list[str] = []
         named: dict[str, str] = {}
         for name, value in secrets.items():
@@ -73,9 +80,9 @@ class Screen:
         forms: list[_Form] = []
         unscreenable: list[str] = []
         for number, (value, name) in enumerate(named.items()):
-            tag = hmac.new(key, _bytes(value), hashlib.sha256).hexdigest()[:8]
+            tag = ":" + hmac.new(key, _bytes(value), hashlib.sha256).hexdigest()[:8] if key else ""
             for called in (re.sub(r"[^\w.-]", "_", name, flags=re.ASCII), f"s{number}"):
-                mark = f"[REDACTED:{called}:{tag}]"
+                mark = f"[REDACTED:{called}{tag}]"
                 if not any(p.search(mark) for p in everything):
                     forms += [_Form(a, p, len(value), mark) for a, p in found[value]]
                     break
@@ -92,10 +99,11 @@ class Screen:
         try:
             for form in self._forms:
                 if form.anchor in text:
-                    cleaned = self._replaced(text)
                     break
             else:
-                return text
+                if not self._forms or not self._may_hold(text):
+                    return text
+            cleaned = self._replaced(text)
         except Exception as error:  # fail closed, whatever it was
             failure = type(error).__name__
         else:
@@ -134,12 +142,11 @@ class Screen:
 
     def _spans(self, text: str) -> list[tuple[int, int, str]]:
         """Where secrets stand, in order; those that overlap are one span, named by the longest."""
-        hits = [
-            (match.start(1), match.end(1), form.chars, form.mark)
-            for form in self._forms
-            if form.anchor in text
-            for match in form.pattern.finditer(text)
-        ]
+        hits = self._hits(text)
+        for number, view in enumerate(_views(text)):
+            if found := self._hits(view):
+                starts, ends = _places(text, number)
+                hits += [(starts[a], ends[b - 1], chars, mark) for a, b, chars, mark in found]
         hits.sort()
         merged: list[tuple[int, int, int, str]] = []
         for start, end, chars, mark in hits:
@@ -151,6 +158,28 @@ class Screen:
             else:
                 merged.append((start, end, chars, mark))
         return [(start, end, mark) for start, end, _, mark in merged]
+
+    def _may_hold(self, text: str) -> bool:
+        """Whether a view of `text` has an anchor, though it has none: quick, never wrongly no."""
+        if "\\" in text or "%" in text or "&" in text:
+            text = _LETTER.sub(_letter, text)
+            if any(form.anchor in text for form in self._forms):
+                return True
+            for written in _WRITTEN_BREAKS:
+                text = text.replace(written, "\n")
+        if "\n" not in text and "\r" not in text:
+            return False
+        lines = text.replace("\r", "\n").split("\n")
+        joined = "".join([line.strip(_AROUND_BREAK) for line in lines])
+        return any(form.anchor in joined for form in self._forms)
+
+    def _hits(self, text: str) -> list[tuple[int, int, int, str]]:
+        return [
+            (match.start(1), match.end(1), form.chars, form.mark)
+            for form in self._forms
+            if form.anchor in text
+            for match in form.pattern.finditer(text)
+        ]
 
     def _cleaned(self, value: Any) -> Any:
         kind = type(value)
@@ -191,6 +220,76 @@ def _is_plain(kind: type) -> bool:
     return issubclass(kind, int | float | Enum)
 
 
+# --- views ----------------------------------------------------------------------------------------
+
+_HEX: Final = r"3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]"  # of a letter or digit of ASCII
+_DECIMAL: Final = r"4[89]|5[0-7]|6[5-9]|[78]\d|9[0789]|1[01]\d|12[0-2]"
+_LETTER: Final = re.compile(
+    rf"\\{{1,15}}(?:(?:u00|x)(?P<escaped>{_HEX})|u\{{0{{0,4}}(?P<braced>{_HEX})\}})"
+    rf"|%(?:25){{0,3}}(?P<percent>{_HEX})"
+    rf"|&(?:amp;){{0,3}}#(?:[xX]0{{0,4}}(?P<entity>{_HEX})|0{{0,4}}(?P<decimal>{_DECIMAL}));"
+)
+_BREAK: Final = re.compile(
+    r"(?<=[A-Za-z0-9+/_-])[ \t]{0,8}"  # after so many, a line is not wrapped but padded
+    r"(?:(?:\r?\n|\r|(?:\\{1,15}r)?\\{1,15}n|(?:%(?:25)?0[Dd])?%(?:25)?0[Aa])[ \t]*"
+    r"(?:[>|#*]{1,4}[ \t]*)?)+"
+    r"(?=[A-Za-z0-9+/_-])"
+)
+"""Where data is wrapped: an end of line, as it is or escaped, and what indents the next line."""
+
+
+_WRITTEN_BREAKS: Final = (
+    *("\\n", "\\r"),
+    *(f"%{again}0{digit}" for again in ("", "25") for digit in "aAdD"),
+)
+_AROUND_BREAK: Final = " \t\\>|#*"
+
+
+def _letter(match: re.Match[str]) -> str:
+    group = match.lastgroup
+    assert group is not None
+    return chr(int(match[group], 10 if group == "decimal" else 16))
+
+
+_STEPS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...]] = (
+    (_LETTER, _letter),
+    (_BREAK, lambda match: ""),
+)
+
+
+def _views(text: str) -> Iterator[str]:
+    """`text` as it reads after each of the steps, where a step changes anything."""
+    if "\\" in text or "%" in text or "&" in text:
+        text = _LETTER.sub(_letter, text)
+    yield text
+    if "\n" in text or "\r" in text or "\\" in text or "%" in text:
+        yield _BREAK.sub("", text)
+
+
+def _places(text: str, steps: int) -> tuple[Sequence[int], Sequence[int]]:
+    """Where each character of a view begins and ends in `text`."""
+    starts: Sequence[int] = range(len(text))
+    ends: Sequence[int] = range(1, len(text) + 1)
+    for pattern, reads in _STEPS[: steps + 1]:
+        first: list[int] = []
+        last: list[int] = []
+        pieces: list[str] = []
+        at = 0
+        for match in pattern.finditer(text):
+            a, b = match.span()
+            first += starts[at:a]
+            last += ends[at:a]
+            pieces += (text[at:a], read := reads(match))
+            if read:
+                first.append(starts[a])
+                last.append(ends[b - 1])
+            at = b
+        first += starts[at:]
+        last += ends[at:]
+        text, starts, ends = "".join(pieces) + text[at:], first, last
+    return starts, ends
+
+
 # --- forms ----------------------------------------------------------------------------------------
 
 
@@ -201,6 +300,8 @@ def _patterns(value: str) -> Iterable[tuple[str, re.Pattern[str]]]:
         raw = _bytes(written)
         for before in range(3):
             yield _compiled(*_base64(raw, before))
+        for digits in (raw.hex(), raw.hex().upper()):
+            yield _compiled(digits, digits)
 
 
 def _compiled(text: str, spelling: str) -> tuple[str, re.Pattern[str]]:
@@ -231,7 +332,14 @@ def _escaped(value: str) -> str:
 
 def _backslashes(count: int) -> str:
     most = (_BACKSLASHES_MAX + 1) * (count + 1)  # and those that escape what comes after
-    return rf"(?:\\{{{count},{most}}}|(?:%(?:25){{0,3}}5[Cc]){{{count}}})"
+    spelled = rf"%(?:25){{0,3}}5[Cc]|\\{{1,{_BACKSLASHES_MAX}}}(?:u005[cC]|x5[cC])|{_entity(92)}"
+    return rf"(?:\\{{{count},{most}}}|(?:{spelled}){{{count}}})"
+
+
+def _entity(code: int) -> str:
+    """A pattern of what HTML writes for a character, also twice."""
+    name = f"|{codepoint2name[code]}" if code in codepoint2name else ""
+    return rf"&(?:amp;){{0,3}}(?:#0{{0,4}}{code}|#[xX]0{{0,4}}{_any_case(f'{code:x}')}{name});"
 
 
 _JSON_SHORT: Final = {"\n": "n", "\r": "r", "\t": "t", "\b": "b", "\f": "f"}
@@ -255,7 +363,9 @@ def _spellings_of(char: str) -> str:
         for i in range(0, len(units), 4)
     )
     percent = "".join(f"%(?:25){{0,3}}{_any_case(f'{byte:02x}')}" for byte in _bytes(char))
-    either = [slashes + re.escape(char), json_long, percent]
+    either = [slashes + re.escape(char), json_long, percent, _entity(ord(char))]
+    if ord(char) < 256:
+        either.append(rf"\\{{1,{_BACKSLASHES_MAX}}}x{_any_case(f'{ord(char):02x}')}")
     if char in _JSON_SHORT:
         either.append(rf"\\{{1,{_BACKSLASHES_MAX}}}{_JSON_SHORT[char]}")
     if char == " ":
@@ -267,7 +377,10 @@ def _any_case(digits: str) -> str:
     return "".join(d if d.isdigit() else f"[{d}{d.upper()}]" for d in digits)
 
 
-_BASE64_SPELLINGS: Final = {"+": "(?:[+-]|%2[Bb])", "/": r"(?:\\*/|_|%2[Ff])"}
+_BASE64_SPELLINGS: Final = {
+    "+": r"(?:[+-]|%(?:25)?2[Bb]|\\{1,15}u002[Bb])",
+    "/": r"(?:\\{0,15}/|_|%(?:25)?2[Ff]|\\{1,15}u002[Ff])",
+}
 """Standard and url-safe (RFC 4648 §4, §5), and the standard one inside JSON or a URL."""
 
 
@@ -291,7 +404,36 @@ def _base64(raw: bytes, before: int) -> tuple[str, str]:
 
 # --- what the process knows -----------------------------------------------------------------------
 
-_SECRET_NAME: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+"""Of a variable's name, in capitals or with humps."""
+
+_SECRET: Final = re.compile(
+    r"(?:TOKENS?|SECRETS?|PASSWORDS?|PASSWD|PASSPHRASE|PASSCODE|CREDENTIALS?|(?<!MON)KEYS?)\Z"
+    r"|(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL)"
+)
+"""A word that says so wherever it stands, also at the end of another: `PGPASSWORD`, `APIKEY`."""
+
+_ACCESS: Final = re.compile(
+    r"(?:PG|DB|SSH|MYSQL|REDIS|SMTP|FTP|API|GH)?(?:PASS|PWD|AUTH|PAT|COOKIES?|JWT|BEARER|DSN|CREDS?)"
+)
+"""A word that says so as the last of a name: `MYSQL_PWD` and `GH_PAT`, and neither `PWD` alone,
+which is a folder, nor `AUTHOR`, `SSH_AUTH_SOCK` or `AUTH_MODE`.
+"""
+
+_SECRET_ADDRESS: Final = re.compile(
+    r"(?:SECRET|PASSWORD|CREDENTIAL|WEBHOOK)\w*_(?:URL|URI|ENDPOINT)$", re.I
+)
+_USER_PART: Final = re.compile(
+    r"[A-Za-z][\w+.-]*://[^\s/?#@:]*:(?P<url>[^\s/?#@]+(?:@[^\s/?#@]+)*)@"  # scheme://user:password@
+    r"|^[^\s/@:]+:(?P<driver>[^\s/]+)@[\w.-]*[(:/]"  # user:password@tcp(host), host:port or host/db
+    r"|(?:^|[\s;?&])(?:password|passwd|pwd|sslpassword)\s*=\s*'?(?P<pair>[^\s;&']+)",
+    re.IGNORECASE,
+)
+"""Where a password stands in an address: RFC 3986 §3.2.1, a driver's own form, or in pairs."""
+
+_PLAIN_WORD: Final = re.compile(r"[A-Z]?[a-z]{,11}|[A-Z]{,12}|(?:true|false)\b.*", re.IGNORECASE)
+"""`disabled`, `postgres`: it would be replaced in ordinary sentences, and hides nothing."""
+
 _PUBLIC_NAME: Final = re.compile(r"PUBLIC|_(?:URL|URI|ENDPOINT|HOST|REGION)$", re.IGNORECASE)
 _COUNT_NAME: Final = re.compile(r"MAX|MIN|LIMIT|COUNT|SIZE|TTL|TIMEOUT|BUDGET|EXPIR", re.IGNORECASE)
 _PUBLIC_VALUE: Final = re.compile(
@@ -309,20 +451,55 @@ def known_secrets(environ: Mapping[str, str], extra: Mapping[str, str]) -> dict[
     """What must not be logged, by name: `extra` (configured keys), then secrets of the environment.
 
     A variable counts if its name says so and its value is not plainly something else: short, a
-    path, a number that is a limit, an address without a password, a public key.
+    path, a number that is a limit, an address without a password, a public key, one plain word. An
+    address with a password in it counts whatever its name is, and so does the password alone.
     """
     found = {name: value for name, value in extra.items() if value.strip()}
+    for name, value in [*extra.items(), *environ.items()]:
+        password = password_in(value)
+        if len(password) >= CHARS_MIN and not _PLAIN_WORD.fullmatch(password):
+            found.setdefault(f"{name}.password", password)
+            if unquote(password) != password:
+                found.setdefault(f"{name}.password.plain", unquote(password))
     for name, value in environ.items():
-        if _SECRET_NAME.search(name) and not _is_public(name, value.strip()):
+        is_address = f"{name}.password" in found
+        if is_address or (_is_secret_name(name) and not _is_public(name, value.strip())):
             found.setdefault(name, value)
     return found
 
 
+def password_in(value: str) -> str:
+    """The password in an address, as it is written there; "" if there is none."""
+    match = _USER_PART.search(value)
+    return next(filter(None, match.groups()), "") if match else ""
+
+
+def without_password(value: str) -> str:
+    """An address as it may be shown."""
+    match = _USER_PART.search(value)
+    if match is None or match.lastgroup is None:
+        return value
+    start, end = match.span(match.lastgroup)
+    return f"{value[:start]}***{value[end:]}"
+
+
+def _is_secret_name(name: str) -> bool:
+    words = [word.upper() for word in _WORD.findall(name)]
+    if not words:
+        return False
+    if any(map(_SECRET.search, words)) or _SECRET_ADDRESS.search(name):
+        return True
+    last = _ACCESS.fullmatch(words[-1])
+    return last is not None and (len(words) > 1 or words[-1] != "PWD") and words[0] != "OLDPWD"
+
+
 def _is_public(name: str, value: str) -> bool:
-    if len(value) < CHARS_MIN or _PUBLIC_VALUE.match(value):
+    if len(value) < CHARS_MIN or _PUBLIC_VALUE.match(value) or _PLAIN_WORD.fullmatch(value):
         return True
     if _PATH.match(value) and "\n" not in value:
         return True
+    if _SECRET_ADDRESS.search(name):
+        return False
     if _PUBLIC_NAME.search(name):
         return "@" not in value
     return bool(_COUNT_NAME.search(name)) and value.isdigit()

@@ -14,6 +14,7 @@ from typing import Final
 from pagefault.model import defaults
 from pagefault.model.errors import BadInput
 from pagefault.model.prices import PriceList
+from pagefault.model.signatures import checked
 
 AS_OF: Final = "2026-11"
 
@@ -224,20 +225,24 @@ PRICE_LISTS: Final = {
 _TTL_S: Final = 300.0  # of a list that names no lifetime: the shortest that a provider promises
 
 
+@checked
 def find_prices(name: str) -> PriceList:
-    """A price list by its name; or one of your own, written READ/WRITE or READ/WRITE/SECONDS.
+    """A price list by its name, or that of a model by its; or one of your own, written READ/WRITE
+    or READ/WRITE/SECONDS.
 
     One of your own has no least size and no steps. Raises `BadInput`.
     """
     if known := PRICE_LISTS.get(name.strip().lower()):
         return known
+    if (model := find_model(name)).is_known:
+        return model.prices
     try:
         read, write, *rest = map(float, name.split("/"))
         (ttl_s,) = rest or [_TTL_S]
     except ValueError:
         raise BadInput(
             f"unknown price list {name!r}",
-            hint=f"one of {', '.join(PRICE_LISTS)}; or your own, as READ/WRITE or "
+            hint=f"a model, or one of {', '.join(PRICE_LISTS)}; or your own, as READ/WRITE or "
             "READ/WRITE/SECONDS: 0.10/1.25/300",
         ) from None
     return PriceList(name=name, as_of=AS_OF, read=read, write=write, output=_OUTPUT, ttl_s=ttl_s)

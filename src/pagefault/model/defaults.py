@@ -68,6 +68,7 @@ EVICTION_MEMORY_TURNS: Final = 24  # a page that comes back later is one like an
 FAULT_PROTECTION_TURNS: Final = 2
 THRASH_WINDOW_TURNS: Final = 5  # in which another fault on a topic is counted as thrash
 ARTIFACT_BYTES: Final = 50_000_000
+TEXT_BYTES: Final = 32_000_000
 
 TABLE: Final[tuple[Default, ...]] = (
     Default("window_tokens", "tokens", WINDOW_TOKENS, 128_000, "000 Configuration, l0_max_tokens"),
@@ -232,6 +233,15 @@ TABLE: Final[tuple[Default, ...]] = (
         None,
         "",
         "it is held in memory while it is written and read",
+    ),
+    Default(
+        "text_bytes",
+        "bytes in UTF-8",
+        TEXT_BYTES,
+        None,
+        "",
+        "one message, document or result: it is held in memory whole; a longer one is handed in in "
+        "parts, or kept as an artifact",
     ),
     Default("pack_cache_entries", "packs", PACK_CACHE_ENTRIES, 32, "000 §1.7"),
     Default(

@@ -1,13 +1,17 @@
 """Four families of errors, by whose fault it is. Catch a family; never catch `Exception`.
 
-Every message says what happened and, in `hint`, what to do next.
+Every message says what happened and, in `hint`, what to do next. A hint names what a program calls
+("`Memory.verify`"); a front end that has other words for it puts them in its place. Commands are
+named only where there is no such call.
 """
 
 from __future__ import annotations
 
 
 class PagefaultError(Exception):
-    """The root of all errors raised on purpose."""
+    """The root of all errors raised on purpose. As a text it is the message and the hint, so that a
+    traceback and a log have both; in another message it is `message` alone.
+    """
 
     hint: str = ""
 
@@ -15,6 +19,16 @@ class PagefaultError(Exception):
         super().__init__(message)
         if hint:
             self.hint = hint
+
+    @property
+    def message(self) -> str:
+        return str(self.args[0])
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
+    def __format__(self, spec: str) -> str:
+        return format(self.message, spec)
 
 
 # --- the caller's -----------------------------------------------------------------------------
@@ -32,7 +46,7 @@ class SessionNotFound(CallerError):
     def __init__(self, session: str) -> None:
         super().__init__(
             f"there is no session {session!r} here",
-            hint="`pagefault sessions` lists what there is",
+            hint="`Memory.sessions` lists what there is",
         )
 
 
@@ -42,7 +56,7 @@ class NoSuchPage(CallerError):
     def __init__(self, page_id: str, session: str) -> None:
         super().__init__(
             f"session {session!r} has no page {page_id!r}",
-            hint="`pagefault pages ls` lists its pages, `pagefault pages search` finds them",
+            hint="`Memory.pages` lists its pages, `Session.recall` finds them",
         )
 
 
@@ -146,6 +160,10 @@ class StoreReadOnly(StoreError):
     hint = "reading works; to write, open it for writing, where its files may be written"
 
 
+class NotAdopted(StoreReadOnly):
+    """The memory was not made here by this user, who has not vouched for it: it is only read."""
+
+
 class ScreenFailed(StoreError):
     """The search for secrets failed before the log was reached. Nothing was written."""
 
@@ -158,9 +176,7 @@ class ScreenFailed(StoreError):
 class StoreCorrupt(StoreError):
     """A record that was once acknowledged no longer reads back. Nothing was cut or changed."""
 
-    hint = (
-        "`pagefault verify` lists the damage, `pagefault repair` sets it aside and reopens the rest"
-    )
+    hint = "`Memory.verify` lists the damage, `pagefault repair` sets it aside and reopens the rest"
 
 
 class ArchiveMissing(StoreError):

@@ -8,11 +8,12 @@ renaming or removing one, or changing what one means, is a new major version.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import Final
 
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import (
+    SOME_TOOL,
     Actor,
     EventType,
     FaultReason,
@@ -24,6 +25,7 @@ from pagefault.model.kinds import (
     Role,
 )
 from pagefault.model.page import Evidence, PageRow
+from pagefault.model.prices import PriceList
 from pagefault.model.times import iso_ms
 
 VERSION: Final = (1, 0)
@@ -85,6 +87,10 @@ class Content:
     gaps, across forks; derived pages, those of `DERIVED_TYPES`, from `DERIVED_ORDER` in their turn.
     A long text is split: its parts follow one another, every part but the first names the first in
     `part_of`, and the texts joined are the original, byte for byte.
+
+    What a client of a proxy said `follows` the page before it in the client's history, or
+    `HISTORY_START`; the first part of a text alone tells it. Where the client put other words in
+    the place of a page, the page of these words `supersedes` it: it is history from then on.
     """
 
     event_type: EventType
@@ -113,12 +119,17 @@ class Content:
     blob: str = ""  # of an artifact: the name of its bytes in the blob store
     level: int = 0  # of a representation: how much of what it represents it shows
     evidence: tuple[Evidence, ...] = ()  # of a claim: where it is said
-    supersedes: PageId = PageId("")  # of a claim: the one that it takes the place of
+    supersedes: PageId = PageId("")  # the claim, or the words, that it takes the place of
     claim_type: str = ""  # decision, preference, fact, …
     subject: str = ""  # of a claim: what it is about; a later claim on the same supersedes it
     value: str = ""  # of a claim: what it says of its subject, as it was written
     source_tokens: int = 0  # of a summary: what it sums up takes so many at level 0
     made_by: str = ""  # of a representation: the compressor that wrote it, if not our rules
+    follows: PageId = PageId("")  # in the history that a client of a proxy sends
+
+
+HISTORY_START: Final = PageId("start")
+"""What the first message of a client's history follows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,12 +179,43 @@ class Reported:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Priced:
+    """What the requests from here on are weighed by, where somebody said so: the fields of a
+    `PriceList`, and the model that was named. Written with the first request that it is true of.
+    """
+
+    name: str
+    as_of: str
+    read: float
+    write: float
+    output: float
+    ttl_s: float | None
+    min_tokens: int = 0
+    quantum: int = 1
+    takes_marks: bool = False
+    cliff_tokens: int | None = None
+    cliff_factor: float = 1.0
+    whole_units: bool = False
+    model: str = ""
+
+    @classmethod
+    def of(cls, prices: PriceList, model: str) -> Priced:
+        return cls(**{one.name: getattr(prices, one.name) for one in fields(prices)}, model=model)
+
+    @property
+    def prices(self) -> PriceList:
+        """Raises `BadInput` for what no price list can be."""
+        return PriceList(**{one.name: getattr(self, one.name) for one in fields(PriceList)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Relayed:
     """A client's own request was passed on: it holds what the client put into it, less the turns
     that left it, and with what was quoted. Tokens are of our count.
 
     `change` is begun, same (sent again), extended, edited, branched, compacted (by the client),
-    remodelled (another model is asked) or reinstructed (other tools or instructions).
+    remodelled (another model is asked) or reinstructed (other tools or instructions). The fields
+    from `opening` on are what a restart needs to send the same bytes again.
     """
 
     request: int  # counts from 0 within one session, apart from those that were packed
@@ -194,6 +236,10 @@ class Relayed:
     is_over: bool = False  # the newest turn alone is larger than the window
     is_cold: bool = False  # the provider's cache had lapsed, as far as anybody can tell
     is_marked: bool = False  # the client marked where to cache
+    opening: PageId = PageId("")  # the message before which `recalled` stands, less `core`
+    core: tuple[PageId, ...] = ()  # of `recalled`: the claims that an epoch put in front
+    epoch_at: PageId = PageId("")  # the newest page of the request with which the epoch began
+    epoch_first: PageId = PageId("")  # the page that is shown first from then on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -327,10 +373,15 @@ class ForgetBegun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetDone:
-    """The receipt: no byte of the targets is left under this root."""
+    """The receipt: no byte of the targets is left under this root.
+
+    `redacted` says that their heads, too, hold neither a key nor the name of a tool. A receipt that
+    does not say so is of a version that left them: what it tells of is carried out once more.
+    """
 
     begun: Seq
     records: int
+    redacted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -355,6 +406,15 @@ class Opaque:
     payload: dict[str, object] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetAside:
+    """What a whole record is read as that no fold can take. Folds skip it; its bytes are kept."""
+
+    type: str
+    why: str  # quotes nothing of the record
+    blob: str = ""  # that it names
+
+
 Body = (
     SessionOpened
     | SessionConfigured
@@ -362,6 +422,7 @@ Body = (
     | Content
     | Packed
     | Reported
+    | Priced
     | Relayed
     | EpochBegun
     | Searched
@@ -375,6 +436,7 @@ Body = (
     | Erased
     | Lost
     | Opaque
+    | SetAside
 )
 
 _TYPES: Final[dict[type, str]] = {
@@ -383,6 +445,7 @@ _TYPES: Final[dict[type, str]] = {
     SessionLeased: "session_leased",
     Packed: "packed",
     Reported: "reported",
+    Priced: "priced",
     Relayed: "relayed",
     EpochBegun: "epoch_begun",
     Searched: "searched",
@@ -407,7 +470,7 @@ def type_of(body: Body) -> str:
     match body:
         case Content(event_type=event_type):
             return str(event_type)
-        case Erased(type=name) | Opaque(type=name):
+        case Erased(type=name) | Opaque(type=name) | SetAside(type=name):
             return name
         case _:
             return _TYPES[type(body)]
@@ -463,6 +526,12 @@ def expected(draft: Draft) -> Event:
         body=draft.body,
         cause=draft.cause,
     )
+
+
+def erased(event: Event) -> Event:
+    """What is left of an event that was forgotten: neither body nor key nor the name of a tool."""
+    origin = SOME_TOOL if event.origin.startswith("tool:") else event.origin
+    return replace(event, body=Erased(type=event.type), origin=origin, key="")
 
 
 def row_of(event: Event, body: Content) -> PageRow:

@@ -213,6 +213,9 @@ ORIGINS: Final = (
     "runtime",  # bookkeeping of our own: it carries no content
 )
 
+SOME_TOOL: Final = Origin("tool:*")
+"""Of what some tool returned, and was forgotten: which tool it was, nothing tells any more."""
+
 USER_TYPED: Final = Origin("user_typed")
 USER_APPROVED: Final = Origin("user_approved")
 LOCAL_FILE: Final = Origin("local_file")

@@ -37,11 +37,17 @@ class PageRow:
     parts: int
     tier: Tier = Tier.L2
     occurred_ms: int | None = None  # when it was said, where its record tells
+    superseded: Seq = Seq(0)  # the record that made it history: other words stand in its place
 
     @property
     def said_ms(self) -> int:
         """When it was said; if nothing tells that, when it was logged."""
         return self.at_ms if self.occurred_ms is None else self.occurred_ms
+
+    @property
+    def is_note(self) -> bool:
+        """Whether it is a note that the proxy once wrote for itself: nobody said it."""
+        return self.superseded == self.seq
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +171,12 @@ class Scope:
     def derived(self) -> Scope:
         """The derived pages of these sessions."""
         return replace(self, of_derived=True)
+
+    def is_history(self, row: PageRow) -> bool:
+        """Whether other words stand in a page's place, as far as this scope sees."""
+        if not row.superseded or self.is_everything:
+            return bool(row.superseded)
+        return any(s == row.session and row.superseded <= upto for s, upto in self.parts)
 
 
 EVERYTHING: Final = Scope((), is_everything=True)

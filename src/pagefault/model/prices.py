@@ -13,6 +13,7 @@ from math import fsum
 from typing import Final
 
 from pagefault.model.errors import BadInput
+from pagefault.model.signatures import check_fields, checked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +38,7 @@ class PriceList:
     whole_units: bool = False  # a prefix matches only where an earlier request ended
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not 0 <= self.read <= self.write or self.write <= 0 or self.output < 0:
             raise BadInput(
                 f"the price list {self.name!r} cannot be: read {self.read}, write {self.write}",
@@ -77,6 +79,7 @@ class Measured:
 _CALLS_MIN: Final = 3  # through two points a line always fits
 
 
+@checked
 def calibrate(calls: Iterable[Measured], *, name: str = "local", as_of: str) -> PriceList:
     """The price list of an engine that is paid in seconds.
 

@@ -2,20 +2,51 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pagefault.model.errors import BadInput
 from pagefault.model.kinds import Role
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class ToolCall:
-    """A call the model made. `arguments` is JSON as the model wrote it, which may be malformed."""
+    """A call the model made. `arguments` is JSON as the model wrote it, which may be malformed.
+
+    Where a client has parsed them, as Anthropic's does, they may be given so. Raises `BadInput` for
+    what is neither a text nor an object.
+    """
 
     call_id: str
     name: str
     arguments: str
+
+    def __init__(self, call_id: str, name: str, arguments: str | Mapping[str, Any]) -> None:
+        given: object
+        for given in (call_id, name):
+            if not isinstance(given, str):
+                raise BadInput(
+                    f"a call's id and name are texts, not {type(given).__name__}",
+                    hint="ToolCall(call_id, name, arguments)",
+                )
+        object.__setattr__(self, "call_id", call_id)
+        object.__setattr__(self, "name", name)
+        told = arguments if isinstance(arguments, str) else _json(arguments)
+        object.__setattr__(self, "arguments", told)
+
+
+def _json(arguments: object) -> str:
+    try:
+        if isinstance(arguments, Mapping):
+            return json.dumps(dict(arguments), ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        pass
+    raise BadInput(
+        f"a call's arguments are JSON, not {type(arguments).__name__}",
+        hint="give the text that the model wrote, or the object that it says",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +93,11 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What a provider says a request cost, in its own tokens; the input is the whole prompt."""
+    """What a provider says a request cost, in its own tokens; the input is the whole prompt.
+
+    `Session.observe` takes it. Where a provider counts what was cached beside the input
+    (Anthropic), `input_tokens` is the sum.
+    """
 
     input_tokens: int
     output_tokens: int

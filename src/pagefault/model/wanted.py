@@ -11,6 +11,7 @@ from typing import Final
 from pagefault.model.errors import BadInput
 from pagefault.model.kinds import ORIGINS, Kind, Modality
 from pagefault.model.page import PageRow
+from pagefault.model.signatures import check_fields
 from pagefault.model.times import DAY_MS, is_date, iso_ms
 
 TOOL: Final = "tool"
@@ -32,6 +33,8 @@ class SearchFilter:
 
     `session`, a name or an id, is for who asks a whole memory: what that session sees.
 
+    With `history`, also pages in whose place other words stand now.
+
     Without kinds, pages that were made of others (claims, summaries) are not among what is listed.
     """
 
@@ -41,8 +44,10 @@ class SearchFilter:
     since: Time | None = None
     until: Time | None = None
     session: str = ""
+    history: bool = False
 
     def __post_init__(self) -> None:
+        check_fields(self)
         _check("kind", self.kinds, tuple(Kind))
         _check("modality", self.modalities, tuple(Modality))
         for origin in _told("origin", self.origins):

@@ -26,6 +26,7 @@ from pagefault.model.ids import PageId, Seq, TurnNo
 from pagefault.model.kinds import Kind, Modality, Mode, Role
 from pagefault.model.page import Page
 from pagefault.model.request import Message, ToolSpec
+from pagefault.model.signatures import checked
 from pagefault.pack import render
 from pagefault.pack.cache import Pack, PackCache, PackKey
 from pagefault.pack.count import REQUEST_TOKENS, TokenCounter, message_tokens, tools_tokens
@@ -52,6 +53,7 @@ ROW_TOKENS: Final = 48
 _FIRST: Final = {Kind.CLAIM: 0, Kind.PROCEDURE: 1, Kind.INDEX: 2, Kind.SUMMARY: 3}
 
 
+@checked
 def build_vm_developer_message(
     *,
     mode: str,

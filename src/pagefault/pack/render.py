@@ -14,7 +14,7 @@ from pagefault.guard.neutralise import neutralise
 from pagefault.model.kinds import Kind, Level, Modality, Role
 from pagefault.model.page import Page, PageRow
 
-RENDERER: Final = 2
+RENDERER: Final = 3
 
 LABEL_TOKENS: Final = 12  # what a label adds to its text, about: for weighing pages, not for limits
 BLOCK_TOKENS: Final = 32  # what VM:CONTEXT adds around its lines, about and never less

@@ -13,6 +13,7 @@ Invariants:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from pagefault.model.ids import PageId, TurnNo
@@ -76,8 +77,22 @@ class PageTable:
     def residents(self) -> Iterator[Entry]:
         return iter(self._entries.values())
 
+    @contextmanager
+    def faults(self) -> Iterator[None]:
+        """A block in which pages are faulted: by its end each of them is loaded, or its fault has
+        failed, whatever is raised in it. A page that stayed LOADING could never be faulted again.
+        """
+        try:
+            yield
+        finally:
+            loading = Residency.LOADING
+            for page_id in [p for p, e in self._entries.items() if e.residency is loading]:
+                self.failed(page_id)
+
     def begin_fault(self, row: PageRow, level: Level) -> Entry:
-        """GHOST to LOADING: `loaded` or `failed` ends it. A page in the window may not."""
+        """GHOST to LOADING: `loaded` or `failed` ends it, or the block of `faults` that it is in. A
+        page in the window may not.
+        """
         entry = self._entries.get(row.page_id) or Entry(row, level)
         entry.residency = step(entry.residency, Cause.FAULTED)
         self._entries[row.page_id] = entry

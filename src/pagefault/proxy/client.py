@@ -1,27 +1,33 @@
-"""Whose conversation a request belongs to, told from what clients send anyway.
+"""Which of a principal's conversations a request belongs to, told from what clients send anyway.
 
-No client needs to be configured: each sends an id of its own with every request. For programs on a
-plain SDK there is a header, a field, or a path to name one; and where there is none of these, what
-the conversation begins with.
+Coding clients need not be configured: each sends an id of its own with every request. For programs
+on a plain SDK there is a header, a field, or a path to name one. An id tells apart conversations of
+one principal, and has no power beyond: `principal.py` says whose they are. Where there is no id,
+nothing is one: a `prompt_cache_key` is a hint to the provider, many conversations share one, and
+`metadata.user_id` is somebody's, not a conversation's, unless it holds a session.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
 
-from pagefault.proxy.history import History, Json, digest
+from pagefault.proxy.history import Json
+from pagefault.service.turn.turn import encodable
 
 SESSION_HEADER: Final = "x-pagefault-session"  # never sent on
 _PATH: Final = re.compile(r"\A/s/([^/?#]{1,300})(/.*)\Z")
 _NO_NAME: Final = re.compile(r"[^A-Za-z0-9._-]+")
-_NOT_IN_A_NAME: Final = re.compile(r"[/:\x00-\x1f\x7f-\x9f\ud800-\udfff]|\A\s|\s\Z")
+_NOT_IN_A_NAME: Final = re.compile(r"[/:@]|\A\s|\s\Z")
+_INVISIBLE: Final = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 _NAME_MAX: Final = 48
 NAMED: Final = "named"
+UNNAMED: Final = "unnamed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,21 +37,36 @@ class Client:
     kind: str
     key: str
 
-    def session_name(self, lane: str) -> str:
-        """The name of the memory's session for one of its conversations: whose it is, and which.
+    def session_name(self, lane: str, principal: str, keyed: Callable[[str], str]) -> str:
+        """The name of the memory's session for one of its conversations: which, and whose it is.
 
-        A name that somebody gave stands for itself, without a kind before it, in any script.
+        A name that somebody gave stands for itself, without a kind before it, in any script. Two
+        that differ in anything make names that differ: what is no part of a plain name, or long,
+        gives way to a digest.
         """
-        if (
-            self.kind == NAMED
-            and len(self.key) <= _NAME_MAX
-            and not _NOT_IN_A_NAME.search(self.key)
-        ):
-            return f"{self.key}:{lane}"
-        plain = _NO_NAME.sub("-", self.key)
-        if len(plain) > _NAME_MAX or plain != self.key:
-            plain = f"{plain[: _NAME_MAX - 13]}-{digest(self.key)[:12]}"
-        return f"{plain}:{lane}" if self.kind == NAMED else f"{self.kind}:{plain}:{lane}"
+        if self.kind == NAMED and _is_plain(self.key):
+            return f"{self.key}:{lane}@{principal}"
+        plain = _NO_NAME.sub("-", self.key[: 2 * _NAME_MAX])
+        if len(self.key) > _NAME_MAX or plain != self.key:
+            plain = f"{plain[: _NAME_MAX - 13]}-{keyed(f'client {self.key}')[:12]}"
+        return self._named(plain, lane, principal)
+
+    def sealed_name(self, lane: str, principal: str, keyed: Callable[[str], str]) -> str:
+        """The same with nothing of the key in it: of one that looks like a secret."""
+        return self._named(keyed(f"client {self.key}")[:12], lane, principal)
+
+    def _named(self, plain: str, lane: str, principal: str) -> str:
+        name = plain if self.kind == NAMED else f"{self.kind}:{plain}"
+        return f"{name}:{lane}@{principal}"
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a name can stand in a session's, in a terminal and beside others."""
+    return (
+        len(name) <= _NAME_MAX
+        and not _NOT_IN_A_NAME.search(name)
+        and not any(unicodedata.category(char) in _INVISIBLE for char in name)
+    )
 
 
 def named_in_path(path: str) -> tuple[str, str]:
@@ -57,8 +78,10 @@ def named_in_path(path: str) -> tuple[str, str]:
     return (unquote(match[1]), match[2]) if match else ("", path)
 
 
-def recognise(headers: Mapping[str, str], body: Json, history: History, named: str = "") -> Client:
-    """`headers` have lower-case names. The first that is there counts."""
+def recognise(headers: Mapping[str, str], body: Json, named: str = "") -> Client | None:
+    """The id that comes with a request, None if none does. `headers` have lower-case names. The
+    first that is there counts.
+    """
     metadata = body.get("metadata")
     in_metadata = metadata if isinstance(metadata, dict) else {}
     for kind, key in (
@@ -67,12 +90,24 @@ def recognise(headers: Mapping[str, str], body: Json, history: History, named: s
         ("codex", headers.get("session-id")),
         ("opencode", headers.get("x-session-id") or headers.get("x-session-affinity")),
         (NAMED, in_metadata.get("pagefault_session")),
-        ("cache", body.get("prompt_cache_key")),
     ):
-        if key and isinstance(key, str):
-            return Client(kind, key)
-    placed = history.placed
-    return Client("begins", digest(f"{history.lane} {placed[0].place if placed else ''}"))
+        if isinstance(key, str) and key.strip():
+            return Client(kind, encodable(key))
+    return None
+
+
+def program(headers: Mapping[str, str], body: Json) -> str:
+    """Which coding client sent this, as `recognise` names it, whatever the session is called; ""
+    where none says that it did.
+    """
+    metadata = body.get("metadata")
+    if headers.get("x-claude-code-session-id") or (
+        isinstance(metadata, dict) and _of_user_id(metadata)
+    ):
+        return "claude"
+    if headers.get("session-id"):
+        return "codex"
+    return "opencode" if headers.get("x-session-id") or headers.get("x-session-affinity") else ""
 
 
 def _in_utf_8(header: str) -> str:

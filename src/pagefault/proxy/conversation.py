@@ -1,8 +1,10 @@
 """One conversation of a client: its tree of histories, its session in the memory, its passage.
 
-What is said is logged before it is sent on, once, whatever the client resends: the key of its node
-is the record's key. What was recalled and where epochs began is logged by ids, never by text, so
-that a restart puts the same bytes back and what was forgotten stays away. What is forgotten while
+What is said is logged before it is sent on, once, whatever the client resends: each record tells
+which page of the client's history it follows, and which it takes the place of, by their ids. So a
+restart, or another process, finds the history again in the log. What was recalled and where epochs
+began is part of the `relayed` record of its request, by ids too, so that a restart puts the same
+bytes back and what was forgotten stays away. What is forgotten while
 this runs is quoted from the next request on no more; of a session that was forgotten whole nothing
 is logged again, and what is said from then on is a new one's.
 """
@@ -10,11 +12,10 @@ is logged again, and what is said from then on is a new one's.
 from __future__ import annotations
 
 import asyncio
-import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from pagefault.model.catalogue import find_model
@@ -27,7 +28,8 @@ from pagefault.model.errors import (
     RecordGone,
     SessionNotFound,
 )
-from pagefault.model.events import Relayed
+from pagefault.model.events import HISTORY_START, Content, Event, Relayed
+from pagefault.model.ids import PageId
 from pagefault.model.kinds import (
     MODEL_GENERATED,
     USER_TYPED,
@@ -39,9 +41,9 @@ from pagefault.model.page import Page
 from pagefault.model.request import Usage
 from pagefault.pack import render
 from pagefault.pack.count import MESSAGE_TOKENS, TokenCounter
-from pagefault.proxy.history import History, Item, Json, Part, essence
+from pagefault.proxy.history import History, Item, Json, Part, digest, essence
 from pagefault.proxy.passage import Composed, Passage, Weighed, is_marked
-from pagefault.proxy.trie import Change, Match, Node, Trie
+from pagefault.proxy.trie import FIRST, Change, Logged, Match, Node, Trie
 from pagefault.proxy.wire import Answered, Wire
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
@@ -49,8 +51,6 @@ from pagefault.service.telling.relaying import note_relayed, note_reported
 from pagefault.service.turn.turn import encodable
 from pagefault.service.turn.writing import Said
 
-RECALLED: Final = "pagefault:recall"
-EPOCH: Final = "pagefault:epoch"
 CANDIDATES: Final = 50
 CALL_CHARS_MAX: Final = 4_000  # of a call's arguments that are kept: an edit quotes whole files
 QUERY_CHARS_MAX: Final = 4_000
@@ -71,6 +71,19 @@ class Passed:
     request: int = -1  # its number in the log; -1 if it is not there
 
 
+@dataclass(slots=True)
+class _Quotes:
+    """What is quoted with a request for the first time."""
+
+    core: list[Page] = field(default_factory=list)  # claims, in front of what an epoch left
+    here: list[Page] = field(default_factory=list)  # before the message that opens the turn
+    opening: Node | None = None  # which is this
+
+    @property
+    def pages(self) -> list[Page]:
+        return [*self.core, *self.here]
+
+
 class Conversation:
     """For one event loop. `problem` is why the latest logging failed, or ""."""
 
@@ -83,16 +96,22 @@ class Conversation:
         counter: TokenCounter,
         clock: Clock,
         window_tokens: int,
+        is_named: bool = True,
     ) -> None:
+        """Without a name of the client's own (`is_named` off), what is sent on is made of what the
+        client sends now, and nothing of what it sent before.
+        """
         self.name = name
         self.problem = ""
-        self.trie = Trie()
-        self.passage = Passage(wire, counter, window_tokens)
         self._wire = wire
         self._counter = counter
         self._memory = memory
+        self._window_tokens = window_tokens
+        self._is_named = is_named
         self._session: Session | None = None
-        self._pages: dict[str, Sequence[str]] = {}  # by the key of the node that says it
+        self._is_looked_for = False  # whether we know if the log has a session of this name
+        self._order = 0  # of the session's next page, as we left it
+        self._clear()
         self._names: dict[str, str] = {}  # of tools, by the id of a call
         self._clock = clock
         self._asked_s: float | None = None  # when the provider was asked last
@@ -101,43 +120,67 @@ class Conversation:
         self._forgettings = memory.forgettings  # when quotes were put in
         self._lock = asyncio.Lock()
 
+    def _clear(self) -> None:
+        self.trie = Trie(self._words_of)
+        self.passage = Passage(self._wire, self._counter, self._window_tokens, keeps=self._is_named)
+        self._pages: dict[str, Sequence[str]] = {}  # by the key of the node that says it
+        self._keys: dict[str, str] = {}  # of nodes, by every page that they ever were
+        self._edited: set[str] = set()  # keys of nodes whose present words are not logged yet
+        self._words: dict[bytes, str] = {}
+
     async def receive(self, body: Json, history: History) -> Passed:
         """Take a request in, and say what to send on."""
         async with self._lock:
+            self.problem = ""
+            await self._take_up()
             placed = history.placed
+            self._learn_names(placed)
             match = self.trie.match(placed)
+            self._words.clear()
+            self._edited.update(match.path[at].key for at in match.edited)
             aside = bool(placed) and placed[-1].asks_for_summary
-            await self._look_for_session()
             await self._log(match.path, placed)
             await self._unquote_forgotten()
-            quoted: list[Page] = []
+            quotes = _Quotes()
             composed: Composed | None = None
             if self.passage.window_tokens:
-                composed, quoted = await self._compose(body, history, match, aside=aside)
+                composed = await self._compose(body, history, match, quotes, aside=aside)
             return Passed(
                 match=match,
                 composed=composed,
                 body=self._wire.put(body, composed.messages)
                 if composed is not None and composed.changed
                 else None,
-                recalled=len(quoted),
+                recalled=len(quotes.pages),
                 aside=aside,
-                request=await self._tell(body, history, match, composed, quoted),
+                request=await self._tell(body, history, match, composed, quotes),
             )
 
-    async def _look_for_session(self) -> None:
-        """Begin another session if this one was forgotten whole, here or by another process."""
-        if self._session is None:
-            return
+    async def _take_up(self) -> None:
+        """Look what the log has of this conversation, where that may not be what we know: an
+        earlier run, or another process, wrote it, or somebody forgot it whole.
+        """
         try:
-            await self._session.owned.refresh()
-            self._session.owned.check_there()
+            session = self._session
+            if session is None:
+                if not self._is_looked_for:
+                    session = await self._memory.session(self.name, mode="passive", create=False)
+                    await self._restore(session)
+                    self._session, self._is_looked_for = session, True
+                return
+            await session.owned.refresh()
+            session.owned.check_there()
+            if session.owned.state.order_next != self._order:
+                await self._restore(session)
         except SessionNotFound:
-            self._session, self._requests = None, 0
-            self._pages = dict.fromkeys(self._pages, ())  # said, and nowhere any more
-            self.passage.unquote()
+            self._is_looked_for = True
+            if self._session is not None:  # what is new begins another
+                self._session, self._requests = None, 0
+                self._pages = dict.fromkeys(self._pages, ())  # said, and nowhere any more
+                self._keys.clear()
+                self.passage.unquote()
         except PagefaultError as error:
-            self.problem = str(error)
+            self.problem = error.message
 
     async def _unquote_forgotten(self) -> None:
         """Quote no page any more that was forgotten, here or by another process."""
@@ -146,49 +189,53 @@ class Conversation:
         self._forgettings = self._memory.forgettings
         self.passage.unquote()
         try:
-            await self._restore(self._session)
+            await self._quote_again(await self._memory.passed_on(self._session, texts=False))
         except PagefaultError as error:
-            self.problem = str(error)
+            self.problem = error.message
 
     async def _compose(
-        self, body: Json, history: History, match: Match, *, aside: bool
-    ) -> tuple[Composed, list[Page]]:
-        """The request as it fits the window, and what is quoted with it for the first time."""
+        self, body: Json, history: History, match: Match, quotes: _Quotes, *, aside: bool
+    ) -> Composed:
+        """The request as it fits the window; what is quoted with it for the first time is put into
+        `quotes`.
+        """
         passage = self.passage
         self._owes_claims = self._owes_claims or match.change is Change.COMPACTED
         opening = None if aside else passage.opening(history, match)
         room = self._recall_room() if opening is not None else 0
-        epoch, quoted = "", list[Page]()
+        epoch = ""
         if not aside:  # a summary is made of what the model has seen: nothing leaves before it
             epoch = passage.plan(body, history, match, room)
         if epoch:
             at = match.path[-1].key
             free = passage.free_tokens(body, history, match) - room
-            core = await self._standing(history, match, free)
-            ids = [str(page.page_id) for page in core]
-            note = {"at": at, "from": passage.starts[at], "why": epoch, "core": ids}
-            await self._note(EPOCH, f"epoch {at}", note)
-            if core:
-                passage.cores[at] = _quoted(core, STANDS)
-            quoted += core
+            quotes.core = await self._standing(history, match, free)
+            if quotes.core:
+                passage.cores[at] = _quoted(quotes.core, STANDS)
         if opening is not None:
             free = passage.free_tokens(body, history, match)
             if self._owes_claims and not epoch:
-                quoted += await self._standing(history, match, free - room)
+                quotes.here = await self._standing(history, match, free - room)
             self._owes_claims = False
-            quoted += await self._recall(opening, history, match, min(room, free), quoted, epoch)
-        return passage.compose(body, history, match, epoch=epoch), quoted
+            quotes.here += await self._recall(history, match, min(room, free))
+            if quotes.here:
+                quotes.opening = opening
+                passage.inserts[opening.key] = _quoted(quotes.here)
+        return passage.compose(body, history, match, epoch=epoch)
 
-    async def answered(self, passed: Passed, answered: Answered) -> None:
-        """Take in what the model answered, if it came to its end, and what the provider counted."""
+    async def answered(self, passed: Passed, answered: Answered, *, is_next: bool = True) -> None:
+        """Take in what the model answered, if it came to its end, and what the provider counted.
+        Unless it `is_next`, something else was said there since, and the answer is not taken in.
+        """
         async with self._lock:
             if passed.composed is not None:
                 self.passage.observe(passed.composed, answered.input_tokens)
             if answered.usage is not None and passed.request >= 0:
                 await self._report(passed.request, answered.usage)
-            if not answered.complete or passed.aside:
+            if not answered.complete or passed.aside or not is_next:
                 return
             placed = [item for item in answered.items if item.place]
+            self._learn_names(placed)
             nodes = self.trie.follow(passed.match.path, placed)
             await self._log(nodes, placed)
 
@@ -200,7 +247,7 @@ class Conversation:
         history: History,
         match: Match,
         composed: Composed | None,
-        quoted: Sequence[Page],
+        quotes: _Quotes,
     ) -> int:
         """Write down what is sent; returns the request's number, or -1 where there is no session.
 
@@ -231,26 +278,39 @@ class Conversation:
             hidden=len(hidden),
             before=weighed.before,
             shared=weighed.shared,
-            recalled=tuple(page.page_id for page in quoted),
+            recalled=tuple(page.page_id for page in quotes.pages),
             epoch=composed.epoch if composed else "",
             is_over=composed.over if composed else False,
             is_cold=self._is_cold(model),
             is_marked=is_marked(body),
+            opening=self._page_of(quotes.opening),
+            core=tuple(page.page_id for page in quotes.core),
+            **(self._epoch_of(match) if composed and composed.epoch else {}),
         )
         try:
             await note_relayed(self._session, told)
         except PagefaultError as error:
-            self.problem = str(error)
+            self.problem = error.message
             return -1
         self._requests += 1
         return told.request
+
+    def _epoch_of(self, match: Match) -> dict[str, PageId]:
+        """The epoch that begins with a request, by pages."""
+        path = match.path
+        first = self.passage.starts[path[-1].key]
+        at = next(n for n, node in enumerate(path) if node.key == first)
+        return {
+            "epoch_at": next(filter(None, map(self._page_of, reversed(path))), PageId("")),
+            "epoch_first": next(filter(None, map(self._page_of, path[at:])), PageId("")),
+        }
 
     async def _report(self, request: int, usage: Usage) -> None:
         assert self._session is not None, "it was told of"
         try:
             await note_reported(self._session, request, usage)
         except PagefaultError as error:
-            self.problem = str(error)
+            self.problem = error.message
 
     def _is_cold(self, model: str) -> bool:
         """Whether the provider has forgotten the prefix, as far as anybody can tell; after a
@@ -263,52 +323,97 @@ class Conversation:
         """The pages that hold what a node says."""
         return self._pages.get(node.source.key, ())
 
+    def _page_of(self, node: Node | None) -> PageId:
+        """The first of these pages, or "" """
+        pages = self._said_in(node) if node is not None else ()
+        return PageId(pages[0] if pages else "")
+
     # --- the log ------------------------------------------------------------------------------
 
-    async def _log(self, nodes: Sequence[Node], items: Sequence[Item]) -> None:
-        """Write down what is not written yet. A failure is noted, and nothing waits for it."""
+    def _learn_names(self, items: Iterable[Item]) -> None:
         for item in items:
             if item.part is Part.CALL:
                 self._names[item.call_id] = item.name
+
+    async def _log(self, nodes: Sequence[Node], items: Sequence[Item]) -> None:
+        """Write down what is not written yet. A failure is noted, and nothing waits for it."""
         try:
             for node, item in zip(nodes, items, strict=True):
-                if node.key in self._pages:
-                    continue
-                if node.source is not node and node.source.key in self._pages:
-                    self._pages[node.key] = self._pages[node.source.key]
-                    continue
-                session = await self._opened()
-                self._pages.setdefault(node.key, await self._write(session, node, item))
-            self.problem = ""
+                await self._log_one(node, item)
         except PagefaultError as error:
-            self.problem = str(error)
+            self.problem = error.message
 
-    async def _write(self, session: Session, node: Node, item: Item) -> list[str]:
-        said, origin = self._said(item, node)
-        if said is None or item.asks_for_summary:
-            return []
+    async def _log_one(self, node: Node, item: Item) -> None:
+        is_edited = node.key in self._edited
+        if node.key in self._pages and not is_edited:
+            return
+        source = self._pages.get(node.source.key)
+        if source is None and node.is_bare:
+            source = ()  # it was forgotten, or nothing of it can be written
+        if source is not None and not is_edited:
+            self._pages[node.key] = source
+            return
+        old = str(source[0]) if source else ""
+        said, origin = self._said(item, self._before(node), old)
+        pages: Sequence[str] = source or ()
+        if said is not None and not item.asks_for_summary:
+            session = await self._opened()
+            try:
+                pages = await self._write(session, said, origin)
+            except RecordGone:
+                pages = ()  # it was forgotten since it was said, and is not said anew
+            self._order = session.owned.state.order_next
+        if is_edited:
+            node.origin = None  # these words are said here, wherever the old ones were
+            self._edited.discard(node.key)
+        self._pages[node.key] = pages
+        for page_id in pages:
+            self._keys.setdefault(page_id, node.key)
+
+    def _before(self, node: Node) -> str:
+        """The page that a node's own follows in the client's history."""
+        parent = node.parent
+        while parent is not None:
+            pages = self._pages.get(parent.key)
+            if pages and parent.origin is None:
+                return pages[0]
+            parent = parent.parent
+        return HISTORY_START
+
+    async def _write(self, session: Session, said: Said, origin: Origin) -> list[PageId]:
         try:
-            return list(await session.say([said], origin=origin))
+            return await session.say([said], origin=origin)
         except MessageTooLarge:  # larger than a window: kept as a document, to be found in parts
-            document = Said(
-                text=said.text,
-                role=Role.USER,
-                event_type=EventType.DOCUMENT,
-                title="a long message",
-                key=said.key,
+            document = replace(
+                said, role=Role.USER, event_type=EventType.DOCUMENT, title="a long message"
             )
-            return list(await session.say([document], origin=origin))
+            return await session.say([document], origin=origin)
 
-    def _said(self, item: Item, node: Node) -> tuple[Said | None, Origin]:
-        text = encodable(essence(item.text))
-        key = f"node {node.key}"
+    def _said(self, item: Item, follows: str, old: str) -> tuple[Said | None, Origin]:
+        """What is written of an item; nothing where it says nothing that can be.
+
+        The key holds nothing of what was said before it: once that is forgotten, nothing is left
+        that could confirm a guess at it.
+        """
+        text = _text_of(item)
+        stands = f"instead of {old}" if old else f"after {follows}"
+        call_id = encodable(item.call_id)
+        key = f"{stands}: {item.part} {item.role} {call_id} {digest(text)}"
         match item.part:
             case Part.TEXT if text:
                 origin = USER_TYPED if item.role is Role.USER else MODEL_GENERATED
-                return Said(text=text, role=item.role, key=key), origin
+                said = Said(text=text, role=item.role, key=key, follows=follows, supersedes=old)
+                return said, origin
             case Part.CALL:
-                words = f"[calls {encodable(item.name)}] {text[:CALL_CHARS_MAX]}"
-                return Said(text=words, role=Role.ASSISTANT, key=key), MODEL_GENERATED
+                said = Said(
+                    text=text,
+                    role=Role.ASSISTANT,
+                    call_id=call_id,
+                    key=key,
+                    follows=follows,
+                    supersedes=old,
+                )
+                return said, MODEL_GENERATED
             case Part.RESULT if text:
                 name = _tool_name(self._names.get(item.call_id, ""))
                 said = Said(
@@ -316,64 +421,76 @@ class Conversation:
                     role=Role.TOOL,
                     event_type=EventType.TOOL_RESULT,
                     title=name,
-                    call_id=encodable(item.call_id),
+                    call_id=call_id,
                     key=key,
+                    follows=follows,
+                    supersedes=old,
                 )
                 return said, Origin(f"tool:{name}")
         return None, USER_TYPED
 
+    def _words_of(self, item: Item) -> str:
+        """A digest of what would be written of an item, "" where nothing would."""
+        if item.exact not in self._words:
+            said, _ = self._said(item, "", "")
+            try:
+                written = "" if said is None else self._memory.written(said.text)
+            except PagefaultError:
+                written = ""  # it cannot be written, and was not
+            is_said = bool(written) and not item.asks_for_summary
+            self._words[item.exact] = digest(written) if is_said else ""
+        return self._words[item.exact]
+
     async def _opened(self) -> Session:
         if self._session is None:
-            session = await self._memory.session(self.name, mode="passive")
-            await self._restore(session)
-            self._session = session
+            self._session = await self._memory.session(self.name, mode="passive")
         return self._session
 
     async def _restore(self, session: Session) -> None:
-        """What was recalled, where epochs began, and how much was asked, in an earlier run."""
-        told = await self._memory.proxied(session)
-        self._requests = told.last.request + 1 if told is not None else 0
-        after, text = -1, ""
-        while rows := await self._memory.pages(session, limit=500, after=after):
-            after = rows[-1].order
-            for row in rows:
-                if row.origin == _OWN:
-                    with suppress(RecordGone):
-                        page = await self._memory.read(row)
-                        text = page.text if row.part == 0 else text + page.text
-                        if row.part + 1 == row.parts:
-                            await self._restore_note(session, page.title, text)
+        """The history, what was quoted, where epochs began, and how much was asked, as the log has
+        them.
+        """
+        events = await self._memory.passed_on(session)
+        factor = self.passage.factor
+        self._clear()
+        self.passage.factor = factor
+        said, orders = _logged(events)
+        for page_id, node in self.trie.restore([one for one, _ in said], orders).items():
+            self._keys[page_id] = node.key
+        for one, pages in said:
+            self._pages[self._keys[one.page_id]] = pages
+        self._order = session.owned.state.order_next
+        told = [event.body.request for event in events if isinstance(event.body, Relayed)]
+        self._requests = max(told, default=-1) + 1
+        await self._quote_again(events)
 
-    async def _restore_note(self, session: Session, title: str, text: str) -> None:
-        try:
-            note = json.loads(text)
-            at, begins = str(note["at"]), str(note.get("from", ""))
-            ids = list(map(str, note.get("core" if title == EPOCH else "pages", ())))
-        except (ValueError, KeyError, TypeError, AttributeError):  # no note of ours, or half of one
-            return
+    async def _quote_again(self, events: Sequence[Event]) -> None:
+        """What was quoted where, and where epochs began, less what was forgotten."""
+        for event in events:
+            told = event.body
+            if not isinstance(told, Relayed):
+                continue
+            at, first = self._keys.get(told.epoch_at), self._keys.get(told.epoch_first)
+            if at is not None and first is not None:
+                self.passage.starts[at] = first
+                core = await self._still_there(told.core)
+                if core:
+                    self.passage.cores[at] = _quoted(core, STANDS)
+            opening = self._keys.get(told.opening)
+            if opening is not None:
+                here = await self._still_there(
+                    [page_id for page_id in told.recalled if page_id not in told.core]
+                )
+                if here:
+                    self.passage.inserts[opening] = _quoted(here)
+
+    async def _still_there(self, ids: Iterable[PageId]) -> list[Page]:
         pages = []
+        session = self._session or await self._memory.session(self.name, create=False)
         for page_id in ids:
             with suppress(RecordGone, CallerError):
                 pages.append(await session.page(page_id))
-        if title == EPOCH:
-            self.passage.starts[at] = begins
-            if pages:
-                self.passage.cores[at] = _quoted(pages, STANDS)
-        elif pages:
-            self.passage.inserts[at] = _quoted(pages)
-
-    async def _note(self, title: str, key: str, note: Json) -> None:
-        said = Said(
-            text=json.dumps(note),
-            role=Role.TOOL,
-            event_type=EventType.TOOL_RESULT,
-            title=title,
-            key=key,
-        )
-        try:
-            await (await self._opened()).say([said], origin=_OWN)
-        except PagefaultError as error:
-            self.problem = str(error)
+        return pages
 
     # --- recall -------------------------------------------------------------------------------
 
@@ -381,19 +498,8 @@ class Conversation:
         share = int(self.passage.window_tokens * RECALL_WINDOW_SHARE)
         return min(RECALL_TOKENS, share)
 
-    async def _recall(
-        self,
-        opening: Node,
-        history: History,
-        match: Match,
-        room: int,
-        quoted: Sequence[Page],
-        epoch: str,
-    ) -> list[Page]:
-        """Quote before the newest message what it calls for and the request does not show.
-
-        Of `quoted`, what no epoch put in front is quoted there, too.
-        """
+    async def _recall(self, history: History, match: Match, room: int) -> list[Page]:
+        """What the newest message calls for and the request does not show."""
         chosen: list[Page] = []
         hidden = self.passage.hidden(history, match)
         allowed = {page for node in hidden for page in self._said_in(node)}
@@ -409,12 +515,7 @@ class Conversation:
                             chosen.append(await self._memory.read(hit.page))
                             room -= cost
         except PagefaultError as error:
-            self.problem = str(error)
-        here = [*([] if epoch else quoted), *chosen]
-        if here:
-            ids = [str(page.page_id) for page in here]
-            await self._note(RECALLED, f"recall {opening.key}", {"at": opening.key, "pages": ids})
-            self.passage.inserts[opening.key] = _quoted(here)
+            self.problem = error.message
         return chosen
 
     async def _standing(self, history: History, match: Match, free: int) -> list[Page]:
@@ -439,17 +540,68 @@ class Conversation:
                     chosen.append(page)
                     room -= cost
         except PagefaultError as error:
-            self.problem = str(error)
+            self.problem = error.message
         return chosen[::-1]
 
 
-_OWN: Final = Origin("tool:pagefault")
 _NO_TOOL_NAME: Final = re.compile(r"[^A-Za-z0-9_.-]")
 
 
 def _tool_name(name: str) -> str:
     plain = _NO_TOOL_NAME.sub("_", name)[:64]
     return "client_pagefault" if plain == "pagefault" else plain or "tool"
+
+
+def written_of(item: Item, written: Callable[[str], str]) -> tuple[Role, str] | None:
+    """What the log would have of an item: its role and text. None where it would have nothing."""
+    text = _text_of(item)
+    return (item.role, written(text)) if text else None
+
+
+def _text_of(item: Item) -> str:
+    text = encodable(essence(item.text))
+    if item.part is Part.CALL:
+        return f"[calls {encodable(item.name)}] {text[:CALL_CHARS_MAX]}"
+    return text if item.part in (Part.TEXT, Part.RESULT) else ""
+
+
+def _logged(events: Sequence[Event]) -> tuple[list[tuple[Logged, list[str]]], set[int]]:
+    """What was said in a client's history, each with its pages, and the orders of all pages."""
+    texts: list[list[Content]] = []
+    orders: set[int] = set()
+    for event in events:
+        body = event.body
+        if not isinstance(body, Content):
+            continue
+        orders.add(body.order)
+        if body.follows:
+            texts.append([body])
+        elif texts and body.part and body.part_of == texts[-1][0].page_id:
+            texts[-1].append(body)
+    found: list[tuple[Logged, list[str]]] = []
+    for parts in texts:
+        first, text = parts[0], "".join(part.text for part in parts)
+        call = _CALL.match(text) if first.call_id and first.role is Role.ASSISTANT else None
+        found.append(
+            (
+                Logged(
+                    page_id=first.page_id,
+                    follows=FIRST if first.follows == HISTORY_START else first.follows,
+                    supersedes=first.supersedes,
+                    role=str(first.role),
+                    words=digest(text),
+                    text=text[call.end() :] if call else text if first.call_id else "",
+                    call_id=first.call_id,
+                    first=first.order,
+                    last=first.order + first.parts - 1,
+                ),
+                [part.page_id for part in parts],
+            )
+        )
+    return found, orders
+
+
+_CALL: Final = re.compile(r"\[calls [^\]]*\] ")
 
 
 def _quoted(pages: Sequence[Page], why: str = QUOTED) -> str:

@@ -12,7 +12,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, Final
@@ -43,6 +43,9 @@ class Item:
     name: str = ""  # of a tool
     call_id: str = ""
     sealed: str = ""  # a digest of what is opaque
+    asks_for_summary: bool = False  # the client put it in to compact the conversation
+    continues: bool = False  # the client put it in for what it compacted
+    # Both say that nobody said it; `History.of_program` finds out.
 
     @cached_property
     def place(self) -> str:
@@ -63,19 +66,11 @@ class Item:
         """Of what it says now: differs where a client edited or blanked it."""
         return digest(f"{self.part} {essence(self.text)} {self.sealed}")
 
-    @property
-    def continues(self) -> bool:
-        """Whether it opens a history that a client made shorter: what came before is summed up."""
-        return self.part is Part.TEXT and bool(_CONTINUES.search(self.text[:2_000]))
-
-    @property
-    def asks_for_summary(self) -> bool:
-        """Whether a client put it in to have the conversation summed up: nobody said it."""
-        return (
-            self.part is Part.TEXT
-            and self.role is Role.USER
-            and bool(_ASKS_FOR_SUMMARY.search(self.text[:4_000]))
-        )
+    @cached_property
+    def exact(self) -> bytes:
+        """All that it says, for who takes nothing for the same that is not."""
+        told = (self.part, self.role, self.text.strip(), self.name, self.call_id, self.sealed)
+        return hashlib.sha256(json.dumps(told).encode()).digest()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +88,32 @@ class History:
         """The items that have a position, in order."""
         return [item for item in self.items if item.place]
 
+    def of_program(self, program: str) -> History:
+        """The same history with what this client program put in to compact it marked as such.
+
+        A user may paste any sentence of such a text, or speak about it. So none counts but the
+        program's whole text, under the program's name, where the program puts it: what asks for a
+        summary is the last thing in the request. In doubt it is the user's word, which is logged
+        and paged like any other: a summary of a paged window is worse than one of a whole, a
+        message that nobody kept is lost.
+        """
+        known = _COMPACTIONS.get(program)
+        if known is None:
+            return self
+        last = self.placed[-1] if self.placed else None
+        items = [
+            replace(
+                item,
+                asks_for_summary=item is last
+                and known.is_request(item.text, offers_tools=bool(self.tools)),
+                continues=known.is_outcome(item.text),
+            )
+            if item.part is Part.TEXT and item.role is Role.USER
+            else item
+            for item in self.items
+        ]
+        return replace(self, items=items)
+
     @property
     def lane(self) -> str:
         """Which of a client's conversations this is: those that run under one session (a title, a
@@ -100,7 +121,7 @@ class History:
         follows (dates, folders, lists of tools) changes while the conversation goes on.
         """
         words = essence(_VOLATILE_INSTRUCTIONS.sub("", self.instructions))
-        return digest(" ".join(words.split())[:_LANE_CHARS])[:6]
+        return " ".join(words.split())[:_LANE_CHARS]
 
 
 _LANE_CHARS: Final = 80
@@ -112,15 +133,110 @@ _REMINDER: Final = re.compile(
 )
 """What clients put into the user's messages about the day, the folder and the state of the task."""
 
-_CONTINUES: Final = re.compile(
-    r"This session is being continued from a previous conversation"  # Claude Code
-    r"|Another language model started to solve this problem and produced a summary"  # Codex
-    r"|\A\s*What did we do so far\?\s*\Z"  # opencode
+
+@dataclass(frozen=True, slots=True)
+class _Compaction:
+    """How a client program compacts.
+
+    `goes_on` is how it begins what it made of the conversation, or all that it puts there
+    (`is_whole`). `asks` are the sentences of its
+    request for a summary, in order: the first begins it and the last line of it begins with the
+    last. Without any, it asks in a request of its own, which is another lane. `has_tools` if it
+    offers tools with the request.
+    """
+
+    goes_on: str
+    is_whole: bool = False
+    asks: tuple[str, ...] = ()
+    has_tools: bool = False
+
+    def is_outcome(self, text: str) -> bool:
+        text = text.strip()
+        return text == self.goes_on if self.is_whole else text.startswith(self.goes_on)
+
+    def is_request(self, text: str, *, offers_tools: bool) -> bool:
+        text = text.strip()
+        if not self.asks or not text.startswith(self.asks[0]) or offers_tools > self.has_tools:
+            return False
+        at = 0
+        for sentence in self.asks:
+            at = text.find(sentence, at)
+            if at < 0:
+                return False
+            at += len(sentence)
+        return "\n" not in text[at:]
+
+
+_COMPACTIONS: Final[Mapping[str, _Compaction]] = {
+    "claude": _Compaction(
+        goes_on="This session is being continued from a previous conversation that ran out of",
+        asks=(
+            "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.",
+            "\n\nYour task is to create a detailed summary of the conversation so far, paying",
+            "\n1. Primary Request and Intent: ",
+            "\n8. Current Work: ",
+            "\nPlease provide your summary based on the conversation so far, following this",
+            "\nREMINDER: Do NOT call any tools. Respond with plain text only",
+        ),
+        has_tools=True,
+    ),
+    "codex": _Compaction(
+        goes_on="Another language model started to solve this problem and produced a summary of",
+        asks=(
+            "You are performing a CONTEXT CHECKPOINT COMPACTION. Create a handoff summary for",
+            "\n\nInclude:\n- ",
+            "\n\nBe concise, structured, and focused on helping the next LLM seamlessly continue ",
+        ),
+    ),
+    "opencode": _Compaction(goes_on="What did we do so far?", is_whole=True),
+}
+"""By the name that `client.program` gives; the texts are those of `tests/proxy/recordings`."""
+
+
+_NOTICE_CHARS_MAX: Final = 200
+_NOTICE: Final = re.compile(
+    r"\s*[\[<(][^\n]*\b(?:clear|remov|omit|truncat|compact|elid|hid|prun|trim|delet|drop|gone)"
+    r"[^\n]*[\]>)]\s*",
+    re.IGNORECASE,
 )
-_ASKS_FOR_SUMMARY: Final = re.compile(
-    r"performing a CONTEXT CHECKPOINT COMPACTION"  # Codex
-    r"|Your task is to create a detailed summary of the conversation so far"  # Claude Code
-)
+"""What clients put where a result was: `[Old tool result content cleared]`. Known of Claude Code,
+opencode, Codex and LangChain; other words are taken for an edit, which loses nothing either."""
+
+
+def is_blanked(before: str, now: str) -> bool:
+    """Whether a client made an old result of a tool shorter, and did not change what it says.
+
+    Its whole text gave way to nothing or to a notice; or a middle was cut out of it, and at least
+    half of it with that. Anything else is an edit, one word of it, too.
+    """
+    if len(now) >= len(before):
+        return False
+    if not now.strip() or (len(now) <= _NOTICE_CHARS_MAX and _NOTICE.fullmatch(now)):
+        return True
+    if 2 * len(now) > len(before):
+        return False
+    front = _in_common(before, now)
+    back = _in_common(before[::-1], now[front:][::-1])
+    return len(now) - front - back <= min(_NOTICE_CHARS_MAX, front + back)
+
+
+def _in_common(one: str, other: str) -> int:
+    """With how many characters both begin."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def is_same_call(before: str, now: str) -> bool:
+    """Whether arguments are the same but for some that only one of them names: a client may leave
+    out what is the default, or say it.
+    """
+    try:
+        ours, theirs = json.loads(before), json.loads(now)
+    except (ValueError, RecursionError):
+        return before == now
+    if not isinstance(ours, dict) or not isinstance(theirs, dict):
+        return bool(ours == theirs)
+    return all(ours[name] == theirs[name] for name in ours.keys() & theirs.keys())
 
 
 def essence(text: str) -> str:

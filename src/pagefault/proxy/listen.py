@@ -7,7 +7,7 @@ import errno
 import logging
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Final
 
@@ -25,11 +25,11 @@ HEADER_BYTES_MAX: Final = 64 * 1024
 AT_ONCE_MAX: Final = 256  # connections
 
 
-def bound(host: str, port: int, *, token: str = "") -> socket.socket:
-    """A listening socket. Raises `BadInput` for a host that is not this machine alone, unless there
-    is a token, and for a port that somebody has.
+def bound(host: str, port: int, *, wants_token: bool = False) -> socket.socket:
+    """A listening socket. Raises `BadInput` for a host that is not this machine alone, unless a
+    token is wanted, and for a port that somebody has.
     """
-    if not is_loopback(host) and not token:
+    if not is_loopback(host) and not wants_token:
         raise BadInput(
             f"{host} can be reached from other machines, and whoever reaches this proxy writes to "
             "your memory and reads it",
@@ -60,6 +60,8 @@ async def serve(
     clock: Clock,
     window_tokens: int = 0,
     token: str = "",
+    tokens: Mapping[str, str] | None = None,
+    user: str = "",
     patience: Patience | None = None,
     allow_http: bool = False,
     log: Callable[[str], None] = lambda line: None,
@@ -84,6 +86,8 @@ async def serve(
         clock=clock,
         window_tokens=window_tokens,
         token=token,
+        tokens=tokens,
+        user=user,
         any_host=not is_loopback(listening.getsockname()[0]),
         log=log,
     )

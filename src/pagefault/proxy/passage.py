@@ -24,7 +24,6 @@ from pagefault.proxy.history import (
     CACHE_MARKS,
     History,
     Json,
-    Part,
     canonical,
     digest,
     essence,
@@ -95,11 +94,20 @@ class _Place:
     def node(self) -> Node:
         return self.nodes[-1]
 
+    def has(self, key: str) -> bool:
+        return any(node.key == key for node in self.nodes)
+
 
 class Passage:
-    """One conversation's way to its provider. `window_tokens` 0 lets everything through."""
+    """One conversation's way to its provider. `window_tokens` 0 lets everything through.
 
-    def __init__(self, wire: Wire, counter: TokenCounter, window_tokens: int) -> None:
+    With `keeps` off nothing of the client's that was sent before is sent again in the place of what
+    it sends now: whose words these are is known by nothing but that they are the same.
+    """
+
+    def __init__(
+        self, wire: Wire, counter: TokenCounter, window_tokens: int, *, keeps: bool = True
+    ) -> None:
         self._wire = wire
         self._counter = counter
         self.window_tokens = window_tokens
@@ -107,6 +115,7 @@ class Passage:
         self.inserts: dict[str, str] = {}  # by the key of a turn's opening node
         self.starts: dict[str, str] = {}  # by where an epoch began: the node shown first
         self.cores: dict[str, str] = {}  # by the same: what stands, and is said only in what left
+        self._keeps = keeps
         self._slots: dict[str, Slot] = {}
         self._lead: dict[str, list[Any]] = {}
         self._told: set[str] = set()
@@ -274,7 +283,8 @@ class Passage:
             start = self.starts.get(node.key)
             if start is not None:
                 return next(
-                    (at for at, place in enumerate(places) if place.nodes[0].key == start), 0
+                    (n for n, place in enumerate(places) if place.has(start)),
+                    0,
                 )
         return 0
 
@@ -289,6 +299,8 @@ class Passage:
         """What stands before the first place: instructions as they are now, the rest as first."""
         upto = places[0].number if places else len(history.messages)
         now = [unmarked(message) for message in history.messages[:upto]]
+        if not self._keeps:
+            return now
         key = places[0].nodes[0].key if places else ""
         first = self._lead.setdefault(key, now)
         if [m.get("role") for m in first] != [m.get("role") for m in now]:
@@ -309,14 +321,15 @@ class Passage:
     ) -> Slot:
         slot = self._slots.get(place.node.key)
         is_edited = bool(edited) and not edited.isdisjoint(place.nodes)
-        if slot is not None and not (is_edited and not self._is_blanked(place, slot, history)):
+        if slot is not None and self._keeps and not is_edited:
             if not slot.closed:
                 more = map(unmarked, place.gap)
                 slot.gap += [message for message in more if message not in slot.gap]
                 slot.closed, slot.tokens = not is_last, -1
             return slot
         now, gap = unmarked(place.message), [unmarked(message) for message in place.gap]
-        now = self._continued(place, now, history)
+        if self._keeps:
+            now = self._continued(place, now, history)
         put_in = self.inserts.get(place.node.key)
         if put_in and place.opens:
             now = self._wire.with_text(now, put_in)
@@ -343,19 +356,14 @@ class Passage:
 
     def _instructions(self, place: _Place) -> list[Any]:
         """What stands after a message and instructs the model: it stays when the message leaves."""
-        slot = self._slots.get(place.node.key)
+        slot = self._slots.get(place.node.key) if self._keeps else None
         gap = [unmarked(message) for message in place.gap] if slot is None else slot.gap
         return [message for message in gap if _instructs(message)]
 
-    def _is_blanked(self, place: _Place, slot: Slot, history: History) -> bool:
-        """Whether all that was edited are results, made shorter: what was sent still holds."""
-        items = [item for item in history.items if item.message == place.number]
-        return all(item.part is Part.RESULT for item in items) and len(
-            canonical(unmarked(place.message))
-        ) < len(canonical(slot.message))
-
     def _news(self, history: History, places: Sequence[_Place]) -> list[str]:
         """Reminders that a client rewrote in what was sent already, and that were never sent."""
+        if not self._keeps:
+            return []
         upto = max((place.number for place in places if place.node.key in self._slots), default=-1)
         news: list[str] = []
         for item in history.items:
@@ -377,8 +385,10 @@ class Passage:
 
     def _weigh_place(self, place: _Place) -> int:
         slot = self._slots.get(place.node.key)
-        if slot is None:
-            return self._weigh_all([unmarked(place.message), *map(unmarked, place.gap)])
+        if slot is None or not self._keeps:
+            put_in = self.inserts.get(place.node.key) if place.opens else ""
+            told = [put_in] if put_in else []
+            return self._weigh_all([*told, unmarked(place.message), *map(unmarked, place.gap)])
         if slot.tokens < 0:
             slot.tokens = self._weigh_all([slot.message, *slot.gap])
         return slot.tokens

@@ -59,13 +59,14 @@ class Relay:
     ) -> AsyncIterator[httpx2.Response]:
         """The provider's answer, its body still to come. Leaving the block ends the connection.
 
+        `target` goes on byte for byte, after the path of the provider's address.
         Raises `EngineUnreachable`, which names the provider's host and nothing of the request.
         """
         import httpx2
 
-        base = httpx2.URL(self.upstream)
-        url = base.copy_with(raw_path=base.raw_path.rstrip(b"/") + target)
-        request = httpx2.Request(method, url, headers=list(headers), content=body)
+        url = httpx2.URL(self.upstream)
+        exact = {"target": url.raw_path.rstrip(b"/") + target}  # a URL would be normalised
+        request = httpx2.Request(method, url, headers=list(headers), content=body, extensions=exact)
         try:
             async with asyncio.timeout(self._patience.first_byte_s):
                 response = await self._http.send(request, stream=True)

@@ -4,34 +4,41 @@ Invariants:
  (1) What cannot be read, logged or paged is still passed on, as the client sent it.
  (2) Bytes that need not change do not: an answer always, a request unless something left it.
  (3) A client that goes away ends the provider's work for it.
+ (4) Whoever a request is from (`principal.py`), it meets nothing of what anybody else said: a
+     conversation belongs to one principal, and nothing that is answered here tells of others'.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
+import secrets
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from pagefault.engine.endpoint import is_loopback
 from pagefault.model.clock import Clock
-from pagefault.model.errors import EngineUnreachable
+from pagefault.model.errors import EngineUnreachable, PagefaultError
 from pagefault.pack.count import TokenCounter
 from pagefault.proxy.chat import Chat
-from pagefault.proxy.client import named_in_path, recognise
-from pagefault.proxy.conversation import Conversation, Passed
+from pagefault.proxy.client import UNNAMED, named_in_path, program, recognise
+from pagefault.proxy.conversation import Conversation, Passed, written_of
 from pagefault.proxy.encoding import NotOpened, TooLarge, opened
-from pagefault.proxy.history import Json
+from pagefault.proxy.history import History, Json
 from pagefault.proxy.messages import Messages
+from pagefault.proxy.principal import principal_of
 from pagefault.proxy.relay import Headers, Relay, onward, to_provider
 from pagefault.proxy.responses import Responses
-from pagefault.proxy.token import TOKEN_HEADER, WANTED, is_token
+from pagefault.proxy.token import TOKEN_HEADER, WANTED, is_token, user_of
+from pagefault.proxy.unnamed import Chain, Chains
 from pagefault.proxy.wire import Answered, Events, Unreadable, Wire, dumped, parsed
 from pagefault.service.memory import Memory
+from pagefault.service.turn.turn import encodable
 
 Scope = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
@@ -67,21 +74,32 @@ class Proxy:
         clock: Clock,
         window_tokens: int = 0,
         token: str = "",
+        tokens: Mapping[str, str] | None = None,
+        user: str = "",
         any_host: bool = False,
         log: Callable[[str], None] = lambda line: None,
         body_bytes_max: int = BODY_BYTES_MAX,
+        mint: Callable[[], str] = lambda: secrets.token_hex(6),
+        secret: bytes = b"",
     ) -> None:
-        """Without a `token` whoever asks is served. `any_host`: it may be called by other names
-        than this machine's own, as one that other machines reach is.
+        """Without a `token`, and `tokens` by the names of users, whoever asks is served. `user` is
+        who it is where all requests are one user's. `any_host`: it may be called by other names
+        than this machine's own, as one that other machines reach is. `mint` names conversations
+        that have no id; `secret` keys what is remembered of them, a random one without it.
         """
-        assert token or not any_host, "other machines are served by a token alone"
+        assert token or tokens or not any_host, "other machines are served by a token alone"
+        assert not (tokens and (token or user)), "a token of several says who it is"
         self._memory = memory
         self._relay = relay
         self._counter = counter
         self._clock = clock
         self._window_tokens = window_tokens
         self._token = token
+        self._tokens = tokens or {}
+        self._user = user
         self._any_host = any_host
+        self._mint = mint
+        self._chains = Chains(secret or secrets.token_bytes(32))
         self._log = log
         self._body_bytes_max = body_bytes_max
         self._conversations: OrderedDict[str, Conversation] = OrderedDict()
@@ -118,23 +136,32 @@ class Proxy:
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send, told: Told) -> None:
         headers: Headers = scope["headers"]
-        known = {name.decode("latin-1").lower(): v.decode("latin-1") for name, v in headers}
+        known = _joined(headers)
         reply = _Reply(send, told)
-        named, path = named_in_path(scope["raw_path"].decode("latin-1"))
+        authority, raw_path = _target(scope["raw_path"].decode("latin-1"))
+        if authority:  # RFC 9112 §3.2.2: it counts, whatever Host says
+            known["host"] = authority
+        named, path = named_in_path(raw_path)
+        told.path = self._shown(path)
         wire = next((w for w in WIRES if scope["method"] == "POST" and path.endswith(w.path)), None)
-        if not (self._any_host or _is_ours(known.get("host", ""))):
+        if not (self._any_host or _is_ours(known.get("host", ""), scope["http_version"])):
             return await reply.refuse(wire, 421, "this proxy answers to this machine's names only")
         if "origin" in known and not _is_ours(urlsplit(known["origin"]).netloc):
             return await reply.refuse(wire, 403, "requests from web pages are not passed on")
-        if self._token and not is_token(known.get(TOKEN_HEADER, ""), self._token):
+        user = self._user_of(known.get(TOKEN_HEADER, ""))
+        if user is None:
             return await reply.refuse(wire, 401, WANTED, words="refused: no token, or another one")
         if "websocket" in known.get("upgrade", "").lower():
             return await reply.refuse(wire, 426, "no websockets here: send an ordinary POST")
+        if not path.startswith("/") or _steps_up(path):
+            return await reply.refuse(wire, 400, "a path begins with / and has no . or .. in it")
         if path == "/healthz":
             return await reply.json(200, self._health())
         if path == "/" and scope["method"] == "HEAD":
             return await reply.json(200, {})
         try:
+            if _number(known.get("content-length", "")) > self._body_bytes_max:
+                raise TooLarge  # before a byte of it is read
             async with asyncio.timeout(BODY_S_MAX):
                 body = await self._body(receive)
         except TooLarge:
@@ -145,7 +172,9 @@ class Proxy:
             return None
         query = scope["query_string"]
         target = path.encode("latin-1") + (b"?" + query if query else b"")
-        relayed = self._relayed(scope["method"], target, headers, known, named, wire, body, reply)
+        whose = user or principal_of(headers, query, self._memory.keyed)
+        asked = _Asked(known, named, whose)
+        relayed = self._relayed(scope["method"], target, headers, asked, wire, body, reply)
         return await _unless_gone(relayed, receive, told)
 
     async def _relayed(
@@ -153,35 +182,31 @@ class Proxy:
         method: str,
         target: bytes,
         headers: Headers,
-        known: Mapping[str, str],
-        named: str,
+        asked: _Asked,
         wire: Wire | None,
         body: bytes,
         reply: _Reply,
     ) -> None:
-        conversation: Conversation | None = None
-        passed: Passed | None = None
+        taken: _Taken | None = None
         drop: tuple[bytes, ...] = ()
         if wire is not None:
             drop = (b"accept-encoding",)  # so that an answer can be read as it passes
             try:
-                found = await self._read(wire, known, named, body, reply.told)
+                taken = await self._read(wire, asked, body, reply.told)
             except TooLarge:
                 return await reply.refuse(wire, 413, f"a body over {self._body_bytes_max:,} bytes")
-            if found is not None:
-                conversation, passed = found
-                if passed.body is not None:
-                    try:
-                        body = dumped(passed.body)
-                        drop = (*drop, b"content-encoding")
-                    except ValueError:
-                        pass  # a number that JSON does not have: the client's own bytes
+            if taken is not None and taken.passed.body is not None:
+                try:
+                    body = dumped(taken.passed.body)
+                    drop = (*drop, b"content-encoding")
+                except ValueError:
+                    pass  # a number that JSON does not have: the client's own bytes
         sent = to_provider(headers, drop=drop)
         if drop:
             sent.append((b"accept-encoding", b"identity"))
         try:
             async with self._relay.ask(method, target, sent, body) as response:
-                reader = _Reader(wire) if wire and conversation is not None else None
+                reader = _Reader(wire) if wire and taken is not None else None
                 await reply.start(response.status_code, onward(response.headers.raw))
                 if reader is not None:
                     reader.begin(response.status_code, response.headers)
@@ -190,8 +215,8 @@ class Proxy:
                         await reply.piece(piece)
                         if reader is not None:
                             reader.feed(piece)
-                if reader is not None and conversation is not None and passed is not None:
-                    self._learn(conversation, passed, reader.answered())
+                if reader is not None and taken is not None:
+                    self._learn(taken, reader.answered())
                 await reply.end()
         except EngineUnreachable as broke:
             if reply.started:
@@ -211,14 +236,12 @@ class Proxy:
             if not message.get("more_body", False):
                 return bytes(body)
 
-    async def _read(
-        self, wire: Wire, known: Mapping[str, str], named: str, body: bytes, told: Told
-    ) -> tuple[Conversation, Passed] | None:
+    async def _read(self, wire: Wire, asked: _Asked, body: bytes, told: Told) -> _Taken | None:
         """Take the request into its conversation; None where it cannot be read, and goes on as it
         is.
         """
         try:
-            encoding = known.get("content-encoding", "")
+            encoding = asked.headers.get("content-encoding", "")
             plain = opened(body, encoding, self._body_bytes_max)
         except NotOpened:
             told.words = "not read: its encoding"
@@ -231,8 +254,8 @@ class Proxy:
             history = wire.read(document)
             if not history.has_all:
                 raise Unreadable("the provider holds the rest of the conversation")
-            client = recognise(known, document, history, named)
-            conversation = self._conversation(client.session_name(history.lane), wire)
+            history = history.of_program(program(asked.headers, document))
+            conversation, chain, mark = await self._find(wire, asked, document, history)
             passed = await conversation.receive(document, history)
         except Unreadable as why:
             told.words = f"not read: {why}"
@@ -241,9 +264,51 @@ class Proxy:
             told.words = f"not read: {type(bug).__name__}"
             return None
         told.words = _words(conversation, passed, len(history.messages))
-        return conversation, passed
+        return _Taken(conversation, passed, chain, mark)
 
-    def _conversation(self, name: str, wire: Wire) -> Conversation:
+    async def _find(
+        self, wire: Wire, asked: _Asked, document: Json, history: History
+    ) -> tuple[Conversation, Chain | None, bytes]:
+        """The conversation of a request; where it has no id, its chain, and what stands in that for
+        the request. Raises `Unreadable` where nothing can be one.
+        """
+        keyed, whose = self._memory.keyed, asked.principal
+        lane = keyed(f"lane {encodable(history.lane)}")[:6]
+        client = recognise(asked.headers, document, asked.named)
+        if client is not None:
+            name = client.session_name(lane, whose, keyed)
+            if self._memory.written(name) != name:  # it would be cut, perhaps where it says whose
+                name = client.sealed_name(lane, whose, keyed)
+            return self._conversation(name, wire), None, b""
+        placed = history.placed
+        of = f"{wire.name}:{lane}@{whose}"
+        if placed and placed[-1].asks_for_summary:  # of a conversation, and no part of it
+            chain = self._chains.find(of, placed[:-1])
+            if chain is None:
+                raise Unreadable("it sums up what is not known")
+            return self._conversation(chain.name, wire, is_named=False), chain, b""
+        if not placed:
+            raise Unreadable("nothing is said")
+
+        async def look(names: Sequence[str]) -> str:
+            said = [written_of(item, self._memory.written) for item in placed]
+            return await self._memory.find_said(names, [one for one in said if one is not None])
+
+        async def earlier() -> dict[str, list[str]]:
+            found: dict[str, list[str]] = {}
+            for row in await self._memory.sessions():
+                kind, _, rest = row.name.partition(":")
+                if kind == UNNAMED and rest.count(":") == 2:
+                    found.setdefault(rest.partition(":")[2], []).append(row.name)
+            return found
+
+        chain = await self._chains.take(
+            of, placed, begin=lambda: f"{UNNAMED}:{self._mint()}:{of}", earlier=earlier, look=look
+        )
+        mark = self._chains.asked(of, placed)
+        return self._conversation(chain.name, wire, is_named=False), chain, mark
+
+    def _conversation(self, name: str, wire: Wire, *, is_named: bool = True) -> Conversation:
         key = f"{wire.name} {name}"
         found = self._conversations.get(key)
         if found is None:
@@ -254,6 +319,7 @@ class Proxy:
                 counter=self._counter,
                 clock=self._clock,
                 window_tokens=self._window_tokens,
+                is_named=is_named,
             )
             self._conversations[key] = found
             while len(self._conversations) > CONVERSATIONS_MAX:
@@ -261,14 +327,19 @@ class Proxy:
         self._conversations.move_to_end(key)
         return found
 
-    def _learn(self, conversation: Conversation, passed: Passed, answered: Answered) -> None:
+    def _learn(self, taken: _Taken, answered: Answered) -> None:
         """Log the answer without keeping the client waiting for it."""
-        task = asyncio.create_task(conversation.answered(passed, answered))
+        is_next = True
+        if taken.chain is not None and answered.complete and not taken.passed.aside:
+            said = [item for item in answered.items if item.place]
+            is_next = self._chains.answered(taken.chain, taken.mark, said)
+        work = taken.conversation.answered(taken.passed, answered, is_next=is_next)
+        task = asyncio.create_task(work)
         self._learning.add(task)
         task.add_done_callback(self._learning.discard)
 
     def _health(self) -> Json:
-        problems = {c.name: c.problem for c in self._conversations.values() if c.problem}
+        problems = sum(bool(one.problem) for one in self._conversations.values())
         return {
             "ok": not problems,
             "upstream": self._relay.upstream,
@@ -277,6 +348,38 @@ class Proxy:
             "conversations": len(self._conversations),
             "not_logged": problems,
         }
+
+    def _user_of(self, given: str) -> str | None:
+        """Who sends that token, "" where it tells nobody; None for who is not served."""
+        if self._tokens:
+            return user_of(given, self._tokens)
+        return self._user if not self._token or is_token(given, self._token) else None
+
+    def _shown(self, path: str) -> str:
+        """A path, less secrets. The session that it named is told beside it."""
+        try:
+            return self._memory.written(path)
+        except PagefaultError:
+            return "(a path that cannot be shown)"
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a request tells beside its body."""
+
+    headers: Mapping[str, str]
+    named: str  # by its path
+    principal: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """A request that its conversation has taken in."""
+
+    conversation: Conversation
+    passed: Passed
+    chain: Chain | None  # where it has no id
+    mark: bytes  # of the request in that
 
 
 class _Gone(Exception):
@@ -383,10 +486,43 @@ async def _unless_gone(work: Awaitable[None], receive: Receive, told: Told) -> N
         await asyncio.gather(doing, leaving, return_exceptions=True)
 
 
-def _is_ours(host: str) -> bool:
-    """Whether a Host or an Origin names this machine: a web page that had its own name point here
-    does not.
+def _joined(headers: Headers) -> dict[str, str]:
+    """Headers by their lower-case names; what is sent more than once is one value (RFC 9110 §5.3),
+    and so no id or token that is sent beside another passes for it.
     """
+    known: dict[str, str] = {}
+    for header, value in headers:
+        name, told = header.decode("latin-1").lower(), value.decode("latin-1")
+        known[name] = f"{known[name]}, {told}" if name in known else told
+    return known
+
+
+def _target(raw: str) -> tuple[str, str]:
+    """What a request line names: the authority, if it is in absolute form (RFC 9112 §3.2.2), and
+    the path, byte for byte.
+    """
+    scheme, separator, rest = raw.partition("://")
+    if not separator or scheme.lower() not in ("http", "https"):
+        return "", raw
+    authority, slash, path = rest.partition("/")
+    return authority, slash + path if slash else "/"
+
+
+def _steps_up(path: str) -> bool:
+    """Whether somebody on the way might take this path for another one (RFC 3986 §5.2.4)."""
+    return any(step in (".", "..") for step in re.split(r"[/\\]", unquote(path)))
+
+
+def _number(header: str) -> int:
+    return int(header) if header.isascii() and header.isdecimal() and len(header) < 20 else 0
+
+
+def _is_ours(host: str, http_version: str = "1.1") -> bool:
+    """Whether a Host or an Origin names this machine: a web page that had its own name point here
+    does not. HTTP/1.0 asks for no Host, and no browser speaks it any more.
+    """
+    if not host and http_version == "1.0":
+        return True
     try:
         name = urlsplit(f"//{host}").hostname or ""
     except ValueError:

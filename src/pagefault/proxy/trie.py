@@ -2,22 +2,27 @@
 
 A node is a position, not a text: the way to it from the root. A request is a path. Sent again, it
 is the path again; continued, a longer one; rewound, a branch where it was rewound to. A text that
-was changed between neighbours that were not keeps its place.
+was changed between neighbours that were not keeps its place, and says from then on what the client
+says now.
+
+After a restart the tree is put together again of what the log tells (`restore`). The log knows the
+position of what was logged, and nothing of images, of what a client kept when it compacted, and of
+what was forgotten since: these are taken up again from the first request, between what is known.
 
 Invariants, true between any two public calls:
- (1) A node's key is a digest of the places from the root to it, so it is the same in every run.
+ (1) Every node has a key of its own, which means nothing outside this tree.
  (2) No two children of a node stand at one place with one digest.
- (3) Nodes are added and never removed or moved: what was recognised once stays so.
+ (3) Nodes are added and never removed; only what was restored may move, until it is recognised.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
-from pagefault.proxy.history import Item, Part, digest
+from pagefault.proxy.history import Item, Part, is_blanked, is_same_call
 
 KEPT_MIN: Final = 2  # items of the old end that a shortened history must still have, to be known
 
@@ -32,19 +37,37 @@ class Change(StrEnum):
     COMPACTED = "compacted"  # the client summed up, or cut out, what came before
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Logged:
+    """What the log tells of an item. `words` are a digest of what was written of it."""
+
+    page_id: str  # the first of its pages
+    follows: str  # the page before it; a name that is no page's for the first
+    supersedes: str  # the page in whose place these words were put
+    role: str
+    words: str
+    text: str = ""  # of a call or a result
+    call_id: str = ""  # of a call or a result
+    first: int = 0  # the orders of its pages
+    last: int = 0
+
+
 @dataclass(eq=False, slots=True, repr=False)
 class Node:
     """An item at its position. `origin` is where it stood before the client compacted."""
 
     key: str
     parent: Node | None
-    depth: int
     place: str
     digest: str
+    text: str = ""  # of a call or a result: what it was before it was made shorter
+    former: list[tuple[str, str]] = field(default_factory=list)  # places and digests before edits
     origin: Node | None = None
     before: tuple[Node, ...] = ()  # of the first node of a compacted history: the one it replaces
     children: list[Node] = field(default_factory=list)
     is_sent: bool = False  # by the client; an answer is not until it is sent back
+    is_bare: bool = False  # the log has no record of it at this position
+    logged: Logged | None = None  # restored, and not recognised yet
 
     @property
     def source(self) -> Node:
@@ -81,23 +104,63 @@ class Match:
 class Trie:
     """The histories of one conversation of a client. Pure: no clock, no chance, no I/O."""
 
-    def __init__(self) -> None:
-        self._root = Node(key="", parent=None, depth=0, place="", digest="")
+    def __init__(self, words: Callable[[Item], str] = lambda item: "") -> None:
+        """`words` gives a digest of what would be written of an item, "" if nothing would."""
+        self._count = 0
+        self._root = self._new(None, "", "")
         self._latest: tuple[Node, ...] = ()
+        self._words = words
+        self._unknown = 0  # nodes that were restored and not recognised yet
+        self._lost: list[Node] = []  # of these, those whose parent was forgotten
+        self._orders: set[int] = set()  # of the pages that are there
+        self._by_words: dict[str, Node] = {}
+        self._lasts: dict[str, int] = {}  # by key: the order of a recognised node's last page
 
     @property
     def latest(self) -> tuple[Node, ...]:
         """The path of the newest request."""
         return self._latest
 
+    def restore(self, logged: Iterable[Logged], orders: Iterable[int]) -> dict[str, Node]:
+        """Put together what the log tells, oldest first, in an empty tree. The nodes by the pages
+        that they are, or were before an edit. `orders` are those of all pages of the session.
+        """
+        assert not self._root.children, "it is empty"
+        self._orders = set(orders)
+        nodes: dict[str, Node] = {}
+        newest: Node | None = None
+        for one in logged:
+            node = nodes.get(one.supersedes)
+            if node is None:
+                is_first = one.follows == FIRST
+                parent = self._root if is_first else nodes.get(one.follows)
+                node = self._new(parent or self._root, "", "")
+                if parent is None:
+                    self._lost.append(node)
+                else:
+                    parent.children.append(node)
+                    parent.is_sent = True
+                node.is_sent = one.role != "assistant"
+                self._unknown += 1
+            if node.logged is not None:  # the place is that of the first words
+                one = replace(one, first=node.logged.first, last=node.logged.last)
+            node.logged, newest = one, node
+            nodes[one.page_id] = node
+            self._by_words[one.words] = node
+        self._latest = tuple(newest.path()) if newest is not None else ()
+        return nodes
+
     def match(self, items: Sequence[Item]) -> Match:
         """Find the path of a request, adding what is new. `items` are those that have a place."""
         node, path, edited = self._root, list[Node](), set[int]()
         for at, item in enumerate(items):
-            found = self._child(node, items, at)
+            found = self._same(node, item)
+            if found is None and self._unknown:
+                found = self._recovered(node, items, at)
+            found = found or self._reworded(node, items, at)
             if found is None:
                 break
-            if found.digest != item.digest:
+            if found.digest != item.digest and self._is_edited(found, item):
                 edited.add(at)
             path.append(found)
             node = found
@@ -118,8 +181,8 @@ class Trie:
         """The nodes of an answer to the request of that path, which becomes the newest."""
         node = path[-1] if path else self._root
         answer: list[Node] = []
-        for at, item in enumerate(items):
-            node = self._child(node, items, at) or self._add(node, item)
+        for item in items:
+            node = self._same(node, item) or self._add(node, item)
             answer.append(node)
         if self._latest == tuple(path):
             self._latest = (*path, *answer)
@@ -127,11 +190,13 @@ class Trie:
 
     def check(self) -> None:
         """The invariants, slowly."""
+        keys = [node.key for node in self._nodes()]
+        assert len(set(keys)) == len(keys), "(1)"
         for node in self._nodes():
+            known = [child for child in node.children if child.logged is None]
             for child in node.children:
                 assert child.parent is node, "(3)"
-                assert child.key == _key(node, child.place, child.digest), "(1)"
-            stand = [(child.place, child.digest) for child in node.children]
+            stand = [(child.place, child.digest) for child in known]
             assert len(set(stand)) == len(stand), "(2)"
 
     def __len__(self) -> int:
@@ -144,23 +209,124 @@ class Trie:
             yield node
             stack += node.children
 
-    def _child(self, node: Node, items: Sequence[Item], at: int) -> Node | None:
-        """The child that stands where this item does."""
-        item = items[at]
-        same = [child for child in node.children if child.place == item.place]
+    def _same(self, node: Node, item: Item) -> Node | None:
+        """The child that is this item, or was before it was edited."""
+        same = [child for child in node.children if _stands_at(child, item.place)]
         for child in same:
             if child.digest == item.digest or item.part is Part.CALL:
-                return child  # a client may write a call's arguments in another order
+                return child
+        return next((one for one in same if (item.place, item.digest) in one.former), None)
+
+    def _reworded(self, node: Node, items: Sequence[Item], at: int) -> Node | None:
+        """The child that stands where this item does, and says something else."""
+        item = items[at]
+        same = [child for child in node.children if _stands_at(child, item.place)]
         if at + 1 == len(items) or item.continues:
             return None  # nothing after it says that it is an old one, edited; or it is a summary
         after = items[at + 1].place
         edited = [
             child
             for child in same or node.children
-            if any(grandchild.place == after for grandchild in child.children)
+            if any(_stands_at(grandchild, after) for grandchild in child.children)
             and (child in same or _is_text_of_one_role(child.place, item))
         ]
         return edited[-1] if edited else None
+
+    def _is_edited(self, node: Node, item: Item) -> bool:
+        """Let a node say what the client says there now. Whether that is something else than it
+        said: a result that was only made shorter still says what it said.
+        """
+        if item.part is Part.RESULT and is_blanked(node.text, item.text):
+            return False
+        if item.part is Part.CALL and is_same_call(node.text, item.text):
+            return False
+        if (node.place, node.digest) not in node.former:
+            node.former.append((node.place, node.digest))
+        node.place, node.digest, node.text = item.place, item.digest, _text_of(item)
+        return True
+
+    def _recovered(self, node: Node, items: Sequence[Item], at: int) -> Node | None:
+        """The child of which the log told that it stands where this item does; a bare one, where
+        the log knows only of what follows.
+        """
+        item, base = items[at], node
+        while base.is_bare:  # the log has what follows a bare node as following the one before it
+            assert base.parent is not None
+            base = base.parent
+        loaned = [one for one in (*base.children, *self._lost) if one.logged is not None]
+        if not loaned:
+            return self._kept_once(node, items, at)
+        words = self._words(item)
+        if not words:
+            return self._add(node, item, is_bare=True)
+        known = next((one for one in loaned if _was_written(one, item, words)), None)
+        if known is not None:
+            return self._recognise(known, node, item, is_edited=False)
+        other = next((one for one in loaned if self._was_edited(one, items, at)), None)
+        if other is not None:
+            return self._recognise(other, node, item, is_edited=True)
+        if self._is_forgotten(base, items, at):
+            return self._add(node, item, is_bare=True)
+        return self._kept_once(node, items, at)
+
+    def _was_edited(self, one: Node, items: Sequence[Item], at: int) -> bool:
+        """Whether a restored node stands where this item does, though it says something else."""
+        item, logged = items[at], one.logged
+        assert logged is not None
+        if at + 1 == len(items) or item.continues or one in self._lost:
+            return False
+        if item.part is not Part.TEXT:
+            return bool(item.call_id) and logged.call_id == item.call_id
+        words = self._words(items[at + 1])
+        return (
+            logged.role == item.role
+            and not logged.call_id
+            and any(
+                child.logged is not None and _was_written(child, items[at + 1], words)
+                for child in one.children
+            )
+        )
+
+    def _is_forgotten(self, base: Node, items: Sequence[Item], at: int) -> bool:
+        """Whether an item stands where a page did that was forgotten: what came after that is
+        known, and between stood as many pages that are gone. Others may be there too: an answer
+        that the client did not take up.
+        """
+        if base is not self._root and base.key not in self._lasts:
+            return False  # it was said in this run, and what was forgotten before it
+        before = self._lasts.get(base.key, -1)
+        for later in range(at + 1, len(items)):
+            words = self._words(items[later])
+            for one in self._lost if words else ():
+                assert one.logged is not None
+                gone = set(range(before + 1, one.logged.first)) - self._orders
+                if later - at <= len(gone) and _was_written(one, items[later], words):
+                    return True
+        return False
+
+    def _kept_once(self, node: Node, items: Sequence[Item], at: int) -> Node | None:
+        """What a client kept when it compacted, in an earlier run: it was logged elsewhere."""
+        if not any(item.continues for item in items[:at]):
+            return None
+        origin = self._by_words.get(self._words(items[at]))
+        return self._add(node, items[at], origin=origin, is_bare=True) if origin else None
+
+    def _recognise(self, one: Node, parent: Node, item: Item, *, is_edited: bool) -> Node:
+        """A restored node, at its place from now on."""
+        assert one.logged is not None
+        if one in self._lost:
+            self._lost.remove(one)
+        else:
+            assert one.parent is not None
+            one.parent.children.remove(one)
+        one.parent = parent
+        parent.children.append(one)
+        self._lasts[one.key] = one.logged.last
+        one.place, one.text = item.place, one.logged.text
+        one.digest = _UNKNOWN if is_edited else item.digest
+        one.logged = None
+        self._unknown -= 1
+        return one
 
     def _change(self, items: Sequence[Item], path: Sequence[Node]) -> Change:
         known = len(path)
@@ -187,6 +353,10 @@ class Trie:
                 best = run
         return best if len(best) >= KEPT_MIN else {}
 
+    def _new(self, parent: Node | None, place: str, said: str) -> Node:
+        self._count += 1
+        return Node(key=str(self._count), parent=parent, place=place, digest=said)
+
     def _add(
         self,
         parent: Node,
@@ -194,22 +364,35 @@ class Trie:
         *,
         origin: Node | None = None,
         before: tuple[Node, ...] = (),
+        is_bare: bool = False,
     ) -> Node:
-        node = Node(
-            key=_key(parent, item.place, item.digest),
-            parent=parent,
-            depth=parent.depth + 1,
-            place=item.place,
-            digest=item.digest,
-            origin=origin,
-            before=before,
-        )
+        node = self._new(parent, item.place, item.digest)
+        node.text, node.origin, node.before, node.is_bare = _text_of(item), origin, before, is_bare
         parent.children.append(node)
         return node
 
 
-def _key(parent: Node, place: str, said: str) -> str:
-    return digest(f"{parent.key}\n{place}\n{said}")
+FIRST: Final = "start"
+_UNKNOWN: Final = "?"  # the digest of what was said before an edit, in an earlier run
+
+
+def _stands_at(node: Node, place: str) -> bool:
+    return node.place == place or any(place == former for former, _ in node.former)
+
+
+def _was_written(node: Node, item: Item, words: str) -> bool:
+    """Whether a restored node is this item, whose words these are."""
+    logged = node.logged
+    return (
+        logged is not None
+        and logged.words == words
+        and logged.role == item.role
+        and logged.call_id == item.call_id
+    )
+
+
+def _text_of(item: Item) -> str:
+    return item.text if item.part in (Part.RESULT, Part.CALL) else ""
 
 
 def _is_text_of_one_role(place: str, item: Item) -> bool:

@@ -13,8 +13,8 @@ from typing import Final
 import numpy as np
 
 from pagefault.model.page import Scope
-from pagefault.recall.naming import Naming
 from pagefault.recall.rank import Ranked
+from pagefault.recall.reading import Reading
 from pagefault.store.analyzer import query_terms
 from pagefault.store.api import Candidates, PageIndex
 from pagefault.store.likely import Numbers, among
@@ -45,7 +45,7 @@ class _Link:
 
 def linked(
     index: PageIndex,
-    naming: Naming,
+    reading: Reading,
     scope: Scope,
     found: Sequence[Ranked],
     known: Set[str],
@@ -56,7 +56,7 @@ def linked(
     pages as were not found before; with `only`, which ascend, at these places alone. A name whose
     terms are all `known` is no link: the question's own words, and who speaks.
     """
-    links = _links(index, naming, scope, found, known)
+    links = _links(index, reading, scope, found, known)
     if not links:
         return list(found)
     terms = sorted(frozenset[str]().union(*(link.terms for link in links)))
@@ -77,15 +77,17 @@ def linked(
 
 
 def _links(
-    index: PageIndex, naming: Naming, scope: Scope, found: Sequence[Ranked], known: Set[str]
+    index: PageIndex, reading: Reading, scope: Scope, found: Sequence[Ranked], known: Set[str]
 ) -> list[_Link]:
     """What the best pages name."""
     best = {one.place: one for one in found[:LINKING] if _bears(one)}
     links: list[_Link] = []
     for row in index.pages_at(scope, list(best)):
-        page, named = best[place_in(scope, row)], naming(row)
+        page, named = best[place_in(scope, row)], reading.page(row)
+        if named is None:
+            continue
         relevance = RELEVANCE * page.relevance
-        for share, names in ((TASK, named.tasks), (NAME, named.entities)):
+        for share, names in ((TASK, named.task_refs), (NAME, named.entities)):
             links += [
                 _Link(terms, share * page.score, page.score, relevance, page.place)
                 for name in names

@@ -20,6 +20,7 @@ from pagefault.recall.lexical import Values
 from pagefault.recall.question import Question
 from pagefault.recall.semantic import RELEVANCE, Similar, closeness
 from pagefault.store.api import Candidates, Traits
+from pagefault.store.form import ASKS
 from pagefault.store.likely import Numbers, among, distinct, rarity
 
 OWN: Final = 1.2
@@ -36,6 +37,8 @@ class Ranked(NamedTuple):
     parts: Mapping[str, float]
     relevance: float  # 0..1: how much of what the query tells stands there or around there
     likeness: int
+    told: float = 0.0  # 0..1: how much of it stands there
+    asks: bool = False  # it ends with a question
 
     def times(self, factor: float) -> Ranked:
         """The same, worth so many times as much."""
@@ -44,7 +47,8 @@ class Ranked(NamedTuple):
 
     def plus(self, part: str, value: float) -> Ranked:
         """The same, with so much more for one part."""
-        return self._replace(score=self.score + value, parts={**self.parts, part: value})
+        parts = {**self.parts, part: self.parts.get(part, 0.0) + value}
+        return self._replace(score=self.score + value, parts=parts)
 
 
 class Ranking(NamedTuple):
@@ -119,7 +123,10 @@ def rank(
         "sitting": parts.sitting(seen),
         "opening": parts.opening(seen),
         "length": parts.length(seen),
-        "link": np.zeros(len(places)),  # told later, by what the best of them name
+        # Told later, by what is in the best of them: `links.py`, `novelty.py`.
+        "link": np.zeros(len(places)),
+        "stated": np.zeros(len(places)),
+        "quoted": np.zeros(len(places)),
     }
     if similar is not None:
         columns["meaning"] = similar.weight * seen.best * close
@@ -128,13 +135,15 @@ def rank(
     rows = np.stack([*columns.values()], axis=1)[order].tolist()
     return Ranking(
         tuple(
-            Ranked(place, total_score, dict(zip(columns, row, strict=True)), share, likeness)
-            for place, total_score, row, share, likeness in zip(
+            Ranked(place, value, dict(zip(columns, row, strict=True)), share, likeness, own, asks)
+            for place, value, row, share, likeness, own, asks in zip(
                 places[order].tolist(),
                 score[order].tolist(),
                 rows,
                 relevance[order].tolist(),
                 seen.likenesses[order].tolist(),
+                told.own_coverage[order].tolist(),
+                ((seen.marks[order] & ASKS) != 0).tolist(),
                 strict=True,
             )
         ),

@@ -13,7 +13,7 @@ from pagefault.model.ids import Seq
 from pagefault.model.kinds import Kind, Profile
 from pagefault.model.page import DERIVED_ORDER, PageRow, Scope
 from pagefault.model.wanted import ANY, SearchFilter
-from pagefault.recall.naming import Naming
+from pagefault.recall.reading import Reading
 from pagefault.recall.studio import rescored
 from pagefault.store.analyzer import query_terms
 from pagefault.store.api import PageFilter, PageIndex
@@ -42,13 +42,20 @@ IMPORTANCE: Final = 0.1  # of the best score, between a page that matters not at
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A page that was found. `parts` add up to `score`; `relevance` is 0..1 and comparable. They
-    are 0 where pages were listed, not searched.
+    """A page that was found. `parts` add up to `score`; `relevance` is 0..1, how much
+    of what the query tells stands in the page, or, counting three quarters, around it. They are 0
+    where pages were listed, not searched. The order is that of `score`.
 
     `also` are pages that say the same (`store/likeness.py`) and were found, too, but would tell no
     more. `archive` is set where the page's text cannot be read now: the directory that is not
     there. Where a page is from: `page` tells its id, turn, role, origin and when it was said, the
     last three who said it, when by her own words, and in which session (empty if it is gone).
+
+    `excerpt` is the part of its text that was found: one line of 240 characters at most, and
+    `marks` where in it words of the query stand, from and to (without); without any, and where
+    pages were listed, it is how the page begins. `why` is what the page is found by: "words" of its
+    own, a "link" from a page that has them, "meaning", or else "neighbours", which have them; empty
+    where pages were listed. The last two, and a link, say little of the page itself.
     """
 
     page: PageRow
@@ -60,6 +67,9 @@ class SearchHit:
     speaker: str = ""
     occurred_at: str = ""
     session_id: str = ""
+    excerpt: str = ""
+    marks: tuple[tuple[int, int], ...] = ()
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +121,14 @@ class Searcher:
     """Asks an index and ranks what it answers. Holds nothing of its own."""
 
     def __init__(
-        self, index: PageIndex, semantic: Semantic | None = None, naming: Naming | None = None
+        self, index: PageIndex, semantic: Semantic | None = None, reading: Reading | None = None
     ) -> None:
-        """`semantic` finds pages by meaning, where there is an embedder; `naming` tells what a page
-        names, so that others that name it are found through it.
+        """`semantic` finds pages by meaning, where there is an embedder; `reading` gives the text
+        of pages, so that what they name leads to others, and what tells nothing stands below.
         """
         self._index = index
         self._semantic = semantic
-        self._naming = naming
+        self._reading = reading
 
     def search(
         self,
@@ -136,15 +146,16 @@ class Searcher:
         A query without a word that stands in scope finds nothing, unless by its meaning. The same
         index and query give the same result; of equals the earlier page comes first. What is not
         wanted, or stands at no place of `only` (ascending), takes no page's room: the best of the
-        others are found. Of everything, what only retells (summaries, indexes, procedures) is found
-        where its kind is wanted. `today` is what a query's "yesterday" counts from; `profile` is
-        the order of what is found.
+        others are found; nor does history, unless it is asked for. Of everything, what only
+        retells (summaries, indexes, procedures) is found where its kind is wanted. `today` is what
+        a query's "yesterday" counts from; `profile` is the order of what is found.
         """
         # With NumPy, which only who searches should wait for.
         import numpy as np
 
         from pagefault.recall.decompose import decompose, merged
         from pagefault.recall.links import linked
+        from pagefault.recall.novelty import settled
 
         if wanted.is_some:
             places = self._index.matching(scope, wanted).places
@@ -155,9 +166,13 @@ class Searcher:
         ranking = merged(ranking, [ranked(one)[1] for one in decompose(query)])
         standing = self._standing(scope, ranking.places, pages=pages)
         unlooked = max(ranking.total - len(ranking.places), 0)
-        if standing and self._naming is not None:
+        if standing and self._reading is not None:
             known = speakers.union(query_terms(query))
-            standing = linked(self._index, self._naming, scope, standing, known, only=only)
+            standing = linked(self._index, self._reading, scope, standing, known, only=only)
+        if not wanted.history:
+            history = self._index.history(scope)
+            standing = [one for one in standing if one.place not in history]
+        standing = settled(self._index, self._reading, scope, query, standing)
         groups = copies(standing)
         total = unlooked + len(groups)
         groups = groups[: max(SHORTLIST, limit)]
@@ -168,7 +183,7 @@ class Searcher:
             return _NOTHING_FOUND
         summands = self._summands(scope, admitted, pages=pages, profile=profile)
         hits = [
-            (SearchHit(page, sum(parts.values()), place.relevance, parts), place)
+            (SearchHit(page, sum(parts.values()), place.relevance, parts, why=why(place)), place)
             for (place, page), parts in zip(admitted, summands, strict=True)
         ]
         hits.sort(key=lambda entry: (-entry[0].score, entry[0].page.seq))
@@ -312,6 +327,15 @@ def once(
         else:
             told[number] = hit
     return list(told.values())
+
+
+def why(place: Ranked) -> str:
+    """What a place is found by."""
+    for part, name in (("own", "words"), ("link", "link")):
+        if place.parts.get(part, 0.0) > 0:
+            return name
+    near = place.parts.get("meaning", 0.0) > place.parts["neighbourhood"]
+    return "meaning" if near else "neighbours"
 
 
 def _first(scope: Scope) -> int:

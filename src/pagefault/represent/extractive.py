@@ -11,7 +11,7 @@ does not stand in it without the sentence that takes it back.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from pagefault.model.kinds import Level, Modality
@@ -25,11 +25,11 @@ from pagefault.represent.api import (
     size_of,
     speaker_of,
 )
-from pagefault.represent.reduce import Kept, reduce
+from pagefault.represent.reduce import reduce, stretches
 from pagefault.represent.reference import reference
 from pagefault.represent.reversal import Reversals
 from pagefault.represent.salience import candidate, choose
-from pagefault.represent.sentences import units
+from pagefault.represent.sentences import Unit, units
 
 RATIO: Final = 10
 """An abstract has at most one token for so many of what it stands for …"""
@@ -62,13 +62,14 @@ def compress_range(
     check_asked(sources, level, tokens_max)
     if level is Level.REFERENCE:
         return _reference(sources, count, tokens_max)
-    full = _full(sources, count)
-    lines = _lines(sources)
-    draft = _reduced(sources, lines, full, count)
+    found = [units(source.text) for source in sources]
+    kept = reduce(sources, found)
+    draft = _reduced(sources, found, kept, count)
     if level is Level.ABSTRACT:
         room = abstract_tokens(sources, count) if tokens_max is None else tokens_max
         if draft.tokens > room:
             one = tokens_max is None and room == ABSTRACT_MIN
+            lines = [_Line(place, unit) for place, page in enumerate(kept) for unit in page]
             abstract = _abstract(sources, lines, room, count, one_at_least=one)
             if abstract.tokens <= draft.tokens and size_of(abstract.text) <= size_of(draft.text):
                 draft = abstract
@@ -119,10 +120,10 @@ class Extractive:
 
 
 class _Line(NamedTuple):
-    """What is kept of a unit of the page at `place`."""
+    """A unit of the page at `place`."""
 
     place: int
-    kept: Kept
+    unit: Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +137,8 @@ class _Draft:
     @classmethod
     def of(cls, sources: Sequence[Source], lines: Sequence[_Line], count: CountTokens) -> _Draft:
         text = _rendered(sources, lines)
-        stretches = ((line.place, *stretch) for line in lines for stretch in line.kept.stretches)
-        return cls(text, count(text), tuple(stretches))
+        quoted = ((line.place, line.unit.start, line.unit.end) for line in lines)
+        return cls(text, count(text), tuple(quoted))
 
     def representation(self, sources: Sequence[Source], level: Level) -> Representation:
         return Representation(
@@ -149,21 +150,28 @@ class _Draft:
         )
 
 
-def _lines(sources: Sequence[Source]) -> list[_Line]:
-    """What the pages say without what says nothing. A page alone is never left with nothing."""
-    texts = [source.text for source in sources]
-    found = [units(text) for text in texts]
-    lines = [_Line(place, kept) for place, page in enumerate(reduce(texts, found)) for kept in page]
-    if not lines and len(sources) == 1:
-        return [_Line(0, Kept(unit, ((unit.start, unit.end),))) for unit in found[0]]
-    return lines
-
-
 def _reduced(
-    sources: Sequence[Source], lines: Sequence[_Line], full: _Draft, count: CountTokens
+    sources: Sequence[Source],
+    found: Sequence[Sequence[Unit]],
+    kept: Sequence[Sequence[Unit]],
+    count: CountTokens,
 ) -> _Draft:
-    """Level 1. Never longer than `full`."""
-    draft = _Draft.of(sources, lines, count)
+    """Level 1: what is kept, with its white space. Never longer than level 0, and of a page alone
+    never nothing.
+    """
+    full = _full(sources, count)
+    if list(kept) == list(found) or (len(sources) == 1 and not kept[0]):
+        return full
+    parts = [
+        stretches(source.text, *units) for source, *units in zip(sources, found, kept, strict=True)
+    ]
+    texts = [
+        replace(source, text="".join(source.text[start:end] for start, end in part))
+        for source, part in zip(sources, parts, strict=True)
+    ]
+    text = full_text(texts)
+    quoted = ((place, *one) for place, part in enumerate(parts) for one in part)
+    draft = _Draft(text, count(text), tuple(quoted))
     if draft.tokens <= full.tokens and size_of(draft.text) <= size_of(full.text):
         return draft
     return full  # fewer characters of more tokens are rare, and then nothing is gained
@@ -182,12 +190,12 @@ def _abstract(
     labels = dict.fromkeys(map(speaker_of, sources), 0)
     if len(sources) > 1:
         labels = {who: count(f"{who}: ") for who in labels}
-    said = [line.kept.text(sources[line.place].text) for line in lines]
+    said = [sources[line.place].text[line.unit.start : line.unit.end] for line in lines]
     candidates = [
         candidate(
             sentence,
             count(sentence) + 1 + labels[speaker_of(sources[line.place])],
-            manner=line.kept.unit.manner,
+            manner=line.unit.manner,
             speakers=speakers,
         )
         for line, sentence in zip(lines, said, strict=True)
@@ -239,13 +247,13 @@ def _rendered(sources: Sequence[Source], lines: Sequence[_Line]) -> str:
     for line in lines:
         source = sources[line.place]
         if before is not None:
-            between = source.text[before.kept.unit.end : line.kept.unit.start]
+            between = source.text[before.unit.end : line.unit.start]
             together = before.place == line.place and len(between.splitlines()) <= 1
             parts.append(" " if together and not between.endswith(BREAKS) else "\n")
         if len(sources) > 1 and speaker_of(source) != speaker:
             speaker = speaker_of(source)
             parts.append(f"{speaker}: ")
-        parts.append(line.kept.text(source.text))
+        parts.append(source.text[line.unit.start : line.unit.end])
         before = line
     return "".join(parts)
 

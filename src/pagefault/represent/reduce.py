@@ -1,20 +1,30 @@
 """Level 1 of a text: what is left when only what says nothing is taken out.
 
-Taken out are sentences that are courtesy and nothing else, intensifiers and interjections, all
-but the last of sentences said again word for word, and all but one of identical lines in a row.
-Everything else stays as it was written, so what is kept are stretches of the text.
+Level 1 is read where the text itself would be, so it may drop nothing that carries meaning, and in
+a text that is not plain prose nearly everything does: indentation, columns, line breaks, the second
+of two equal lines. No detector of code, tables, logs or verse is right about all of them, so there
+is none. Only what is certainly prose is touched, and there only whole sentences go:
 
-What could turn a sentence into another one is left alone: a sentence that denies something keeps
-every word (*not really*, *not just*), so does code, and so do hedges (*I think*, *maybe*). The
-last of what is repeated is kept, as something may have been taken back in between.
+ - A page is *plain* if each of its lines is a paragraph by itself, between blank lines, without
+   indentation, tabs or columns, of letters, digits and the marks of prose alone. Pages that a tool
+   returned or that were handed in are data, and never plain. What is not plain stays byte for byte.
+ - Of plain pages go sentences that are courtesy and nothing else, and all but the last of sentences
+   that are said again word for word; the last, as something may have been taken back in between.
+ - What stays is stretches of the text as it was written, white space included: no word inside a
+   sentence goes, as taking one out may turn it into another.
+
+What it gets wrong: prose that comes with anything else, or on lines that follow one another, keeps
+its courtesy. That costs a few tokens, and an indentation lost costs the program.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Final
 
+from pagefault.model.kinds import Kind, Role
+from pagefault.represent.api import Source
 from pagefault.represent.protected import denies, guarded
 from pagefault.represent.sentences import Manner, Unit
 
@@ -60,43 +70,56 @@ _SMALL_TALK: Final = re.compile(
     r"|how have you been|how about you|what about you|what's up|what's new|how you doing"
     r"|anything new)(?: doing)?(?: (?:lately|today|these days|with you))?"
 )
-_FILLER: Final = re.compile(
-    r"(?i:\A(?:well|so|oh|wow|hey|hmm+|ah|aw+|gosh|okay so|anyway|anyways)(?:,\s+|!\s+)(?=\w))"
-    r"|(?i:\b(?:really|very|actually|basically|literally|honestly|truly|totally|absolutely"
-    r"|definitely"
-    r"|certainly|obviously|quite|you know,|I mean,|to be honest,|as you know,|needless to say,))"
-    r"(?<=[\w,])\s+(?=[^\W\d])"
+_PARAGRAPHS: Final = re.compile(
+    # Each line begins with a letter or a digit, and blank lines are empty.
+    r"[^\W_][^\n]*(?:\r?\n(?:\r?\n)+[^\W_][^\n]*)*(?:\r?\n)*"
 )
-_DEGREE: Final = re.compile(r"(?i)\b(?:how|as|so|too|isn|hardly|barely|only|less)\s*\Z")
+_MADE: Final = re.compile(
+    r"[^\w\s.,!?;:'’‘\"“”()/%€$£&+@#…—–。，！？；：、「」『』（）《》؟،؛\u2600-\u27bf\ufe0f\u200d"
+    r"\U0001f1e6-\U0001faff-]"  # what prose has no use for
+    r"|[^\S \r\n]"  # tabs, and blanks that are none
+    r"|(?<![.!?…])  "  # columns
+    r"|^(?:\d+|[^\W_])[.)] |^\w[\w-]*: "  # items of lists, keys, labels
+    r"|,(?=[^\W\d]\S*,)"  # values between commas
+    r"| (?=\r?$)|\r(?!\n)",  # a break of Markdown, and of old systems
+    re.MULTILINE,
+)
+_ENDS: Final = re.compile(r"[.!?…。！？؟][\"'”’)]*\Z")
+_SAID: Final = re.compile(
+    r"(?:[^\W\d_]|[\s,'’—–]|[.!?…-](?!\w)|(?<=\w)-(?=\w)"
+    r"|[\u2600-\u27bf\ufe0f\u200d\U0001f1e6-\U0001faff])+"
+)
+"""Words, their marks and emoji: nothing is quoted or called there."""
 
 
-class Kept(NamedTuple):
-    """A unit and the stretches of it that stay: characters from and to (without), in order."""
+def is_plain(source: Source) -> bool:
+    """Whether a page is certainly nothing but paragraphs of prose."""
+    is_said = source.role is not Role.TOOL and source.kind is not Kind.ARTIFACT
+    return (
+        is_said
+        and _PARAGRAPHS.fullmatch(source.text) is not None
+        and _MADE.search(source.text) is None
+    )
 
-    unit: Unit
-    stretches: tuple[tuple[int, int], ...]
 
-    def text(self, whole: str) -> str:
-        return "".join(whole[start:end] for start, end in self.stretches)
-
-
-def reduce(texts: Sequence[str], units: Sequence[Sequence[Unit]]) -> list[list[Kept]]:
-    """What stays of each text of a range, given its units."""
-    last = _last_said(texts, units)
+def reduce(sources: Sequence[Source], units: Sequence[Sequence[Unit]]) -> list[list[Unit]]:
+    """What stays of each page of a range, given the units of its text; of what is not plain all."""
+    plain = [is_plain(source) for source in sources]
+    last = _last_said(sources, units, plain)
     return [
         [
-            Kept(unit, _stretches(text, unit))
+            unit
             for place, unit in enumerate(found)
-            if not _says_nothing(text, found, place, last, (number, place))
+            if not plain[number] or not _says_nothing(source.text, unit, last, (number, place))
         ]
-        for number, (text, found) in enumerate(zip(texts, units, strict=True))
+        for number, (source, found) in enumerate(zip(sources, units, strict=True))
     ]
 
 
 def is_courtesy(sentence: str) -> bool:
     """Whether it is thanks, praise, a greeting or a wish, and nothing else."""
     words = _WORD.findall(sentence)
-    if not words or len(words) > COURTESY_WORDS_MAX:
+    if not words or len(words) > COURTESY_WORDS_MAX or not _SAID.fullmatch(sentence):
         return False
     folded = [word.casefold().replace("’", "'") for word in words]
     if _SMALL_TALK.fullmatch(" ".join(folded)) is not None:
@@ -112,29 +135,24 @@ def is_courtesy(sentence: str) -> bool:
 
 
 def _says_nothing(
-    text: str,
-    units: Sequence[Unit],
-    place: int,
-    last: dict[str, tuple[int, int]],
-    here: tuple[int, int],
+    text: str, unit: Unit, last: dict[str, tuple[int, int]], here: tuple[int, int]
 ) -> bool:
-    unit = units[place]
     said = text[unit.start : unit.end]
-    if unit.manner is Manner.CODE:
-        before = units[place - 1] if place else None
-        return before is not None and text[before.start : before.end] == said
+    if unit.manner is Manner.CODE or not _ENDS.search(said):
+        return False
     return last.get(_folded(said), here) != here or is_courtesy(said)
 
 
-def _last_said(texts: Sequence[str], units: Sequence[Sequence[Unit]]) -> dict[str, tuple[int, int]]:
-    """Where each sentence that is long enough was said for the last time."""
+def _last_said(
+    sources: Sequence[Source], units: Sequence[Sequence[Unit]], plain: Sequence[bool]
+) -> dict[str, tuple[int, int]]:
+    """Where each sentence of prose that is long enough was said for the last time."""
     last: dict[str, tuple[int, int]] = {}
-    for number, (text, found) in enumerate(zip(texts, units, strict=True)):
-        for place, unit in enumerate(found):
-            if unit.manner is Manner.PROSE:
-                folded = _folded(text[unit.start : unit.end])
-                if folded.count(" ") + 1 >= REPEAT_WORDS_MIN or len(folded) >= 60:
-                    last[folded] = number, place
+    for number, (source, found) in enumerate(zip(sources, units, strict=True)):
+        for place, unit in enumerate(found if plain[number] else ()):
+            folded = _folded(source.text[unit.start : unit.end])
+            if folded.count(" ") + 1 >= REPEAT_WORDS_MIN or len(folded) >= 60:
+                last[folded] = number, place
     return last
 
 
@@ -143,18 +161,53 @@ def _folded(sentence: str) -> str:
     return " ".join(sentence.split())
 
 
-def _stretches(text: str, unit: Unit) -> tuple[tuple[int, int], ...]:
-    said = text[unit.start : unit.end]
-    if unit.manner is Manner.CODE or denies(said):
-        return ((unit.start, unit.end),)
-    stretches: list[tuple[int, int]] = []
-    start = 0
-    for filler in _FILLER.finditer(said):
-        if filler.start() < start or _DEGREE.search(said, 0, filler.start()):
+def stretches(text: str, units: Sequence[Unit], kept: Sequence[Unit]) -> list[tuple[int, int]]:
+    """What stays of a text when the units that are not `kept` go: characters from and to (without).
+
+    With a unit goes the white space before it, and with a paragraph what parts it from the one
+    before; all other white space stays as it was written.
+    """
+    if len(kept) == len(units):
+        return [(0, len(text))] if text else []
+    staying = frozenset(kept)
+    found: list[tuple[int, int]] = []
+    for paragraph, break_at in _paragraphs(text, units):
+        parted = (break_at if found else paragraph[0].start), paragraph[0].start
+        ends = paragraph[0].start
+        for place, unit in enumerate(paragraph):
+            if unit not in staying:
+                continue
+            if ends != paragraph[0].start:  # not the first of it that stays
+                parted = paragraph[place - 1].end, unit.start
+            found += [parted, (unit.start, unit.end)]
+            ends = unit.end
+    if found and units[-1] in staying:
+        found.append((units[-1].end, len(text)))
+    return _joined(found)
+
+
+def _paragraphs(text: str, units: Sequence[Unit]) -> Iterator[tuple[list[Unit], int]]:
+    """The units of each paragraph, and where the break before it begins."""
+    paragraph: list[Unit] = []
+    break_at = ends = 0
+    for unit in units:
+        if paragraph and "\n" in text[ends : unit.start]:
+            yield paragraph, break_at
+            paragraph, break_at = [], ends
+        paragraph.append(unit)
+        ends = unit.end
+    if paragraph:
+        yield paragraph, break_at
+
+
+def _joined(found: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The same, with what touches made one, and without what is empty."""
+    joined: list[tuple[int, int]] = []
+    for start, end in found:
+        if start == end:
             continue
-        if filler.start() > start:
-            stretches.append((unit.start + start, unit.start + filler.start()))
-        start = filler.end()
-    if start < len(said):
-        stretches.append((unit.start + start, unit.end))
-    return tuple(stretches)
+        if joined and joined[-1][1] == start:
+            joined[-1] = joined[-1][0], end
+        else:
+            joined.append((start, end))
+    return joined

@@ -2,7 +2,8 @@
 
 A unit is a stretch of the text; units neither overlap nor leave out anything but white space. A
 sentence ends at a stop that is followed by a blank, or at a full-width stop. Lines of code, tables,
-lists and quoted output are units by themselves, as they mean something only whole. What has no end
+lists and quoted output, whatever is indented or stands in columns, are units by themselves, as they
+mean something only whole. What has no end
 (a dump on one line) is cut at a blank, or at worst between two characters that do not belong to
 one another.
 """
@@ -27,6 +28,8 @@ _MADE: Final = re.compile(
     r"|SELECT|INSERT|UPDATE|CREATE)\b.*(?:[:;{()=]$|=\s|\bimport\b)"
     r"|(?:Traceback|File \")|\{|\[\d{2,})"
 )
+_COLUMNS: Final = re.compile(r"\t|(?<![.!?…])  ")
+"""What no sentence has inside: blanks that put something under something else."""
 _END: Final = re.compile(r"(?:[.!?…]+[\"'”’)\]*_]*(?=\s)|[。！？｡]+[」』”’）]*)(?P<after>\s*)")
 _ABBREVIATION: Final = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|etc|cf|No|Fig|approx|e\.g|i\.e|a\.m|p\.m|U\.S|U\.K|al"
@@ -62,8 +65,13 @@ def _units(text: str) -> Iterator[Unit]:
         if _FENCE.match(text, line.start(), line.end()):
             fenced = not fenced
             yield from _cut(text, start, end, Manner.CODE)
-        elif fenced or _MADE.match(text, line.start(), line.end()):
-            # The indentation is part of a line of code.
+        elif (
+            fenced
+            or text[line.start()] in " \t"
+            or _MADE.match(text, line.start(), line.end())
+            or _COLUMNS.search(text, start, end)
+        ):
+            # The indentation is part of the line.
             yield from _cut(text, line.start(), end, Manner.CODE)
         else:
             yield from _sentences(text, start, end)

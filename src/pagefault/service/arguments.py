@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from datetime import datetime
 from enum import StrEnum
+from pathlib import Path
 from typing import Final, TypeVar
 
+from pagefault.model.defaults import TEXT_BYTES
 from pagefault.model.errors import BadInput
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import (
@@ -19,7 +21,7 @@ from pagefault.model.kinds import (
     Profile,
     Sync,
 )
-from pagefault.model.times import is_date
+from pagefault.model.times import is_date, iso_ms
 from pagefault.model.wanted import Time, a_time_ms, an_end_ms
 
 N = TypeVar("N", bound=StrEnum)
@@ -28,25 +30,33 @@ _NAME: Final = re.compile(r"[^\x00-\x1f\x7f/\ud800-\udfff]{1,80}")
 
 
 def a_text(value: object, *, called: str) -> str:
-    """A text that can be written down. Raises `BadInput`, naming the argument."""
+    """A text that can be written down, of `TEXT_BYTES` at most. Raises `BadInput`, naming the
+    argument.
+    """
     if not isinstance(value, str):
         raise BadInput(
             f"{called} is a str, not {type(value).__name__}", hint="leave it out, or give a text"
         )
-    if not value.isascii():
+    size = len(value)
+    if not value.isascii() and size <= TEXT_BYTES:
         try:
-            value.encode()
+            size = len(value.encode())
         except UnicodeEncodeError as bad:
             raise BadInput(
                 f"{called} is not valid Unicode: a lone surrogate at character {bad.start}",
                 hint="decode the bytes it came from as UTF-8",
             ) from None
+    if size > TEXT_BYTES:
+        raise BadInput(
+            f"{called} of {size:,} bytes or more: one text takes at most {TEXT_BYTES:,}",
+            hint="hand it in in parts, or keep the file as an artifact",
+        )
     return value
 
 
 def a_share(value: object, *, called: str) -> float:
     """A number from 0 to 1. Raises `BadInput`, naming the argument."""
-    if not isinstance(value, int | float) or not 0 <= value <= 1:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise BadInput(f"{called} of {value!r} cannot be", hint="a number from 0 to 1")
     return value
 
@@ -65,6 +75,13 @@ def a_span_s(value: object, *, called: str) -> float:
     return value
 
 
+def a_path(value: str | Path, *, called: str) -> Path:
+    """A place in the file system. Raises `BadInput`, naming the argument."""
+    if "\0" in str(value) or not str(value):
+        raise BadInput(f"{called} of {str(value)!r} cannot be", hint="name a folder")
+    return Path(value)
+
+
 def a_page_id(page_id: object) -> PageId:
     """Whatever text names a page, so that one which no page can have is simply not found."""
     if not isinstance(page_id, str):
@@ -74,7 +91,13 @@ def a_page_id(page_id: object) -> PageId:
 
 def a_moment(at: str | datetime) -> str:
     """When something was said, as a record has it: ISO 8601. Raises `BadInput`."""
-    return at.isoformat() if isinstance(at, datetime) else a_text(at, called="occurred_at")
+    text = at.isoformat() if isinstance(at, datetime) else a_text(at, called="occurred_at")
+    if text and iso_ms(text) is None:
+        raise BadInput(
+            f"occurred_at is {text!r:.80}, which is no time",
+            hint="a datetime, or ISO 8601: 2026-03-05, 2026-03-05T08:45:00Z",
+        )
+    return text
 
 
 def check_name(name: object, *, of: str = "session") -> None:
@@ -93,15 +116,15 @@ def a_level(level: int, *, least: Level = Level.FULL) -> Level:
 
 
 def a_mode(mode: str) -> Mode:
-    return _one_of(Mode, mode, "mode")
+    return one_of(Mode, mode, "mode")
 
 
 def an_actor(actor: str) -> Actor:
-    return _one_of(Actor, actor, "actor")
+    return one_of(Actor, actor, "actor")
 
 
 def a_profile(text: str) -> Profile:
-    return _one_of(Profile, text, "profile")
+    return one_of(Profile, text, "profile")
 
 
 def a_time(time: Time) -> int:
@@ -111,11 +134,11 @@ def a_time(time: Time) -> int:
 
 
 def a_layout(layout: str) -> LayoutName:
-    return _one_of(LayoutName, layout, "layout")
+    return one_of(LayoutName, layout, "layout")
 
 
 def a_window(tokens: object) -> int:
-    if not isinstance(tokens, int) or tokens < 1:
+    if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 1:
         raise BadInput(f"a window of {tokens!r} tokens cannot be", hint="give a positive number")
     return tokens
 
@@ -128,14 +151,19 @@ def an_origin(text: str) -> Origin:
 
 
 def a_claims(text: str) -> ClaimRules:
-    return _one_of(ClaimRules, text, "way to make claims")
+    return one_of(ClaimRules, text, "way to make claims")
 
 
 def a_sync(text: str) -> Sync:
-    return _one_of(Sync, text, "sync level")
+    return one_of(Sync, text, "sync level")
 
 
-def _one_of(names: type[N], text: str, what: str) -> N:
+def one_of(names: type[N], text: object, what: str) -> N:
+    """One of an enumeration, by its name. Raises `BadInput`."""
+    if not isinstance(text, str):
+        raise BadInput(
+            f"{what} is a str, not {type(text).__name__}", hint=f"one of {', '.join(names)}"
+        )
     try:
         return names(text)
     except ValueError:

@@ -38,12 +38,13 @@ from pagefault.represent.api import Compressor
 from pagefault.service.arguments import a_claims, a_layout, a_mode, a_profile, a_sync
 from pagefault.service.derived.embedders import EmbedderSpec
 from pagefault.service.derived.embedding import Embedding
-from pagefault.service.finding.topics import naming
+from pagefault.service.finding.topics import Texts
 from pagefault.service.journal import Journal
 from pagefault.service.limits import Limits
 from pagefault.service.lineage import Lineage
 from pagefault.service.memory import Memory
 from pagefault.service.runtime import PageReader, Runtime
+from pagefault.store.adoption import Adoptions
 from pagefault.store.commit import Committer
 from pagefault.store.root import memory_store, open_store
 from pagefault.store.store import Store
@@ -67,6 +68,16 @@ EPOCHS: Final[dict[str, Callable[[PriceList, float], EpochRule]]] = {
 }
 
 IN_MEMORY: Final = ":memory:"
+
+
+def user_adoptions() -> Adoptions:
+    """The memories that the user of this process vouches for: see `store/adoption.py`."""
+    import platformdirs
+
+    return Adoptions(
+        platformdirs.user_state_path("pagefault", appauthor=False) / "adopted",
+        platformdirs.user_data_path("pagefault", appauthor=False),
+    )
 
 
 @asynccontextmanager
@@ -106,7 +117,8 @@ async def open_memory(
     those that the environment names. With `seed`, ids and salts are the same in every run: for
     tests and replays, not for secrets. `meter` is told how many seconds each append, request,
     search and fault took. Other processes may use the same root: `lock_wait_s` is how long to wait
-    for one that writes, `lease_s` how long one that stopped keeps the sessions it writes to.
+    for one that writes, `lease_s` how long one that stopped keeps the sessions it writes to. A root
+    that was made elsewhere, or by somebody else, is only read until it is adopted (`adopt`).
 
     `epochs` is when the prefix is rewritten (`break_even`, `window_full`, `cold_or_full`), by the
     `prices` of what is asked, which are else those of `model`, as far as they are known; `beta` is
@@ -161,6 +173,7 @@ async def open_memory(
             progress=progress,
             lock_wait_s=lock_wait_s,
             lease_s=lease_s,
+            adoptions=user_adoptions(),
         )
 
     store = await asyncio.to_thread(make)
@@ -188,12 +201,14 @@ async def open_memory(
             embedding.wake if embedding is not None and can_embed else lambda: None,
         ),
         pages=pages,
-        searcher=Searcher(store.index, embedding, naming(pages)),
+        searcher=Searcher(store.index, embedding, Texts(pages)),
         counter=counter or O200k(),
         limits=limits or Limits(),
         policy=lambda: Steady(POLICIES[policy]()),
         epochs=EPOCHS[epochs](prices or find_model(model).prices, beta),
+        model=model,
         profile=order,
+        is_adopted=store.is_adopted,
         extracts_claims=extracts_claims,
         compressor=compressor,
         prefetch=tuple(prefetch),

@@ -17,6 +17,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import stat
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -25,6 +26,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, get_type_hints
 
+from pagefault.guard.screen import without_password
 from pagefault.model import defaults
 from pagefault.model.catalogue import find_model, find_prices
 from pagefault.model.errors import BadInput
@@ -191,14 +193,17 @@ class Config:
         return self.origins.get(_known(key, "there is no setting").key, "default")
 
     def shown(self, key: str) -> str:
-        """The value of `key` as text, a secret by its length alone. Raises `BadInput`."""
+        """The value of `key` as text: a secret by its length, an address without its password.
+
+        Raises `BadInput`.
+        """
         item = _known(key, "there is no setting")
         value: Any = self
         for name in item.key.split("."):
             value = getattr(value, name)
         if item.secret:
             return f"set, {len(value)} characters" if value else "not set"
-        return str(value).lower() if isinstance(value, bool) else str(value)
+        return str(value).lower() if isinstance(value, bool) else without_password(str(value))
 
     def rows(self) -> list[tuple[str, str, str]]:
         """Key, shown value and origin of every setting, for `config show`."""
@@ -316,26 +321,42 @@ def load(
 def find_project(cwd: Path, *, skip_theirs: bool = False) -> Path | None:
     """The nearest `.pagefault` folder from `cwd` upward.
 
-    One that belongs to somebody else would have us write conversations into it, or take settings
-    from it: it raises `BadInput`, or is passed over where the root is named anyway (`skip_theirs`).
+    One that belongs to somebody else, or lies in a folder of somebody else's, would have us write
+    conversations into it, or take settings from it; one that is a link, or no folder, leads
+    elsewhere or nowhere: it raises `BadInput`, or is passed over where the root is named anyway
+    (`skip_theirs`).
     """
     for folder in (cwd, *cwd.parents):
         candidate = folder / PROJECT_FOLDER
         try:
-            if not candidate.is_dir():
-                continue
-            owner = candidate.stat().st_uid
+            told, around = candidate.lstat(), folder.stat()
         except OSError:
             continue
-        if os.name == "posix" and owner != os.geteuid():
-            if skip_theirs:
-                return None
-            raise BadInput(
-                f"{candidate} belongs to another user",
-                hint="name the memory's folder yourself: --root or PAGEFAULT_HOME",
-            )
-        return candidate
+        wrong = _wrong_with(told, around)
+        if not wrong:
+            return candidate
+        if skip_theirs:
+            return None
+        raise BadInput(
+            f"{candidate} {wrong}",
+            hint="name the memory's folder yourself: `root` or PAGEFAULT_HOME",
+        )
     return None
+
+
+def _wrong_with(told: os.stat_result, around: os.stat_result) -> str:
+    """Why a folder that was found on the way up is not used; nothing if it is. What root owns above
+    it is every user's.
+    """
+    if stat.S_ISLNK(told.st_mode):
+        return "is a link, and none is followed unasked"
+    if not stat.S_ISDIR(told.st_mode):
+        return "is no folder"
+    if os.name == "posix" and told.st_uid != os.geteuid():
+        return "belongs to another user"
+    if os.name == "posix" and around.st_uid not in (0, os.geteuid()):
+        return "lies in a folder of another user"
+    return ""
 
 
 def _platform_folders() -> UserFolders:
@@ -365,6 +386,8 @@ def _add_user_file(
 
 def _add_file(found: dict[str, _Found], path: Path, *, layer: str) -> None:
     try:
+        if layer == "project" and path.is_symlink():
+            raise BadInput(f"{path} is a link, and none is followed in a project's folder")
         if path.exists() and not path.is_file():
             raise BadInput(f"{path} is not a file")  # a pipe would keep us waiting
         with path.open("rb") as file:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from pagefault.guard.screen import Screen
+from pagefault.model.errors import StoreClosed
 from pagefault.model.events import Body, Draft, Event
 from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.kinds import Origin
@@ -32,6 +33,11 @@ class Journal:
         self._appended = appended
         self._committer = committer
         self._screen = screen
+
+    def check_open(self) -> None:
+        """Raise `StoreClosed` if the memory was closed."""
+        if self._committer.is_closed:
+            raise StoreClosed
 
     def clean(self, text: str) -> str:
         """What would be written of this text. Content is cleaned before it is counted and split.
@@ -81,6 +87,12 @@ class Journal:
     def is_going(self, seq: Seq) -> bool:
         """Whether a forgetting was begun that takes this record."""
         return self._store.is_going([seq])
+
+    def was_forgotten(self, session: SessionNo, key: str) -> bool:
+        """Whether what this (hashed) key was written with was forgotten since this was opened. By
+        then no file knows that there was such a key.
+        """
+        return (session, key) in self._store.forgotten_keys
 
     @property
     def forgets(self) -> int:

@@ -9,6 +9,7 @@ from pagefault.model import defaults
 from pagefault.model.errors import BadInput
 from pagefault.model.events import Content
 from pagefault.model.kinds import EventType, Role
+from pagefault.model.signatures import check_fields
 from pagefault.paging.fault import THRESHOLDS, FaultLimits
 from pagefault.policy.prefetch import LOADING
 from pagefault.service.arguments import a_count, a_share, a_span_s
@@ -54,6 +55,7 @@ class Limits:
     compress_after_s: float = defaults.COMPRESS_AFTER_S
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for what, named, known in (
             ("loading strategy", self.loading, LOADING),
             ("fault threshold", self.fault_threshold, THRESHOLDS),

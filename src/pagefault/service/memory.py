@@ -3,42 +3,51 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import threading
 from collections import deque
+from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
 from pagefault.model.errors import BadInput, PagefaultError, SessionNotFound, StoreBusy
 from pagefault.model.events import (
-    Descent,
     Draft,
     Event,
     ForgetDone,
     SessionOpened,
-    Taken,
 )
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import RUNTIME, Actor, EventType, Kind, LayoutName, Mode, Profile
+from pagefault.model.kinds import RUNTIME, Actor, EventType, Kind, LayoutName, Mode, Profile, Role
 from pagefault.model.page import EVERYTHING, Page, PageRow, Scope, SessionRow, is_derived
 from pagefault.model.progress import Progress
+from pagefault.model.signatures import checked_verbs
 from pagefault.model.wanted import SearchFilter
-from pagefault.pack.citations import cited_pages
 from pagefault.recall.search import SearchResult
-from pagefault.service.arguments import a_layout, a_mode, a_page_id, a_window, check_name
-from pagefault.service.derived.derivatives import derivatives
+from pagefault.service.arguments import (
+    a_count,
+    a_layout,
+    a_mode,
+    a_page_id,
+    a_path,
+    a_window,
+    check_name,
+)
 from pagefault.service.derived.embedders import FORMS
 from pagefault.service.derived.embedding import Embedding, EmbeddingStatus
 from pagefault.service.finding.questions import Asking, parts_of
 from pagefault.service.finding.topics import pages_about
+from pagefault.service.forget import ForgetPlan, Forgetting, plan_page, plan_session
 from pagefault.service.limits import Limits
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
 from pagefault.service.session import Session
-from pagefault.service.telling.relaying import Proxied, proxied_of
-from pagefault.service.window.restore import restore
+from pagefault.service.telling.relaying import SAID_TYPES, Proxied, find_said, proxied_of
+from pagefault.service.window.needs import records_to_open
+from pagefault.service.window.restore import restore, unopenable
 from pagefault.store.api import PageFilter
 from pagefault.store.backup import Copied, backup
 from pagefault.store.commit import Committer
@@ -52,23 +61,7 @@ _MANY: Final = 1_000_000
 _ARTIFACTS: Final = (str(EventType.ARTIFACT),)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forgetting:
-    """What a forget would erase (`dry_run`), or did erase, and what is out of its reach."""
-
-    session_id: str
-    pages: tuple[PageId, ...]
-    records: int
-    seen_from: tuple[str, ...]  # forks that lose sight of these pages
-    quoted_by: tuple[str, ...]  # answers that cite one of them; their own words stay
-    done: bool
-    beyond_reach: tuple[str, ...] = (
-        "backups and copies of this directory made earlier",
-        "requests already sent: providers' logs and prompt caches",
-        "words of it that were repeated in other messages, or in the queries of searches",
-    )
-
-
+@checked_verbs(usable=lambda memory: memory._runtime.journal.check_open())
 class Memory(Asking):
     """Made by `pagefault.open`. Use it from one event loop."""
 
@@ -104,6 +97,18 @@ class Memory(Asking):
         return self._store.notices
 
     @property
+    def is_adopted(self) -> bool:
+        """Whether it was made here by this user, or adopted. Else it is only read, and none of its
+        claims has authority.
+        """
+        return self._store.is_adopted
+
+    @property
+    def records(self) -> int:
+        """How many records its log has, of every session."""
+        return self._store.log.head()
+
+    @property
     def limits(self) -> Limits:
         return self._runtime.limits
 
@@ -131,11 +136,6 @@ class Memory(Asking):
         number of processes may have a session; writing to it while another does is `SessionBusy`.
         Raises `SessionNotFound`, `WindowTooSmall`, `BadInput`.
         """
-        if not isinstance(name, str):
-            raise BadInput(
-                f"a session's name is a text, not {type(name).__name__}",
-                hint="give its name or id; without one, `session()` opens another session",
-            )
         wanted_mode = self._mode if mode is None else a_mode(mode)
         wanted_layout = self._layout if layout is None else a_layout(layout)
         wanted_window = self._window_tokens if window is None else a_window(window)
@@ -179,6 +179,8 @@ class Memory(Asking):
         task: str = "",
     ) -> list[PageRow]:
         """Pages that a session can see, by their order; those of a topic or a task, if named."""
+        self._check_own(session)
+        a_count(limit, called="limit")
         if topic or task:
             scope = self._runtime.scope(session.session)
             found = await asyncio.to_thread(
@@ -186,13 +188,42 @@ class Memory(Asking):
             )
             rows = [row for row in found if row.order > after]
             return (rows if newest_first else rows[::-1])[:limit]
-        return await asyncio.to_thread(
+        rows = await asyncio.to_thread(
             self._runtime.index.pages,
             self._runtime.scope(session.session),
             PageFilter(after_order=after),
             limit=limit,
             newest_first=newest_first,
         )
+        return [row for row in rows if not row.is_note]
+
+    async def passed_on(self, session: Session, *, texts: bool = True) -> list[Event]:
+        """What a proxy wrote down of a session's requests and, unless `texts` is off, all that was
+        said there; oldest first, less what was forgotten.
+        """
+        await session.owned.written()
+        await session.owned.refresh()
+        types = (*(map(str, SAID_TYPES) if texts else ()), "relayed")
+        return await asyncio.to_thread(self._runtime.events_of, session.session, types)
+
+    async def find_said(self, names: Sequence[str], texts: Sequence[tuple[Role, str]]) -> str:
+        """Which of these sessions says nothing but the first of these texts, in order: of several
+        the one that says most, or "". A text is what would be written of it.
+        """
+        self._committer.check_open()
+        await self._runtime.journal.look()
+        return await asyncio.to_thread(find_said, self._runtime, names, texts)
+
+    def written(self, text: str) -> str:
+        """What would be written of a text: the same, less secrets. Raises `BadInput`."""
+        return self._runtime.journal.clean(text)
+
+    def keyed(self, text: str) -> str:
+        """A digest of a text, the same whenever this memory is opened: 16 letters and digits. It
+        is keyed with the memory's secret, so it tells nothing to who has not got that.
+        """
+        hashed = self._runtime.hash_key(SessionNo(0), f"keyed {text}")
+        return hashlib.sha256(hashed.encode()).hexdigest()[:16]
 
     async def proxied(self, session: Session) -> Proxied | None:
         """What a proxy passed on under a session, and how large it was; None if nothing ever was.
@@ -200,6 +231,7 @@ class Memory(Asking):
         Of such a session `status`, `at` and `resident` tell what it would pack itself, and not
         what its client sends.
         """
+        self._check_own(session)
         await session.owned.written()
         await session.owned.refresh()
         types = ("relayed", "reported")
@@ -248,6 +280,7 @@ class Memory(Asking):
         named = session.session_id if isinstance(session, Session) else session
         target = await self.session(named, create=False)
         if dry_run:
+            await target.owned.written()
             plan = await asyncio.to_thread(self._plan_forget, target, page_id)
             return plan.report(done=False)
         task = asyncio.ensure_future(self._forget(target, page_id))
@@ -262,7 +295,7 @@ class Memory(Asking):
                 for session in waiting:
                     await quiet.enter_async_context(session.owned.quiet())
                     held.add(session)
-            plans: list[_Plan] = []
+            plans: list[ForgetPlan] = []
             known = await asyncio.to_thread(self._references_for, target, page_id)
 
             def erase() -> Event:
@@ -309,7 +342,7 @@ class Memory(Asking):
         if self._embedding is not None:
             self._embedding.flush()
 
-    async def _after_forgetting(self, target: Session, plan: _Plan) -> None:
+    async def _after_forgetting(self, target: Session, plan: ForgetPlan) -> None:
         """Let no live session show what is gone."""
         self._forgot += 1
         self._flush()
@@ -325,14 +358,22 @@ class Memory(Asking):
     async def verify(self, progress: Progress | None = None) -> Verification:
         """Read everything and check it against itself, while others write, here and elsewhere.
 
+        Every session is folded as opening it does: what would keep one from opening is a problem.
+        A record that no fold can take keeps nothing from opening, and is named in `set_aside`.
+
         `progress` is told bytes, read and in all, in another thread. Closing this memory waits for
         its end.
         """
         self._committer.check_open()
-        task = asyncio.ensure_future(asyncio.to_thread(self._store.verify, progress))
+        task = asyncio.ensure_future(asyncio.to_thread(self._verify, progress))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return await asyncio.shield(task)
+
+    def _verify(self, progress: Progress | None) -> Verification:
+        found = self._store.verify(progress)
+        problems, aside = unopenable(self._runtime)
+        return replace(found, problems=found.problems + problems, set_aside=found.set_aside + aside)
 
     async def embed(self, progress: Progress | None = None, *, prune: bool = False) -> int:
         """Give every page a vector that has none yet, now; how many these were.
@@ -375,12 +416,25 @@ class Memory(Asking):
         acknowledged before this call; a later forget does not reach into it. `restore` (or
         `pagefault restore`) makes a memory of it again. Raises `BadInput`, `StoreError`.
         """
+        place = a_path(target, called="target")
         source = self._store.path
         if source is None:
             raise BadInput("a memory at :memory: has no files", hint="open one in a directory")
         return await asyncio.to_thread(
-            backup, source, Path(target), clock=self._runtime.clock, progress=progress
+            backup,
+            source,
+            place,
+            clock=self._runtime.clock,
+            adoptions=self._store.adoptions,
+            progress=progress,
         )
+
+    async def records_to_open(self) -> set[Seq]:
+        """The records that opening its sessions takes: those that stay here when their segments
+        are archived.
+        """
+        self._committer.check_open()
+        return await asyncio.to_thread(records_to_open, self._runtime)
 
     async def close(self) -> None:
         """Finish what is under way, write what is queued, and let go of the root."""
@@ -424,6 +478,12 @@ class Memory(Asking):
             self._recent.append(session)
         return session
 
+    def _check_own(self, session: Session) -> None:
+        if session._runtime is not self._runtime:
+            raise BadInput(
+                f"{session!r} is of another memory", hint="get it from this one: `session(name)`"
+            )
+
     def _live(self) -> list[Session]:
         return list(self._sessions.values())
 
@@ -442,64 +502,22 @@ class Memory(Asking):
             raise SessionNotFound(opened.name)  # another process forgot it at once
         return await self._open(row, is_leased=row.session_id == opened.session_id)
 
-    def _plan_forget(self, target: Session, page_id: str) -> _Plan:
-        index = self._runtime.index
-        scope = self._runtime.scope(target.session)
+    def _plan_forget(self, target: Session, page_id: str) -> ForgetPlan:
         if page_id:
-            rows = self._parts(target, PageId(page_id))
-            seqs = [row.seq for row in rows]
-            sessions: list[SessionNo] = []
-        else:
-            seqs = index.events(target.session)
-            rows = [
-                row
-                for part in (scope, scope.derived)
-                for row in index.pages(part, PageFilter(), limit=_MANY)
-                if row.session == target.session
-            ]
-            sessions = [target.session]
-        owners = {row.session for row in rows} or {target.session}
-        forks = [
-            other
-            for other in index.sessions()
-            if other.session != target.session
-            and any(part in owners for part, _ in self._runtime.scope(other.session).parts)
-        ]
-        if page_id:  # what rests on it goes with it, in forks too
-            family = owners | {fork.session for fork in forks}
-            rows += derivatives(self._runtime, family, {row.page_id for row in rows})
-            seqs = [row.seq for row in rows]
-            owners = {row.session for row in rows}
-        # Also of forks: what they inherited cannot be counted again once the records are gone.
-        taken = [
-            Taken(
-                session=row.session,
-                stem=stem,
-                number=number,
-                order=row.pages - 1,
-                turns=row.turns,
-            )
-            for row in map(index.session, owners | {fork.session for fork in forks})
-            if row is not None
-            for stem, number in index.prefix_counts(self._runtime.scope(row.session)).items()
-        ]
-        return _Plan(
-            session_id=target.session_id,
-            rows=rows,
-            seqs=list(seqs),
-            sessions=sessions,
-            lineage=[
-                Descent(session=row.session, parent=row.parent, parent_seq=row.parent_seq)
-                for row in map(index.session, sessions)
-                if row is not None and row.parent
-            ],
-            owners=owners,
-            taken=taken,
-            forks=[fork.name or fork.session_id for fork in forks],
-            quoted_by=self._quoting(target, forks, {row.page_id for row in rows})
-            if page_id
-            else [],
-        )
+            scope = self._runtime.scope(target.session)
+            parts = self._with_former(scope, self._parts(target, PageId(page_id)))
+            return plan_page(self._runtime, target.session, parts)
+        return plan_session(self._runtime, target.session)
+
+    def _with_former(self, scope: Scope, rows: list[PageRow]) -> list[PageRow]:
+        """These pages, and those in whose place they stand: the same message, in other words."""
+        index = self._runtime.index
+        former = index.pages_at(scope, index.history(scope))
+        found = {row.seq: row for row in rows}
+        for row in sorted(former, key=lambda one: -one.superseded):
+            if row.superseded in found:
+                found[row.seq] = row
+        return list(found.values())
 
     def _parts(self, target: Session, page_id: PageId) -> list[PageRow]:
         """Every part of the text that a page is part of."""
@@ -512,43 +530,3 @@ class Memory(Asking):
         first = row.order - row.part
         wanted = PageFilter(after_order=first - 1, before_order=first + row.parts)
         return [r for r in index.pages(scope, wanted, limit=row.parts) if r.parts == row.parts]
-
-    def _quoting(
-        self, target: Session, forks: list[SessionRow], page_ids: set[PageId]
-    ) -> list[str]:
-        """Answers that cite one of these pages, here and in forks: their own words stay."""
-        places = [("", target.session), *((f.name or f.session_id, f.session) for f in forks)]
-        found: dict[str, None] = {}
-        for page_id in sorted(page_ids):
-            for name, session in places:
-                scope = self._runtime.scope(session)
-                for hit in self._runtime.searcher.search(scope, page_id, limit=20).hits:
-                    other = hit.page
-                    if other.page_id in page_ids or (name and other.session != session):
-                        continue
-                    if page_id in cited_pages(self._runtime.pages.read(other).text):
-                        found[f"{name}: {other.page_id}" if name else other.page_id] = None
-        return list(found)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Plan:
-    session_id: str
-    rows: list[PageRow]
-    seqs: list[Seq]
-    sessions: list[SessionNo]
-    lineage: list[Descent]
-    owners: set[SessionNo]  # whose records go
-    taken: list[Taken]
-    forks: list[str]
-    quoted_by: list[str]
-
-    def report(self, *, done: bool) -> Forgetting:
-        return Forgetting(
-            session_id=self.session_id,
-            pages=tuple(row.page_id for row in self.rows),
-            records=len(self.seqs),
-            seen_from=tuple(self.forks),
-            quoted_by=tuple(self.quoted_by),
-            done=done,
-        )

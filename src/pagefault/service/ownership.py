@@ -12,8 +12,8 @@ Invariants, true whenever a verb begins:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Final, TypeVar
 
 from pagefault.model.errors import (
@@ -181,11 +181,15 @@ class Owned:
 
     def note_call(self, body: CallRefused | Faulted | Searched) -> str:
         """Fold a call at once and queue its record: whatever is appended next comes after it."""
-        return self.state.fold_call(self._note(body, Actor.MODEL, MODEL_GENERATED))
+        event = self._note(body, Actor.MODEL, MODEL_GENERATED)
+        with self._doubting():
+            return self.state.fold_call(event)
 
     def note(self, body: Reported) -> None:
         """The same for what a provider reported."""
-        self.state.fold(self._note(body, Actor.SYSTEM, RUNTIME))
+        event = self._note(body, Actor.SYSTEM, RUNTIME)
+        with self._doubting():
+            self.state.fold(event)
 
     def keep(self, drafts: Sequence[Draft]) -> None:
         """Fold derived pages at once. They are dirty until they are written, at the latest with
@@ -193,9 +197,10 @@ class Owned:
         """
         if not self._dirty:
             self._dirty_planned = self._runtime.journal.forgets
-        for draft in drafts:
-            self.state.fold(expected(draft))
-            self._dirty.append(draft)
+        with self._doubting():
+            for draft in drafts:
+                self.state.fold(expected(draft))
+                self._dirty.append(draft)
 
     def _note(self, body: Body, actor: Actor, origin: Origin) -> Event:
         draft = Draft(
@@ -254,6 +259,15 @@ class Owned:
             self._doubt()
             raise
         return events[dirty:]
+
+    @contextmanager
+    def _doubting(self) -> Iterator[None]:
+        """A fold that fails half-way leaves a state that nobody knows: it is folded anew then."""
+        try:
+            yield
+        except BaseException:
+            self._doubt()
+            raise
 
     def _doubt(self) -> None:
         """What was folded may not be what is written, by us or by another: ask the log again."""

@@ -6,13 +6,19 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from pagefault.model.clock import Clock
-from pagefault.model.errors import RecordDamaged, RecordGone, StoreClosed, StoreCorrupt
+from pagefault.model.errors import (
+    ArchiveMissing,
+    RecordDamaged,
+    RecordGone,
+    StoreClosed,
+    StoreCorrupt,
+)
 from pagefault.model.events import Content, Event, SessionOpened
 from pagefault.model.ids import PageId, Seq, SessionNo
 from pagefault.model.kinds import Profile
@@ -80,7 +86,7 @@ class PageReader:
             if not isinstance(event.body, Content):
                 raise RecordGone(
                     f"page {row.page_id} is gone: its record is {event.type}",
-                    hint="it was forgotten on purpose, or set aside as damaged: `pagefault verify`",
+                    hint="it was forgotten on purpose, or set aside as damaged: `Memory.verify`",
                 )
             page = page_of(event, event.body)
             cache[row.seq] = page
@@ -113,7 +119,9 @@ class Runtime:
     meter: Callable[[str, float], None]  # told what took how many seconds
     cache_s: Callable[[], float]  # by which a provider's cache lapses
     mint_session_id: Callable[[], str]
+    model: str = ""  # that is asked, as its API calls it, where somebody said so
     profile: Profile = Profile.MEASURED  # how searches are ordered
+    is_adopted: bool = True  # by whoever opened it: else its claims have no authority
     extracts_claims: bool = True  # by rules, from what users say
     compressor: Compressor | None = None  # of the caller's; without one, our rules
     prefetch: tuple[Strategy, ...] = ()  # of the caller's, beside those of `limits.loading`
@@ -200,23 +208,32 @@ class Runtime:
             self.epochs,
             summariser(self.counter),
             self.packs,
+            self.is_adopted,
         )
 
     def events_of(self, session: SessionNo, types: Collection[str]) -> list[Event]:
-        """A session's own records of some types, oldest first."""
-        return [self.log.get(seq) for seq in self.index.events(session, types=types)]
+        """A session's own records of some types, oldest first; without those that are in an
+        archive that is away.
+        """
+        found = []
+        for seq in self.index.events(session, types=types):
+            with suppress(ArchiveMissing):
+                found.append(self.log.get(seq))
+        return found
 
     def pages_of_key(self, session: SessionNo, key: str) -> list[PageId]:
         """The pages that a text with this idempotency key became, if it was written before.
 
-        Raises `RecordGone` if it was forgotten: a late retry must not bring it back.
+        Raises `RecordGone` if it was forgotten since this memory was opened: a retry under way
+        must not bring it back. Whoever opens the memory later knows nothing of it any more.
         """
         if not key:
             return []
-        seq = self.index.find_key(session, self.hash_key(session, key))
-        if seq is None:
+        hashed = self.hash_key(session, key)
+        seq = self.index.find_key(session, hashed)
+        if seq is None and not self.journal.was_forgotten(session, hashed):
             return []
-        first = self.index.page_at(seq)
+        first = None if seq is None else self.index.page_at(seq)
         if first is None:
             raise RecordGone(
                 "what was said under this key was forgotten since, so it is not written again",

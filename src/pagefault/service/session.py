@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime
-from typing import Any, cast, overload
+from typing import Annotated, Any, cast, overload
 
 from pagefault.engine.api import Engine
 from pagefault.engine.formats import FORMATS, Format, to_wire
+from pagefault.model.catalogue import UNKNOWN
 from pagefault.model.errors import (
     BadInput,
     NoSuchPage,
+    RecordGone,
 )
 from pagefault.model.events import (
     Checkpointed,
@@ -46,6 +48,7 @@ from pagefault.model.kinds import (
 from pagefault.model.page import Page, Scope
 from pagefault.model.prices import PriceList
 from pagefault.model.request import Request, ToolCall, Usage
+from pagefault.model.signatures import ANY_TEXT, checked_verbs
 from pagefault.model.wanted import SearchFilter
 from pagefault.pack.abi import MemoryABI
 from pagefault.pack.envelope import refusal
@@ -55,6 +58,7 @@ from pagefault.paging.pressure import Callback, Gauge
 from pagefault.policy.prefetch import LOADING
 from pagefault.recall.search import SearchResult
 from pagefault.service.arguments import (
+    a_count,
     a_level,
     a_moment,
     a_page_id,
@@ -98,7 +102,10 @@ from pagefault.service.window.abi import abi_of
 from pagefault.service.window.room import check_pins
 from pagefault.service.window.state import SessionState
 
+_DIGITS_MAX = 16  # of a page's number
 
+
+@checked_verbs(usable=lambda session: session._runtime.journal.check_open())
 class Session(Asking):
     """Made by `Memory.session`. All verbs may be awaited from one event loop, in any order."""
 
@@ -250,9 +257,12 @@ class Session(Asking):
         page = await self.page(page_id)
         return await asyncio.to_thread(bytes_of, page, self._state, self._runtime)
 
-    async def say(self, items: Sequence[Said], *, origin: Origin) -> list[PageId]:
+    async def say(self, items: Sequence[Said], *, origin: str) -> list[PageId]:
         """Log several things in one batch: all or none. Returns the id of every page made."""
-        return await self.owned.whole(lambda: self._say(items, origin))
+        channel = an_origin(origin)
+        if any(item.blob for item in items):
+            raise BadInput("`say` keeps no bytes", hint="`artifact` does")
+        return await self.owned.whole(lambda: self._say(items, channel))
 
     async def _say(self, items: Sequence[Said], origin: Origin) -> list[PageId]:
         made, fresh = await self._saying.say(items, origin)
@@ -294,7 +304,7 @@ class Session(Asking):
         )
         return request if format is None else to_wire(request, format)
 
-    async def call(self, call: ToolCall, *, said: str = "") -> str:
+    async def call(self, call: ToolCall, *, said: Annotated[str, ANY_TEXT] = "") -> str:
         """Serve one tool call of the model and return the result's text.
 
         Never raises for what the model got wrong: a refusal is a result too, and is logged; only
@@ -320,17 +330,19 @@ class Session(Asking):
                     "the window has no room for more calls in this turn: answer now",
                     faults_left=self._state.budget.faults_left,
                 )
-            body = await serve(
-                call,
-                said,
-                state=self._state,
-                read=self._runtime.pages.read,
-                find=self._recall.find_for_model,
-                levels=self._levels,
-            )
+            with self._state.table.faults():
+                body = await serve(
+                    call,
+                    said,
+                    state=self._state,
+                    read=self._runtime.pages.read,
+                    find=self._recall.find_for_model,
+                    levels=self._levels,
+                )
+                result = self.owned.note_call(self._runtime.journal.clean_body(body))
             if isinstance(body, Faulted) and not body.refusal:
                 self.prefetcher.used([body.page_id])
-            return self.owned.note_call(self._runtime.journal.clean_body(body))
+            return result
 
         return await self.owned.whole(verb)
 
@@ -368,8 +380,17 @@ class Session(Asking):
             return made
         row = await asyncio.to_thread(self._state.table.find, a_page_id(page_id))
         if row is None:
+            if await asyncio.to_thread(self._was_there, page_id):
+                raise RecordGone(f"page {page_id} is gone: it was forgotten")
             raise self.no_such_page(page_id)
         return await asyncio.to_thread(self._runtime.pages.read, row)
+
+    def _was_there(self, page_id: str) -> bool:
+        """Whether a page had this id once: ids are never given again, and have no gaps."""
+        stem, _, number = page_id.rpartition("_")
+        counts = self._runtime.index.prefix_counts(self.owned.scope)
+        is_number = number.isascii() and number.isdecimal() and len(number) < _DIGITS_MAX
+        return is_number and 1 <= int(number) <= counts.get(stem, 0)
 
     async def defer(self, page_id: str) -> DeferredPage:
         """Begin to read a page and do not wait for it: for answers that stream.
@@ -410,7 +431,7 @@ class Session(Asking):
         """Let policy decide about a page again. Harmless if it is not pinned."""
 
         async def verb() -> None:
-            if self._state.table.is_pinned(PageId(page_id)):  # it may have been forgotten since
+            if self._state.table.is_pinned(a_page_id(page_id)):  # it may have been forgotten since
                 unpinned = Unpinned(page_id=PageId(page_id))
                 await self.owned.record(unpinned, actor=Actor.USER)
             else:
@@ -584,8 +605,11 @@ class Session(Asking):
 
     @property
     def prices(self) -> PriceList:
-        """What the epochs of this session are weighed by."""
-        return self._runtime.epochs.prices
+        """What the requests of this session are weighed by: the prices, or the model's, that this
+        memory was opened with; else those that are written down with the last request.
+        """
+        prices, told = self._runtime.epochs.prices, self._state.priced
+        return told.prices if told is not None and prices == UNKNOWN.prices else prices
 
     async def at(
         self,
@@ -635,8 +659,18 @@ class Session(Asking):
 
     async def observe(self, usage: Usage) -> None:
         """Tell the session what a provider counted for the last request: it is written down, and
-        the window is kept to the provider's own count from here on.
+        the window is kept to the provider's own count from here on. The ledger tells what was read
+        from its cache beside what should have been.
+
+        `usage.input_tokens` is the whole prompt, what came from a cache included: OpenAI's
+        `prompt_tokens`; of Anthropic's counts the sum of `input_tokens`,
+        `cache_read_input_tokens` and `cache_creation_input_tokens`. `run` does this by itself.
+        Raises `BadInput` for what is no count.
         """
+
+        for counted in fields(usage):
+            if getattr(usage, counted.name) is not None:
+                a_count(getattr(usage, counted.name), called=counted.name)
 
         async def verb() -> None:
             await self.owned.lease()

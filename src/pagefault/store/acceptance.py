@@ -14,10 +14,12 @@ from pagefault.model.events import (
     Lost,
     Opaque,
     SessionOpened,
+    SetAside,
 )
 from pagefault.model.ids import Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, Actor
 from pagefault.store import codec
+from pagefault.store.soundness import flaw
 
 
 def hash_key(secret: bytes, session: SessionNo, key: str) -> str:
@@ -36,11 +38,11 @@ def accept(
         if session:
             raise BadInput("a session is opened by a draft of session 0")
         session = SessionNo(seq)
-    elif isinstance(body, Erased | Lost):
+    elif isinstance(body, Erased | Lost | SetAside):
         raise BadInput("only the log itself writes what is left of a record")
     elif isinstance(body, Opaque) and body.type in BODY_TYPES:
         raise BadInput(f"{body.type!r} has a form of its own")
-    return Event(
+    event = Event(
         seq=seq,
         event_id=event_id,
         session=session,
@@ -52,6 +54,9 @@ def accept(
         cause=draft.cause,
         key=hashed(draft.session, draft.key) if draft.key else "",
     )
+    if why := flaw(event):
+        raise BadInput(f"a {event.type} cannot be written: {why}")
+    return event
 
 
 def lost(seq: Seq, event_id: str, at_ms: int, reason: str) -> Event:

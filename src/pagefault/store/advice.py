@@ -12,7 +12,8 @@ from pagefault.store.scan import Problem
 REPAIR: Final = "`pagefault repair` sets the damage aside"
 REBUILD: Final = "`pagefault rebuild` makes the index again; nothing is lost"
 BLOBS: Final = "put the file back from a backup (`blobs/`): nothing else has its bytes"
-VECTORS: Final = "delete vectors.db; nothing is lost, `pagefault embed` makes it again"
+FACTS: Final = "`pagefault repair` mends it if it can; else put it back from a backup"
+VECTORS: Final = "delete vectors.db; nothing is lost, `Memory.embed` makes it again"
 MOUNT: Final = "mount the archive, or put it back, then verify again"
 
 

@@ -30,10 +30,11 @@ from pagefault.model.events import Content
 from pagefault.model.kinds import EventType
 from pagefault.store.irregular import led_back
 
-ANALYZER: Final = 3
+ANALYZER: Final = 4
 """Changes whenever any text could yield other terms than before."""
 
 TERM_CHARS_MAX: Final = 64  # longer ones are data (keys, base64), told apart by their beginning
+NAME_CHARS_MAX: Final = 256  # a longer name of pieces is data too, unless it is a list with commas
 
 # Scripts written without blanks between words: Thai to Khmer, kana, Han, Hangul.
 _UNSPACED: Final = (
@@ -48,9 +49,16 @@ _CHUNK_OR_RUN: Final = re.compile(
 _PIECE: Final = re.compile(r"[^\W_]+")
 _COMPONENT: Final = re.compile(r"[^/\\:@]+")
 _HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_DIACRITIC: Final = re.compile(
-    "[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u1ab0-\u1aff\u1dc0-\u1dff]"
+_DIACRITICS: Final = "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u1ab0-\u1aff\u1dc0-\u1dff"
+_DIACRITIC: Final = re.compile(f"[{_DIACRITICS}]")
+_WRITTEN: Final = re.compile(
+    rf"[{_UNSPACED}]+"
+    rf"|[^\W_{_UNSPACED}][^\W_{_UNSPACED}{_DIACRITICS}]*"
+    rf"(?:[{_DIACRITICS}]+[^\W_{_UNSPACED}{_DIACRITICS}]*|['’ʼ＇_.,:/\\@#&+-]+[^\W_{_UNSPACED}{_DIACRITICS}]+)*"
 )
+"""Words as they stand in a text, before anything is done to it."""
+_WRITTEN_PIECE: Final = re.compile(rf"[^\W_](?:[^\W_]|[{_DIACRITICS}])*")
+_RUN: Final = re.compile(rf"[{_UNSPACED}]+")
 _NUMBER_JOINT: Final = re.compile(r"[^\w.:]|_")
 _THOUSANDS: Final = re.compile(r"\d{1,3}(?:,\d{3})+")
 _APOSTROPHES: Final = str.maketrans("’ʼ＇", "'''")
@@ -73,6 +81,27 @@ _STOP_WORDS: Final = frozenset(
 def analyze(text: str) -> list[str]:
     """The terms of a text, in its order, repeated as they repeat."""
     return list(_analyzed(text))
+
+
+def word_spans(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    """Where each word of a text stands, from and to (without), and its terms: of a name with joints
+    those of each piece, and then those of the whole; of a script without blanks each pair.
+    """
+    for chunk in _WRITTEN.finditer(text):
+        start, end = chunk.span()
+        written = chunk[0]
+        terms = tuple(analyze(written))
+        if _RUN.fullmatch(written) and len(terms) == len(written) - 1:
+            for at, term in enumerate(terms, start):
+                yield at, at + 2, (term,)
+            continue
+        pieces = list(_WRITTEN_PIECE.finditer(written))
+        if len(pieces) > 1:
+            for piece in pieces:
+                told = tuple(analyze(piece[0]))
+                yield start + piece.start(), start + piece.end(), told
+                terms = tuple(term for term in terms if term not in told)
+        yield start, end, terms
 
 
 def query_terms(text: str) -> list[str]:
@@ -156,6 +185,8 @@ def _terms_of(word: str) -> tuple[str, ...]:
         return (_stem(folded[:TERM_CHARS_MAX]).replace("'", ""),)
     if _THOUSANDS.fullmatch(folded):
         return (folded.replace(",", ""),)
+    if len(word) > NAME_CHARS_MAX and "," not in word:
+        word = word[:NAME_CHARS_MAX]
     terms: dict[str, None] = {}
     pieces: list[str] = _PIECE.findall(word)
     wholes = [word, *_COMPONENT.findall(word)]

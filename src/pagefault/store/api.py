@@ -86,8 +86,8 @@ class Candidates:
     A place is a page's order; over everything, a number in which neighbours differ by one, too.
     """
 
-    pages: int  # pages in scope
-    length_mean: float  # terms in a page of the scope, on average
+    pages: int  # in scope: those of which `frequencies` counts
+    length_mean: float  # terms in a page of the scope, on average; of everything, in what was said
     frequencies: tuple[int, ...]  # how many pages in scope contain each term
     places: NDArray[np.int64]  # of pages that contain a term, ascending
     counts: NDArray[np.int64]  # for each place (row) how often each term (column) stands there,
@@ -139,8 +139,10 @@ class PageIndex(Protocol):
     It holds no text that could be read back.
     """
 
-    def apply(self, events: Sequence[Event], *, synced: bool = True) -> None:
+    def apply(self, events: Sequence[Event], *, synced: bool = True) -> Collection[Seq]:
         """Fold these in, in one transaction. They must follow `applied_seq` without a gap.
+
+        Returns the seqs of those that no fold can take: see `set_aside`.
 
         Events already applied are skipped, so a repeated call is harmless. `synced` says that
         these, and all before them, are on stable storage.
@@ -187,6 +189,10 @@ class PageIndex(Protocol):
         """Those of these places where a page of the scope stands."""
         ...
 
+    def history(self, scope: Scope) -> frozenset[int]:
+        """The places in scope of pages that are history: other words stand in their place."""
+        ...
+
     def prefix_counts(self, scope: Scope) -> dict[str, int]:
         """For each prefix of page ids in scope, the largest number taken (`{"msg": 302}`).
 
@@ -228,6 +234,12 @@ class PageIndex(Protocol):
         self, session: SessionNo, *, types: Collection[str] = (), after: Seq = NOTHING
     ) -> list[Seq]:
         """The seqs of a session's own records, in order; of the given types, if any are given."""
+        ...
+
+    def set_aside(self, session: SessionNo | None = None) -> dict[Seq, str]:
+        """The records that no fold can take, those of one session if one is named, each with the
+        reason. They are in nothing else that an index tells.
+        """
         ...
 
     def find_key(self, session: SessionNo, key: str) -> Seq | None:

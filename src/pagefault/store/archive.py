@@ -2,16 +2,28 @@
 
 Invariant: no file of the archive exists without a stub in `log/` that names it. The stub is made
 first and removed last, so whoever erases knows of every copy, even of one that a crash left.
+
+Of what is archived, the records that sessions are opened with stay in `log/` too (`kept`): an
+archive that is away takes away what is in it, and nothing else.
 """
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from pagefault.model.errors import ArchiveMissing, StoreError
+from pagefault.model.errors import ArchiveMissing, StoreCorrupt, StoreError
+from pagefault.model.ids import Seq
+from pagefault.store import codec
 from pagefault.store.archive_format import (
     Stub,
+    inflate_all,
+    keep,
+    kept_name,
     pack,
     packed_name,
     parse_stub,
@@ -19,19 +31,28 @@ from pagefault.store.archive_format import (
     stub_name,
 )
 from pagefault.store.disk import Disk
-from pagefault.store.segment_format import TEMPORARY
+from pagefault.store.facts import FACTS_BYTES_MAX
+from pagefault.store.files import is_file, read, status
+from pagefault.store.segment_format import FILE_BYTES_MAX, TEMPORARY
 
 MARK: Final = "archive.json"
 """The file by which an archive is known: where it is missing, a disk is not mounted."""
 
 
 class Archive:
-    """The archive of a root: `archive/` there, a directory or a link to one elsewhere."""
+    """The archive of a root: `archive/` there (`given`), a directory or a link to one elsewhere
+    (`directory` is where that leads).
+    """
 
     def __init__(self, log: Path) -> None:
         """`log` is the root's directory of segments."""
         self.log = log
-        self.directory = log.parent / "archive"
+        self.given = log.parent / "archive"
+
+    @property
+    def directory(self) -> Path:
+        """Where it is, over the one link that a memory may have."""
+        return Path(os.path.realpath(self.given))
 
     def path(self, number: int, generation: int) -> Path:
         return self.directory / packed_name(number, generation)
@@ -41,16 +62,25 @@ class Archive:
 
     @property
     def is_there(self) -> bool:
-        return (self.directory / MARK).is_file()
+        return is_file(self.directory / MARK)
 
     def require(self) -> None:
         """Raise `ArchiveMissing` unless it is there."""
         if not self.is_there:
-            raise ArchiveMissing(str(self.directory.resolve()))
+            raise ArchiveMissing(str(self.directory))
+
+    def is_marked(self, root_id: str) -> bool:
+        """Whether its mark is just as it was made for this root."""
+        return read(self.directory / MARK, FACTS_BYTES_MAX) == mark_of(root_id)
+
+    def mark(self, root_id: str, disk: Disk) -> None:
+        """Say that this is the archive of that root."""
+        mark = self.directory / MARK
+        disk.place(mark, mark.with_name(f"{MARK}.tmp"), mark_of(root_id))
 
     def stub(self, number: int, generation: int) -> Stub | None:
         """The stub, or nothing if it is damaged. `FileNotFoundError` if there is none."""
-        return parse_stub(self.stub_path(number, generation).read_bytes())
+        return parse_stub(read(self.stub_path(number, generation), FILE_BYTES_MAX))
 
     def holds(self, number: int, generation: int) -> bool:
         """Whether a stub and its file are here, both whole as far as their sizes tell.
@@ -61,21 +91,47 @@ class Archive:
             stub = self.stub(number, generation)
             if stub is None or not self.is_there:
                 return stub is not None
-            return self.path(number, generation).stat().st_size == stub.packed[-1]
+            return status(self.path(number, generation)).st_size == stub.packed[-1]
         except OSError:
             return False
 
-    def put(self, number: int, generation: int, data: bytes, disk: Disk) -> Path:
+    def kept_path(self, number: int, generation: int) -> Path:
+        return self.log / kept_name(number, generation)
+
+    def kept(self, number: int, generation: int) -> dict[Seq, codec.Record]:
+        """The records of an archived segment that stayed; none that cannot be read."""
+        try:
+            data = inflate_all(read(self.kept_path(number, generation), FILE_BYTES_MAX))
+        except OSError:
+            return {}
+        found: dict[Seq, codec.Record] = {}
+        for line in data.splitlines(keepends=True):
+            with suppress(StoreCorrupt):
+                record = codec.parse(line)
+                found[Seq(record.seq)] = record
+        return found
+
+    def keep(
+        self, number: int, generation: int, data: bytes, seqs: Collection[Seq], disk: Disk
+    ) -> None:
+        """Let these records of a segment, whose bytes these are, stay; those of before do not."""
+        _place(self.kept_path(number, generation), keep(data, seqs), disk)
+
+    def put(
+        self, number: int, generation: int, data: bytes, disk: Disk, kept: Collection[Seq] = ()
+    ) -> Path:
         """Archive the bytes of a sealed segment, durably, and read them back."""
-        return self.place(number, generation, *pack(data), disk)
+        path = self.place(number, generation, *pack(data), disk)
+        self.keep(number, generation, data, kept, disk)
+        return path
 
     def place(self, number: int, generation: int, stub: Stub, packed: bytes, disk: Disk) -> Path:
-        """As `put`, for a segment that is packed already."""
+        """As `put`, for a segment that is packed already; nothing of it stays."""
         self.require()
         _place(self.stub_path(number, generation), stub.encode(), disk)
         path = self.path(number, generation)
         _place(path, packed, disk)
-        if path.read_bytes() != packed:
+        if read(path, FILE_BYTES_MAX) != packed:
             raise StoreError(
                 f"{path} does not read back as it was written",
                 hint="what it was made from is whole; see to that disk, then try again",
@@ -89,8 +145,14 @@ class Archive:
         for name in (path, path.with_name(path.name + TEMPORARY)):
             disk.unlink(name)
         disk.sync_directory(self.directory)
+        disk.unlink(self.kept_path(number, generation))
+        disk.sync_directory(self.log)
         disk.unlink(self.stub_path(number, generation))
         disk.sync_directory(self.log)
+
+
+def mark_of(root_id: str) -> bytes:
+    return json.dumps({"pagefault": "archive", "root": root_id}).encode()
 
 
 def discard(leftover: Path, disk: Disk) -> None:

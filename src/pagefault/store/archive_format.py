@@ -3,6 +3,7 @@
     log/00000001.g0.archived       the segment's first line and its seal, as they were, and
                                    {"archived":1,"raw":[…],"packed":[…],"sum":…,"crc":…}
     archive/00000001.g0.jsonl.gz   the segment; `gunzip` gives it back byte for byte
+    log/00000001.g0.kept           some of its lines, as they are there; a gzip too
 
 Each member holds whole strides of records, about 64 KiB of them, so to read one record is to
 inflate one member. `raw` says where each begins in the segment, `packed` where in the archive's
@@ -16,6 +17,8 @@ import json
 import re
 import zlib
 from bisect import bisect_left, bisect_right
+from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -23,8 +26,10 @@ from typing import Final
 import google_crc32c
 
 from pagefault.model.errors import StoreCorrupt
+from pagefault.model.ids import Seq
 from pagefault.store import codec
 from pagefault.store.segment_format import (
+    FILE_BYTES_MAX,
     Footer,
     Header,
     file_name,
@@ -40,7 +45,7 @@ _LEVEL: Final = 9
 _GZIP: Final = 31  # zlib's name for gzip with the largest window
 _DEFLATE: Final = -15
 _GZIP_HEADER_BYTES: Final = 10  # ours: no name, no comment
-_STUB: Final = re.compile(r"(\d{8,})\.g(\d+)\.archived")
+_STUB: Final = re.compile(r"([0-9]{8,})\.g([0-9]+)\.archived")
 
 
 def stub_name(number: int, generation: int) -> str:
@@ -51,10 +56,18 @@ def packed_name(number: int, generation: int) -> str:
     return f"{file_name(number, generation)}.gz"
 
 
+def kept_name(number: int, generation: int) -> str:
+    return f"{number:08d}.g{generation}.kept"
+
+
 def parse_stub_name(name: str) -> tuple[int, int] | None:
     """Segment and generation, or nothing if no stub has such a name."""
     match = _STUB.fullmatch(name)
-    return (int(match[1]), int(match[2])) if match else None
+    if match is None:
+        return None
+    number, generation = int(match[1]), int(match[2])
+    is_named_so = number > 0 and stub_name(number, generation) == name
+    return (number, generation) if is_named_so else None
 
 
 def parse_packed_name(name: str) -> tuple[int, int] | None:
@@ -117,9 +130,13 @@ def parse_stub(data: bytes) -> Stub | None:
         fields = json.loads(lines[2])
         raw, packed = tuple(map(int, fields["raw"])), tuple(map(int, fields["packed"]))
         checksum = int(fields["sum"], 16)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
-    if len(raw) != len(packed) or len(raw) < 2:
+    if len(raw) != len(packed) or len(raw) < 2 or raw[-1] > FILE_BYTES_MAX:
+        return None
+    if raw[0] or packed[0] or raw[-1] < len(lines[0]) + len(lines[1]):
+        return None
+    if any(later <= earlier for ends in (raw, packed) for earlier, later in pairwise(ends)):
         return None
     return Stub(
         header=header,
@@ -164,6 +181,16 @@ def pack(data: bytes) -> tuple[Stub, bytes]:
     return stub, whole
 
 
+def keep(data: bytes, seqs: Collection[Seq]) -> bytes:
+    """The lines of these records out of a segment, packed."""
+    wanted, lines = frozenset(seqs), []
+    for line in data.splitlines(keepends=True) if wanted else ():
+        with suppress(StoreCorrupt):
+            if codec.parse(line).seq in wanted:
+                lines.append(line)
+    return gzip.compress(b"".join(lines), _LEVEL, mtime=0)
+
+
 def inflate(member: bytes, length: int) -> bytes:
     """`length` bytes, whatever happened to the member: what cannot be inflated is blank.
 
@@ -176,15 +203,15 @@ def inflate(member: bytes, length: int) -> bytes:
             return whole
     except zlib.error:
         pass
-    told = _inflate_some(member[_GZIP_HEADER_BYTES:])[:length]
+    told = _inflate_some(member[_GZIP_HEADER_BYTES:], length)[:length]
     return told if len(told) == length else told + b" " * (length - len(told) - 1) + b"\n"
 
 
-def _inflate_some(deflated: bytes) -> bytes:
-    """What comes before the damage."""
+def _inflate_some(deflated: bytes, length: int) -> bytes:
+    """What comes before the damage: so many bytes, or a little more."""
     told, state, step = bytearray(), zlib.decompressobj(_DEFLATE), 1024
     at = 0
-    while at < len(deflated):
+    while at < len(deflated) and len(told) < length:
         before = state.copy()
         try:
             told += state.decompress(deflated[at : at + step])
@@ -197,13 +224,16 @@ def _inflate_some(deflated: bytes) -> bytes:
 
 
 def inflate_all(data: bytes) -> bytes:
-    """A whole archive file without its stub, as far as it goes."""
-    told = []
-    while data:
+    """A whole archive file without its stub, as far as it goes, and no further than a segment:
+    what unpacks to more is none.
+    """
+    told, left = [], FILE_BYTES_MAX
+    while data and left:
         member = zlib.decompressobj(_GZIP)
         try:
-            told.append(member.decompress(data))
+            told.append(member.decompress(data, left))
         except zlib.error:
             break
+        left -= len(told[-1])
         data = member.unused_data
     return b"".join(told)

@@ -8,21 +8,26 @@ from pathlib import Path
 
 import google_crc32c
 
+from pagefault.model.errors import ArchiveMissing, StoreCorrupt
 from pagefault.model.ids import NOTHING, Seq
+from pagefault.store import codec
 from pagefault.store.archive import Archive
 from pagefault.store.archive_format import Stub, inflate_all
 from pagefault.store.disk import Disk
+from pagefault.store.files import read
 from pagefault.store.handles import Handles
 from pagefault.store.inventory import take_inventory
 from pagefault.store.scan import Problem
 from pagefault.store.segment import Reading, Replaced, Segment
-from pagefault.store.segment_format import Footer, parse_footer
+from pagefault.store.segment_format import FILE_BYTES_MAX, Footer, parse_footer
 
 _NONE = (Seq(1), NOTHING)
 
 
 class ArchivedSegment(Segment):
-    """Everything may raise `ArchiveMissing`, but what its stub tells: first, last, links, seal."""
+    """Everything may raise `ArchiveMissing`, but what its stub tells (first, last, links, seal),
+    and the records that stayed.
+    """
 
     archived = True
 
@@ -37,17 +42,38 @@ class ArchivedSegment(Segment):
         super().__init__(archive.path(number, generation), number, generation, handles, follows)
         self._archive = archive
         self._told: Stub | None = None
+        self._kept: dict[Seq, codec.Record] | None = None  # read where the archive is away
+
+    def record(self, seq: Seq) -> codec.Record:
+        try:
+            return super().record(seq)
+        except ArchiveMissing:
+            if self._kept is None:
+                self._kept = self._archive.kept(self.number, self.generation)
+            if seq not in self._kept:
+                raise
+            return self._kept[seq]
+
+    def records(self, seq: Seq, upto: Seq) -> list[codec.Record | StoreCorrupt]:
+        try:
+            return super().records(seq, upto)
+        except ArchiveMissing:
+            return [self.record(seq)]
 
     def content(self, end: int | None = None) -> bytes:
         stub = self._stub()
         data = self._packed()
-        whole = inflate_all(data)
+        is_as_packed = stub is None or (
+            len(data) == stub.packed[-1] and google_crc32c.value(data) == stub.checksum
+        )
+        whole = inflate_all(data) if is_as_packed else b""
         if stub is not None and len(whole) != stub.raw[-1]:
             whole = stub.inflate(data, range(len(stub.raw) - 1))
         return whole if end is None else whole[:end]
 
     def put(self, disk: Disk, generation: int, data: bytes) -> Path:
-        return self._archive.put(self.number, generation, data, disk)
+        kept = self._archive.kept(self.number, self.generation)
+        return self._archive.put(self.number, generation, data, disk, kept)
 
     def destroy(self, disk: Disk) -> None:
         self._archive.remove(self.number, self.generation, disk)
@@ -110,7 +136,7 @@ class ArchivedSegment(Segment):
         """The archive's file; empty if it alone is lost. `Replaced` if this generation is gone."""
         try:
             with Reading(self._name):
-                return self.path.read_bytes()
+                return read(self.path, FILE_BYTES_MAX)
         except Replaced:
             self._archive.require()
             now = take_inventory(self._archive.log)

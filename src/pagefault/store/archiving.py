@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,15 +12,18 @@ from typing import Final
 
 from pagefault.model.clock import Clock
 from pagefault.model.errors import BadInput, StoreCorrupt, StoreError
+from pagefault.model.ids import Seq
 from pagefault.model.progress import Progress
-from pagefault.store.archive import MARK, Archive, discard
-from pagefault.store.archive_format import pack
+from pagefault.store.archive import MARK, Archive, discard, mark_of
+from pagefault.store.archive_format import Stub, pack, packed_name
 from pagefault.store.disk import Disk
+from pagefault.store.facts import read_facts
+from pagefault.store.files import folder, is_folder, read
 from pagefault.store.inventory import Inventory, take_inventory
 from pagefault.store.lock import RootLock
-from pagefault.store.root import FORMAT, check_there, read_root
+from pagefault.store.root import check_there, mark_format, read_root
 from pagefault.store.scan import Surroundings, problems, scan
-from pagefault.store.segment_format import file_name
+from pagefault.store.segment_format import FILE_BYTES_MAX, file_name
 
 KEEP: Final = 1
 """How many sealed segments stay as they are: the pages that are faulted most."""
@@ -44,6 +47,7 @@ def archive(
     clock: Clock,
     to: Path | None = None,
     keep: int = KEEP,
+    needed: Callable[[], Collection[Seq]] = tuple,
     dry_run: bool = False,
     disk: Disk | None = None,
     progress: Progress | None = None,
@@ -51,12 +55,14 @@ def archive(
     """Move all sealed segments but the newest `keep` into the archive of the root at `path`.
 
     `to` says where the archive is, the first time: a directory that is empty or does not exist;
-    without it, `archive/` in the root. Readers and writers find it there from then on. A dry run
-    compresses, to tell what would come of it, and changes nothing.
+    without it, `archive/` in the root. Readers and writers find it there from then on. `needed`
+    tells which records stay in the root, too, wherever the archive may be: also of segments that
+    were archived before. A dry run compresses, to tell what would come of it, and changes nothing.
 
     Raises `BadInput`, `StoreBusy`, `StoreCorrupt` if a segment is damaged (those before it are
     moved, it and the rest are as they were), `ArchiveMissing`.
     """
+    path = Path(os.path.realpath(path))
     check_there(path)
     if keep < 0:
         raise BadInput(f"{keep} segments cannot be kept", hint="0 or more")
@@ -76,7 +82,8 @@ def archive(
             numbers = _candidates(inventory, keep)
             if numbers:
                 _establish(target, to, root_id, disk)
-                _mark_format(path, disk)
+                mark_format(path, disk)
+        wanted = sorted(needed()) if numbers or inventory.archived else []
         moved: list[int] = []
         before = after = 0
         for done, number in enumerate(numbers, start=1):
@@ -88,6 +95,7 @@ def archive(
                 with lock.held():
                     _check_counts(path / "log", number, generation)
                     target.place(number, generation, stub, packed, disk)
+                    target.keep(number, generation, data, _within(stub, wanted), disk)
                     disk.unlink(plain)
                     disk.sync_directory(path / "log")
                 moved.append(number)
@@ -95,8 +103,14 @@ def archive(
                 after += len(packed) + len(stub.encode())
             if progress is not None:
                 progress(done, len(numbers))
+        for number in sorted(inventory.archived):
+            with lock.held(), suppress(FileNotFoundError):  # as above
+                generation = inventory.generations[number]
+                _check_is_archived(path / "log", number, generation)
+                _keep_more(target, number, generation, wanted, disk)
+                mark_format(path, disk)
         return Archived(
-            directory=target.directory.resolve(),
+            directory=target.directory,
             segments=tuple(moved),
             bytes_before=before,
             bytes_after=after,
@@ -112,6 +126,30 @@ def _check_counts(log: Path, number: int, generation: int) -> None:
         raise FileNotFoundError(file_name(number, generation))
 
 
+def _check_is_archived(log: Path, number: int, generation: int) -> None:
+    now = take_inventory(log)
+    if now.generations.get(number) != generation or number not in now.archived:
+        raise FileNotFoundError(packed_name(number, generation))
+
+
+def _keep_more(
+    target: Archive, number: int, generation: int, wanted: Sequence[Seq], disk: Disk
+) -> None:
+    """Let more of a segment stay that is in the archive, if more of it is needed by now."""
+    stub = target.stub(number, generation)
+    kept = target.kept(number, generation).keys()
+    if stub is None or not (more := set(_within(stub, wanted)) - kept) or not target.is_there:
+        return
+    packed = read(target.path(number, generation), FILE_BYTES_MAX)
+    data = stub.inflate(packed, range(len(stub.raw) - 1))
+    target.keep(number, generation, data, kept | more, disk)
+
+
+def _within(stub: Stub, wanted: Sequence[Seq]) -> Sequence[Seq]:
+    """Of these ascending records, those that a segment holds."""
+    return wanted[bisect_left(wanted, stub.header.first) : bisect_right(wanted, stub.footer.last)]
+
+
 def _plan(path: Path, target: Archive, to: Path | None, keep: int) -> Archived:
     inventory = take_inventory(path / "log")
     numbers = _candidates(inventory, keep)
@@ -123,7 +161,7 @@ def _plan(path: Path, target: Archive, to: Path | None, keep: int) -> Archived:
         before += len(data)
         after += len(packed) + len(stub.encode())
     return Archived(
-        directory=(to if to is not None else target.directory).resolve(),
+        directory=Path(os.path.realpath(to)) if to is not None else target.directory,
         segments=tuple(numbers),
         bytes_before=before,
         bytes_after=after,
@@ -145,7 +183,7 @@ def _candidates(inventory: Inventory, keep: int) -> list[int]:
 
 def _sound(path: Path, number: int, generation: int) -> bytes:
     """The bytes of a sealed segment, if nothing is wrong with them."""
-    data = path.read_bytes()
+    data = read(path, FILE_BYTES_MAX)
     wrong = problems(scan(data), Surroundings(path=path, number=number, generation=generation))
     if wrong:
         raise StoreCorrupt(f"the log is damaged, and what is damaged is not archived: {wrong[0]}")
@@ -156,18 +194,18 @@ def _sound(path: Path, number: int, generation: int) -> bytes:
 
 
 def _check_place(target: Archive, to: Path | None, root_id: str) -> None:
-    if target.directory.is_dir() and not target.is_there and not take_inventory(target.log).stubs:
+    if is_folder(target.directory) and not target.is_there and not take_inventory(target.log).stubs:
         pass  # begun, and nothing is in it yet
-    elif os.path.lexists(target.directory):
+    elif os.path.lexists(target.given):
         target.require()
         _check_mark(target.directory, root_id)
-        if to is not None and to.resolve() != target.directory.resolve():
+        if to is not None and to.resolve() != target.directory:
             raise BadInput(
-                f"this memory has its archive at {target.directory.resolve()}",
+                f"this memory has its archive at {target.directory}",
                 hint="leave --to out; to move it, move that directory and make "
-                f"{target.directory} a link to it",
+                f"{target.given} a link to it",
             )
-    elif to is not None and to.resolve() != target.directory.resolve():
+    elif to is not None and to.resolve() != target.directory:
         if to.resolve().is_relative_to(target.log.parent.resolve()):
             raise BadInput(f"{to} lies inside the memory", hint="leave --to out, or go elsewhere")
         if (to / MARK).exists():
@@ -178,11 +216,11 @@ def _check_place(target: Archive, to: Path | None, root_id: str) -> None:
 
 def _check_mark(directory: Path, root_id: str) -> None:
     try:
-        owner = json.loads((directory / MARK).read_text())["root"]
-    except (OSError, ValueError, KeyError, TypeError) as problem:
+        owner = read_facts(directory.resolve() / MARK)["root"]
+    except (OSError, ValueError, KeyError) as problem:
         raise StoreError(
             f"{directory / MARK} cannot be read: {problem}",
-            hint="see that it can be read; if it is damaged, put it back from a backup",
+            hint="see that it can be read; if it is damaged, `pagefault repair` makes it again",
         ) from problem
     if owner != root_id:
         raise BadInput(f"{directory} is the archive of another memory", hint="name another place")
@@ -192,24 +230,15 @@ def _establish(target: Archive, to: Path | None, root_id: str, disk: Disk) -> No
     """Make the archive, its mark first: without a mark it counts as not there."""
     if target.is_there:
         return
-    elsewhere = to is not None and not os.path.lexists(target.directory)
+    elsewhere = to is not None and not os.path.lexists(target.given)
     directory = to.resolve() if to is not None and elsewhere else target.directory
     disk.make_directory(directory)
     mark = directory / MARK
-    text = json.dumps({"pagefault": "archive", "root": root_id}).encode()
-    disk.place(mark, mark.with_name(f"{MARK}.tmp"), text)
+    disk.place(mark, mark.with_name(f"{MARK}.tmp"), mark_of(root_id))
     if elsewhere:
-        target.directory.symlink_to(directory)
-        disk.sync_directory(target.directory.parent)
-
-
-def _mark_format(path: Path, disk: Disk) -> None:
-    """Keep out versions that know of no archive: to them the segments would be missing."""
-    file = path / "root.json"
-    facts = json.loads(file.read_text())
-    if facts["format"] < FORMAT:
-        facts["format"] = FORMAT
-        disk.place(file, file.with_name("root.json.tmp"), json.dumps(facts).encode())
+        with folder(target.given.parent) as place:
+            os.symlink(directory, target.given.name, dir_fd=place)
+        disk.sync_directory(target.given.parent)
 
 
 @contextmanager

@@ -10,7 +10,6 @@ from what is copied, the record that says so (`forget_begun`, written before) is
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import shutil
@@ -25,11 +24,15 @@ from pagefault.model.clock import Clock
 from pagefault.model.errors import BadInput, StoreBusy, StoreCorrupt, StoreError, StoreMissing
 from pagefault.model.ids import NOTHING, IdMinter, Seq
 from pagefault.model.progress import Progress
+from pagefault.store import sealed
+from pagefault.store.adoption import Adoptions
 from pagefault.store.archive import MARK, Archive
 from pagefault.store.archive_format import packed_name, parse_stub, stub_name
 from pagefault.store.blobs import DirectoryBlobs
 from pagefault.store.codec import short
 from pagefault.store.disk import Disk
+from pagefault.store.facts import FACTS_BYTES_MAX
+from pagefault.store.files import is_file, is_folder, read, status
 from pagefault.store.inventory import take_inventory
 from pagefault.store.lock import RootLock
 from pagefault.store.opening import short as short_log
@@ -37,7 +40,7 @@ from pagefault.store.recovery import judge_tail
 from pagefault.store.references import RECEIPT, going, references
 from pagefault.store.root import RootFacts, acknowledged_in, check_there, read_root
 from pagefault.store.scan import Surroundings, problems, scan
-from pagefault.store.segment_format import file_name, first_link, parse_footer
+from pagefault.store.segment_format import FILE_BYTES_MAX, file_name, first_link, parse_footer
 from pagefault.store.segments import SegmentLog
 
 PARTIAL: Final = ".partial"
@@ -73,23 +76,27 @@ def backup(
     *,
     clock: Clock,
     disk: Disk | None = None,
+    adoptions: Adoptions | None = None,
     progress: Progress | None = None,
 ) -> Copied:
     """Copy the root at `source` to `target`, which must not exist.
 
     Takes no lock of the source and changes nothing there: another process may write meanwhile. The
     copy holds every record that was there when the call began, and maybe later ones. The index is
-    left out: it is derived. `progress(done, total)` is told bytes.
+    left out: it is derived; that of a root which is none of `adoptions` is not looked at either.
+    `progress(done, total)` is told bytes.
 
     Raises `BadInput` for a bad target, `StoreMissing`, `ArchiveMissing`, `StoreBusy` if another
     backup is being made there, `StoreCorrupt` if the source is damaged, `StoreError` if the medium
     fails; then there is nothing at `target`.
     """
+    source = Path(os.path.realpath(source))
     check_there(source)
     if os.path.lexists(target):
         raise BadInput(f"{target} is there already", hint="name a folder that is not")
     _refuse_inside(source, target)
-    return _copy(source, target, clock, disk or Disk(), progress, is_backup=True)
+    acknowledged = acknowledged_in(source, read_root(source).id, adoptions)
+    return _copy(source, target, clock, disk or Disk(), progress, acknowledged, is_backup=True)
 
 
 def restore(
@@ -104,14 +111,15 @@ def restore(
 
     It is verified before it takes its place. Errors as for `backup`.
     """
-    if not (source / "root.json").exists():
-        if (source / "log").is_dir():
+    source = Path(os.path.realpath(source))
+    if not is_file(source / "root.json"):
+        if is_folder(source / "log"):
             raise StoreMissing(
                 f"what is at {source} was cut short, or is no backup: it has no root.json",
                 hint="copy the backup again from where it was made, or make another",
             )
         raise StoreMissing(
-            f"there is no backup at {source}", hint="name a folder that `pagefault backup` made"
+            f"there is no backup at {source}", hint="name a folder that `Memory.backup` made"
         )
     if os.path.lexists(target) and not (target.is_dir() and not any(target.iterdir())):
         raise BadInput(
@@ -119,7 +127,7 @@ def restore(
             hint="name an empty place: --root or PAGEFAULT_HOME",
         )
     _refuse_inside(source, target)
-    return _copy(source, target, clock, disk or Disk(), progress, is_backup=False)
+    return _copy(source, target, clock, disk or Disk(), progress, NOTHING, is_backup=False)
 
 
 def _refuse_inside(source: Path, target: Path) -> None:
@@ -133,14 +141,22 @@ def _copy(
     clock: Clock,
     disk: Disk,
     progress: Progress | None,
+    acknowledged: Seq,
     *,
     is_backup: bool,
 ) -> Copied:
     target = Path(os.path.abspath(target))  # a name that ends in / or .. has no sibling
+    target = Path(os.path.realpath(target.parent)) / target.name
     partial = target.with_name(target.name + PARTIAL)
     with _explained(target), _made(partial, clock, disk):
         copier = _Copier(
-            source, partial, clock, disk, progress or (lambda done, total: None), is_backup
+            source,
+            partial,
+            clock,
+            disk,
+            progress or (lambda done, total: None),
+            acknowledged,
+            is_backup,
         )
         copied = copier.run(target)
         disk.rename(partial, target)
@@ -210,17 +226,16 @@ class _Copier:
     clock: Clock
     disk: Disk
     progress: Progress
+    acknowledged: Seq  # a record that was certainly durable once
     is_backup: bool  # or a backup is being restored
     _logs: dict[int, tuple[list[Path], bool]] = field(default_factory=dict)
     """For each segment its copied files, and whether it is sealed."""
-    _acknowledged: Seq = NOTHING
     _done: int = 0
     _total: int = 0
 
     def run(self, target: Path) -> Copied:
         facts = read_root(self.source)
         self._total = sum(_sizes(self.source))
-        self._acknowledged = acknowledged_in(self.source, facts.id)
         for name in ("log", "blobs"):
             self.disk.make_directory(self.partial / name)
         blobs = DirectoryBlobs(self.partial / "blobs", secret=facts.secret, disk=self.disk)
@@ -240,9 +255,9 @@ class _Copier:
             raise _restless(self.source)
         if self.is_backup:
             ends = {"head": tail.head, "link": short(tail.link).decode()}
-            self._write(self.partial / ENDS, json.dumps(ends).encode())
+            self._write(self.partial / ENDS, sealed.encode(ends))
         for name in ("secret", "root.json"):
-            self._write(self.partial / name, (self.source / name).read_bytes())
+            self._write(self.partial / name, read(self.source / name, FACTS_BYTES_MAX))
         for directory, _, _ in os.walk(self.partial):
             self.disk.sync_directory(Path(directory))
         if read_root(self.partial) != facts:
@@ -266,9 +281,9 @@ class _Copier:
         number = 1
         while self._copy_segment(number, tail):
             number += 1
-        if tail.head < self._acknowledged:
-            lost_end = short_log(tail.head, self._acknowledged)
-            raise self._damaged(str(lost_end), hint=lost_end.hint)
+        if tail.head < self.acknowledged:
+            lost_end = short_log(tail.head, self.acknowledged)
+            raise self._damaged(lost_end.message, hint=lost_end.hint)
         self._check_end(tail)
         return tail
 
@@ -276,11 +291,11 @@ class _Copier:
         """Raise if the source is a backup that lost its end since it was made."""
         path = self.source / ENDS
         try:
-            told = json.loads(path.read_text())
+            told = sealed.decode(read(path, FACTS_BYTES_MAX), unsealed=("head", "link"))
             head, link = int(told["head"]), str(told["link"])
         except FileNotFoundError:  # a memory, or a copy that was made otherwise
             return
-        except (ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError):
             raise self._damaged(f"{path} cannot be read", hint=_CUT_HINT) from None
         if tail.head < head:
             what = f"it ends with record {tail.head}, and was made with {head}: it was cut short"
@@ -309,7 +324,7 @@ class _Copier:
 
     def _copy_plain(self, number: int, generation: int, tail: _Tail) -> bool:
         path = Path("log") / file_name(number, generation)
-        data = (self.source / path).read_bytes()
+        data = read(self.source / path, FILE_BYTES_MAX)
         footer = parse_footer(data[data.rfind(b"\n", 0, -1) + 1 :])
         if footer is None:
             data = self._whole_batches(self.source / path, number, generation, data, tail)
@@ -323,8 +338,8 @@ class _Copier:
         """As it is in the archive, into an archive of the copy's own."""
         archive = Archive(self.source / "log")
         archive.require()
-        stub = archive.stub_path(number, generation).read_bytes()
-        packed = archive.path(number, generation).read_bytes()
+        stub = read(archive.stub_path(number, generation), FILE_BYTES_MAX)
+        packed = read(archive.path(number, generation), FILE_BYTES_MAX)
         told = parse_stub(stub)
         if told is None:
             raise self._damaged(f"{archive.stub_path(number, generation)} is damaged")
@@ -332,7 +347,7 @@ class _Copier:
         mark = Path("archive") / MARK
         if not (self.partial / mark).exists():
             self.disk.make_directory(self.partial / "archive")
-            self._write(self.partial / mark, (archive.directory / MARK).read_bytes())
+            self._write(self.partial / mark, read(archive.directory / MARK, FACTS_BYTES_MAX))
         files = {
             Path("log") / stub_name(number, generation): stub,
             Path("archive") / packed_name(number, generation): packed,
@@ -353,7 +368,7 @@ class _Copier:
             first=Seq(tail.head + 1),
             link=tail.link,
         )
-        verdict = judge_tail(data, result, around, self._acknowledged)
+        verdict = judge_tail(data, result, around, self.acknowledged)
         if verdict.wrong:
             raise self._damaged(str(verdict.wrong[0]))
         kept = verdict.torn.kept if verdict.torn else len(data)
@@ -396,7 +411,7 @@ class _Copier:
     def _is_outdated(self) -> bool:
         """Whether a copied segment was rewritten in the source since."""
         return any(
-            not (self.source / path).exists() for paths, _ in self._logs.values() for path in paths
+            not is_file(self.source / path) for paths, _ in self._logs.values() for path in paths
         )
 
     # --- the rest -----------------------------------------------------------------------------
@@ -450,11 +465,14 @@ def _needed(log: SegmentLog) -> dict[str, set[Seq]]:
 
 def _sizes(root: Path) -> Iterator[int]:
     """Of everything that a backup holds."""
-    for part in ("log", "archive", "blobs", "root.json", "secret"):
-        for path in [root / part, *(root / part).rglob("*")]:
-            with suppress(FileNotFoundError):  # another process may be tidying up
-                if path.is_file():
-                    yield path.stat().st_size
+    for part in ("root.json", "secret"):
+        with suppress(OSError):
+            yield status(root / part).st_size
+    for folder in (root / "log", root / "blobs", Archive(root / "log").directory):
+        for directory, _, files in os.walk(folder):  # which follows no link below it
+            for name in files if is_folder(Path(directory)) else ():
+                with suppress(OSError):  # another process may be tidying up
+                    yield status(Path(directory, name)).st_size
 
 
 def _restless(source: Path) -> StoreBusy:

@@ -10,12 +10,20 @@ from typing import Any, Final
 
 import apsw
 
-from pagefault.model.events import Content, Erased, Event, ForgetBegun, SessionOpened
+from pagefault.model.events import (
+    Content,
+    Erased,
+    Event,
+    ForgetBegun,
+    SessionOpened,
+    SetAside,
+)
 from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.page import DERIVED_ORDER
-from pagefault.store.fold import SessionTally, is_orphan
+from pagefault.store.fold import ID_TAKEN, PLACE_TAKEN, SessionTally, is_orphan
 from pagefault.store.leaf import Leaf, leaf_of
 from pagefault.store.place import Span, place_of, said_span
+from pagefault.store.soundness import sound
 from pagefault.store.sql import Queries
 
 _SQL: Final = Queries("index.sql")
@@ -31,6 +39,7 @@ class Tally:
     row: SessionTally
     own_pages: int = 0  # what was said that it holds itself, and now
     own_length: int = 0
+    derived_pages: int = 0  # what was derived from that
     numbers: dict[str, int] = field(default_factory=dict)  # the largest of each prefix of its ids
 
     def values(self) -> tuple[object, ...]:
@@ -50,14 +59,16 @@ class Tally:
             row.lease_seq,
             self.own_pages,
             self.own_length,
+            self.derived_pages,
             json.dumps(self.numbers, separators=(",", ":")),
         )
 
 
 def tally_of(values: Sequence[Any]) -> Tally:
     """From the row of a session, as `Tally.values` wrote it."""
-    *row, own_pages, own_length, numbers = values
-    return Tally(SessionTally(*row), own_pages, own_length, json.loads(numbers))
+    own_pages, own_length, derived_pages, numbers = values[12:]
+    row = SessionTally(*values[:12])
+    return Tally(row, own_pages, own_length, derived_pages, json.loads(numbers))
 
 
 class Known:
@@ -125,11 +136,18 @@ class Batch:
         self._terms: list[tuple[int, str]] = []
         self._keys: list[tuple[int, str, int]] = []
         self._taken: list[tuple[int, str]] = []
+        self._superseded: list[tuple[int, str, int]] = []
+        self._aside: list[tuple[int, int, str]] = []
+        self.aside: list[Seq] = []  # of all that was added
+        self._places: set[int] = set()  # of the pages that wait, and below their ids
+        self._ids: set[tuple[int, str]] = set()
 
     def add(self, entry: Event | Leaf) -> None:
         if isinstance(entry, Leaf):
             self._add_page(entry)
-        elif isinstance(entry.body, Content):
+            return
+        entry = sound(entry)  # of the log it is already; it may come from who wrote it
+        if isinstance(entry.body, Content):
             self._add_page(leaf_of(entry, entry.body))
         else:
             self._add_event(entry)
@@ -137,6 +155,12 @@ class Batch:
     def _add_event(self, event: Event) -> None:
         body = event.body
         seq, session = event.seq, event.session
+        if isinstance(body, SetAside):
+            self._set_aside(seq, session, body.why)
+            tally = self._tally(session)
+            if tally is not None:
+                tally.row.absorb(event)
+            return
         if isinstance(body, SessionOpened):
             self._open(event, body)
         else:
@@ -145,10 +169,10 @@ class Batch:
                 tally = self._recovered(event)
             if tally is not None:
                 tally.row.absorb(event)
-        if event.key:
-            self._keys.append((session, event.key, seq))
         if isinstance(body, Erased):
             return
+        if event.key:
+            self._keys.append((session, event.key, seq))
         code = self._known.code(event.type)
         self._events.append((seq, session, code, event.turn, event.at_ms, None))
         if isinstance(body, ForgetBegun):
@@ -163,17 +187,25 @@ class Batch:
         tally = self._tally(session)
         if tally is None and session:
             tally = self._recovered(leaf)
-        if tally is not None:
-            tally.row.paged(seq, leaf.at_ms, leaf.turn, leaf.order)
-            if leaf.order < DERIVED_ORDER:
-                tally.own_pages += 1
-                tally.own_length += leaf.length
-            prefix, _, number = leaf.page_id.rpartition("_")
-            if number.isdecimal() and int(number) > tally.numbers.get(prefix, 0):
-                tally.numbers[prefix] = int(number)
+        assert tally is not None, "a page is of a session"
+        prefix, _, digits = leaf.page_id.rpartition("_")
+        number = int(digits)
+        if why := self._collision(tally, leaf, is_next=number > tally.numbers.get(prefix, 0)):
+            self._set_aside(seq, session, why)
+            tally.row.last_seq, tally.row.last_used_ms = seq, leaf.at_ms
+            return
+        tally.row.paged(seq, leaf.at_ms, leaf.turn, leaf.order)
+        if leaf.order < DERIVED_ORDER:
+            tally.own_pages += 1
+            tally.own_length += leaf.length
+        else:
+            tally.derived_pages += 1
+        tally.numbers[prefix] = max(number, tally.numbers.get(prefix, 0))
         if leaf.key:
             self._keys.append((session, leaf.key, seq))
         place = place_of(session, leaf.order)
+        self._places.add(place)
+        self._ids.add((session, leaf.page_id))
         code = known.code
         self._events.append((seq, session, code(leaf.type), leaf.turn, leaf.at_ms, place))
         self._pages.append(
@@ -193,9 +225,30 @@ class Batch:
                 None if leaf.speaker is None else known.speaker(session, leaf.speaker),
                 *leaf.form,
                 leaf.occurred_ms,
+                seq if leaf.is_history else None,
             )
         )
+        if leaf.supersedes is not None:
+            self._superseded.append((session, leaf.supersedes, seq))
         self._terms.append((place, leaf.terms))
+
+    def _set_aside(self, seq: Seq, session: SessionNo, why: str) -> None:
+        self._aside.append((seq, session, why))
+        self.aside.append(seq)
+
+    def _collision(self, tally: Tally, leaf: Leaf, *, is_next: bool) -> str:
+        """Why a page cannot stand where its record says; nothing if it can. To be called before
+        the page is counted. Pages come in their order: then nothing has to be looked for.
+        """
+        place = place_of(leaf.session, leaf.order)
+        is_free = tally.row.pages <= leaf.order < DERIVED_ORDER
+        if not is_free and (place in self._places or _SQL.first(self._db, "is_page", place)):
+            return PLACE_TAKEN
+        if not is_next:
+            here = (leaf.session, leaf.page_id)
+            if here in self._ids or _SQL.first(self._db, "page_by_id", *here, leaf.seq):
+                return ID_TAKEN
+        return ""
 
     def write(self) -> None:
         """Write what was collected, and begin anew."""
@@ -204,15 +257,22 @@ class Batch:
         if self._pages:
             db.executemany(_SQL["add_pages"], self._pages)
             self._write_terms()
+        if self._superseded:
+            db.executemany(_SQL["supersede"], self._superseded)
         if self._keys:
             db.executemany(_SQL["add_keys"], self._keys)
         if self._taken:
             db.executemany(_SQL["add_taken"], self._taken)
+        if self._aside:
+            db.executemany(_SQL["add_aside"], self._aside)
         if self._touched:
             db.executemany(
                 _SQL["put_session"], [tally.values() for tally in self._touched.values()]
             )
-        for rows in (self._events, self._pages, self._terms, self._keys, self._taken):
+        for rows in (
+            *(self._events, self._pages, self._terms),
+            *(self._keys, self._taken, self._superseded, self._aside, self._places, self._ids),
+        ):
             rows.clear()
 
     def _write_terms(self) -> None:

@@ -12,9 +12,14 @@ from typing import Final
 
 from pagefault.model.errors import StoreCorrupt, StoreError, StoreReadOnly
 from pagefault.store.disk import Disk
+from pagefault.store.files import is_file, is_folder, names, open_file, read, status
 from pagefault.store.segment_format import TEMPORARY
 
 _NAME: Final = re.compile(r"[0-9a-f]{64}")
+_PAIR: Final = re.compile(r"[0-9a-f]{2}")
+
+BLOB_BYTES_MAX: Final = 1 << 30
+"""No artifact is larger, whatever the limit of a memory says; a larger file is not read."""
 
 
 class DirectoryBlobs:
@@ -31,11 +36,14 @@ class DirectoryBlobs:
         secret: bytes,
         read_only: bool = False,
         disk: Disk | None = None,
+        doubt: str = "",
     ) -> None:
+        """`doubt` is why `secret` cannot be the one that these were named with, if it cannot."""
         self._directory = directory
         self._secret = secret
         self._read_only = read_only
         self._disk = disk or Disk()
+        self._doubt = doubt
         self._count = count()
 
     def put(self, data: bytes) -> str:
@@ -56,18 +64,20 @@ class DirectoryBlobs:
 
     def get(self, name: str) -> bytes:
         try:
-            data = self._path(name).read_bytes()
+            data = read(self._path(name), BLOB_BYTES_MAX)
         except FileNotFoundError:
             raise KeyError(name) from None
         except OSError as failure:
             raise _failed(name, "read", failure) from failure
+        if self._doubt:
+            raise StoreCorrupt(f"blob {name} cannot be checked: {self._doubt}")
         if self._name(data) != name:
             raise StoreCorrupt(f"blob {name} is damaged: its bytes have another name")
         return data
 
     def holds(self, name: str) -> bool:
         try:
-            return self._path(name).is_file()
+            return is_file(self._path(name))
         except KeyError:
             return False
 
@@ -79,9 +89,10 @@ class DirectoryBlobs:
         except KeyError:
             return False
         try:
-            for half in path.parent.glob(f"{name}.*{TEMPORARY}"):  # the same bytes, or some of them
-                self._disk.unlink(half)
-            was_there = path.is_file()
+            for half in names(path.parent):
+                if half.startswith(f"{name}.") and half.endswith(TEMPORARY):
+                    self._disk.unlink(path.with_name(half))  # the same bytes, or some of them
+            was_there = is_file(path)
             self._disk.unlink(path)
             self._disk.sync_directory(path.parent)
         except FileNotFoundError:
@@ -101,7 +112,7 @@ class DirectoryBlobs:
         aside = self._temporary(path)
         try:
             self._disk.rename(path, aside)
-            if aside.stat().st_mtime >= before_s:
+            if status(aside).st_mtime >= before_s:
                 self._disk.rename(aside, path)
                 return False
             self._disk.unlink(aside)
@@ -115,26 +126,47 @@ class DirectoryBlobs:
     def put_at(self, name: str) -> tuple[float, int] | None:
         """When a blob was last put, in seconds since 1970, and its bytes; nothing if it is gone."""
         try:
-            told = self._path(name).stat()
+            told = status(self._path(name))
         except FileNotFoundError:
             return None
         return told.st_mtime, told.st_size
 
     def names(self) -> Iterator[str]:
         """Every name, in order, as of when each directory was reached."""
-        for path in sorted(self._directory.glob("*/*/*")):
+        for path in self._files():
             if _NAME.fullmatch(path.name):
                 yield path.name
+
+    def leftovers(self) -> Iterator[Path]:
+        """Blobs half written, or being written."""
+        return (path for path in self._files() if path.name.endswith(TEMPORARY))
+
+    def _files(self) -> Iterator[Path]:
+        for first in _folders(self._directory):
+            for second in _folders(self._directory / first):
+                inside = self._directory / first / second
+                for name in names(inside):
+                    if is_file(inside / name):
+                        yield inside / name
 
     def _is_there(self, path: Path, data: bytes) -> bool:
         """Whether it is, whole; it counts as put now, so that no `gc` takes it."""
         try:
-            if path.read_bytes() != data:
-                return False
-            os.utime(path)
+            fd = open_file(path)
+            try:
+                told = os.fstat(fd)
+                if (told.st_size, told.st_nlink) != (len(data), 1) or os.pread(
+                    fd, len(data), 0
+                ) != data:
+                    return False
+                os.utime(fd)
+                # `expire` may have put it aside before it was young; who finds it here after the
+                # mark was made finds what `expire` will give back or never take.
+                return os.path.samestat(told, status(path))
+            finally:
+                os.close(fd)
         except FileNotFoundError:
             return False
-        return True
 
     def _temporary(self, path: Path) -> Path:
         return path.with_name(f"{path.name}.{os.getpid()}.{next(self._count)}{TEMPORARY}")
@@ -146,6 +178,14 @@ class DirectoryBlobs:
         if not _NAME.fullmatch(name):  # a name from outside must not leave the directory
             raise KeyError(name)
         return self._directory / name[:2] / name[2:4] / name
+
+
+def _folders(path: Path) -> list[str]:
+    """The folders of blobs in one: two digits each."""
+    try:
+        return [name for name in names(path) if _PAIR.fullmatch(name) and is_folder(path / name)]
+    except OSError:
+        return []
 
 
 def _failed(name: str, what: str, failure: OSError) -> StoreError:

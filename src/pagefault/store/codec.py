@@ -12,6 +12,11 @@
   `,"salt"`. All three are base64url without padding.
 * Forgetting turns `salt` and `payload` into `null`. Header, commit and link stay, so the chain
   still verifies; but without the salt nobody can confirm a guess at what the payload was.
+* A header that holds a key or the name of a tool is redacted then: the key goes, the name becomes
+  `*`, and `"redacted":1` is added. With them goes the commitment. The link is a hash of it and of
+  the header as it was: whoever had it could try keys and names until the link comes out. The link
+  stays, as the next one is made from it; and in place of the commitment stands SHA-256(link before
+  || header || link), cut likewise, which joins the redacted line to its neighbours.
 * `crc` is CRC-32C over every byte of the line before `,"crc":`.
 
 How the format may change. In every version a record is one line that begins with `{"v":` and ends
@@ -25,6 +30,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
@@ -45,10 +51,11 @@ from pagefault.model.events import (
     Erased,
     Event,
     Opaque,
+    SetAside,
     type_of,
 )
 from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import Actor, Origin
+from pagefault.model.kinds import SOME_TOOL, Actor, Origin
 
 SALT_BYTES: Final = 16
 CUT_BYTES: Final = 16
@@ -82,6 +89,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     cause: int = 0
     key: str = ""
     more: int = 0
+    redacted: int = 0
 
     @property
     def erased(self) -> bool:
@@ -134,14 +142,32 @@ def encode_body(body: Body) -> bytes:
         ) from problem
 
 
-def erase(line: bytes) -> bytes:
-    """The same record without its salt and payload. `StoreCorrupt` if the line is damaged."""
+def erase(line: bytes, previous: bytes) -> bytes:
+    """The same record without its salt, payload, key and tool's name; `previous` is the link before
+    it. What was erased is returned as it is. `StoreCorrupt` if the line is damaged.
+    """
     record = parse(line)
-    header = line[: line.index(_SALT_FIELD)]
+    header, commit = line[: line.index(_SALT_FIELD)], record.commit.encode()
+    is_telling = record.key or (record.origin.startswith("tool:") and record.origin != SOME_TOOL)
+    if record.erased and not is_telling:
+        return line
+    if is_telling:
+        header = _redacted(header)
+        commit = short(next_link(previous, header, long(record.link)))
     return seal(
         b'%b,"salt":null,"commit":"%b","link":"%b","payload":null'
-        % (header, record.commit.encode(), record.link.encode())
+        % (header, commit, record.link.encode())
     )
+
+
+def _redacted(header: bytes) -> bytes:
+    """A header without key and tool's name; fields that this version does not know stay."""
+    told: dict[str, Any] = msgspec.json.decode(header + b"}")
+    told.pop("key", None)
+    if str(told["origin"]).startswith("tool:"):
+        told["origin"] = str(SOME_TOOL)
+    told["redacted"] = 1
+    return _JSON.encode(told)[:-1]
 
 
 def seal(opened: bytes) -> bytes:
@@ -175,7 +201,7 @@ def parse(line: bytes) -> Record:
         raise StoreCorrupt("a record is damaged: its checksum is not that of its bytes")
     try:
         record = _RECORD.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
         refuse_newer_major(line)
         raise StoreCorrupt(f"a record is whole but cannot be read: {problem}") from problem
     if record.v != _V:
@@ -189,7 +215,9 @@ def decode(line: bytes) -> Event:
 
 
 def to_event(record: Record) -> Event:
-    """The event of a record. `StoreCorrupt` if its body does not fit its type."""
+    """The event of a record. A body that was written so, and is not what its type says, is
+    `SetAside`. `StoreCorrupt` if it was not written so, and for an actor or origin there is none.
+    """
     try:
         return Event(
             seq=Seq(record.seq),
@@ -199,12 +227,41 @@ def to_event(record: Record) -> Event:
             at_ms=record.at,
             actor=_ACTORS[record.actor],
             origin=_origin(record.origin),
-            body=_body(record),
+            body=_body_written(record),
             cause=Seq(record.cause) if record.cause else NOTHING,
             key=record.key,
         )
-    except (msgspec.MsgspecError, UnicodeDecodeError, KeyError, ValueError) as problem:
+    except (*_UNREADABLE, KeyError) as problem:
         raise StoreCorrupt(f"record {record.seq} does not make sense: {problem}") from problem
+
+
+_UNREADABLE: Final = (msgspec.MsgspecError, RecursionError, ValueError)
+_FIELD: Final = re.compile(r"at `\$\.?([^`]*)`$")
+
+
+def _body_written(record: Record) -> Body:
+    try:
+        return _body(record)
+    except _UNREADABLE as problem:
+        if record.v != _V or not confirms(record):
+            raise
+        told = _FIELD.search(str(problem))  # which field it is: the rest of it quotes the record
+        field = f": {told[1]}" if told and told[1] else ""
+        return SetAside(
+            type=record.type,
+            why=f"it is not what its type says{field}",
+            blob=_blob_named(bytes(record.payload)),
+        )
+
+
+def _blob_named(payload: bytes) -> str:
+    """The blob that a payload names whatever else it is, so that nobody deletes it as unused."""
+    try:
+        told = msgspec.json.decode(payload)
+    except _UNREADABLE:
+        return ""
+    blob = told.get("blob") if isinstance(told, dict) else None
+    return blob if isinstance(blob, str) else ""
 
 
 def to_content(record: Record) -> Content | None:
@@ -229,9 +286,12 @@ def confirms(record: Record) -> bool:
     return short(commit) == record.commit.encode()
 
 
-def link_of(previous: bytes, line: bytes, record: Record) -> bytes:
-    """The link that a record must carry if `previous` is the one before it."""
-    return next_link(previous, line[: line.index(_SALT_FIELD)], long(record.commit))
+def follows(previous: bytes, line: bytes, record: Record) -> bool:
+    """Whether a record is chained to the link before it."""
+    header, commit, link = line[: line.index(_SALT_FIELD)], long(record.commit), long(record.link)
+    if record.redacted:
+        return next_link(previous, header, link) == commit
+    return next_link(previous, header, commit) == link
 
 
 def next_link(previous: bytes, header: bytes, commit: bytes) -> bytes:

@@ -17,6 +17,7 @@ from typing import Final, Protocol, TypeVar, cast
 from pagefault.model.errors import StoreClosed, StoreError, StoreLatched
 from pagefault.model.events import Draft, Event
 from pagefault.model.kinds import Sync
+from pagefault.model.threads import start
 
 T = TypeVar("T")
 
@@ -86,7 +87,7 @@ class Committer:
         self._is_ready = threading.Event()
         self._thread = threading.Thread(target=self._work, name="pagefault-commit", daemon=True)
         try:
-            self._thread.start()
+            start(self._thread)
             while not self._is_ready.wait(STARTING_S):
                 if not self._thread.is_alive():
                     raise RuntimeError("it ended at once")
@@ -132,6 +133,10 @@ class Committer:
                 late = self._queue.get_nowait()
                 if late is not None:
                     late.future.set_exception(self._broke or StoreClosed())
+
+    @property
+    def is_closed(self) -> bool:
+        return self._closed
 
     def check_open(self) -> None:
         """Raise `StoreClosed` once this is closed, `StoreLatched` if nothing can be written."""

@@ -3,6 +3,11 @@
 In WAL mode readers and the writer do not block one another. A database in memory exists once, so
 there one connection serves all, in turn. A file that another process replaced by a new one is not
 read: half of what was known of the old one would be wrong of the new.
+
+Each page of the file, and of its write-ahead log, ends in a checksum of it, which SQLite's checksum
+VFS (https://sqlite.org/cksumvfs.html) writes and compares at every read. It comes with the wheels
+of apsw; where it does not, files are made without checksums, and damage shows only where SQLite
+stumbles over it.
 """
 
 from __future__ import annotations
@@ -11,15 +16,20 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Final
 
 import apsw
 
 from pagefault.model.errors import StoreBusy, StoreClosed, StoreError, StoreReadOnly
+from pagefault.model.threads import start
+from pagefault.store.files import check_plain
 
 MEMORY: Final = ":memory:"
+
+SUFFIXES: Final = ("-wal", "-shm", "-journal", "")
+"""Of the names of the files that a database is made of, the database itself last."""
 
 _BUSY_MS: Final = 5_000  # how long to wait for another process before `StoreBusy`
 _STATEMENTS: Final = 128  # prepared statements kept for each connection; we have about seventy
@@ -38,10 +48,18 @@ _FAILED_HINT: Final = (
 )
 
 
+_CHECKED: Final = "cksmvfs"  # as the extension `cksumvfs` names itself
+_CHECKSUM_BYTES: Final = 8  # at the end of each page; a file with as many left free has checksums
+
+
 class IndexUnusable(StoreError):
     """The index is missing, damaged or made otherwise: make it again from the log."""
 
     hint = "nothing is lost: `pagefault rebuild` makes the index again from the log"
+
+
+class IndexDamaged(IndexUnusable):
+    """Its bytes are not those that were written."""
 
 
 class IndexReplaced(IndexUnusable):
@@ -58,7 +76,9 @@ class Connections:
     """Invariant: a connection is used by one thread at a time."""
 
     def __init__(self, path: Path | str, *, read_only: bool) -> None:
+        """Opens the file, or makes an empty one a database."""
         self._path = str(path)
+        self._vfs = None if self._path == MEMORY else checking_vfs()
         self._read_only = read_only
         self._is_one = self._path == MEMORY
         self._inode = 0  # of the file that the first connection read
@@ -79,7 +99,7 @@ class Connections:
         """The writing connection, within a transaction that fails as a whole."""
         if self._read_only:
             raise StoreReadOnly("this index was opened for reading")
-        with self._lock, _translated(self._path), self._writer:
+        with self._lock, _translated(self._path), _transaction(self._writer):
             yield self._writer
 
     @contextmanager
@@ -94,7 +114,7 @@ class Connections:
         with self._lock if self._is_one else _NO_LOCK, _translated(self._path):
             connection = self._writer if self._is_one else self._reader()
             try:
-                with connection:
+                with _transaction(connection):
                     yield connection
             except BaseException:
                 if not self._is_one:
@@ -139,7 +159,7 @@ class Connections:
             return False
         thread = threading.Thread(target=self._copy, name="pagefault-checkpoint", daemon=True)
         try:
-            thread.start()
+            start(thread)
         except RuntimeError:  # no thread is to be had: then here
             self._copy()
         else:
@@ -148,7 +168,11 @@ class Connections:
 
     def _copy(self) -> None:
         with suppress(StoreError), _translated(self._path):  # what fails is tried again
-            own = apsw.Connection(self._path, flags=apsw.SQLITE_OPEN_READWRITE)
+            own = apsw.Connection(
+                self._path,
+                flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW,
+                vfs=self._vfs,
+            )
             try:
                 own.execute("SELECT count(*) FROM sqlite_schema").fetchall()  # opens that log
                 for _ in range(_COPIES_MAX):
@@ -182,6 +206,18 @@ class Connections:
         self._wal_pages = pages
         return apsw.SQLITE_OK
 
+    def copied(self) -> Connections:
+        """A copy of the file as it is now, in memory."""
+        copy = Connections(MEMORY, read_only=False)
+        with self.read() as db, copy.bare() as own, own.backup("main", db, "main") as copying:
+            copying.step()
+        return copy
+
+    def abandon(self) -> None:
+        """The file will be another's: closing this later leaves what has its name alone."""
+        with self._lock, _translated(self._path):
+            self._writer.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+
     def close(self) -> None:
         """No thread may be inside a block any more."""
         checkpointing = self._checkpointing
@@ -191,7 +227,7 @@ class Connections:
             self._is_closed = True
             self._idle.clear()
             while self._opened:
-                self._opened.pop().close()
+                self._opened.pop().close()  # who writes last: it clears SQLite's own log away
 
     def _reader(self) -> apsw.Connection:
         """A connection that no other thread has. Whoever is done with it puts it back."""
@@ -223,12 +259,19 @@ class Connections:
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         if read_only:
             flags = apsw.SQLITE_OPEN_READONLY
+        if not self._is_one:
+            flags |= apsw.SQLITE_OPEN_NOFOLLOW
+            check_files(self._path)
         with _translated(self._path, opened_to_read=read_only):
             before = self._inode or self._inode_now()
-            connection = apsw.Connection(self._path, flags=flags, statementcachesize=_STATEMENTS)
+            connection = apsw.Connection(
+                self._path, flags=flags, vfs=self._vfs, statementcachesize=_STATEMENTS
+            )
             try:
                 connection.set_busy_timeout(_BUSY_MS)
                 if not read_only:
+                    if self._vfs is not None:  # of a file that is empty: else it is as it is
+                        connection.reserve_bytes(reserve=_CHECKSUM_BYTES)
                     connection.pragma("journal_mode", "wal")
                     connection.pragma("synchronous", "normal")  # rebuilt when the machine dies
                     connection.pragma("wal_autocheckpoint", 0)  # see `checkpoint_if_due`
@@ -236,6 +279,7 @@ class Connections:
                 connection.pragma("temp_store", "memory")
                 if read_only:
                     self._check_same(connection, before)
+                self._check_checked(connection, read_only=read_only)
             except BaseException:
                 connection.close()
                 raise
@@ -250,18 +294,102 @@ class Connections:
             raise self._replaced()
         self._inode = before
 
+    def _check_checked(self, connection: apsw.Connection, *, read_only: bool) -> None:
+        """Whoever writes pages without checksums into a file that has them would spoil it; and
+        what is to have them, and has not, would be believed unchecked.
+        """
+        if self._is_one:
+            return
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()  # reads the first page
+        has_checksums = connection.reserve_bytes() == _CHECKSUM_BYTES
+        if has_checksums and self._vfs is None and not read_only:
+            raise IndexUnusable(f"{self._path} has checksums, which cannot be written here")
+        if not has_checksums and self._vfs is not None:
+            raise IndexUnusable(f"{self._path} has no checksums")
+
     def _replaced(self) -> IndexReplaced:
         return IndexReplaced(f"{self._path} was made anew meanwhile")
 
     def _inode_now(self) -> int:
         """Of the file of this name; 0 if there is none just now."""
         try:
-            return os.stat(self._path).st_ino
+            return os.lstat(self._path).st_ino
         except OSError:
             return 0
 
 
+def add_checksums(path: Path) -> None:
+    """Give each page of a file that was made without it a checksum, where there is a VFS for that.
+    Nobody may have it open.
+    """
+    vfs = checking_vfs()
+    if vfs is None:
+        return
+    check_files(str(path))
+    with _translated(str(path)):
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
+        with closing(apsw.Connection(str(path), flags=flags, vfs=vfs)) as connection:
+            connection.set_busy_timeout(_BUSY_MS)
+            connection.reserve_bytes(reserve=_CHECKSUM_BYTES)
+            connection.execute("VACUUM")
+
+
+def checking_vfs() -> str | None:
+    """The VFS that keeps a checksum of each page; `None` where there is none, or where this process
+    has chosen a default of its own, which the checking one would pass over.
+    """
+    with _LOADING:
+        names = apsw.vfs_names()
+        if _CHECKED not in names:
+            try:
+                from apsw import sqlite_extra
+
+                if sqlite_extra.has("cksumvfs") != "extension":
+                    return None
+                with closing(apsw.Connection(MEMORY)) as db:
+                    sqlite_extra.load(db, "cksumvfs")
+            except (ImportError, apsw.Error):  # an apsw without extensions, or that may load none
+                return None
+            finally:
+                apsw.set_default_vfs(names[0])  # others in this process choose for themselves
+    return _CHECKED if names[0] == _USUAL else None
+
+
+_LOADING: Final = threading.Lock()
+_USUAL: Final = "unix"  # SQLite's default, which the checking VFS goes through to
+
 _NO_LOCK: Final = nullcontext()
+
+
+def check_files(path: str) -> None:
+    """Raise `IndexUnusable` unless what SQLite will open are files of ours: it goes by their names,
+    and would write through a hard link, or wait for ever at a pipe.
+    """
+    try:
+        for suffix in SUFFIXES:
+            check_plain(path + suffix)
+    except OSError as failure:
+        what = f"{failure.filename or path} cannot be used: {failure.strerror}"
+        raise IndexUnusable(what) from failure
+
+
+@contextmanager
+def _transaction(connection: apsw.Connection) -> Iterator[None]:
+    """A transaction that fails as a whole, and with what made it fail: some errors end it inside
+    SQLite, which then complains that there is nothing left to roll back.
+    """
+    failure: BaseException | None = None
+    try:
+        with connection:
+            try:
+                yield
+            except BaseException as error:
+                failure = error
+                raise
+    except apsw.SQLError:
+        if failure is not None:
+            raise failure from None
+        raise
 
 
 @contextmanager
@@ -275,7 +403,9 @@ def _translated(path: str, *, opened_to_read: bool = False) -> Iterator[None]:
         yield
     except (apsw.BusyError, apsw.LockedError) as error:
         raise StoreBusy(f"{path} is in use by another process: {error}") from error
-    except (apsw.CorruptError, apsw.NotADBError, apsw.CantOpenError) as error:
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise IndexDamaged(f"{path} cannot be read: {error}") from error
+    except apsw.CantOpenError as error:
         raise IndexUnusable(f"{path} cannot be read: {error}") from error
     except apsw.ConnectionClosedError as error:
         raise StoreClosed from error
@@ -284,6 +414,8 @@ def _translated(path: str, *, opened_to_read: bool = False) -> Iterator[None]:
     except apsw.FullError as error:
         raise StoreError(f"{path} cannot be written: the disk is full", hint=_FULL_HINT) from error
     except apsw.IOError as error:
+        if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA:
+            raise IndexDamaged(f"{path}: a page does not fit its checksum") from error
         if opened_to_read:
             raise IndexUnusable(f"{path} cannot be read: {error}") from error
         raise StoreError(f"{path}: {error}", hint=_FAILED_HINT) from error

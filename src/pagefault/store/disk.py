@@ -3,7 +3,8 @@
 Assumptions: a file that was written, synced, renamed and whose directory was synced survives a
 power cut whole; a write that was not synced may survive in part, its blocks in any order, or not at
 all, and a name that was not synced may be the old one or the new; after a failed sync nothing is
-known, so nobody retries one. Tests pass a `Disk` that fails where they want.
+known, so nobody retries one. Tests pass a `Disk` that fails where they want. No call follows a
+link: see `files.py`.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from pagefault.store.files import folder, is_folder, open_file
+
 
 class Disk:
-    """The calls that change anything. Reading goes to `os` directly."""
+    """The calls that change anything. Reading is in `files.py`."""
 
     def write(self, fd: int, data: bytes | memoryview) -> int:
         return os.write(fd, data)
@@ -30,42 +33,46 @@ class Disk:
 
     def sync_directory(self, path: Path) -> None:
         """The names in the directory are on stable storage."""
-        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+        with folder(path) as place:
+            fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=place)
+            try:
+                os.fsync(fd)
+            finally:
+                os.close(fd)
 
     def create(self, path: Path) -> int:
         """A new file, open for appending, readable by its owner alone. It must not exist."""
-        return os.open(
-            path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600
-        )
+        return open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND)
 
     def append_to(self, path: Path) -> int:
-        return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        return open_file(path, os.O_WRONLY | os.O_APPEND)
 
     def truncate(self, fd: int, length: int) -> None:
         os.ftruncate(fd, length)
 
     def rename(self, old: Path, new: Path) -> None:
-        os.rename(old, new)
+        with folder(old.parent) as source, folder(new.parent) as target:
+            os.rename(old.name, new.name, src_dir_fd=source, dst_dir_fd=target)
 
     def unlink(self, path: Path) -> None:
         """Remove a name; that there is none is as good."""
-        path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError), folder(path.parent) as place:
+            os.unlink(path.name, dir_fd=place)
 
     def make_directory(self, path: Path) -> None:
         """Make a directory and what leads to it, and their names durable: also of one that is
         there, as whoever made it may have been killed in between. One that stands in what this
         process may not read was not made by it.
         """
-        if path.is_dir():
+        if is_folder(path):
             with suppress(PermissionError):
                 self.sync_directory(path.parent)
             return
         self.make_directory(path.parent)
-        path.mkdir(mode=0o700, exist_ok=True)
+        with folder(path.parent) as place, suppress(FileExistsError):
+            os.mkdir(path.name, 0o700, dir_fd=place)
+        with folder(path):  # or what has this name is none
+            pass
         self.sync_directory(path.parent)
 
     # --- from the calls above -----------------------------------------------------------------

@@ -13,6 +13,7 @@ from pagefault.model.events import (
     Event,
     SessionLeased,
     SessionOpened,
+    SetAside,
     Taken,
 )
 from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
@@ -31,9 +32,13 @@ _SAID_TYPES: Final = frozenset(map(str, EventType)) - frozenset(map(str, DERIVED
 def is_orphan(event: Event) -> bool:
     """Whether a record of a session that has no row makes one: its session's opening was lost.
 
-    Of a session that was forgotten nothing is left but `Erased`.
+    Of a session that was forgotten nothing is left but `Erased`; what is set aside makes nothing.
     """
-    return event.session != 0 and not isinstance(event.body, Erased)
+    return event.session != 0 and not isinstance(event.body, Erased | SetAside)
+
+
+PLACE_TAKEN: Final = "its place among the pages was another's already"
+ID_TAKEN: Final = "its page's id was another's already"
 
 
 @dataclass(slots=True)

@@ -7,27 +7,33 @@ another process is doing right now, so only what is old enough is garbage.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from random import Random
+from stat import S_ISREG
 from typing import Final
 
 from pagefault.model.clock import Clock
 from pagefault.model.errors import StoreCorrupt
 from pagefault.model.ids import IdMinter
 from pagefault.model.progress import Progress
+from pagefault.store.adoption import Adoptions
 from pagefault.store.archive import Archive, discard
 from pagefault.store.archive_format import parse_packed_name
 from pagefault.store.backup import PARTIAL
 from pagefault.store.blobs import DirectoryBlobs
 from pagefault.store.disk import Disk
+from pagefault.store.files import is_file, is_folder, listing, read, status
 from pagefault.store.inventory import take_inventory
 from pagefault.store.lock import RootLock
 from pagefault.store.references import References
 from pagefault.store.root import RootFacts, acknowledged_in, check_there, read_root
 from pagefault.store.scan import Problem
+from pagefault.store.segment_format import FILE_BYTES_MAX
 from pagefault.store.segments import SegmentLog
 
 SAFE_S: Final = 3_600
@@ -54,6 +60,7 @@ def collect(
     older_than_s: float = SAFE_S,
     delete: bool = False,
     disk: Disk | None = None,
+    adoptions: Adoptions | None = None,
     progress: Progress | None = None,
 ) -> Garbage:
     """Find the garbage of the root at `path`, and with `delete` delete it, beside whoever writes.
@@ -61,6 +68,7 @@ def collect(
     Raises `StoreCorrupt`, with nothing deleted, if the log is damaged: a record that cannot be
     read may name any blob. `ArchiveMissing` likewise, `StoreBusy`, `StoreMissing`.
     """
+    path = Path(os.path.realpath(path))
     check_there(path)
     disk = disk or Disk()
     before_s = clock.now_ms() / 1000 - older_than_s
@@ -70,7 +78,7 @@ def collect(
     lock = RootLock(path, clock=clock)
     blobs: list[str] = []
     blob_bytes = young = 0
-    with closing(_Needs(path, facts, clock)) as needs:
+    with closing(_Needs(path, facts, clock, adoptions)) as needs:
         needs.read(present, progress)
         for name in present:
             if needs.has(name) or (found := store.put_at(name)) is None:
@@ -86,7 +94,7 @@ def collect(
     with lock.held() if delete else nullcontext():
         for leftover in _leftovers(path):
             try:
-                told = leftover.stat()
+                told = status(leftover)
             except FileNotFoundError:
                 continue
             if told.st_mtime >= before_s:
@@ -114,7 +122,9 @@ class _Needs:
     meanwhile is read, and one blob deleted: nobody waits for longer than that.
     """
 
-    def __init__(self, path: Path, facts: RootFacts, clock: Clock) -> None:
+    def __init__(
+        self, path: Path, facts: RootFacts, clock: Clock, adoptions: Adoptions | None
+    ) -> None:
         self._aside: set[str] = set()  # named by what `repair` set aside
         self._quarantine = path / "quarantine"
         self._log = SegmentLog(
@@ -124,7 +134,7 @@ class _Needs:
             secret=facts.secret,
             clock=clock,
             minter=IdMinter(clock, Random(0)),
-            acknowledged=acknowledged_in(path, facts.id),
+            acknowledged=acknowledged_in(path, facts.id, adoptions),
             read_only=True,
         )
         self._references: References | None = None
@@ -136,8 +146,8 @@ class _Needs:
         """
         self._references = References(self._log)
         self._check(self._log.verify(progress))
-        for aside in self._quarantine.glob("*"):
-            data = aside.read_bytes()
+        for aside in _plain_in(self._quarantine):
+            data = read(aside, FILE_BYTES_MAX)
             self._aside |= {name for name in present if name.encode() in data}
 
     def has(self, name: str) -> bool:
@@ -168,18 +178,32 @@ class _Needs:
 def _leftovers(path: Path) -> Iterator[Path]:
     """Files that a killed process left: not whole, or in another's place."""
     yield from take_inventory(path / "log").leftovers
-    for pattern in ("*.tmp", "index.db.new*", "quarantine/*.new", "archive/*.new", "archive/*.tmp"):
-        yield from sorted(path.glob(pattern))
-    yield from sorted((path / "blobs").glob("*/*/*.new"))
     archive = Archive(path / "log")
-    for packed in sorted(archive.directory.glob("*.gz")):
+    for folder, patterns in (
+        (path, ("*.tmp", "index.db.new*")),
+        (path / "quarantine", ("*.new",)),
+        (archive.directory, ("*.new", "*.tmp")),
+    ):
+        for file in _plain_in(folder):
+            if any(fnmatchcase(file.name, pattern) for pattern in patterns):
+                yield file
+    yield from DirectoryBlobs(path / "blobs", secret=b"", read_only=True).leftovers()
+    for packed in _plain_in(archive.directory):
         named = parse_packed_name(packed.name)
-        if named is not None and not archive.stub_path(*named).exists():
+        if named is not None and not is_file(archive.stub_path(*named)):
             yield packed
+
+
+def _plain_in(folder: Path) -> list[Path]:
+    """The plain files in a folder; none of one that is not there, or is a link."""
+    try:
+        return [folder / name for name, told in listing(folder).items() if S_ISREG(told.st_mode)]
+    except OSError:
+        return []
 
 
 def _beside(path: Path) -> Iterator[Path]:
     """Backups and restores that were cut short, as far as they lie beside the root."""
-    for partial in sorted(path.resolve().parent.glob(f"*{PARTIAL}")):
-        if (partial / "log").is_dir() and (partial / "lock").exists():
+    for partial in sorted(path.parent.glob(f"*{PARTIAL}")):
+        if is_folder(partial / "log") and is_file(partial / "lock"):
             yield partial

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
 
+from pagefault.store.files import open_file
+
 
 @dataclass(slots=True)
 class _Handle:
@@ -36,7 +38,7 @@ class Handles:
         with self._lock:
             handle = self._open.get(path)
             if handle is None:
-                handle = _Handle(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+                handle = _Handle(open_file(path))
                 self._open[path] = handle
             else:
                 self._open.move_to_end(path)

@@ -3,29 +3,33 @@
 Invariants, true between any two public calls:
  (1) `applied_seq` changes in the transaction that applies the records up to it.
  (2) Every row of `page` has its row in `event`, and its terms in `event_fts` or in `fresh`.
- (3) A session's `own_pages` and `own_length` are those of its rows in `page`, derived ones apart.
+ (3) A session's `own_pages` and `own_length` are those of its rows in `page`, derived ones apart,
+     and `derived_pages` is the number of these.
  (4) No text stands in the file, only terms; a forgotten page leaves none behind.
  (5) What was applied was synced to the log, but for what follows the record `unsynced_after`.
 
 A file made by another schema, another analyzer or for another root is not read: `IndexUnusable`.
+One that proves damaged while in use is made anew, where `on_damage` says how, and asked again.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 
 import apsw
 
 from pagefault.model.errors import StoreBusy, StoreError
 from pagefault.model.events import Event
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
-from pagefault.model.kinds import DERIVED_STEMS, Kind, Modality, Origin, Role
+from pagefault.model.kinds import DERIVED_STEMS, ORIGINS, Kind, Modality, Origin, Role
 from pagefault.model.page import PageRow, Scope, SessionRow
-from pagefault.model.wanted import TOOL, SearchFilter
+from pagefault.model.wanted import SearchFilter
 from pagefault.store.analyzer import ANALYZER
 from pagefault.store.api import NO_NAMES, Candidates, Matching, PageFilter, Traits, never, worth_of
 from pagefault.store.batch import (
@@ -36,7 +40,14 @@ from pagefault.store.batch import (
     last_page,
     tally_of,
 )
-from pagefault.store.connections import MEMORY, Connections, IndexUnusable
+from pagefault.store.connections import (
+    MEMORY,
+    Connections,
+    IndexDamaged,
+    IndexReplaced,
+    IndexUnusable,
+)
+from pagefault.store.files import open_file
 from pagefault.store.fold import NUMBERED, RECEIPTS, SessionTally
 from pagefault.store.leaf import USUAL_IMPORTANCE, Leaf
 from pagefault.store.place import (
@@ -57,10 +68,43 @@ if TYPE_CHECKING:
 MERGE_PAGES: Final = 16
 """Of the full-text index, written at a time when its parts are merged: some milliseconds."""
 
-SCHEMA: Final = 7
+SCHEMA: Final = 8
 """Changes with the tables and with what stands in them. No migration: the index is made again."""
 
 _SQL: Final = Queries("index.sql")
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def _mended(
+    ask: Callable[Concatenate[SqliteIndex, _P], _T],
+) -> Callable[Concatenate[SqliteIndex, _P], _T]:
+    """The same, and once more of an index made anew, where this one proves damaged.
+
+    Bytes that are not those that were written show as a page that does not fit its checksum, or,
+    where pages have none, as rows that make no sense. Only the file tells these from a mistake of
+    ours, so it is looked through before it is blamed.
+    """
+
+    @wraps(ask)
+    def asked(self: SqliteIndex, /, *args: _P.args, **options: _P.kwargs) -> _T:
+        connections = self._connections
+        try:
+            return ask(self, *args, **options)
+        except IndexReplaced:
+            raise
+        except IndexUnusable as damage:
+            self._mend(connections, damage)
+        except (LookupError, ValueError, TypeError, ArithmeticError) as error:
+            found = self._damage()
+            if found is None:
+                raise
+            found.__cause__ = error
+            self._mend(connections, found)
+        return ask(self, *args, **options)
+
+    return asked
 
 
 class SqliteIndex:
@@ -74,6 +118,10 @@ class SqliteIndex:
         self._sizes: dict[tuple[SessionNo, Seq, int], _Part] = {}
         self._codes: dict[str, int] = {}
         self._words: dict[int, str] = {}
+        self._mending = threading.Lock()
+        self._spoilt: list[Connections] = []  # damaged; some thread may still be reading there
+        self.on_damage: Callable[[IndexUnusable], SqliteIndex] | None = None
+        """Makes the index anew, from the log, in place of this one."""
         with connections.read() as db:
             self._learn(db)
 
@@ -82,7 +130,7 @@ class SqliteIndex:
         """An empty index in a new file, or in memory for the path `:memory:`."""
         if str(path) != MEMORY:
             try:  # made here, so that its owner alone can read it; SQLite's own files follow it
-                os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+                os.close(open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
             except FileExistsError:
                 raise StoreError(f"{path} is there already") from None
         connections = Connections(path, read_only=False)
@@ -99,7 +147,7 @@ class SqliteIndex:
 
         A reader sees what another process applies meanwhile.
         """
-        if not Path(path).is_file():
+        if not os.path.lexists(path):
             raise IndexUnusable(f"{path} is not there")
         connections = Connections(path, read_only=read_only)
         try:
@@ -112,22 +160,53 @@ class SqliteIndex:
         except BaseException as error:
             connections.close()
             if isinstance(error, StoreError) and not isinstance(error, StoreBusy | IndexUnusable):
-                raise IndexUnusable(str(error)) from error
+                raise IndexUnusable(f"{error}") from error
             raise
 
     def close(self) -> None:
-        self._connections.close()
+        for connections in (*self._spoilt, self._connections):
+            connections.close()
+
+    def copied(self) -> SqliteIndex:
+        """The same in memory, for who may not write the file."""
+        return SqliteIndex(self._connections.copied())
+
+    def abandon(self) -> None:
+        """The file will be another's: closing this leaves what has its name alone."""
+        self._connections.abandon()
+
+    def _mend(self, spoilt: Connections, damage: IndexUnusable) -> None:
+        """Go on with an index made anew, unless another thread saw to that; or raise the damage."""
+        with self._mending:
+            if self._connections is not spoilt:
+                return
+            if self.on_damage is None:
+                raise damage
+            anew = self.on_damage(damage)
+            self._spoilt.append(spoilt)
+            self._connections = anew._connections
+            self._codes, self._words = anew._codes, anew._words
+            self._known, self._version, self._is_untidy, self._sizes = None, -1, True, {}
+
+    def _damage(self) -> IndexDamaged | None:
+        """What is wrong with the file, if anything is."""
+        try:
+            wrong = self.check()
+        except IndexDamaged as damage:
+            return damage
+        return IndexDamaged(f"the index is damaged: {wrong[0]}") if wrong else None
 
     # --- folding the log ----------------------------------------------------------------------
 
-    def apply(self, events: Sequence[Event | Leaf], *, synced: bool = True) -> None:
+    @_mended
+    def apply(self, events: Sequence[Event | Leaf], *, synced: bool = True) -> Collection[Seq]:
         known = None
         try:
             with self._connections.write() as db:
                 known = self._knowing(db)
                 fresh = [event for event in events if event.seq > known.applied]
                 if not fresh:
-                    return
+                    return ()
                 if fresh[0].seq != known.applied + 1:
                     raise StoreError(f"record {known.applied + 1} is missing before {fresh[0].seq}")
                 if synced:
@@ -139,6 +218,7 @@ class SqliteIndex:
                     batch.add(event)
                 batch.write()
                 db.execute(_SQL["set_meta"], ("applied_seq", fresh[-1].seq))
+                aside = batch.aside
         except BaseException:
             self._known = None  # it had run ahead of the file
             raise
@@ -146,6 +226,7 @@ class SqliteIndex:
         known.shrink()
         self._is_untidy = True
         self._note_version()
+        return aside
 
     def _knowing(self, db: apsw.Connection) -> Known:
         """What is known of the file; begun anew if another connection has written to it since."""
@@ -158,21 +239,25 @@ class SqliteIndex:
         with self._connections.bare() as db:
             self._version = db.data_version("main")
 
+    @_mended
     def applied_seq(self) -> Seq:
         with self._connections.read() as db:
             return Seq(_meta(db, "applied_seq"))
 
+    @_mended
     def promised_seq(self) -> Seq:
         with self._connections.read() as db:
             unsynced_after = _meta(db, "unsynced_after")
             return Seq(_meta(db, "applied_seq") if unsynced_after is None else unsynced_after)
 
+    @_mended
     def note_synced(self) -> None:
         """Everything that was applied is on stable storage by now."""
         if self.promised_seq() < self.applied_seq():
             with self._connections.write() as db:
                 db.execute(_SQL["all_synced"])
 
+    @_mended
     def forget(self, seqs: Collection[Seq], sessions: Collection[SessionNo]) -> None:
         receipts = self._code_array(RECEIPTS)
         self._known = None
@@ -186,15 +271,17 @@ class SqliteIndex:
                 going |= dict.fromkeys(
                     seq for (seq,) in _SQL.rows(db, "session_pages", first, last)
                 )
-            for step in ("uncount", "take", "terms", "page", "event"):
+            db.execute(_SQL["forget_keys"], (json.dumps(list(going)),))
+            for step in ("uncount", "take", "terms", "page", "aside", "event"):
                 db.executemany(_SQL[f"forget_{step}"], ((seq,) for seq in going))
             for session in sessions:
-                db.execute(_SQL["forget_session"], (*[session] * 3, receipts))
+                db.execute(_SQL["forget_session"], (*[session] * 4, receipts))
             db.execute(_SQL["forget_finish"])
         with self._connections.bare() as db:
             db.execute(_SQL["forget_vacuum"])
         self._connections.empty_log()
 
+    @_mended
     def tidy(self) -> bool:
         if not self._is_untidy:
             return False
@@ -218,15 +305,18 @@ class SqliteIndex:
 
     # --- sessions and records -----------------------------------------------------------------
 
+    @_mended
     def sessions(self) -> list[SessionRow]:
         with self._connections.read() as db:
             return [_session_row(row) for row in _SQL.rows(db, "sessions")]
 
+    @_mended
     def session(self, session: SessionNo) -> SessionRow | None:
         with self._connections.read() as db:
             row = _SQL.first(db, "session", session)
         return None if row is None else _session_row(row)
 
+    @_mended
     def find_session(self, name_or_id: str) -> SessionRow | None:
         with self._connections.read() as db:
             by_id = _SQL.first(db, "session_by_id", name_or_id)
@@ -234,6 +324,7 @@ class SqliteIndex:
             row = None if found is None else _SQL.first(db, "session", found[0])
         return None if row is None else _session_row(row)
 
+    @_mended
     def events(
         self, session: SessionNo, *, types: Collection[str] = (), after: Seq = NOTHING
     ) -> list[Seq]:
@@ -242,6 +333,12 @@ class SqliteIndex:
         with self._connections.read() as db:
             return [Seq(s) for (s,) in _SQL.rows(db, name, session, after, *wanted)]
 
+    @_mended
+    def set_aside(self, session: SessionNo | None = None) -> dict[Seq, str]:
+        with self._connections.read() as db:
+            return {Seq(seq): why for seq, why in _SQL.rows(db, "aside", session)}
+
+    @_mended
     def find_key(self, session: SessionNo, key: str) -> Seq | None:
         with self._connections.read() as db:
             row = _SQL.first(db, "find_key", session, key)
@@ -249,6 +346,7 @@ class SqliteIndex:
 
     # --- pages --------------------------------------------------------------------------------
 
+    @_mended
     def find_page(self, scope: Scope, page_id: PageId) -> PageRow | None:
         with self._connections.read() as db:
             for session, upto in scope.parts:
@@ -257,11 +355,13 @@ class SqliteIndex:
                     return self._page_row(db, row)
         return None
 
+    @_mended
     def page_at(self, seq: Seq) -> PageRow | None:
         with self._connections.read() as db:
             row = _SQL.first(db, "page_at", seq)
             return None if row is None else self._page_row(db, row)
 
+    @_mended
     def pages(
         self, scope: Scope, wanted: PageFilter, *, limit: int, newest_first: bool = False
     ) -> list[PageRow]:
@@ -285,6 +385,7 @@ class SqliteIndex:
         rows.sort(key=_position, reverse=newest_first)
         return rows[:limit]
 
+    @_mended
     def matching(self, scope: Scope, wanted: SearchFilter) -> Matching:
         import numpy as np
 
@@ -309,12 +410,15 @@ class SqliteIndex:
         )
 
     def _origins(self, wanted: SearchFilter) -> list[str]:
-        """Every origin that this admits, of those that are written."""
-        if TOOL not in wanted.origins:
+        """Every origin that this admits, of those that are written. Names of tools are read anew:
+        one that was forgotten, and came again, has another code.
+        """
+        if all(origin in ORIGINS for origin in wanted.origins):
             return list(wanted.origins)
         with self._connections.read() as db:
             return [word for word in self._learn(db).values() if wanted.admits_origin(word)]
 
+    @_mended
     def pages_at(self, scope: Scope, places: Collection[int]) -> list[PageRow]:
         with self._connections.read() as db:
             rows = [
@@ -325,6 +429,7 @@ class SqliteIndex:
         rows.sort(key=lambda entry: entry[:2])
         return [row for _, _, row in rows]
 
+    @_mended
     def standing(self, scope: Scope, places: Collection[int]) -> frozenset[int]:
         with self._connections.read() as db:
             return frozenset(
@@ -334,6 +439,22 @@ class SqliteIndex:
                 for place in json.loads(text)
             )
 
+    @_mended
+    def history(self, scope: Scope) -> frozenset[int]:
+        with self._connections.read() as db:
+            if scope.is_everything:
+                ranges = [(ALL, _EVER)]
+            else:
+                parts = zip(self._spans(db, scope), scope.parts, strict=True)
+                ranges = [(span, upto) for span, (_, upto) in parts]
+            return frozenset(
+                place
+                for span, upto in ranges
+                for (text,) in _SQL.rows(db, "history", span.first, span.last, upto, span.origin)
+                for place in json.loads(text)
+            )
+
+    @_mended
     def prefix_counts(self, scope: Scope) -> dict[str, int]:
         counts: dict[str, int] = {}
         with self._connections.read() as db:
@@ -358,6 +479,7 @@ class SqliteIndex:
 
     # --- finding ------------------------------------------------------------------------------
 
+    @_mended
     def candidates(
         self,
         scope: Scope,
@@ -373,7 +495,7 @@ class SqliteIndex:
         from pagefault.store.postings import SqlitePostings
 
         with self._connections.read() as db:
-            spans, pages, length = self._extent(db, scope)
+            spans, pages, length_mean = self._extent(db, scope)
             postings = SqlitePostings(db, spans, terms)
             lists = [postings.places(term, 1) for term in terms]
             places = likeliest(lists, pages=pages, limit=limit, near=near)
@@ -385,12 +507,13 @@ class SqliteIndex:
                         counts[:, column] += among(places, postings.places(term, count))
         return Candidates(
             pages=pages,
-            length_mean=length / pages if pages else 0.0,
+            length_mean=length_mean,
             frequencies=tuple(map(len, lists)),
             places=places,
             counts=counts,
         )
 
+    @_mended
     def traits(
         self, scope: Scope, places: Collection[int], names: Mapping[str, float] = NO_NAMES
     ) -> Traits:
@@ -412,6 +535,7 @@ class SqliteIndex:
         at, lengths, days, marks, likenesses = values[:, order]
         return Traits(at, lengths, days, marks, likenesses, spoken[order])
 
+    @_mended
     def speakers(self, scope: Scope) -> frozenset[str]:
         sessions = json.dumps([session for session, _ in scope.parts])
         with self._connections.read() as db:
@@ -466,14 +590,18 @@ class SqliteIndex:
             self._sizes[key] = part
         return part
 
-    def _extent(self, db: apsw.Connection, scope: Scope) -> tuple[list[Span], int, int]:
-        """Where the pages of a scope stand, how many they are, and how many terms they have."""
+    def _extent(self, db: apsw.Connection, scope: Scope) -> tuple[list[Span], int, float]:
+        """Where the pages of a scope stand, how many they are, and their mean length."""
         if scope.is_everything:
-            [(pages, length)] = _SQL.rows(db, "everything")
-            return [ALL], pages, length
+            [(pages, said, length)] = _SQL.rows(db, "everything")
+            return [ALL], pages, length / max(said, 1)
         parts = [part for _, part in self._parts(db, scope)]
-        length = sum(part.length for part in parts)
-        return [part.span for part in parts], sum(part.pages for part in parts), length
+        pages = sum(part.pages for part in parts)
+        return (
+            [part.span for part in parts],
+            pages,
+            sum(part.length for part in parts) / max(pages, 1),
+        )
 
     # --- the file itself ----------------------------------------------------------------------
 
@@ -505,6 +633,7 @@ class SqliteIndex:
             part=row[12],
             parts=row[13],
             occurred_ms=row[15],
+            superseded=Seq(row[16] or NOTHING),
         )
 
     def _code_array(self, words: Iterable[str]) -> str:
@@ -545,6 +674,7 @@ class _Part(NamedTuple):
 
 
 _PARTS_MAX: Final = 4_096
+_EVER: Final = Seq(2**62)
 
 
 def _array_within(span: Span, places: Collection[int]) -> str:

@@ -1,22 +1,53 @@
-"""Which files of a log directory count, and which were left over by a crash."""
+"""Which files of a log directory count, which were left over by a crash, and which are none of its.
+
+Segments are numbered without a gap, so a file is believed to be one if its number follows those
+before it. Where a gap is before it, segments may be lost, and then it says itself that it is one:
+it has the first line of that number, or a whole record. Else, and where the gap is wider than any
+loss that leaves something behind it, it is a stray: named, and passed over. So is what has the name
+of a segment and is no plain file, or is larger than any.
+"""
 
 from __future__ import annotations
 
 import os
+import stat
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
+from pagefault.model.errors import StoreCorrupt, StoreError, StoreIncompatible
+from pagefault.store import codec
 from pagefault.store.archive import Archive
 from pagefault.store.archive_format import parse_stub_name
+from pagefault.store.files import kind_of, listing, open_file
 from pagefault.store.segment_format import (
+    FILE_BYTES_MAX,
     TEMPORARY,
     parse_footer,
     parse_header,
     parse_name,
 )
 
+GAP_MAX: Final = 1_000
+"""Segments that may be missing between two: 10 GB of a log."""
+
+_PEEK: Final = 1 << 20  # of a file after a gap: its first line, or a record, stands in that
+
 _Candidate = tuple[int, bool, str]
 """A generation of a segment, whether it is a plain file (else a stub), and its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stray:
+    """Something in a log directory that is no part of the log."""
+
+    path: Path
+    what: str
+
+    def __str__(self) -> str:
+        path = str(self.path).encode("utf-8", "backslashreplace").decode()
+        return f"{path} is no part of the log and is passed over: {self.what}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +62,7 @@ class Inventory:
     leftovers: tuple[Path, ...]
     archived: frozenset[int] = frozenset()
     stubs: frozenset[int] = frozenset()
+    strays: tuple[Stray, ...] = ()
 
     @property
     def missing(self) -> list[int]:
@@ -39,20 +71,23 @@ class Inventory:
 
 
 def take_inventory(directory: Path) -> Inventory:
-    """Look at the names, and into files only where two claim to be the same segment."""
+    """Look at the names, and into files only where two claim to be the same segment, or where one
+    stands after a gap.
+    """
     by_number: dict[int, list[_Candidate]] = {}
     leftovers: list[Path] = []
-    try:
-        names = os.listdir(directory)
-    except FileNotFoundError:
-        names = []
-    for name in names:
-        if name.endswith(TEMPORARY):
+    strays: list[Stray] = []
+    for name, told in _listed(directory).items():
+        parsed = parse_name(name)
+        if wrong := _wrong_with(name, told):
+            strays.append(Stray(directory / name, wrong))
+        elif name.endswith(TEMPORARY):
             leftovers.append(directory / name)
-        elif parsed := parse_name(name):
+        elif parsed:
             by_number.setdefault(parsed[0], []).append((parsed[1], True, name))
         elif parsed := parse_stub_name(name):
             by_number.setdefault(parsed[0], []).append((parsed[1], False, name))
+    strays += _set_apart(directory, by_number)
     chosen: dict[int, _Candidate] = {}
     newest = max(by_number, default=0)
     for number in sorted(by_number):
@@ -68,7 +103,87 @@ def take_inventory(directory: Path) -> Inventory:
         tuple(leftovers),
         frozenset(number for number, (_, plain, _) in chosen.items() if not plain),
         frozenset(n for n, some in by_number.items() if not all(plain for _, plain, _ in some)),
+        tuple(strays),
     )
+
+
+def _listed(directory: Path) -> dict[str, os.stat_result]:
+    try:
+        return listing(directory)
+    except FileNotFoundError:
+        return {}
+    except OSError as failure:
+        raise StoreError(
+            f"{failure.filename or directory} cannot be read: {failure.strerror}",
+            hint="the log is a folder of this memory; see what stands in its place",
+        ) from failure
+
+
+def _wrong_with(name: str, told: os.stat_result) -> str:
+    """Why this cannot be a file of the log, whatever its name says; nothing if it can be."""
+    is_named_so = name.endswith((TEMPORARY, ".jsonl", ".archived"))
+    if stat.S_ISREG(told.st_mode):
+        is_large = is_named_so and told.st_size > FILE_BYTES_MAX
+        is_large = is_large and not name.endswith(TEMPORARY)
+        if is_large:
+            return f"it has {told.st_size:,} bytes, and no segment has"
+    elif is_named_so and not (name.endswith(TEMPORARY) and stat.S_ISLNK(told.st_mode)):
+        return f"it is {kind_of(told.st_mode)}"
+    if name.endswith((".jsonl", ".archived")) and not (parse_name(name) or parse_stub_name(name)):
+        return "no segment has such a name"
+    return ""
+
+
+def _set_apart(directory: Path, by_number: dict[int, list[_Candidate]]) -> Iterator[Stray]:
+    """Take from `by_number` what stands after a gap and is no segment."""
+    last = 0
+    for number in sorted(by_number):
+        if number == last + 1:
+            last = number
+            continue
+        kept = []
+        for candidate in by_number[number]:
+            name = candidate[2]
+            if number - last > GAP_MAX:
+                what = f"segment {number} would stand {number - last:,} behind segment {last}"
+            elif candidate[1] and not _says_so(directory / name, number):
+                what = "segments are missing before it, and it holds no record"
+            else:
+                kept.append(candidate)
+                continue
+            yield Stray(directory / name, what)
+        if kept:
+            by_number[number], last = kept, number
+        else:
+            del by_number[number]
+
+
+def _says_so(path: Path, number: int) -> bool:
+    """Whether a file shows, as it begins, that it is this segment."""
+    try:
+        fd = open_file(path)
+        try:
+            data = os.pread(fd, _PEEK, 0)
+        finally:
+            os.close(fd)
+    except OSError:
+        return False
+    lines = data.split(b"\n", 64)[:64]
+    try:
+        header = parse_header(lines[0] + b"\n")
+        return (header is not None and header.segment == number) or any(
+            _is_record(line + b"\n") for line in lines
+        )
+    except StoreIncompatible:
+        return True
+
+
+def _is_record(line: bytes) -> bool:
+    try:
+        codec.parse(line)
+    except StoreCorrupt:
+        return False
+    return True
 
 
 def _counts(directory: Path, number: int, candidate: _Candidate, *, sealed: bool) -> bool:
@@ -81,9 +196,15 @@ def _counts(directory: Path, number: int, candidate: _Candidate, *, sealed: bool
 def _is_whole(path: Path, *, sealed: bool) -> bool:
     """Whether a generation has its first line and, where it must, its seal."""
     try:
-        data = path.read_bytes()
+        fd = open_file(path)
+        try:
+            first = os.pread(fd, _PEEK, 0)
+            size = os.fstat(fd).st_size
+            end = os.pread(fd, _PEEK, max(0, size - _PEEK))
+        finally:
+            os.close(fd)
     except OSError:
         return False
-    if parse_header(data[: data.find(b"\n") + 1]) is None:
+    if parse_header(first[: first.find(b"\n") + 1]) is None:
         return False
-    return not sealed or parse_footer(data[data.rfind(b"\n", 0, -1) + 1 :]) is not None
+    return not sealed or parse_footer(end[end.rfind(b"\n", 0, -1) + 1 :]) is not None

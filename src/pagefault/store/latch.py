@@ -35,7 +35,7 @@ class Latch:
         refusal = self.refusal
         if refusal is None or (but_damage and isinstance(refusal, StoreCorrupt)):
             return
-        raise type(refusal)(str(refusal), hint=refusal.hint) from self._cause
+        raise type(refusal)(refusal.message, hint=refusal.hint) from self._cause
 
     @contextmanager
     def latching(self, what: str) -> Iterator[None]:
@@ -77,4 +77,4 @@ def told(failure: Exception) -> str:
     """What went wrong, in words: an `OSError` without its number and path."""
     if isinstance(failure, OSError) and failure.strerror:
         return failure.strerror
-    return str(failure) or type(failure).__name__
+    return f"{failure}" or type(failure).__name__

@@ -12,10 +12,12 @@ import msgspec
 
 from pagefault.model.events import Content, Event
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
+from pagefault.model.kinds import DERIVED_TYPES
 from pagefault.model.times import iso_ms
 from pagefault.store import codec
 from pagefault.store.analyzer import analyze, page_terms
 from pagefault.store.form import Form, form_of
+from pagefault.store.soundness import content_flaw, header_flaw, sound
 from pagefault.store.tokens import tokens
 
 USUAL_IMPORTANCE: Final = 0.5  # of a page that nobody weighed
@@ -45,6 +47,8 @@ class Leaf(msgspec.Struct, frozen=True, gc=False):
     form: Form
     terms: str  # what stands in the full-text index
     occurred_ms: int | None  # nothing where the record tells no time, or none that is one
+    supersedes: PageId | None  # the page that it makes history, in its own session
+    is_history: bool  # from the beginning
 
 
 def leaf_of(event: Event, body: Content) -> Leaf:
@@ -54,11 +58,11 @@ def leaf_of(event: Event, body: Content) -> Leaf:
 
 
 def to_fold(record: codec.Record) -> Leaf | Event:
-    """What a fold of the log takes of a record. `StoreCorrupt` if its body makes no sense."""
+    """What a fold of the log takes of a record; errors as for `codec.to_event`."""
     body = codec.to_content(record)
-    if body is None:
-        return codec.to_event(record)
     seq, session, turn = Seq(record.seq), SessionNo(record.ses), TurnNo(record.turn)
+    if body is None or header_flaw(session, turn, record.at) or content_flaw(session, body):
+        return sound(codec.to_event(record))
     return _leaf(seq, session, turn, record.at, record.type, record.origin, record.key, body)
 
 
@@ -101,4 +105,21 @@ def _leaf(
         form_of(body, said, at_ms),
         tokens(terms),
         iso_ms(body.occurred_at) if body.occurred_at else None,
+        superseded_by(body),
+        is_note(origin, body),
     )
+
+
+def superseded_by(body: Content) -> PageId | None:
+    """The page of something said that a content record makes history."""
+    return body.supersedes if body.supersedes and body.event_type not in DERIVED_TYPES else None
+
+
+def is_note(origin: str, body: Content) -> bool:
+    """Whether a record is a note of the proxy's own, as it wrote them among what was said before
+    `relayed` records told such things.
+    """
+    return origin == "tool:pagefault" and body.title in _NOTES
+
+
+_NOTES: Final = ("pagefault:recall", "pagefault:epoch")

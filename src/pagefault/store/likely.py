@@ -33,7 +33,14 @@ _NONE: Final = np.empty(0, dtype=np.int64)
 
 
 def rarity(pages: int, frequency: int) -> float:
-    """How much a term tells that stands in `frequency` of `pages` (Robertson and Spärck Jones)."""
+    """How much a term tells that stands in `frequency` of `pages`, both counted of the same pages.
+
+    The weight of Robertson and Spärck Jones, log((N - n + 0.5) / (n + 0.5)), is negative for a term
+    in more than half of all pages, and a page would rank the lower for holding it. With one added
+    inside the logarithm, as in Lucene's BM25, it falls with n and stays above zero up to n = N: a
+    word that stands everywhere tells next to nothing, and still finds where it stands.
+    """
+    assert 0 <= frequency <= pages
     return math.log(1 + (pages - frequency + 0.5) / (frequency + 0.5))
 
 

@@ -24,12 +24,15 @@ from typing import Final
 from pagefault.model import defaults
 from pagefault.model.clock import Clock
 from pagefault.model.errors import StoreBusy, StoreError
+from pagefault.store.files import open_file, read
 
 TEXT_BYTES: Final = 512
 """What says who holds a file has this length always: written in one call, over what stood there."""
 
 COMMAND_MAX: Final = 60
-"""Characters of a command line that are told: enough to know it again."""
+"""Characters of a program's name that are told. Its arguments never are: they may be texts, names
+and queries, and the file that tells them outlives what is forgotten.
+"""
 
 _PAUSE_FIRST_S: Final = 0.0001
 _PAUSE_LAST_S: Final = 0.005
@@ -49,8 +52,7 @@ class Process:
     @classmethod
     def here(cls, clock: Clock) -> Process:
         """This process."""
-        words = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]).split()
-        command = " ".join(words) or "python"
+        command = Path(sys.argv[0]).name or "python"
         if len(command) > COMMAND_MAX:
             command = command[: COMMAND_MAX - 1] + "…"
         return cls(
@@ -80,7 +82,7 @@ def decode_process(text: bytes) -> Process | None:
             command=str(told["command"]),
             since_ms=int(told["since_ms"]),
         )
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
 
 
@@ -111,9 +113,9 @@ class RootLock:
     def acquire(self) -> None:
         """Take it, waiting if need be. `StoreBusy`, naming the holder, if it takes too long."""
         if self._turnstile < 0:
-            self._turnstile = _open(self._root / "turnstile")
+            self._turnstile = open_to_lock(self._root / "turnstile")
         if self._lock < 0:
-            self._lock = _open(self._root / "lock")
+            self._lock = open_to_lock(self._root / "lock")
         waiting = _Waiting(self._wait_s, self._sleep)
         is_in_turn = False
         try:
@@ -181,18 +183,20 @@ class _Waiting:
 def read_process(root: Path) -> Process | None:
     """Who wrote into the lock file last, if it can be read. It may be gone: ask the lock itself."""
     try:
-        return decode_process((root / "lock").read_bytes())
+        return decode_process(read(root / "lock", TEXT_BYTES))
     except OSError:
         return None
 
 
-def _open(path: Path) -> int:
+def open_to_lock(path: Path) -> int:
+    """The descriptor of a file that is there to be locked, made if there is none."""
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        return open_file(path, os.O_RDWR | os.O_CREAT)
     except OSError as failure:
         raise StoreError(
             f"{path} cannot be opened: {failure.strerror}",
-            hint="see that its folder can be written, or open this memory for reading only",
+            hint="see what stands in its place and that its folder can be written, or open this "
+            "memory for reading only",
         ) from failure
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 
 from pagefault.model.clock import Clock
-from pagefault.model.events import Draft, Erased, Event
+from pagefault.model.events import Draft, Erased, Event, erased
 from pagefault.model.ids import NOTHING, IdMinter, Seq, SessionNo
 from pagefault.store.acceptance import accept, hash_key
 from pagefault.store.codec import encode_body
@@ -55,7 +54,7 @@ class MemoryLog:
         events = [self.get(seq) for seq in set(seqs)]
         changed = [event for event in events if not isinstance(event.body, Erased)]
         for event in changed:
-            self._events[event.seq - 1] = replace(event, body=Erased(type=event.type))
+            self._events[event.seq - 1] = erased(event)
         return len(changed)
 
     def close(self) -> None: ...

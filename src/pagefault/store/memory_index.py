@@ -4,21 +4,38 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pagefault.model.errors import StoreError
-from pagefault.model.events import Content, Erased, Event, ForgetBegun, SessionOpened, row_of
+from pagefault.model.events import (
+    Content,
+    Erased,
+    Event,
+    ForgetBegun,
+    SessionOpened,
+    SetAside,
+    row_of,
+)
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.page import DERIVED_ORDER, PageRow, Scope, SessionRow, is_derived
 from pagefault.model.wanted import SearchFilter
 from pagefault.store.analyzer import analyze, page_terms
 from pagefault.store.api import NO_NAMES, Candidates, Matching, PageFilter, Traits, never, worth_of
-from pagefault.store.fold import NUMBERED, RECEIPTS, SessionTally, is_orphan
+from pagefault.store.fold import (
+    ID_TAKEN,
+    NUMBERED,
+    PLACE_TAKEN,
+    RECEIPTS,
+    SessionTally,
+    is_orphan,
+)
 from pagefault.store.form import Form, form_of
+from pagefault.store.leaf import is_note, superseded_by
 from pagefault.store.likely import Numbers, likeliest
 from pagefault.store.place import place_of
+from pagefault.store.soundness import sound
 from pagefault.store.tokens import COUNT_MAX
 
 
@@ -40,17 +57,27 @@ class MemoryIndex:
         self._pages: dict[Seq, _Entry] = {}
         self._taken: dict[tuple[SessionNo, PageId], Seq] = {}
         self._keys: dict[tuple[SessionNo, str], Seq] = {}
+        self._aside: dict[Seq, tuple[SessionNo, str]] = {}
 
-    def apply(self, events: Sequence[Event], *, synced: bool = True) -> None:
+    def apply(self, events: Sequence[Event], *, synced: bool = True) -> Collection[Seq]:
         fresh = [event for event in events if event.seq > self._applied]
         if fresh and fresh[0].seq != self._applied + 1:
             raise StoreError(f"record {self._applied + 1} is missing before {fresh[0].seq}")
         for event in fresh:
             self._apply_one(event)
             self._applied = event.seq
+        return [event.seq for event in fresh if event.seq in self._aside]
 
     def _apply_one(self, event: Event) -> None:
+        event = sound(event)
         body = event.body
+        why = body.why if isinstance(body, SetAside) else self._collision(event)
+        if why:
+            self._aside[event.seq] = event.session, why
+            if event.session in self._sessions:
+                tally = self._sessions[event.session]
+                tally.last_seq, tally.last_used_ms = event.seq, event.at_ms
+            return
         if isinstance(body, SessionOpened):
             turns, pages = self._inherited(body.parent, body.parent_seq)
             opened = SessionTally.open(event, body, turns=turns, pages=pages)
@@ -61,10 +88,10 @@ class MemoryIndex:
                 self._sessions[event.session] = tally
             if event.session in self._sessions:
                 self._sessions[event.session].absorb(event)
-        if event.key:
-            self._keys.setdefault((event.session, event.key), event.seq)
         if isinstance(body, Erased):
             return
+        if event.key:
+            self._keys.setdefault((event.session, event.key), event.seq)
         self._events[event.seq] = event.session, event.type
         if isinstance(body, ForgetBegun):
             for taken in body.taken:
@@ -76,7 +103,32 @@ class MemoryIndex:
             name = frozenset(analyze(body.speaker))
             said = analyze(body.text)
             form = form_of(body, said, event.at_ms)
+            if is_note(event.origin, body):
+                row = replace(row, superseded=event.seq)
             self._pages[event.seq] = _Entry(row, page_terms(body, said), name, form)
+            old = superseded_by(body)
+            if old is not None:
+                self._supersede(event.session, old, event.seq)
+
+    def _supersede(self, session: SessionNo, page_id: PageId, by: Seq) -> None:
+        """All parts of the text that a page begins are history."""
+        rows = [entry.row for entry in self._pages.values() if entry.row.session == session]
+        first = next((row for row in rows if row.page_id == page_id), None)
+        for row in rows if first is not None else ():
+            assert first is not None
+            if 0 <= row.order - first.order < first.parts and not row.superseded:
+                entry = self._pages[row.seq]
+                self._pages[row.seq] = replace(entry, row=replace(row, superseded=by))
+
+    def _collision(self, event: Event) -> str:
+        """Why a page cannot stand where its record says; nothing if it can."""
+        body = event.body
+        if not isinstance(body, Content):
+            return ""
+        rows = [e.row for e in self._pages.values() if e.row.session == event.session]
+        if any(row.order == body.order for row in rows):
+            return PLACE_TAKEN
+        return ID_TAKEN if any(row.page_id == body.page_id for row in rows) else ""
 
     def _inherited(self, parent: SessionNo, upto: Seq) -> tuple[int, int]:
         tally = self._sessions.get(parent)
@@ -157,6 +209,10 @@ class MemoryIndex:
         taken = (_place(scope, entry.row) for entry in self._in_scope(scope))
         return frozenset(taken).intersection(places)
 
+    def history(self, scope: Scope) -> frozenset[int]:
+        rows = (entry.row for entry in self._in_scope(scope))
+        return frozenset(_place(scope, row) for row in rows if scope.is_history(row))
+
     def prefix_counts(self, scope: Scope) -> dict[str, int]:
         ids = [e.row.page_id for part in (scope, scope.derived) for e in self._in_scope(part)]
         for session, upto in scope.parts:
@@ -170,19 +226,19 @@ class MemoryIndex:
         self, scope: Scope, terms: Sequence[str], *, limit: int, near: Numbers | None = None
     ) -> Candidates:
         entries = {_place(scope, entry.row): entry for entry in self._in_scope(scope)}
-        counted = [
+        measured = [
             e for e in entries.values() if (e.row.order >= DERIVED_ORDER) == scope.of_derived
         ]
         lists = [
             np.array(sorted(p for p, e in entries.items() if e.terms[term]), dtype=np.int64)
             for term in terms
         ]
-        places = likeliest(lists, pages=len(counted), limit=limit, near=near)
+        places = likeliest(lists, pages=len(entries), limit=limit, near=near)
         counts = [[min(entries[p].terms[t], COUNT_MAX) for t in terms] for p in places.tolist()]
-        length = sum(entry.terms.total() for entry in counted)
+        length = sum(entry.terms.total() for entry in measured)
         return Candidates(
-            pages=len(counted),
-            length_mean=length / len(counted) if counted else 0.0,
+            pages=len(entries),
+            length_mean=length / len(measured) if measured else 0.0,
             frequencies=tuple(map(len, lists)),
             places=places,
             counts=np.array(counts, dtype=np.int64).reshape(len(places), len(terms)),
@@ -220,6 +276,11 @@ class MemoryIndex:
             if owner == session and seq > after and (not types or name in types)
         ]
 
+    def set_aside(self, session: SessionNo | None = None) -> dict[Seq, str]:
+        return {
+            seq: why for seq, (of, why) in self._aside.items() if session is None or of == session
+        }
+
     def find_key(self, session: SessionNo, key: str) -> Seq | None:
         return self._keys.get((session, key))
 
@@ -227,12 +288,19 @@ class MemoryIndex:
         whole = {seq for seq, entry in self._pages.items() if entry.row.session in sessions}
         for seq in whole.union(seqs):
             self._events.pop(seq, None)
+            self._aside.pop(seq, None)
             entry = self._pages.pop(seq, None)
             if entry is not None:
                 self._taken.setdefault((entry.row.session, entry.row.page_id), seq)
+        gone = whole.union(seqs)
+        self._keys = {
+            key: seq
+            for key, seq in self._keys.items()
+            if seq not in gone and key[0] not in sessions
+        }
         for session in sessions:
             self._sessions.pop(session, None)
-            self._keys = {k: seq for k, seq in self._keys.items() if k[0] != session}
+            self._aside = {seq: one for seq, one in self._aside.items() if one[0] != session}
             self._events = {
                 seq: (owner, name)
                 for seq, (owner, name) in self._events.items()

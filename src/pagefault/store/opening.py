@@ -13,8 +13,9 @@ from pagefault.model.ids import NOTHING, Seq
 from pagefault.store.archive import Archive, discard
 from pagefault.store.archived_segment import ArchivedSegment
 from pagefault.store.disk import Disk
+from pagefault.store.files import status
 from pagefault.store.handles import Handles
-from pagefault.store.inventory import take_inventory
+from pagefault.store.inventory import Stray, take_inventory
 from pagefault.store.latch import Latch
 from pagefault.store.recovery import Recovery, Tear, judge_tail
 from pagefault.store.scan import Problem, Surroundings, scan
@@ -35,6 +36,7 @@ class Opened:
     segments: list[Segment] = field(default_factory=list)
     missing: list[Problem] = field(default_factory=list)
     recovery: Recovery | None = None
+    strays: tuple[Stray, ...] = ()
     fd: int = -1
 
     def damage(self) -> list[Problem]:
@@ -74,6 +76,7 @@ class Opener:
 
     def _survey(self) -> None:
         inventory = take_inventory(self.directory)
+        self._opened.strays = inventory.strays
         if self.latch.refusal is None:
             with self.latch.read_only_if_unwritable(self.directory):
                 # Whoever wrote it may have been killed before the names it made were durable.
@@ -204,7 +207,10 @@ def short(head: Seq, acknowledged: Seq) -> StoreCorrupt:
 def too_short(path: Path, head: Seq, acknowledged: Seq) -> Problem:
     """The same, as something that is wrong with the log's last file."""
     what = "missing: the log ends before them, and the index has seen them"
-    size = path.stat().st_size if path.exists() else 0
+    try:
+        size = status(path).st_size
+    except OSError:
+        size = 0
     return Problem(path, size, 0, Seq(head + 1), acknowledged, what)
 
 

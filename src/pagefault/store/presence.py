@@ -15,9 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import google_crc32c
+
 from pagefault.model.clock import Clock
 from pagefault.model.errors import StoreBusy, StoreError
 from pagefault.model.ids import IdMinter
+from pagefault.model.threads import start
+from pagefault.store.files import folder, names, open_file
 from pagefault.store.lock import TEXT_BYTES, Process, decode_process
 
 _BEATS_PER_LEASE: Final = 6  # so that a beat that comes late costs nobody a lease
@@ -50,7 +54,8 @@ class Presence:
         self._clock = clock
         self._minter = minter
         self._closing = threading.Event()
-        self.directory.mkdir(mode=0o700, exist_ok=True)
+        with folder(root) as place, suppress(FileExistsError):
+            os.mkdir(self.directory.name, 0o700, dir_fd=place)
         self._clear_the_dead()
         self.instance, self._path, self._fd = self._make()
         with suppress(OSError):  # on a full disk: it lives, and nobody can tell who it is
@@ -63,7 +68,7 @@ class Presence:
                 target=self._beat_on, args=(every_s,), name="pagefault-beat", daemon=True
             )
             try:
-                thread.start()
+                start(thread)
             except RuntimeError as failure:
                 self.close()
                 raise StoreError(
@@ -75,8 +80,7 @@ class Presence:
     def beat(self) -> None:
         """Say that this opening is well, now."""
         with suppress(OSError):
-            beat = f"{self._clock.monotonic_s():.3f}".ljust(_BEAT_BYTES - 1) + "\n"
-            os.pwrite(self._fd, beat.encode(), TEXT_BYTES)
+            os.pwrite(self._fd, _beat(self._clock.monotonic_s()), TEXT_BYTES)
 
     def find(self, instance: str) -> Instance | None:
         """The opening of this name, if it lives and is another."""
@@ -94,7 +98,7 @@ class Presence:
             self._thread = None
         if self._fd >= 0:
             with suppress(OSError):
-                self._path.unlink()
+                _unlink(self._path)
             os.close(self._fd)
             self._fd = -1
 
@@ -107,22 +111,24 @@ class Presence:
             instance = self._minter.mint()
             path = self.directory / instance
             try:
-                fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+                fd = open_file(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
             except FileExistsError:  # two that mint by the same seed
                 continue
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return instance, path, fd
 
     def _clear_the_dead(self) -> None:
-        for name in os.listdir(self.directory):
+        for name in names(self.directory):
             if living(self.directory, name, self._clock) is None:
                 with suppress(OSError):
-                    (self.directory / name).unlink()
+                    _unlink(self.directory / name)
 
 
-def check_alone(root: Path, clock: Clock, what: str) -> None:
-    """Raise `StoreBusy`, naming them, while others have this root open. Under the root's lock."""
-    others = list(all_living(root / "instances", clock))
+def check_alone(root: Path, clock: Clock, what: str, *, but: str = "") -> None:
+    """Raise `StoreBusy`, naming them, while others than `but` have this root open. Under the root's
+    lock.
+    """
+    others = list(all_living(root / "instances", clock, but=but))
     if others:
         raise StoreBusy(
             f"{root} is in use by {'; '.join(map(str, others))}",
@@ -133,7 +139,7 @@ def check_alone(root: Path, clock: Clock, what: str) -> None:
 def living(directory: Path, instance: str, clock: Clock) -> Instance | None:
     """The opening of this name, if its process lives. A dead one may have left its file."""
     try:
-        fd = os.open(directory / instance, os.O_RDONLY | os.O_CLOEXEC)
+        fd = open_file(directory / instance)
     except OSError:
         return None
     try:
@@ -143,20 +149,41 @@ def living(directory: Path, instance: str, clock: Clock) -> Instance | None:
         told = os.pread(fd, TEXT_BYTES + _BEAT_BYTES, 0)
     finally:
         os.close(fd)
-    try:
-        age_s = max(0.0, clock.monotonic_s() - float(told[TEXT_BYTES:]))
-    except ValueError:
-        age_s = 0.0
+    beat = _read_beat(told[TEXT_BYTES:])
+    age_s = 0.0 if beat is None else max(0.0, clock.monotonic_s() - beat)
     return Instance(instance=instance, process=decode_process(told[:TEXT_BYTES]), beat_age_s=age_s)
+
+
+def _beat(now_s: float) -> bytes:
+    """When this was, with its checksum: who is taken for suspended loses its sessions."""
+    text = f"{now_s:.3f}"
+    return (
+        f"{text} {google_crc32c.value(text.encode()):08x}".ljust(_BEAT_BYTES - 1).encode() + b"\n"
+    )
+
+
+def _read_beat(told: bytes) -> float | None:
+    """When that was, or nothing if these are not the bytes of a beat."""
+    text = told.split(b" ", 1)[0]
+    try:
+        beat = float(text)
+    except ValueError:
+        return None
+    return beat if told == _beat(beat) else None
 
 
 def all_living(directory: Path, clock: Clock, *, but: str = "") -> Iterator[Instance]:
     """Every opening in this directory that lives, save one."""
     try:
-        names = sorted(os.listdir(directory))
-    except FileNotFoundError:
+        listed = names(directory)
+    except OSError:  # there is none, or what has its name is no folder: nobody writes there
         return
-    for name in names:
+    for name in listed:
         found = living(directory, name, clock) if name != but else None
         if found is not None:
             yield found
+
+
+def _unlink(path: Path) -> None:
+    with folder(path.parent) as place:
+        os.unlink(path.name, dir_fd=place)

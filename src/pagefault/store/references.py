@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Set
 from typing import Final
 
-from pagefault.model.events import Content, Event, ForgetBegun
+from pagefault.model.events import Event, ForgetBegun
 from pagefault.model.ids import NOTHING, Seq
 from pagefault.model.kinds import EventType
 from pagefault.store.api import EventLog
 from pagefault.store.segments import SegmentLog
+from pagefault.store.soundness import blob_of
 
 _MARK: Final = f'"type":"{EventType.ARTIFACT}"'.encode()
 """Stands in the line of every record that can name a blob: no text can, as its quotes are escaped.
@@ -28,8 +29,8 @@ def references(log: EventLog, after: Seq = NOTHING) -> dict[str, set[Seq]]:
         told = log.holding(_MARK)
     named: dict[str, set[Seq]] = {}
     for event in told:
-        if isinstance(event.body, Content) and event.body.blob:
-            named.setdefault(event.body.blob, set()).add(event.seq)
+        if blob := blob_of(event.body):
+            named.setdefault(blob, set()).add(event.seq)
     return named
 
 
@@ -65,7 +66,7 @@ class References:
 
 
 def _names(event: Event, name: str) -> bool:
-    return isinstance(event.body, Content) and event.body.blob == name
+    return blob_of(event.body) == name
 
 
 def targets(begun: ForgetBegun) -> list[Seq]:

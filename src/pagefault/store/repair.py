@@ -12,12 +12,13 @@ from pagefault.model.ids import NOTHING, Seq
 from pagefault.model.progress import Progress
 from pagefault.store import codec
 from pagefault.store.disk import Disk
+from pagefault.store.files import is_file, read, status
 from pagefault.store.opening import too_short
 from pagefault.store.recovery import judge_tail
 from pagefault.store.rewrite import Mended, mend
 from pagefault.store.scan import Problem, Scan, Surroundings, problems, salvage, scan
 from pagefault.store.segment import Segment
-from pagefault.store.segment_format import TEMPORARY, Header, file_name
+from pagefault.store.segment_format import FILE_BYTES_MAX, TEMPORARY, Header, file_name
 
 _NONE = (Seq(1), NOTHING)
 
@@ -114,7 +115,7 @@ def _records(data: bytes, result: Scan, path: Path) -> Iterator[Problem]:
         try:
             codec.to_event(record)
         except StoreCorrupt as problem:
-            what = str(problem)
+            what = problem.message
         if record.erased != (bytes(record.payload) == b"null"):
             what = "salt and payload are not erased together"
         elif not record.erased and not codec.confirms(record):
@@ -246,9 +247,9 @@ class Repairer:
         for stretch in mended.aside:
             name = f"{segment.path.stem}.{stretch.offset}.damaged"
             report.quarantined.append(self._set_aside(name, data[stretch.offset : stretch.end]))
-        if outside and segment.path.exists():
+        if outside and is_file(segment.path):
             name = f"{segment.path.name}.damaged"
-            report.quarantined.append(self._set_aside(name, segment.path.read_bytes()))
+            report.quarantined.append(self._set_aside(name, read(segment.path, FILE_BYTES_MAX)))
         path = segment.put(self.disk, header.generation, mended.new.data)
         segment.destroy(self.disk)
         report.rewritten.append(path)
@@ -345,8 +346,8 @@ def _sibling(segment: Segment, number: int) -> Path:
 
 def _size(path: Path) -> int:
     try:
-        return path.stat().st_size
-    except FileNotFoundError:
+        return status(path).st_size
+    except OSError:
         return 0
 
 

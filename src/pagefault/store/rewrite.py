@@ -47,10 +47,20 @@ def without(data: bytes, seqs: Collection[Seq], generation: int, last: Seq) -> R
         record = codec.parse(body[index])
         if record.seq != seq:
             raise StoreCorrupt(f"where record {seq} should be is record {record.seq}")
-        if not record.erased:
-            body[index] = codec.erase(body[index])
-            changed += 1
+        line = codec.erase(body[index], _link_before(body, index, header))
+        changed += line != body[index]
+        body[index] = line
     return _assemble(replace(header, generation=generation), body, footer, changed)
+
+
+def _link_before(body: list[bytes], index: int, header: Header) -> bytes:
+    """The link before a record; nothing where that record is damaged: then it is never checked."""
+    if index == 0:
+        return header.link
+    try:
+        return codec.long(codec.parse(body[index - 1]).link)
+    except StoreCorrupt:
+        return b""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +26,9 @@ from pagefault.store.segment_format import (
 
 _BEGINNING: Final = b'{"v":"'
 _ENDING: Final = re.compile(rb',"crc":"[0-9a-f]{8}"\}')
+_NEXT: Final = b"\n" + _BEGINNING
+_RECORD_BYTES_MIN: Final = 64  # far less than the links in one take
+_ENDINGS_MAX: Final = 16  # tried for one beginning: within a record none stands, by its escapes
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +112,7 @@ def scan(data: bytes) -> Scan:
     result = Scan(size=len(data))
     expected: int | None = None
     link: bytes | None = None
-    for offset, end in lines(data):
+    for offset, end in _lines_or_more(data):
         line = data[offset:end]
         if offset == 0 and (header := parse_header(line)):
             result.header, expected, link = header, header.first, header.link
@@ -120,7 +124,7 @@ def scan(data: bytes) -> Scan:
             found = Found(
                 Seq(record.seq), offset, end - offset, record.more, own, record.type == "lost"
             )
-            if chained and link is not None and codec.link_of(link, line, record) != own:
+            if chained and link is not None and not codec.follows(link, line, record):
                 result.unlinked.append(found)
             result.found.append(found)
             # What followed a lost record was chained to what is lost: its own link is believed.
@@ -155,6 +159,20 @@ def lines(data: bytes) -> Iterator[tuple[int, int]]:
         offset = end
 
 
+def _lines_or_more(data: bytes) -> Iterator[tuple[int, int]]:
+    """As `lines`, but many short ones together where none of them can be a record: a file of empty
+    lines has millions.
+    """
+    offset = 0
+    while offset < len(data):
+        end = data.find(b"\n", offset) + 1 or len(data)
+        if end - offset < _RECORD_BYTES_MIN and end < len(data):
+            following = data.find(_NEXT, end - 1) + 1 or data.rfind(b"\n", 0, len(data) - 1) + 1
+            end = max(end, following)
+        yield offset, end
+        offset = end
+
+
 def salvage(data: bytes) -> Iterator[tuple[int, bytes]]:
     """Whole records inside bytes that are no lines: their offsets, and the lines they were.
 
@@ -163,7 +181,7 @@ def salvage(data: bytes) -> Iterator[tuple[int, bytes]]:
     offset = data.find(_BEGINNING)
     while offset >= 0:
         after = offset + 1
-        for ending in _ENDING.finditer(data, offset):
+        for ending in islice(_ENDING.finditer(data, offset), _ENDINGS_MAX):
             line = data[offset : ending.end()] + b"\n"
             if _record(line):
                 yield offset, line

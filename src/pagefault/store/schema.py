@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from pagefault.model.errors import StoreError
-from pagefault.model.events import BODY_TYPES, VERSION, Content
+from pagefault.model.events import BODY_TYPES, VERSION, Content, SetAside
 from pagefault.model.kinds import ORIGINS, Actor
 from pagefault.store import codec
 
@@ -50,6 +50,7 @@ def record_schema() -> dict[str, Any]:
             "cause": {"type": "integer", "minimum": 1},
             "key": _CUT,
             "more": {"type": "integer", "minimum": 1},
+            "redacted": {"const": 1},
             "salt": {"anyOf": [_CUT, {"type": "null"}]},
             "commit": _CUT,
             "link": _CUT,
@@ -89,8 +90,8 @@ def validate(line: bytes) -> list[str]:
         record = codec.parse(line)
         event = codec.to_event(record)
     except StoreError as problem:
-        return [str(problem)]
-    found = []
+        return [problem.message]
+    found = [event.body.why] if isinstance(event.body, SetAside) else []
     if event.seq < 1:
         found.append(f"its seq is {event.seq}, and seqs count from 1")
     if record.erased != (bytes(record.payload) == b"null"):

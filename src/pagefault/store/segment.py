@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -12,9 +13,11 @@ from pagefault.model.errors import StoreCorrupt, StoreError
 from pagefault.model.ids import Seq
 from pagefault.store import codec
 from pagefault.store.disk import Disk
+from pagefault.store.files import read
 from pagefault.store.handles import Handles
 from pagefault.store.scan import Problem, Scan, Surroundings, problems, salvage, scan
 from pagefault.store.segment_format import (
+    FILE_BYTES_MAX,
     STRIDE,
     TEMPORARY,
     Footer,
@@ -115,7 +118,7 @@ class Segment:
         if self._loaded:
             return
         header, footer, seal_at = parse_header(self._first_line()), *self._last_line()
-        if header and footer and _agree(header, footer, self):
+        if header and footer and _agree(header, footer, seal_at, self):
             self._header, self._first = header, header.first
             self.footer, self._last = footer, footer.last
             self._offsets, self._end = footer.offsets, seal_at
@@ -220,7 +223,7 @@ class Segment:
     def content(self, end: int | None = None) -> bytes:
         """The whole file, or its first `end` bytes. `Replaced` if it is gone."""
         with Reading(self._name):
-            data = self.path.read_bytes()
+            data = read(self.path, FILE_BYTES_MAX)
         return data if end is None else data[:end]
 
     # --- rewriting ----------------------------------------------------------------------------
@@ -341,8 +344,9 @@ def _skip(data: bytes, lines: int) -> int:
     return offset
 
 
-def _agree(header: Header, footer: Footer, segment: Segment) -> bool:
-    return (
+def _agree(header: Header, footer: Footer, seal_at: int, segment: Segment) -> bool:
+    places = [0, *footer.offsets, seal_at]
+    return all(one < other for one, other in pairwise(places)) and (
         (header.segment, header.generation) == (segment.number, segment.generation)
         and footer.segment == segment.number
         and footer.last - footer.records + 1 == header.first

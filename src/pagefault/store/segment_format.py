@@ -27,10 +27,15 @@ from pagefault.store import codec
 TEMPORARY: Final = ".new"
 """What the name of a file ends in until it is whole."""
 
+FILE_BYTES_MAX: Final = 80 << 20
+"""No segment is larger: it ends after 10 MB with the batch that it then holds, and a batch is what
+one call may say. A larger file is none of ours, and is not read.
+"""
+
 STRIDE: Final = 16
 """Records between two offsets that are kept: one read of about 12 kB finds any of them."""
 
-_NAME: Final = re.compile(r"(\d{8,})\.g(\d+)\.jsonl")
+_NAME: Final = re.compile(r"([0-9]{8,})\.g([0-9]+)\.jsonl")
 
 
 def file_name(number: int, generation: int) -> str:
@@ -40,7 +45,11 @@ def file_name(number: int, generation: int) -> str:
 def parse_name(name: str) -> tuple[int, int] | None:
     """Segment and generation, or nothing if no segment has such a name."""
     match = _NAME.fullmatch(name)
-    return (int(match[1]), int(match[2])) if match else None
+    if match is None:
+        return None
+    number, generation = int(match[1]), int(match[2])
+    is_named_so = number > 0 and file_name(number, generation) == name
+    return (number, generation) if is_named_so else None
 
 
 def first_link(root: str) -> bytes:
@@ -114,7 +123,7 @@ def parse_header(line: bytes) -> Header | None:
             project=str(fields["project"]),
             link=codec.long(fields["link"]),
         )
-    except (KeyError, ValueError, TypeError, AttributeError, StoreCorrupt):
+    except (KeyError, ValueError, TypeError, OverflowError, AttributeError, StoreCorrupt):
         return None
 
 
@@ -142,7 +151,7 @@ def _open(line: bytes) -> dict[str, Any] | None:
         return None
     try:
         fields = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return fields if isinstance(fields, dict) else None
 

@@ -22,6 +22,7 @@ from typing import Final, TypeVar
 
 from pagefault.model.clock import Clock
 from pagefault.model.errors import (
+    ArchiveMissing,
     StoreCorrupt,
     StoreError,
     StoreLatched,
@@ -34,6 +35,7 @@ from pagefault.store import codec
 from pagefault.store.acceptance import accept, hash_key, lost
 from pagefault.store.archive import Archive, discard
 from pagefault.store.disk import Disk
+from pagefault.store.files import names
 from pagefault.store.handles import Handles
 from pagefault.store.inventory import take_inventory
 from pagefault.store.latch import Latch
@@ -45,19 +47,22 @@ from pagefault.store.rewrite import Rewritten, without
 from pagefault.store.scan import Problem
 from pagefault.store.segment import Replaced, Segment
 from pagefault.store.segment_format import TEMPORARY, Header, file_name, first_link
+from pagefault.store.soundness import sound
 from pagefault.store.tail import read_tail
 
 T = TypeVar("T")
 
 SEGMENT_BYTES: Final = 10_000_000
 FILES_MAX: Final = 64
+_AWAY_TOLD: Final = 3  # segments that are out of reach, by their records
 
 
 class SegmentLog:
     """`EventLog` over files. Constructing it opens it, and recovers from a crash if there was one.
 
     `root` names the memory root and `secret` keys its hashes. `acknowledged` is a seq that is
-    known to have been durable (the index's, say): a log that ends before it lost its end.
+    known to have been durable (the index's, say): a log that ends before it lost its end. Opened
+    for reading, `refusal` is what a write raises.
     `entropy(n)` gives n random bytes. With `durable=False`, `sync` leaves it to the kernel.
 
     A log that is damaged, or whose medium cannot be written, still opens, for reading; `refusal`
@@ -80,6 +85,7 @@ class SegmentLog:
         segment_bytes: int = SEGMENT_BYTES,
         files_max: int = FILES_MAX,
         disk: Disk | None = None,
+        refusal: StoreReadOnly | None = None,
     ) -> None:
         self._directory = directory
         self._root = root
@@ -90,6 +96,7 @@ class SegmentLog:
         self._entropy = entropy
         self._acknowledged = acknowledged
         self._read_only = read_only
+        self._refused = refusal or StoreReadOnly("this log was opened for reading")
         self._durable = durable
         self._segment_bytes = segment_bytes
         self._disk = disk or Disk()
@@ -113,7 +120,7 @@ class SegmentLog:
         """
         latch = Latch() if looking else self._latch
         if looking or self._read_only:
-            latch.refuse_from_now(StoreReadOnly("this log was opened for reading"))
+            latch.refuse_from_now(self._refused)
         else:
             with latch.read_only_if_unwritable(self._directory):
                 self._disk.make_directory(self._directory)
@@ -127,6 +134,7 @@ class SegmentLog:
         ).open()
         self._segments = opened.segments  # before the head: who sees it can find its records
         self._missing = opened.missing
+        self.strays = opened.strays
         self._link = opened.link
         self._head = opened.head
         self._unsynced = False
@@ -147,7 +155,7 @@ class SegmentLog:
         if segment is None or segment.footer is not None or (self._fd < 0 and not self._read_only):
             return False
         try:
-            told = os.fstat(self._fd) if self._fd >= 0 else os.stat(segment.path)
+            told = os.fstat(self._fd) if self._fd >= 0 else os.lstat(segment.path)
         except OSError:
             return False
         return told.st_nlink > 0 and told.st_size == segment.end
@@ -287,7 +295,7 @@ class SegmentLog:
         while True:
             index = self._index_of(seq)
             try:
-                return codec.to_event(self._segments[index].record(seq))
+                return _event(self._segments[index].record(seq))
             except Replaced:
                 self._look_again(index)
             except StoreCorrupt as damage:
@@ -308,16 +316,16 @@ class SegmentLog:
             at = data.find(mark)
             while at >= 0:
                 end = data.find(b"\n", at) + 1 or len(data)
-                yield codec.decode(data[data.rfind(b"\n", 0, at) + 1 : end])
+                yield _event(codec.parse(data[data.rfind(b"\n", 0, at) + 1 : end]))
                 at = data.find(mark, end)
 
     def read(self, after: Seq = NOTHING, upto: Seq | None = None) -> Iterator[Event]:
         last = self._head if upto is None else min(upto, self._head)
-        return self._read(after, last, codec.to_event, damaged_too=False)
+        return self._read(after, last, _event, damaged_too=False)
 
     def read_rest(self, after: Seq = NOTHING) -> Iterator[Event]:
         """As `read`, but a record that cannot be read comes as `Lost` instead of an error."""
-        return self._read(after, self._head, codec.to_event, damaged_too=True)
+        return self._read(after, self._head, _event, damaged_too=True)
 
     def read_to_fold(self, after: Seq = NOTHING) -> Iterator[Event | Leaf]:
         """As `read_rest`, but a page comes as what an index keeps of it."""
@@ -334,6 +342,12 @@ class SegmentLog:
             except Replaced:
                 self._look_again(index)
                 continue
+            except ArchiveMissing as away:
+                if not damaged_too:
+                    raise
+                yield lost(seq, "", 0, away.message)
+                seq = Seq(seq + 1)
+                continue
             for record in chunk:
                 try:
                     if isinstance(record, StoreCorrupt):
@@ -342,7 +356,7 @@ class SegmentLog:
                 except StoreCorrupt as problem:
                     if not damaged_too:
                         raise
-                    yield lost(seq, "", 0, str(problem))
+                    yield lost(seq, "", 0, problem.message)
                 seq = Seq(seq + 1)
 
     def _index_of(self, seq: Seq) -> int:
@@ -450,15 +464,30 @@ class SegmentLog:
         where = str(archive.directory.resolve())
         return {seq: where for seq in seqs if self._segments[self._index_of(seq)].number in stubs}
 
+    def away(self) -> str:
+        """Which records are out of reach, in words; nothing if none is."""
+        archived = [one for one in self._segments if one.archived]
+        archive = Archive(self._directory)
+        if not archived or archive.is_there:
+            return ""
+        ranges = ", ".join(f"{one.first:,} to {one.last:,}" for one in archived[:_AWAY_TOLD])
+        more = f" and {len(archived) - _AWAY_TOLD:,} more stretches" * (len(archived) > _AWAY_TOLD)
+        return (
+            f"records {ranges}{more} are in the archive at {archive.directory}, which is not there"
+        )
+
     @property
     def _quarantine(self) -> Path:
         return self._directory.parent / "quarantine"
 
     def _empty_quarantine(self) -> None:
-        if self._quarantine.is_dir():
-            for path in sorted(self._quarantine.iterdir()):
-                self._disk.unlink(path)
-            self._disk.sync_directory(self._quarantine)
+        try:
+            aside = names(self._quarantine)
+        except FileNotFoundError:
+            return
+        for name in aside:
+            self._disk.unlink(self._quarantine / name)
+        self._disk.sync_directory(self._quarantine)
 
     # --- damage -------------------------------------------------------------------------------
 
@@ -593,3 +622,8 @@ class SegmentLog:
             self._shut()
             self._handles.close()
             self._latch.refuse_from_now(StoreReadOnly("this log was closed"))
+
+
+def _event(record: codec.Record) -> Event:
+    """What a record says to the folds."""
+    return sound(codec.to_event(record))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from threading import Lock
+from threading import Lock, get_ident
 from typing import Final
 
 from pagefault.model.errors import (
@@ -33,16 +33,20 @@ from pagefault.model.events import (
     ForgetDone,
     SessionLeased,
     SessionOpened,
+    SetAside,
     Taken,
 )
 from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, Actor
 from pagefault.model.page import EVERYTHING, SessionRow
 from pagefault.model.progress import Progress
-from pagefault.store.advice import BLOBS, REBUILD, VECTORS, advice_on
+from pagefault.store.adoption import Adoptions
+from pagefault.store.advice import BLOBS, FACTS, REBUILD, VECTORS, advice_on
 from pagefault.store.api import BlobStore, EventLog, PageIndex
-from pagefault.store.connections import MEMORY, GaveWay
+from pagefault.store.archive import MARK, Archive
+from pagefault.store.connections import MEMORY, SUFFIXES, GaveWay
 from pagefault.store.disk import Disk
+from pagefault.store.files import is_file
 from pagefault.store.fold import RECEIPTS
 from pagefault.store.index import SqliteIndex
 from pagefault.store.latch import Latch, told
@@ -51,6 +55,7 @@ from pagefault.store.leases import Leased, Leases
 from pagefault.store.lock import RootLock
 from pagefault.store.references import References, going, ranges, references, targets
 from pagefault.store.segments import SegmentLog
+from pagefault.store.soundness import blob_of
 from pagefault.store.vectors import VectorStore, VectorsUnusable
 
 STORE: Final = SessionNo(0)
@@ -72,6 +77,7 @@ class Verification:
     segments: int
     problems: tuple[str, ...]
     advice: tuple[str, ...] = ()  # what helps against them, the first thing to do first
+    set_aside: tuple[str, ...] = ()  # records that say nothing, as no fold can take them
 
 
 @dataclass(slots=True)
@@ -92,9 +98,14 @@ class Store:
     leases: Leases
     path: Path | None = None
     root_id: str = ""
+    doubt: str = ""  # why the secret cannot be the one that the root was made with
+    is_adopted: bool = True  # by whoever opened it: see `adoption.py`
+    adoptions: Adoptions | None = None
     rebuilt: str = ""  # why the index was built anew at opening, if it was
     unread: int = 0  # damaged records that catching up could not fold
+    aside: int = 0  # records that no fold can take, at opening
     unfinished: str = ""  # why an earlier forget could not be finished, if so
+    forgotten_keys: set[tuple[SessionNo, str]] = field(default_factory=set)  # here, since it opened
     forgets: int = 0  # how often it was noticed that another process forgot something
     on_forgotten: Callable[[], None] = lambda: None  # told each time, in whatever thread notices
     acknowledges: bool = True  # whether what is synced is durable
@@ -104,7 +115,11 @@ class Store:
     disk: Disk = field(default_factory=Disk)
     vectors: VectorStore | None = None  # once somebody asked for them
     closing: ExitStack = field(default_factory=ExitStack)  # closed with it, last
+    damaged: str = ""  # what was wrong with the index, if it proved damaged
+    mended: int = 0  # how often it was made anew for that, since it was opened
+    behind: int = 0  # records that the index on the disk lacks; this one, in memory, has them
     _depth: int = 0  # of blocks in `writing`
+    _writer: int = 0  # the thread that is in them
     _known: Seq = NOTHING  # the log's head when `writing` ended last
     _receipt_seen: Seq = NOTHING  # the last record of a forget that is known of
     _is_to_finish: bool = False  # whether it may be one whose process was killed
@@ -113,6 +128,7 @@ class Store:
 
     def __post_init__(self) -> None:
         self._depth = int(self.is_opening)
+        self._writer = get_ident()
 
     # --- other processes ----------------------------------------------------------------------
 
@@ -127,6 +143,7 @@ class Store:
         if self._depth == 0 and self.lock is not None:
             self.lock.acquire()
         self._depth += 1
+        self._writer = get_ident()
         try:
             if self._depth == 1:
                 self._take_in()
@@ -168,6 +185,11 @@ class Store:
         if self._is_to_finish:
             self.finish_if_possible()
             self._is_to_finish = False
+
+    @property
+    def is_writing_here(self) -> bool:
+        """Whether this very thread is in `writing`."""
+        return self._depth > 0 and self._writer == get_ident()
 
     def is_current(self) -> bool:
         """Whether `look` would find nothing new. Reads no file."""
@@ -295,9 +317,12 @@ class Store:
         if sync:
             self.log.sync()
         try:
-            self.index.apply(events, synced=sync and self.acknowledges)
+            aside = self.index.apply(events, synced=sync and self.acknowledges)
         except Exception as failure:
             raise self._latched("the index could not be written", failure) from failure
+        if aside:  # our own mistake: what nobody would find again is not acknowledged
+            why = StoreError(f"record {min(aside)} is none that can be folded")
+            raise self._latched("what was written cannot be read", why)
 
     def _latched(self, what: str, failure: Exception) -> StoreLatched:
         """Let nothing more be written: log and index are not as they should be to one another."""
@@ -323,7 +348,10 @@ class Store:
         """
         if isinstance(self.log, SegmentLog):
             self.log.check_reach(seqs)
-        blobs = self._blobs_of(seqs, known)
+        records = [self.log.get(seq) for seq in seqs]
+        blobs = self._blobs_of(records, known)
+        # Kept in memory alone: whatever could tell a late retry after that could confirm a guess.
+        self.forgotten_keys |= {(event.session, event.key) for event in records if event.key}
         begun = ForgetBegun(
             targets=tuple(ranges(seqs)),
             sessions=tuple(sessions),
@@ -337,7 +365,11 @@ class Store:
     def finish_forgetting(self) -> int:
         """Carry out what an earlier process began and did not finish. Returns how many."""
         receipts = [self.log.get(seq) for seq in self.index.events(STORE, types=RECEIPTS)]
-        done = {event.body.begun for event in receipts if isinstance(event.body, ForgetDone)}
+        done = {
+            event.body.begun
+            for event in receipts
+            if isinstance(event.body, ForgetDone) and event.body.redacted
+        }
         begun = [
             event
             for event in receipts
@@ -345,7 +377,8 @@ class Store:
         ]
         for event in begun:
             assert isinstance(event.body, ForgetBegun)
-            self._carry_out(event, self._blobs_of(targets(event.body)))
+            records = [self.log.get(seq) for seq in targets(event.body)]
+            self._carry_out(event, self._blobs_of(records))
         return len(begun)
 
     def finish_if_possible(self) -> None:
@@ -353,7 +386,7 @@ class Store:
         try:
             self.finish_forgetting()
         except StoreError as problem:
-            self.unfinished = str(problem)
+            self.unfinished = problem.message
 
     def _carry_out(self, begun: Event, blobs: Sequence[str]) -> Event:
         assert isinstance(begun.body, ForgetBegun)
@@ -376,21 +409,21 @@ class Store:
             latched = self._latched("it is erased from the log, but not from the index", failure)
             latched.hint = f"opening this memory again finishes it; {latched.hint}"
             raise latched from failure
-        return self._note(ForgetDone(begun=begun.seq, records=len(seqs)))
+        return self._note(ForgetDone(begun=begun.seq, records=len(seqs), redacted=True))
 
     def references(self) -> References:
         """Which records name which blobs. From any thread, and without the lock: it takes long."""
-        with self._log_beside(self._seen()[1]) as log:
+        with self.log_beside(self._seen()[1]) as log:
             return References(log)
 
-    def _blobs_of(self, seqs: Collection[Seq], known: References | None = None) -> list[str]:
+    def _blobs_of(self, events: Collection[Event], known: References | None = None) -> list[str]:
         """The blobs that these records name, and no other does."""
-        bodies = [self.log.get(seq).body for seq in seqs]
-        named = {body.blob for body in bodies if isinstance(body, Content) and body.blob}
+        named = {blob_of(event.body) for event in events} - {""}
         if not named:
             return []
         known = known or References(self.log)
         known.read_on(self.log)
+        seqs = [event.seq for event in events]
         return sorted(name for name in named if not known.others(name, seqs, self.log))
 
     def is_going(self, seqs: Collection[Seq]) -> bool:
@@ -419,7 +452,7 @@ class Store:
         in the frames that it had. No lock of SQLite's is on that file, so closing it releases none.
         """
         path = None if self.path is None else self.path / name
-        if path is None or self.follows or not path.exists():
+        if path is None or self.follows or not is_file(path):
             return
         try:
             fd = self.disk.append_to(path)
@@ -454,12 +487,12 @@ class Store:
             return
         file = self.path / "vectors.db"
         if self.lock is None or self.refusal is not None:
-            if file.is_file():
+            if self.is_adopted and is_file(file):
                 self.vectors = VectorStore.open(file, root_id=self.root_id, read_only=True)
             return
         with self.writing():
             try:
-                if file.is_file():
+                if os.path.lexists(file):
                     self.vectors = VectorStore.open(file, root_id=self.root_id)
                     self._catch_up_forgetting(self.vectors)
             except VectorsUnusable:
@@ -483,7 +516,7 @@ class Store:
             self.vectors = None
         if self.path is not None:
             try:
-                for suffix in ("-wal", "-shm", ""):
+                for suffix in SUFFIXES:
                     self.disk.unlink(self.path / f"vectors.db{suffix}")
                 self.disk.sync_directory(self.path)
             except OSError as failure:
@@ -494,10 +527,12 @@ class Store:
     def _check_vectors(self) -> list[str]:
         """What is wrong with the vectors. Pages that are just being forgotten may have some."""
         file = None if self.path is None else self.path / "vectors.db"
-        if file is None or not file.is_file():
+        if file is None or not self.is_adopted or not is_file(file):
             return []
         try:
             with closing(VectorStore.open(file, root_id=self.root_id, read_only=True)) as vectors:
+                if wrong := vectors.check():
+                    return [f"the vectors are damaged: {wrong[0]}"]
                 places = vectors.places()
                 stray = places - self.index.standing(EVERYTHING, places)
                 if not stray or not stray & vectors.places():
@@ -528,8 +563,19 @@ class Store:
         `synced` says that the log is, as it was opened for writing just now; who was killed over
         a record that is found later may not have synced it.
         """
-        after, head = self.index.applied_seq(), self.log.head()
-        rest, apply = self._rest(after)
+        return self.fold(self.log, self.index, progress, synced=synced)
+
+    def fold(
+        self,
+        log: EventLog,
+        index: PageIndex,
+        progress: Progress | None = None,
+        *,
+        synced: bool = False,
+    ) -> int:
+        """Fold into an index what it has not seen of a log. Returns how many records that were."""
+        after, head = index.applied_seq(), log.head()
+        rest, apply = _rest(log, index, after)
         batch: list[Event | Leaf] = []
         for entry in rest:
             batch.append(entry)
@@ -537,22 +583,11 @@ class Store:
             if len(batch) == _BATCH or entry.seq == head:
                 apply(batch, synced=synced)
                 for _ in range(_SLICES if len(batch) == _BATCH else 0):
-                    self.index.tidy()  # as much as so many records call for
+                    index.tidy()  # as much as so many records call for
                 batch = []
                 if progress is not None:
                     progress(entry.seq - after, head - after)
         return max(0, head - after)
-
-    def _rest(self, after: Seq) -> tuple[Iterator[Event | Leaf], Callable[..., None]]:
-        """Records after `after`, and what folds them; of a damaged log what can be read, and
-        stand-ins for what cannot.
-        """
-        log, index = self.log, self.index
-        if not isinstance(log, SegmentLog):
-            return log.read(after), index.apply
-        if not isinstance(index, SqliteIndex):
-            return log.read_rest(after), index.apply
-        return log.read_to_fold(after), index.apply
 
     def verify(self, progress: Progress | None = None) -> Verification:
         """Read everything and say what is wrong, one sentence each. From any thread.
@@ -564,8 +599,10 @@ class Store:
         problems: list[str] = []
         advice: list[str] = []
         segments, missing = 0, 0
+        mended = self.mended
+        aside: dict[Seq, str] = {}
         applied, promised = self._seen()  # before the log is looked at: it may only be longer
-        with self._log_beside(promised) as log:
+        with self.log_beside(promised) as log:
             if isinstance(log, SegmentLog):
                 wrong = log.verify(progress)
                 problems += [str(problem) for problem in wrong]
@@ -575,9 +612,17 @@ class Store:
                 if bad := self._check_index():
                     problems += bad
                     advice.append(REBUILD)
+                aside = self.index.set_aside()
+                if isinstance(log, SegmentLog):  # also what an index took in as it was said
+                    for event in log.read_rest():
+                        if isinstance(event.body, SetAside):
+                            aside.setdefault(event.seq, event.body.why)
                 if bad := self._check_vectors():
                     problems += bad
                     advice.append(VECTORS)
+                if bad := self._bad_facts():
+                    problems += bad
+                    advice.append(FACTS)
                 if bad := list(self._bad_blobs(log, problems)):
                     problems += bad
                     advice.append(BLOBS)
@@ -587,6 +632,10 @@ class Store:
                 problems.append(f"the index cannot be checked: {failure}")
                 advice.append(REBUILD)
             head = log.head()
+        if self.damaged and (self.follows or self.mended > mended):
+            done = "" if self.follows else "; it was made anew"
+            problems.append(f"the index is damaged: {self.damaged}{done}")
+            advice += [REBUILD] if self.follows else []
         if applied > head and not missing:
             problems.append(f"the index has seen record {applied}, the log ends at {head}")
             advice.append(REBUILD)
@@ -595,10 +644,11 @@ class Store:
             segments=segments,
             problems=tuple(problems),
             advice=tuple(dict.fromkeys(advice)),
+            set_aside=tuple(f"record {seq}: {why}" for seq, why in aside.items()),
         )
 
     @contextmanager
-    def _log_beside(self, promised: Seq) -> Iterator[EventLog]:
+    def log_beside(self, promised: Seq) -> Iterator[EventLog]:
         """The log, opened once more for this block, where it is one of files."""
         if not isinstance(self.log, SegmentLog):
             yield self.log
@@ -639,13 +689,26 @@ class Store:
     def _last_of(self, receipts: str) -> Seq:
         return max(self.index.events(STORE, types=(receipts,)), default=NOTHING)
 
+    def _bad_facts(self) -> list[str]:
+        """What is wrong with the small files of the root. One that is damaged beyond reading keeps
+        it from being opened.
+        """
+        bad = [self.doubt] if self.doubt else []
+        if self.path is not None:
+            archive = Archive(self.path / "log")
+            if archive.is_there and not archive.is_marked(self.root_id):
+                bad.append(f"{archive.directory / MARK} is damaged, or of another memory")
+        return bad
+
     def _bad_blobs(self, log: EventLog, known: Sequence[str]) -> Iterator[str]:
         """What is wrong with the blobs that records name; where the log is sound enough to tell."""
         try:
             needed = references(log)
         except StoreError as problem:
             if not known:
-                yield str(problem)
+                yield problem.message
+            return
+        if self.doubt:
             return
         for name, seqs in needed.items():
             try:
@@ -660,6 +723,7 @@ class Store:
         """Everything is open: from here on the lock is held in `writing` only."""
         self._known = self.log.head()
         self._receipt_seen = max(self.index.events(STORE, types=RECEIPTS), default=NOTHING)
+        self.aside = len(self.index.set_aside())
         self._depth = 0
         self.is_opening = False
         if self.lock is not None:
@@ -687,12 +751,38 @@ class Store:
     def notices(self) -> list[str]:
         """What opening had to do, for a person to read."""
         notices = []
+        if not self.is_adopted:
+            refusal = self.refusal
+            assert refusal is not None, "it is only read"
+            notices.append(f"{refusal}: {refusal.hint}")
         if isinstance(self.log, SegmentLog) and self.log.recovery is not None:
             notices.append(str(self.log.recovery))
+        if isinstance(self.log, SegmentLog):
+            notices += map(str, self.log.strays)
+            if away := self.log.away():
+                notices.append(f"{away}: what stands in them is left out until it is")
         if self.rebuilt:
             notices.append(f"the index was built anew: {self.rebuilt}")
+        if self.aside:
+            notices.append(
+                f"{self.aside} record(s) cannot be understood and are set aside, everything else "
+                "is as it was: verifying this memory names them"
+            )
         if self.unfinished:
             notices.append(
                 f"still to be forgotten ({self.unfinished}): the next opening tries again"
             )
         return notices
+
+
+def _rest(
+    log: EventLog, index: PageIndex, after: Seq
+) -> tuple[Iterator[Event | Leaf], Callable[..., object]]:
+    """Records after `after`, and what folds them; of a damaged log what can be read, and stand-ins
+    for what cannot.
+    """
+    if not isinstance(log, SegmentLog):
+        return log.read(after), index.apply
+    if not isinstance(index, SqliteIndex):
+        return log.read_rest(after), index.apply
+    return log.read_to_fold(after), index.apply

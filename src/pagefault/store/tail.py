@@ -39,7 +39,7 @@ def read_tail(data: bytes, seq: Seq, link: bytes) -> Tail:
             own = codec.long(record.link)
         except StoreCorrupt:
             break
-        if record.seq != seq or codec.link_of(link, line, record) != own:
+        if record.seq != seq or not codec.follows(link, line, record):
             break
         batch.append(len(line))
         seq, link = Seq(seq + 1), own

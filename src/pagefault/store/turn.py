@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from pagefault.store.lock import take
+from pagefault.store.lock import open_to_lock, take
 
 _LOOK_S: Final = 0.02  # between two tries
 
@@ -30,7 +30,7 @@ class Turn:
             fd = -1
             try:
                 if self._path is not None:
-                    fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                    fd = open_to_lock(self._path)
                     while not take(fd) and not stop.wait(_LOOK_S):
                         pass
                 yield not stop.is_set()

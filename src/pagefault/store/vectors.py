@@ -23,25 +23,38 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Collection, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import apsw
 
 from pagefault.model.errors import StoreBusy, StoreError
 from pagefault.model.ids import NOTHING, Seq, SessionNo
 from pagefault.model.page import Scope
-from pagefault.store.connections import MEMORY, Connections
+from pagefault.store.api import never
+from pagefault.store.connections import (
+    MEMORY,
+    Connections,
+    add_checksums,
+    check_files,
+    checking_vfs,
+)
+from pagefault.store.files import open_file
 from pagefault.store.place import ALL, Span, said_span, session_span
 from pagefault.store.sql import Queries
 
 if TYPE_CHECKING:
-    import apsw
     import numpy as np
     from numpy.typing import NDArray
 
     from pagefault.store.shelf import Shelf
 
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 """Changes with the tables. No migration: the vectors are made again."""
+
+_UNCHECKED: Final = 1
+"""The schema of files whose pages have no checksums, and that are else the same."""
 
 SHELVES_BYTES_MAX: Final = 256 * 1024 * 1024
 """Of vectors kept in memory: those looked at last stay."""
@@ -52,7 +65,7 @@ _SQL: Final = Queries("vectors.sql")
 class VectorsUnusable(StoreError):
     """The file of vectors is damaged or made otherwise."""
 
-    hint = "nothing is lost: delete vectors.db, and `pagefault embed` makes the vectors again"
+    hint = "nothing is lost: delete vectors.db, and `Memory.embed` makes the vectors again"
 
 
 class Nearest(NamedTuple):
@@ -82,7 +95,7 @@ class VectorStore:
         forgetting that there was.
         """
         if str(path) != MEMORY:
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            os.close(open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
         connections = Connections(path, read_only=False)
         with connections.write() as db:
             db.execute(_SQL["schema"])
@@ -95,11 +108,13 @@ class VectorStore:
     def open(cls, path: Path, *, root_id: str, read_only: bool = False) -> VectorStore:
         """Those in an existing file. `VectorsUnusable` if that cannot be read, or is not ours."""
         try:
+            if not read_only:
+                _upgrade(path)
             connections = Connections(path, read_only=read_only)
         except StoreBusy:
             raise
         except StoreError as failure:
-            raise VectorsUnusable(str(failure)) from failure
+            raise VectorsUnusable(f"{failure}") from failure
         try:
             with connections.read() as db:
                 for name, value in _facts(root_id).items():
@@ -109,11 +124,16 @@ class VectorStore:
         except BaseException as error:
             connections.close()
             if isinstance(error, StoreError) and not isinstance(error, StoreBusy):
-                raise VectorsUnusable(str(error)) from error
+                raise VectorsUnusable(f"{error}") from error
             raise
 
     def close(self) -> None:
         self._connections.close()
+
+    def check(self) -> list[str]:
+        """What SQLite finds wrong with the file, if anything is."""
+        with self._connections.apart(never) as db:
+            return [text for (text,) in db.execute(_SQL["check_file"]) if text != "ok"]
 
     # --- putting ------------------------------------------------------------------------------
 
@@ -257,6 +277,24 @@ class VectorStore:
 
     def _size(self) -> int:
         return sum(shelf.nbytes for shelf in self._shelves.values())
+
+
+def _upgrade(path: Path) -> None:
+    """Give an older file checksums, where there is a VFS for that: to embed anew may take hours."""
+    if checking_vfs() is None:
+        return
+    check_files(str(path))
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
+    with closing(apsw.Connection(str(path), flags=flags)) as db:
+        try:
+            is_unchecked = _meta(db, "schema") == _UNCHECKED
+        except apsw.Error:
+            return  # opening it says what is wrong
+        if not is_unchecked:
+            return
+    add_checksums(path)
+    with closing(Connections(path, read_only=False)) as connections, connections.write() as db:
+        db.execute(_SQL["set_meta"], ("schema", SCHEMA))
 
 
 def _parts(scope: Scope) -> list[tuple[Span, Seq | None]]:

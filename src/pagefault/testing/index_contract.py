@@ -22,6 +22,7 @@ from pagefault.model.events import (
     Pinned,
     SessionLeased,
     Taken,
+    erased,
 )
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import Kind, Modality, Role
@@ -187,6 +188,26 @@ class PageIndexContract:
         assert orders(PageFilter(kinds=(Kind.CLAIM,))) == []
         assert [row.order for row in index.pages_at(whole(1), [9, 4, 0])] == [0, 4]
         assert index.standing(whole(1), [9, 4, 0, -1]) == {0, 4}
+
+    def test_a_page_in_whose_place_other_words_were_put_is_history_for_who_sees_them(
+        self, index: PageIndex
+    ) -> None:
+        records = Records()
+        records.open("planning")
+        old = records.say(1, "on Monday")
+        records.say(1, "noted")
+        new = records.say(1, "on Friday", supersedes=PageId("msg_1"))
+        again = records.say(1, "on Sunday", supersedes=PageId("msg_3"))
+        index.apply(records.events)
+        rows = index.pages(whole(1), PageFilter(), limit=9)
+        assert [row.superseded for row in rows] == [new.seq, NOTHING, again.seq, NOTHING]
+        assert index.history(whole(1)) == {0, 2}
+        before = Scope(((SessionNo(1), new.seq),))
+        assert index.history(before) == {0}
+        assert index.history(Scope(((SessionNo(1), old.seq),))) == frozenset()
+        assert index.history(whole(1).derived) == frozenset()
+        assert len(index.history(EVERYTHING)) == 2
+        assert index.check() == []
 
     def test_a_page_is_of_when_it_was_said_or_else_of_when_it_was_logged(
         self, index: PageIndex
@@ -409,6 +430,25 @@ class PageIndexContract:
         assert index.speakers(EVERYTHING) == frozenset()
         assert index.check() == []
 
+    def test_of_everything_no_word_stands_in_more_pages_than_there_are(
+        self, index: PageIndex
+    ) -> None:
+        records = Records()
+        records.open("planning")
+        said = records.say(1, "tea in the morning")
+        gone = records.derive(1, "tea", number=1)
+        records.derive(1, "tea again", number=2)
+        index.apply(records.events)
+        found = index.candidates(EVERYTHING, ["tea"], limit=9)
+        assert (found.pages, found.frequencies, found.length_mean) == (3, (3,), 4)
+        index.forget([gone.seq], [])
+        found = index.candidates(EVERYTHING, ["tea"], limit=9)
+        assert (found.pages, found.frequencies) == (2, (2,))
+        index.forget([said.seq], [])
+        found = index.candidates(EVERYTHING, ["tea"], limit=9)
+        assert (found.pages, found.frequencies, found.length_mean) == (1, (1,), 0)
+        assert index.check() == []
+
     def test_everything_is_one_scope_of_all_sessions(self, index: PageIndex) -> None:
         records = Records()
         records.open("planning")
@@ -486,7 +526,7 @@ class PageIndexContract:
         assert index.events(SessionNo(1)) == [1, 2]
         assert index.check() == []
 
-    def test_a_forgotten_page_keeps_its_number_and_its_key(self, index: PageIndex) -> None:
+    def test_a_forgotten_page_keeps_its_number_and_loses_its_key(self, index: PageIndex) -> None:
         records = Records()
         records.open("planning")
         gone = records.say(1, "secret", key="k")
@@ -496,7 +536,10 @@ class PageIndexContract:
         assert row is not None
         assert (row.turns, row.pages) == (1, 1)
         assert index.prefix_counts(whole(1)) == {"msg": 1}
-        assert index.find_key(SessionNo(1), "k") == gone.seq
+        assert index.find_key(SessionNo(1), "k") is None
+        records.say(1, "another", page_id="msg_2", key="k")
+        index.apply(records.events)
+        assert index.find_key(SessionNo(1), "k") == 3
 
     def test_folding_an_erased_record_equals_forgetting_it(self, index: PageIndex) -> None:
         records = Records()
@@ -508,7 +551,7 @@ class PageIndexContract:
         live = MemoryIndex()
         live.apply(records.events)
         live.forget([gone.seq], [])
-        records.replace(gone.seq, Erased(type="chat_turn"))
+        records.events[gone.seq - 1] = erased(gone)
         index.apply(records.events)
         assert index.sessions() == live.sessions()
         assert index.prefix_counts(whole(1)) == live.prefix_counts(whole(1)) == {"msg": 2}

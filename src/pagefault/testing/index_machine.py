@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from pagefault.model.events import Content, Erased, Event, SessionOpened, type_of
+from pagefault.model.events import Content, Event, SessionOpened, erased
 from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.kinds import Kind
 from pagefault.model.page import EVERYTHING, Scope
@@ -190,5 +189,4 @@ class IndexMachine(RuleBasedStateMachine):
         self.model.forget(seqs, sessions)
         for position, event in enumerate(self.records.events):
             if event.seq in seqs:
-                erased = Erased(type=type_of(event.body))
-                self.records.events[position] = replace(event, body=erased)
+                self.records.events[position] = erased(event)

@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from pagefault.model.errors import BadInput
-from pagefault.model.events import Content, Erased, Lost, Opaque, SessionOpened
+from pagefault.model.events import Content, Erased, Lost, Opaque, SessionOpened, erased
 from pagefault.model.ids import NOTHING, Seq, SessionNo
+from pagefault.model.kinds import SOME_TOOL, Origin
 from pagefault.store.api import BlobStore, EventLog
 from pagefault.testing.builders import opened, said
 
@@ -100,6 +101,16 @@ class EventLogContract:
         assert gone == replace(events[1], body=Erased(type="chat_turn"))
         assert list(log.read()) == [events[0], gone, events[2]]
         assert log.head() == 3
+
+    def test_neither_a_key_nor_a_tools_name_outlives_an_erasure(self, log: EventLog) -> None:
+        told = replace(said("10 °C", key="k"), origin=Origin("tool:weather"))
+        _, event, after = log.append([said("a"), told, said("b")])
+        assert (event.origin, bool(event.key)) == ("tool:weather", True)
+        assert log.erase([event.seq]) == 1
+        gone = log.get(event.seq)
+        assert (gone.origin, gone.key) == (SOME_TOOL, "")
+        assert gone == erased(event)
+        assert log.get(after.seq) == after
 
     def test_erasing_twice_is_harmless(self, log: EventLog) -> None:
         log.append([said("a"), said("b")])

@@ -7,7 +7,7 @@ acknowledged, the first few batches may be there, each of them whole.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from pagefault.model.events import (
     Content,
@@ -18,6 +18,7 @@ from pagefault.model.events import (
     ForgetDone,
     Lost,
     SessionOpened,
+    erased,
 )
 from pagefault.model.ids import Seq, SessionNo
 from pagefault.store.api import BlobStore
@@ -63,7 +64,7 @@ class StoreModel:
     def _erase(self, gone: Forgetting) -> None:
         for seq in gone.seqs:
             event = self.events[seq - 1]
-            self.events[seq - 1] = replace(event, body=Erased(type=event.type))
+            self.events[seq - 1] = erased(event)
         self.index.forget(gone.seqs, gone.sessions)
         self.forgotten += gone.words
 
@@ -75,7 +76,7 @@ class StoreModel:
         going = self._going()
         for event, other in zip(self.events, found, strict=False):
             if event.seq in going and isinstance(other.body, Erased):
-                event = replace(event, body=Erased(type=event.type))
+                event = erased(event)
             assert event == other, "an acknowledged record is not as it was"
 
     def _going(self) -> set[Seq]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -30,12 +29,11 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """What somebody decided, prefers or knows.
+    """What somebody decided, rules, prefers or tells.
 
-    `subject` is what it is about, normalised ("database"); empty where that is not known. `value`
-    is as it was written. `text` is the whole in one line. A retraction names by `value` or
-    `subject` what no longer stands; by neither, it is about what `about` says: the pages whose
-    claims it takes back. A change may point so too ("scrap that, …").
+    `value` is a sentence as it was written, whole. `subject` is what it is about; empty where that
+    cannot be told, and then it takes nothing's place. `text` is the whole in one line. A retraction
+    names what no longer stands: a choice (`instead_of`), or words of what was said (`about`).
     """
 
     type: ClaimType
@@ -46,11 +44,9 @@ class Claim:
     authority: Authority
     origin: Origin
     confidence: float
-    instead_of: str = ""  # the value that this one replaces, if it was named
-    changes: bool = False  # it takes the place of something, and need not say of what
-    returns: bool = False  # its value held before, of a subject that it need not name
-    topic: str = ""  # what was spoken of before a change that has no subject
-    about: tuple[PageId, ...] = ()
+    instead_of: str = ""  # the choice that this one takes the place of, if it was named
+    about: str = ""
+    resting_on: tuple[PageId, ...] = ()  # of a retraction: it closes all that rests on these pages
 
     @property
     def pages(self) -> tuple[PageId, ...]:
@@ -58,27 +54,6 @@ class Claim:
         return tuple(dict.fromkeys(span.page_id for span in self.evidence))
 
 
-def wording(kind: ClaimType, subject: str, value: str, old: str = "") -> str:
-    """A claim in one line."""
-    about = f" for {_the(subject)}" if subject else ""
-    was = f" (instead of {old})" if old else ""
-    match kind:
-        case ClaimType.DECISION:
-            return f"Decision: use {value}{about}{was}"
-        case ClaimType.PREFERENCE:
-            return f"Preference: {value}{about}{was}"
-        case ClaimType.FACT:
-            return f"Fact: {subject}: {value}" if subject else f"Fact: {value}"
-        case ClaimType.RULE:
-            return f"Rule: {value}{about}{was}"
-        case ClaimType.GOAL:
-            return value
-        case ClaimType.RETRACTION:
-            return f"No longer: {value or subject or 'what was said before'}"
-
-
-def _the(subject: str) -> str:
-    """With its article, where a common noun has lost it."""
-    if re.match(r"(?:[A-Z][\w'-]* |my |our |[a-z]+ing\b)", subject) or "_" in subject:
-        return subject
-    return f"the {subject}"
+def wording(kind: ClaimType, value: str, *, agreed: bool = False) -> str:
+    """A claim in one line. Nothing is put around the value that could change what it says."""
+    return f"{kind.capitalize()}{' (agreed)' if agreed else ''}: {value}"

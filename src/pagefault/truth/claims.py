@@ -1,8 +1,8 @@
 """Which claims stand: a fold over them in the order in which they were made.
 
-A claim on a subject supersedes what stood on it; the old one is kept, closed and linked. A
-retraction closes without putting anything in its place. What a user said is superseded by what a
-user says, never by what was only proposed.
+A claim closes what stood on the same subject, or the choice that it names; the old one is kept,
+closed and linked. A retraction closes without putting anything in its place. What a user said is
+superseded by what a user says, never by what was only proposed.
 
 Invariants, true between any two public calls:
  (1) Every claim has one status; one that does not stand says by which other it was closed.
@@ -11,15 +11,14 @@ Invariants, true between any two public calls:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import ClaimType
-from pagefault.truth.changes import could_be_meant, find_changed, find_returned
-from pagefault.truth.claim import Authority, Claim, Turn, wording
+from pagefault.truth.claim import Authority, Claim
 from pagefault.truth.held import Held, Status, kind_of
-from pagefault.truth.phrase import is_name
 from pagefault.truth.subjects import subject_key, value_key
 
 
@@ -72,113 +71,96 @@ class ClaimBook:
     def standing(self) -> list[Held]:
         return [held for held in self if held.status is Status.STANDING]
 
-    def entries(
-        self, claims: Sequence[Claim], name: str, after: int, said: Sequence[Turn] = ()
-    ) -> list[Entry]:
+    def entries(self, claims: Sequence[Claim], name: str, after: int) -> list[Entry]:
         """What to write of claims of one turn, one after another, as the book stands.
 
-        What stands already is left out, and so is a retraction of what does not. The ids that they
-        will get are `name` and the numbers from `after` + 1 on. `said` are the turn itself and
-        those right before it, newest first: what the turn names, a change in it may be about.
+        What stands already is left out, and so is a retraction that closes nothing. The ids that
+        they will get are `name` and the numbers from `after` + 1 on.
         """
         book, entries = self.copy(), list[Entry]()
         for claim in claims:
-            for entry in book._entries(claim, entries, said):
+            for entry in book._entries(claim):
                 entries.append(entry)
-                claim_id = PageId(f"{name}_{after + len(entries)}")
-                book.fold(held_of(claim_id, entry))
+                book.fold(held_of(PageId(f"{name}_{after + len(entries)}"), entry))
         return entries
 
-    def _entries(self, claim: Claim, before: Sequence[Entry], said: Sequence[Turn]) -> list[Entry]:
+    def _entries(self, claim: Claim) -> list[Entry]:
+        if claim.resting_on:
+            gone = set(claim.resting_on)
+            resting = [held for held in self._closable(claim) if not gone.isdisjoint(held.pages)]
+            return [_closing(claim, held, "takes back") for held in resting]
+        entry = self._entry(claim)
+        return [] if entry is None else [entry]
+
+    def _entry(self, claim: Claim) -> Entry | None:
+        """A claim with the one that it closes.
+
+        It closes one that is certain to be about the same thing: of its own subject, or the only
+        one whose choice it names. A claim that names neither closes nothing, however it is put;
+        both stand, and the later is shown last. So a change of mind that does not say about what
+        leaves the old claim standing, until somebody names it.
+        """
         if claim.type is ClaimType.RETRACTION:
-            return [self._closing(claim, old) for old in self._retracted(claim)]
-        if claim.returns and not claim.subject:
-            closed = [held for held in self if held.status in (Status.SUPERSEDED, Status.RETRACTED)]
-            subject = find_returned(claim, closed)
-            if not subject:
-                return []  # to what, of which thing, nobody can tell
-            claim = _about(claim, subject)
-        if not claim.subject and before and before[-1].claim.type is ClaimType.RETRACTION:
-            claim = _about(claim, before[-1].claim.subject)  # "scratch that, let's use Y"
-            old = self._rival(claim)
-        else:
-            old = self._rival(claim)
-            old = old or find_changed(claim, self.standing(), said[0] if said else None)
-        is_sure = not claim.changes or not could_be_meant(claim, self.standing())
-        if old is None and not claim.subject and is_sure:
-            claim = _about(claim, claim.topic)
-        if old is not None and not claim.subject:
-            claim = _about(claim, old.subject)  # what it replaces tells what it is about
-            old = self._rival(claim) or old
+            old = _only(self._named(claim))
+            return _closing(claim, old, "takes back") if old else None
+        if self._stands(claim):
+            return None
+        old = self._rival(claim) or _only(self._named(claim))
         if old is None:
-            is_loose = claim.changes and not claim.subject and not is_name(claim.value)
-            return [] if is_loose or self._stands(claim) else [Entry(claim)]
-        if value_key(old.value) == value_key(claim.value) and (
-            old.authority is claim.authority or claim.authority is Authority.PROPOSED
-        ):
-            return []
-        if old.authority is Authority.USER and claim.authority is Authority.PROPOSED:
-            return [Entry(claim)]
-        was = f" (instead of {old.value}, {old.claim_id})"
-        text = wording(claim.type, claim.subject, claim.value) + was
-        return [Entry(replace(claim, text=text, instead_of=old.value), old.claim_id)]
+            return Entry(claim)
+        if not claim.subject and old.subject:  # what it takes the place of says what it is about
+            claim = replace(claim, subject=old.subject)
+            old = self._rival(claim) or old
+        return _closing(claim, old, "instead of")
+
+    def _closable(self, claim: Claim) -> list[Held]:
+        """What stands, and whoever makes the claim may close."""
+        standing = self.standing()
+        if claim.authority is Authority.USER:
+            return standing
+        return [held for held in standing if held.authority is Authority.PROPOSED]
 
     def _rival(self, claim: Claim) -> Held | None:
-        """What stands on the subject of a claim, or is named by it as replaced."""
-        key, named = subject_key(claim.subject), value_key(claim.instead_of)
-        rivals = [held for held in self.standing() if kind_of(held.type) == kind_of(claim.type)]
+        """The claim of this kind that stands on the same subject, if one does."""
+        key = subject_key(claim.subject)
+        rivals = [
+            held
+            for held in self._closable(claim)
+            if key
+            and kind_of(held.type) == kind_of(claim.type)
+            and subject_key(held.subject) == key
+        ]
         rivals.sort(key=lambda held: held.authority is claim.authority)
-        if key:
-            for held in reversed(rivals):
-                if subject_key(held.subject) == key:
-                    return held
-        if named:
-            near = [
-                held
-                for held in reversed(rivals)
-                if value_key(held.value) == named
-                and (
-                    not key
-                    or not subject_key(held.subject)
-                    or set(key.split()) & set(subject_key(held.subject).split())
+        return rivals[-1] if rivals else None
+
+    def _named(self, claim: Claim) -> list[Held]:
+        """The claims whose choice a claim names, and of its subject, if it has one."""
+        from pagefault.truth.parts import choice_of  # with its patterns, which only this needs
+
+        key, name = subject_key(claim.subject), value_key(claim.instead_of)
+        about = set(subject_key(claim.about).split())
+        found: list[Held] = []
+        for held in self._closable(claim):
+            if about:
+                words = set(subject_key(f"{held.subject} {held.value}").split())
+                is_named = about <= words
+            else:
+                of_kind = claim.type is ClaimType.RETRACTION or (
+                    kind_of(held.type) == kind_of(claim.type)
                 )
-            ]
-            if near and (key or len({subject_key(held.subject) for held in near}) == 1):
-                return near[0]
-        return None
+                is_named = bool(name) and of_kind and _is_version(choice_of(held.value), name)
+                is_named = is_named and (not key or subject_key(held.subject) in ("", key))
+            if is_named:
+                found.append(held)
+        return found
 
     def _stands(self, claim: Claim) -> bool:
         return any(
             kind_of(held.type) == kind_of(claim.type)
+            and held.authority is claim.authority
             and value_key(held.value) == value_key(claim.value)
-            and subject_key(claim.subject) in ("", subject_key(held.subject))
             for held in self.standing()
         )
-
-    def _retracted(self, claim: Claim) -> list[Held]:
-        """The standing claims that a retraction is about."""
-        standing = [
-            held
-            for held in self.standing()
-            if not (held.authority is Authority.USER and claim.authority is Authority.PROPOSED)
-        ]
-        if claim.about:
-            return [held for held in standing if set(claim.about) & set(held.pages)]
-        named = {key for key in (value_key(claim.value),) if key}
-        subjects = {subject_key(words) for words in (claim.value, claim.subject)} - {""}
-        by_value = [held for held in standing if _names(named, held)]
-        if claim.subject and len(by_value) > 1:
-            key = subject_key(claim.subject)
-            by_value = [held for held in by_value if subject_key(held.subject) == key] or by_value
-        if by_value:
-            return by_value
-        return [held for held in standing if subject_key(held.subject) in subjects]
-
-    def _closing(self, claim: Claim, old: Held) -> Entry:
-        about = f" for {old.subject}" if old.subject else ""
-        text = f"No longer: {old.value}{about} (was {old.claim_id})"
-        told = replace(claim, subject=old.subject, value=old.value, text=text, about=())
-        return Entry(told, old.claim_id)
 
     def check(self) -> None:
         """The invariants, slowly."""
@@ -205,14 +187,16 @@ def held_of(claim_id: PageId, entry: Entry) -> Held:
     )
 
 
-def _names(named: set[str], held: Held) -> bool:
-    """Whether a value is one of these, or one of these less its version."""
-    key = value_key(held.value)
-    return any(key == name or set(name.split()) <= set(key.split()) for name in named)
+def _closing(claim: Claim, old: Held, how: str) -> Entry:
+    return Entry(replace(claim, text=f"{claim.text} ({how} {old.claim_id})"), old.claim_id)
 
 
-def _about(claim: Claim, subject: str) -> Claim:
-    if subject == claim.subject:
-        return claim
-    text = wording(claim.type, subject, claim.value, claim.instead_of)
-    return replace(claim, subject=subject, text=text)
+def _only(found: Sequence[Held]) -> Held | None:
+    return found[0] if len(found) == 1 else None
+
+
+def _is_version(choice: str, name: str) -> bool:
+    """Whether a choice is what is named, or a version of it: "PostgreSQL 16" is PostgreSQL."""
+    chosen, named = value_key(choice).split(), name.split()
+    more = [word for word in chosen if word not in named]
+    return set(named) <= set(chosen) and all(re.search(r"\d", word) for word in more)

@@ -2,7 +2,9 @@
 
 By rules, as claims are. Two forms are believed: a purpose with two steps or more, in a sentence or
 in a list under it, and what is done when (or before, or after) a tool is used, which needs one.
-Questions, suppositions, reported speech, quoted lines and code blocks tell no procedure.
+The whole sentence, or the whole list, is purpose and steps, so that nothing of it is left out; a
+step keeps what it forbids. What is somebody else's, asked, supposed or taken back by what stands
+beside it tells no procedure.
 """
 
 from __future__ import annotations
@@ -14,11 +16,12 @@ from typing import Final
 
 from pagefault.model.kinds import USERS, Role
 from pagefault.model.page import Evidence
+from pagefault.truth import english
 from pagefault.truth.claim import Turn
-from pagefault.truth.english import ENGLISH
-from pagefault.truth.language import Language, Words
-from pagefault.truth.passages import Passage, Sentence
+from pagefault.truth.extract import is_turned
+from pagefault.truth.parts import folded
 from pagefault.truth.subjects import subject_key
+from pagefault.truth.voice import FOREIGN, Sentence, own, sentences
 
 STEPS_MAX: Final = 12
 """More is a document, and no page that a turn could bring in whole."""
@@ -72,72 +75,94 @@ _NEXT: Final = re.compile(
     rf"|,\s+(?:and\s+)?(?={_VERB}\b)|\s+and\s+(?={_VERB}\b))",
     re.IGNORECASE,
 )
-_NO_QUOTE: Final = Words(r"(?!)")  # what stands in backticks is a command
+_LABELS: Final = re.compile(
+    r"[ \t]*(?:how (?:we|to)|(?:in order )?to) [^\n:]{1,50}:", re.IGNORECASE
+)
+_SUPPOSED: Final = re.compile(
+    r"\b(?:if|unless|suppose|supposing|imagine|whether|would|could|might)\b"
+)
+_DENIED: Final = re.compile(r"\b(?:not|never|no longer|without)\b|n't\b")
 
 
-def procedures(turn: Turn, *, language: Language = ENGLISH) -> list[Procedure]:
+def procedures(turn: Turn) -> list[Procedure]:
     """What a turn tells of how things are done. Only a user's own words tell any."""
     if turn.role is not Role.USER or turn.origin not in USERS:
         return []
-    if not _MAYBE.search(turn.text):
+    if not _MAYBE.search(turn.text) or english.OTHER_VOICES.search(folded(turn.text)):
         return []
-    passage = Passage(turn.text, {}, _NO_QUOTE)
-    return [*_in_lists(turn, passage), *_in_sentences(turn, passage, language)]
+    return [*_in_lists(turn), *_in_sentences(turn)]
 
 
 _MAYBE: Final = re.compile(r"\b(?:to|how|when|whenever|before|after) \w+", re.IGNORECASE)
 
 
-def _in_lists(turn: Turn, passage: Passage) -> Iterator[Procedure]:
-    for found in _LISTED.finditer(passage.plain):
+def _in_lists(turn: Turn) -> Iterator[Procedure]:
+    """A list under its purpose; only where nothing else is said, which could be about it."""
+    plain = own(turn.text, _LABELS)
+    for found in _LISTED.finditer(plain):
+        beside = plain[: found.start()] + plain[found.end() :]
+        if FOREIGN in plain or english.DENIES.search(folded(beside)) or ":" in beside:
+            continue
+        if english.REVERSES.match(folded(plain[found.end() :]).lstrip()) or _is_denied(found):
+            continue
         begins = found.start("steps")
         steps = [
             (begins + item.start("step"), begins + item.end("step"))
             for item in _ITEM.finditer(found["steps"])
         ]
         if len(steps) <= STEPS_MAX:
-            yield _procedure(turn, passage, found.span("subject"), steps)
+            yield _procedure(turn, found.span("subject"), steps)
 
 
-def _in_sentences(turn: Turn, passage: Passage, language: Language) -> Iterator[Procedure]:
-    for sentence in passage.sentences():
-        if sentence.asks or language.supposed.search(sentence.text):
+def _in_sentences(turn: Turn) -> Iterator[Procedure]:
+    said = sentences(turn.text, _LABELS)
+    for number, sentence in enumerate(said):
+        if not sentence.own or sentence.asks or _SUPPOSED.search(folded(sentence.plain)):
+            continue
+        if is_turned(said, number):
             continue
         for pattern, least in ((_PURPOSE, 2), (_OCCASION, 1)):
-            found = pattern.match(sentence.text)
-            if found is None or language.reported.search(found["subject"]):
+            found = pattern.match(sentence.plain)
+            if found is None or _is_denied(found):
                 continue
             steps = list(_steps(sentence, *found.span("steps")))
             if least <= len(steps) <= STEPS_MAX:
-                at = sentence.at
+                at = sentence.start
                 where = (at + found.start("subject"), at + found.end("subject"))
-                yield _procedure(turn, passage, where, steps)
+                yield _procedure(turn, where, steps)
                 break
+
+
+def _is_denied(found: re.Match[str]) -> bool:
+    return _DENIED.search(folded(found["subject"])) is not None
 
 
 def _steps(sentence: Sentence, start: int, end: int) -> Iterator[tuple[int, int]]:
     at = start
-    for found in _NEXT.finditer(sentence.text, start, end):
+    for found in _NEXT.finditer(sentence.plain, start, end):
         if found.start() > at:
-            yield sentence.at + at, sentence.at + found.start()
+            yield sentence.start + at, sentence.start + found.start()
         at = found.end()
     if at < end:
-        yield sentence.at + at, sentence.at + end
+        yield sentence.start + at, sentence.start + end
 
 
-def _procedure(
-    turn: Turn, passage: Passage, subject: tuple[int, int], steps: list[tuple[int, int]]
-) -> Procedure:
-    spans = [passage.place(*piece) for piece in (subject, *steps)]
+def _procedure(turn: Turn, subject: tuple[int, int], steps: list[tuple[int, int]]) -> Procedure:
     return Procedure(
-        subject=_written(passage, subject),
-        steps=tuple(_written(passage, step) for step in steps),
-        evidence=tuple(Evidence(page_id=turn.page_id, start=a, end=b) for a, b in spans),
+        subject=_written(turn.text, subject),
+        steps=tuple(_written(turn.text, step) for step in steps),
+        evidence=tuple(_span(turn, *piece) for piece in (subject, *steps)),
     )
 
 
-def _written(passage: Passage, piece: tuple[int, int]) -> str:
-    return " ".join(passage.written(*piece).split()).rstrip(".,; ")
+def _span(turn: Turn, start: int, end: int) -> Evidence:
+    said = turn.text[start:end].rstrip(".")
+    first = len(turn.text[:start].encode())
+    return Evidence(page_id=turn.page_id, start=first, end=first + len(said.encode()))
+
+
+def _written(text: str, piece: tuple[int, int]) -> str:
+    return " ".join(text[slice(*piece)].split()).rstrip(".,; ")
 
 
 def bears_on(subject: str, message: str) -> bool:

@@ -19,6 +19,7 @@ from pagefault.model.kinds import (
     GOAL_SUBJECT,
     HANDED_IN,
     PAGE_PREFIX,
+    USER_TYPED,
     USERS,
     ClaimType,
     EventType,
@@ -37,12 +38,11 @@ from pagefault.service.window.deriving import Made, write_derived
 from pagefault.service.window.state import SessionState
 from pagefault.store.analyzer import query_terms
 from pagefault.store.api import PageFilter
-from pagefault.truth.claim import Authority, Turn
+from pagefault.truth.claim import Authority, Claim, Turn
 from pagefault.truth.claims import ClaimBook, Entry, held_of
 from pagefault.truth.held import Held, Status
 
 CLAIM: Final = PAGE_PREFIX["claim"]
-TURNS_BEFORE: Final = 3  # pages: a question, an answer to it, and what stood before
 IMPORTANCE: Final = {
     ClaimType.DECISION: 0.95,  # requirement 000, "Claim Page Example"
     ClaimType.RETRACTION: 0.95,
@@ -95,7 +95,9 @@ class Claims:
         if not self._runtime.extracts_claims:
             return []
         if not any(
-            is_user_message(draft.body) for draft in said if isinstance(draft.body, Content)
+            is_user_message(draft.body) or draft.body.supersedes
+            for draft in said
+            if isinstance(draft.body, Content)
         ):
             return []
         from pagefault.truth.extract import extract  # with its rules, which only this needs
@@ -108,22 +110,56 @@ class Claims:
             body = draft.body
             assert isinstance(body, Content)
             turn = Turn(body.page_id, body.role, draft.origin, body.text)
+            # Other words for an old message: what was said lately is not what stands before it.
+            shown_before = [] if body.supersedes else before
+            found = [self._closing(body, state)]
             if is_user_message(body):
-                claims = extract(turn, before)
-                if claims:
-                    if book is None:
-                        book = self.book(state).copy()
-                    number = state.numbers.get(CLAIM, 0) + claimed
-                    entries = book.entries(claims, CLAIM, number, (turn, *reversed(before)))
-                    for place, entry in enumerate(entries, number + 1):
-                        book.fold(held_of(PageId(f"{CLAIM}_{place}"), entry))
-                    made = [_made(entry) for entry in entries]
-                    claimed += len(made)
-                    written += self._written(made, draft, state, written)
+                found.append(extract(turn, shown_before))
+            for claims in filter(None, found):
+                if book is None:
+                    book = self.book(state).copy()
+                number = state.numbers.get(CLAIM, 0) + claimed
+                entries = book.entries(claims, CLAIM, number)
+                for place, entry in enumerate(entries, number + 1):
+                    book.fold(held_of(PageId(f"{CLAIM}_{place}"), entry))
+                made = [_made(entry) for entry in entries]
+                claimed += len(made)
+                written += self._written(made, draft, state, written)
+            if is_user_message(body):
                 written += self._procedures.drafts(turn, draft, state, written)
+            if body.supersedes:
+                continue
             shown = _wall(turn) if body.event_type in HANDED_IN else turn
-            before = [*before, shown][-TURNS_BEFORE:]
+            before = [shown]
         return written
+
+    def _closing(self, body: Content, state: SessionState) -> list[Claim]:
+        """What takes back every claim that rests on words in whose place these are put.
+
+        With the user's authority, whoever said the words: it is the client that put others there,
+        and a claim on words that stand nowhere any more is nobody's.
+        """
+        if not body.supersedes or body.part:
+            return []
+        row = state.table.find(body.supersedes)
+        if row is None:
+            return []
+        wanted = PageFilter(after_order=row.order - 1, before_order=row.order + row.parts)
+        scope = self._runtime.scope(self._session)
+        old = self._runtime.index.pages(scope, wanted, limit=row.parts)
+        return [
+            Claim(
+                type=ClaimType.RETRACTION,
+                subject="",
+                value="",
+                text="No longer said",
+                evidence=(Evidence(page_id=body.page_id, start=0, end=len(body.text.encode())),),
+                authority=Authority.USER,
+                origin=USER_TYPED,
+                confidence=1.0,
+                resting_on=tuple(page.page_id for page in old),
+            )
+        ]
 
     def is_current(self, state: SessionState) -> bool:
         """Whether the folds are at hand, so that nothing waits for the store."""
@@ -138,7 +174,7 @@ class Claims:
         if now != self._as_of:
             book = ClaimBook()  # of this thread: another may be at it, too
             for page in self.pages():
-                book.fold(_held(page))
+                book.fold(_held(page, is_adopted=self._runtime.is_adopted))
             self._book, self._as_of = book, now
         return self._book
 
@@ -252,7 +288,7 @@ def _made(entry: Entry) -> Made:
     )
 
 
-def _held(page: Page) -> Held:
+def _held(page: Page, *, is_adopted: bool) -> Held:
     derived = page.derived
     assert derived is not None
     return Held(
@@ -260,7 +296,7 @@ def _held(page: Page) -> Held:
         type=ClaimType(derived.claim_type),
         subject=derived.subject,
         value=derived.value,
-        authority=authority_of(page.row.origin),
+        authority=authority_of(page.row.origin) if is_adopted else Authority.PROPOSED,
         pages=derived.provenance,
         supersedes=derived.supersedes,
     )
@@ -271,24 +307,18 @@ def authority_of(origin: Origin) -> Authority:
 
 
 def _wall(turn: Turn) -> Turn:
-    """What was handed in between two turns: nothing before it was shown right before."""
+    """What was handed in between two turns: nothing was shown right before what follows it."""
     return Turn(turn.page_id, Role.TOOL, turn.origin, "")
 
 
 def _shown_before(state: SessionState) -> list[Turn]:
-    """The last turns, oldest first, as far as the window shows them."""
-    before: list[Turn] = []
+    """The turn right before, if the window shows one."""
     for entry in state.layout.latest():
         match entry:
             case Shown(page=page) if page.row.kind is Kind.TRANSCRIPT:
-                row = page.row
-                before.append(Turn(page.page_id, row.role, row.origin, page.text))
-            case Shown(page=page):
-                before.append(Turn(page.page_id, Role.TOOL, page.row.origin, ""))
-            case Note():
-                before.append(Turn(PageId(""), Role.TOOL, Origin("runtime"), ""))
+                return [Turn(page.page_id, page.row.role, page.row.origin, page.text)]
+            case Shown() | Note():
+                return []
             case _:
                 continue
-        if len(before) == TURNS_BEFORE:
-            break
-    return before[::-1]
+    return []

@@ -2,37 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from pagefault.model.errors import StoreCorrupt
 from pagefault.model.events import Content
-from pagefault.model.ids import PageId, SessionNo
-from pagefault.model.kinds import DERIVED_TYPES
+from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
+from pagefault.model.kinds import DERIVED_TYPES, GOAL_SUBJECT
 from pagefault.model.page import PageRow
 from pagefault.service.runtime import Runtime
+from pagefault.store.analyzer import analyze
 
 
-def derivatives(
-    runtime: Runtime, sessions: Iterable[SessionNo], page_ids: Collection[PageId]
-) -> list[PageRow]:
-    """Derived pages of these sessions that rest on one of these pages, however indirectly.
+class Going:
+    """Pages that go, as each of some sessions sees them. One id may name two pages: that of a
+    parent, and that of a fork which was made before it was given.
+    """
+
+    def __init__(
+        self, runtime: Runtime, sessions: Collection[SessionNo], rows: Iterable[PageRow]
+    ) -> None:
+        self.rows: list[PageRow] = []
+        self._named: dict[PageId, list[PageRow]] = {}
+        self._seqs: set[Seq] = set()
+        self._upto = {session: dict(runtime.scope(session).parts) for session in sessions}
+        self.add(rows)
+
+    def add(self, rows: Iterable[PageRow]) -> None:
+        for row in rows:
+            self.rows.append(row)
+            self._seqs.add(row.seq)
+            self._named.setdefault(row.page_id, []).append(row)
+
+    def __contains__(self, row: PageRow) -> bool:
+        return row.seq in self._seqs
+
+    def seen(self, session: SessionNo, row: PageRow) -> bool:
+        """Whether a session sees a page."""
+        return row.seq <= self._upto[session].get(row.session, NOTHING)
+
+    def meets(self, session: SessionNo, page_ids: Iterable[PageId]) -> bool:
+        """Whether one of these ids, as a session means it, is of a page that goes."""
+        return any(
+            self.seen(session, row) for page_id in page_ids for row in self._named.get(page_id, ())
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    session: SessionNo
+    row: PageRow
+    body: Content
+
+    @property
+    def sources(self) -> set[PageId]:
+        body = self.body
+        return {*body.provenance, body.represents, *(span.page_id for span in body.evidence)}
+
+
+def add_derivatives(runtime: Runtime, sessions: Collection[SessionNo], going: Going) -> None:
+    """Add the derived pages of these sessions that rest on a page that goes, however indirectly, or
+    that repeat the words of one.
+
+    A claim names what it took the place of, and may borrow its subject. So one that superseded a
+    claim which goes, goes with it where it says a word of it that its own sources do not say.
 
     Reads every derived record of the sessions: for what is seldom done. A damaged one is left out.
     """
-    derived = [found for session in sessions for found in _derived(runtime, session)]
-    rest_on, found = set(page_ids), dict[PageId, PageRow]()
-    grew = True
-    while grew:
-        grew = False
-        for row, sources in derived:
-            if row.page_id not in found and not rest_on.isdisjoint(sources):
-                found[row.page_id] = row
-                rest_on.add(row.page_id)
-                grew = True
-    return list(found.values())
+    made = [one for session in sessions for one in _derived(runtime, session)]
+    _add_resting(made, going)
+    claimed = set[str]()
+    for one in made:  # in the order of the log: what supersedes comes after
+        body = one.body
+        if one.row in going:
+            claimed |= set(analyze(f"{body.subject} {body.value}"))
+        elif body.supersedes and body.subject != GOAL_SUBJECT:
+            says = set(analyze(f"{body.text} {body.subject} {body.value}"))
+            if going.meets(one.session, [body.supersedes]) and not claimed.isdisjoint(
+                says - _words_of(runtime, one)
+            ):
+                going.add([one.row])
+    _add_resting(made, going)
 
 
-def _derived(runtime: Runtime, session: SessionNo) -> Iterable[tuple[PageRow, set[PageId]]]:
+def _add_resting(made: Sequence[_Made], going: Going) -> None:
+    while rest := [
+        one for one in made if one.row not in going and going.meets(one.session, one.sources)
+    ]:
+        going.add(one.row for one in rest)
+
+
+def _derived(runtime: Runtime, session: SessionNo) -> Iterator[_Made]:
     for seq in runtime.index.events(session, types=sorted(map(str, DERIVED_TYPES))):
         try:
             body = runtime.log.get(seq).body
@@ -40,5 +100,23 @@ def _derived(runtime: Runtime, session: SessionNo) -> Iterable[tuple[PageRow, se
             continue
         row = runtime.index.page_at(seq)
         if row is not None and isinstance(body, Content):
-            sources = {*body.provenance, body.represents}
-            yield row, sources | {span.page_id for span in body.evidence}
+            yield _Made(session, row, body)
+
+
+def _words_of(runtime: Runtime, one: _Made) -> set[str]:
+    """The words of what a derived page rests on, as far as they can be read."""
+    scope = runtime.scope(one.session)
+    words = set[str]()
+    for page_id in one.sources:
+        row = runtime.index.find_page(scope, page_id)
+        if row is not None:
+            words |= set(analyze(_text(runtime, row.seq)))
+    return words
+
+
+def _text(runtime: Runtime, seq: Seq) -> str:
+    try:
+        body = runtime.log.get(seq).body
+    except StoreCorrupt:
+        return ""
+    return body.text if isinstance(body, Content) else ""

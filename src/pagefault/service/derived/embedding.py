@@ -31,6 +31,7 @@ from pagefault.model.events import Content
 from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.page import PageRow, Scope
 from pagefault.model.progress import Progress
+from pagefault.model.threads import start
 from pagefault.recall.semantic import Similar
 from pagefault.service.derived.soon import Late, NotBegun, Soon
 from pagefault.store.api import PageFilter
@@ -134,7 +135,7 @@ class Embedding:
         if self._thread is None and not self._stop.is_set():
             thread = threading.Thread(target=self._work, name="pagefault-embed", daemon=True)
             try:
-                thread.start()
+                start(thread)
             except RuntimeError:  # no thread is to be had: another append tries again
                 return
             self._thread = thread
@@ -324,7 +325,7 @@ class Embedding:
             embedder=name,
             embedded=embedded,
             missing=max(0, pages - embedded),
-            failure=str(failed or ""),
+            failure=failed.message if failed is not None else "",
             hint=failed.hint if failed is not None else "",
         )
 

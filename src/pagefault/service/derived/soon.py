@@ -8,6 +8,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from pagefault.model.threads import start
+
 T = TypeVar("T")
 
 
@@ -45,7 +47,7 @@ class Soon:
             target=self._run, args=(call, future), name="pagefault-query", daemon=True
         )
         try:
-            thread.start()
+            start(thread)
         except RuntimeError:  # no thread is to be had
             self._ended(future)
             raise

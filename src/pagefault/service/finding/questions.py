@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING
 from pagefault.model.errors import ArchiveMissing, BadInput, RecordGone
 from pagefault.model.kinds import Profile
 from pagefault.model.page import PageRow, Scope
+from pagefault.model.signatures import checked_verbs
 from pagefault.model.wanted import ANY, SearchFilter, Time
+from pagefault.recall.excerpt import excerpt
 from pagefault.recall.search import SearchHit, SearchResult
-from pagefault.service.arguments import a_profile, a_text
+from pagefault.service.arguments import a_profile
 from pagefault.service.finding.finding import SAID
 from pagefault.service.finding.topics import pages_about, words_of
 from pagefault.service.runtime import Runtime
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+@checked_verbs(usable=lambda asking: asking._runtime.journal.check_open())
 class Asking:
     """The verbs that ask for pages: a session answers of what it sees, a memory of every session.
 
@@ -65,7 +68,6 @@ class Asking:
         query may then be empty. `tokens` bounds what the hits come to; what had no room is told.
         `profile` ("measured", "studio-v1") is how they are ordered, else as configured.
         """
-        a_text(query, called="query")
         scope = await self._asked(wanted)
         _check(limit, tokens)
         order = a_profile(profile) if profile else None
@@ -79,28 +81,30 @@ class Asking:
             )
         else:
             found = await self._find(scope, query, limit, wanted, order)
-        return await _told(self._runtime, found, tokens)
+        return await _told(self._runtime, found, tokens, query or words_of(topic, task))
 
     async def recent(
-        self, n: int = 10, wanted: SearchFilter = ANY, *, tokens: int | None = None
+        self, limit: int = 10, wanted: SearchFilter = ANY, *, tokens: int | None = None
     ) -> SearchResult:
-        """The `n` pages that were said last, the latest first."""
+        """The pages that were said last, the latest first."""
         scope = await self._asked(wanted)
-        return await listed(self._runtime, scope, wanted, limit=n, tokens=tokens, newest_first=True)
+        return await listed(
+            self._runtime, scope, wanted, limit=limit, tokens=tokens, newest_first=True
+        )
 
     async def by_topic(
-        self, topic: str, n: int = 10, wanted: SearchFilter = ANY, *, tokens: int | None = None
+        self, topic: str, limit: int = 10, wanted: SearchFilter = ANY, *, tokens: int | None = None
     ) -> SearchResult:
-        """At most `n` pages of a topic, those first that are most about it."""
-        return await self.recall(topic=topic, limit=n, wanted=wanted, tokens=tokens)
+        """The pages of a topic, those first that are most about it."""
+        return await self.recall(topic=topic, limit=limit, wanted=wanted, tokens=tokens)
 
     async def by_task(
-        self, task: str, n: int = 10, wanted: SearchFilter = ANY, *, tokens: int | None = None
+        self, task: str, limit: int = 10, wanted: SearchFilter = ANY, *, tokens: int | None = None
     ) -> SearchResult:
-        """At most `n` pages that name a task ("#42" or "42", "ABC-7"), those first that are most
+        """The pages that name a task ("#42" or "42", "ABC-7"), those first that are most
         about it.
         """
-        return await self.recall(task=task, limit=n, wanted=wanted, tokens=tokens)
+        return await self.recall(task=task, limit=limit, wanted=wanted, tokens=tokens)
 
     async def timeline(
         self,
@@ -108,16 +112,16 @@ class Asking:
         end: Time | None = None,
         wanted: SearchFilter = ANY,
         *,
-        n: int = 50,
+        limit: int = 50,
         tokens: int | None = None,
     ) -> SearchResult:
-        """The first `n` pages that were said from `start` on and before `end`, in that order.
+        """The first pages that were said from `start` on and before `end`, in that order.
 
         Times are as in `SearchFilter`, and stand instead of those of `wanted`.
         """
         scope = await self._asked(wanted)
         spanned = wanted.between(start, end)
-        return await listed(self._runtime, scope, spanned, limit=n, tokens=tokens)
+        return await listed(self._runtime, scope, spanned, limit=limit, tokens=tokens)
 
 
 async def listed(
@@ -190,6 +194,9 @@ def _listed(
     for part in parts_of(scope, wanted):
         matching = runtime.index.matching(part, wanted)
         order = np.lexsort((matching.places, matching.said_ms))
+        if not wanted.history:
+            history = list(runtime.index.history(part))
+            order = order[~np.isin(matching.places[order], history)]
         chosen = order[::-1][:limit] if newest_first else order[:limit]
         found += runtime.index.pages_at(part, matching.places[chosen].tolist())
         total += len(order)
@@ -207,14 +214,16 @@ def _places(runtime: Runtime, scope: Scope, topic: str, task: str) -> NDArray[np
     return np.array(sorted(place_in(scope, row) for row in rows), dtype=np.int64)
 
 
-async def _told(runtime: Runtime, found: SearchResult, tokens: int | None) -> SearchResult:
-    """As many of these as the tokens hold, and of each where it is from."""
+async def _told(
+    runtime: Runtime, found: SearchResult, tokens: int | None, query: str = ""
+) -> SearchResult:
+    """As many of these as the tokens hold, each with its source and its excerpt."""
     if tokens is not None:
         found = found.within(tokens)
-    return await asyncio.to_thread(_with_sources, runtime, found)
+    return await asyncio.to_thread(_with_sources, runtime, found, query)
 
 
-def _with_sources(runtime: Runtime, found: SearchResult) -> SearchResult:
+def _with_sources(runtime: Runtime, found: SearchResult, query: str) -> SearchResult:
     numbers = {hit.page.session for hit in found.hits}
     sessions = {number: runtime.index.session(number) for number in numbers}
     hits = []
@@ -223,6 +232,13 @@ def _with_sources(runtime: Runtime, found: SearchResult) -> SearchResult:
         hit = replace(hit, session_id=row.session_id if row else "")
         with suppress(RecordGone, ArchiveMissing):
             page = runtime.pages.read(hit.page)
-            hit = replace(hit, speaker=page.speaker, occurred_at=page.occurred_at)
+            shown = excerpt(page.text, query if hit.why in ("", "words") else "")
+            hit = replace(
+                hit,
+                speaker=page.speaker,
+                occurred_at=page.occurred_at,
+                excerpt=shown.text,
+                marks=shown.marks,
+            )
         hits.append(hit)
     return replace(found, hits=tuple(hits))

@@ -7,13 +7,14 @@ word of its page, so the words of the index lead to it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Final
 
 from pagefault.model.errors import ArchiveMissing, RecordGone
+from pagefault.model.ids import PageId
 from pagefault.model.page import Page, PageRow, Scope
-from pagefault.recall.naming import Named, Naming
+from pagefault.pack.citations import cited_pages
 from pagefault.service.runtime import PageReader, Runtime
 from pagefault.store.analyzer import query_terms
 
@@ -55,13 +56,16 @@ def pages_about(runtime: Runtime, scope: Scope, topic: str, task: str) -> Iterat
                 yield row
 
 
-def naming(pages: PageReader) -> Naming:
-    """What a page names, by its text: what `Searcher` follows."""
+class Texts:
+    """The text of pages, for `Searcher`."""
 
-    def named(row: PageRow) -> Named:
+    def __init__(self, pages: PageReader) -> None:
+        self._pages = pages
+
+    def page(self, row: PageRow) -> Page | None:
         with suppress(RecordGone, ArchiveMissing):
-            page = pages.read(row)
-            return Named(page.task_refs, page.entities)
-        return Named()
+            return self._pages.read(row)
+        return None
 
-    return named
+    def cited(self, page: Page) -> Sequence[PageId]:
+        return cited_pages(page.text)

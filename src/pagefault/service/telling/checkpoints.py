@@ -50,7 +50,7 @@ def find_checkpoint(runtime: Runtime, scope: Scope, name: str) -> Seq:
         f"there is no checkpoint {name!r}",
         hint=f"there are {', '.join(one.name for one in made)}"
         if made
-        else "`pagefault checkpoint SESSION NAME` makes one",
+        else "`Session.checkpoint` makes one",
     )
 
 

@@ -17,6 +17,7 @@ from pagefault.model.events import (
     EpochBegun,
     Event,
     Packed,
+    Priced,
     Relayed,
     Reported,
     SessionConfigured,
@@ -54,6 +55,7 @@ class Entry:
     tools_changed: bool
     reported: Usage | None = None
     relayed: Relayed | None = None
+    priced: PriceList | None = None  # what it was weighed by, where somebody said so
 
     @property
     def stable_tokens(self) -> int:
@@ -72,7 +74,7 @@ class Entry:
         sending = ledger.Sending(
             prompt_tokens=self.packed.tokens,
             before_tokens=self.before_tokens,
-            shared_tokens=self.shared_tokens,
+            shared_tokens=min(self.shared_tokens, self.packed.tokens),
             matchable_tokens=self._matchable(prices),
             volatile_tokens=self.packed.tail,
             is_cold=self.packed.is_cold,
@@ -97,17 +99,22 @@ class Entry:
         """
         one = self.relayed
         is_unmarked = one is not None and one.wire == "messages" and not one.is_marked
-        return 0 if prices.takes_marks and is_unmarked else self.shared_tokens
+        if prices.takes_marks and is_unmarked:
+            return 0
+        return min(self.shared_tokens, self.packed.tokens)
 
 
 def prices_of(entries: Sequence[Entry], default: PriceList) -> PriceList:
-    """What calls are weighed by: `default`, or where that is nobody's in particular and a proxy
-    passed them on, the list of the model that the client asked last.
+    """What calls are weighed by: `default`; or where that is nobody's in particular, what the last
+    of them was weighed by when it was packed; where a proxy passed it on, the list of the model
+    that the client asked.
     """
-    last = entries[-1].relayed if entries else None
-    if last is None or default != UNKNOWN.prices:
+    if not entries or default != UNKNOWN.prices:
         return default
-    return find_model(last.model).prices
+    last = entries[-1]
+    if last.relayed is not None:
+        return find_model(last.relayed.model).prices
+    return last.priced or default
 
 
 class Ledger:
@@ -120,6 +127,7 @@ class Ledger:
         self._before: Packed | None = None
         self._epoch = ""
         self._tools_changed = False
+        self._priced: PriceList | None = None
         self.entries: list[Entry] = []
 
     def fold(self, event: Event) -> None:
@@ -128,6 +136,8 @@ class Ledger:
                 self._epoch = reason
             case SessionConfigured():
                 self._tools_changed = True
+            case Priced() as priced:
+                self._priced = priced.prices
             case Packed() as packed:
                 self._fold_packed(event, packed)
             case Relayed() as relayed if event.session == self._session:
@@ -149,6 +159,7 @@ class Ledger:
                     shared_tokens=0 if changed or before is None else packed.shared,
                     epoch=self._epoch,
                     tools_changed=self._tools_changed,
+                    priced=self._priced,
                 )
             )
         self._before, self._epoch, self._tools_changed = packed, "", False

@@ -6,15 +6,25 @@ nothing about it; these records do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.events import Relayed, Reported
+from pagefault.model.kinds import DERIVED_TYPES, EventType, Role
 from pagefault.model.request import Usage
+from pagefault.store.api import PageFilter
 
 if TYPE_CHECKING:
+    from pagefault.service.runtime import Runtime
     from pagefault.service.session import Session
+
+SAID_TYPES: Final = tuple(one for one in EventType if one not in DERIVED_TYPES)
+"""The types of records of what was said or handed in."""
+
+_READ_AT_ONCE: Final = 100  # pages
 
 
 async def note_relayed(session: Session, body: Relayed) -> None:
@@ -65,7 +75,7 @@ class Proxied:
             "over_window": self.over_window,
             "reports": self.reports,
             "reported_tokens": self.reported_tokens,
-            "last": last | {"recalled": list(self.last.recalled)},
+            "last": last | {"recalled": list(self.last.recalled), "core": list(self.last.core)},
         }
 
 
@@ -85,3 +95,38 @@ def proxied_of(bodies: Iterable[object]) -> Proxied | None:
         reported_tokens=reports[-1].input_tokens if reports else 0,
         last=sent[-1],
     )
+
+
+def find_said(runtime: Runtime, names: Sequence[str], texts: Sequence[tuple[Role, str]]) -> str:
+    """As `Memory.find_said`. Of a session that says something else, little is read."""
+    best, most = "", 0
+    for name in names:
+        count = _count_said(runtime, name, texts)
+        if count > most:
+            best, most = name, count
+    return best
+
+
+def _count_said(runtime: Runtime, name: str, texts: Sequence[tuple[Role, str]]) -> int:
+    """How many texts a session says, each of them the next of these; 0 if one is another."""
+    row = runtime.index.find_session(name)
+    if row is None:
+        return 0
+    scope = runtime.scope(row.session)
+    at, after, text = 0, -1, ""
+    with suppress(RecordGone, ArchiveMissing):
+        while rows := runtime.index.pages(
+            scope, PageFilter(after_order=after), limit=_READ_AT_ONCE
+        ):
+            for page in rows:
+                if page.order != after + 1:  # something was forgotten
+                    return 0
+                after = page.order
+                text = (text if page.part else "") + runtime.pages.read(page).text
+                if page.part + 1 < page.parts:
+                    continue
+                if at == len(texts) or texts[at] != (page.role, text):
+                    return 0
+                at += 1
+        return at
+    return 0

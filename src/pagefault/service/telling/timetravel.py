@@ -111,9 +111,7 @@ def find_seq(
     if seq is not None and seq > (end := runtime.index.applied_seq()):
         raise BadInput(f"there is no record {seq:,} yet", hint=f"records so far: 1 to {end:,}")
     if last == NOTHING:
-        raise BadInput(
-            "the session had not begun by then", hint="`pagefault sessions --json` tells when"
-        )
+        raise BadInput("the session had not begun by then", hint="`Memory.sessions` tells when")
     return last
 
 
@@ -368,7 +366,7 @@ def to_dict(at: Moment) -> dict[str, Any]:
 
 def relayed_dict(body: Relayed) -> dict[str, Any]:
     """A client's request, as plain values."""
-    return asdict(body) | {"recalled": list(body.recalled)}
+    return asdict(body) | {"recalled": list(body.recalled), "core": list(body.core)}
 
 
 def page_dict(one: InWindow) -> dict[str, Any]:

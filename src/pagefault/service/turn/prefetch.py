@@ -164,6 +164,6 @@ class Prefetcher:
                 if row is not None and not self._runtime.pages.holds(row):
                     self._runtime.pages.read(row)
                     read.append(row)
-            except (PagefaultError, OSError):
+            except (PagefaultError, OSError, MemoryError):
                 continue  # nobody asked for it: who does will be told
         return read

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from pagefault.model.events import Draft, Packed
+from pagefault.model.catalogue import UNKNOWN, find_model
+from pagefault.model.events import Draft, Packed, Priced
 from pagefault.model.ids import PageId
-from pagefault.model.kinds import LayoutName
+from pagefault.model.kinds import RUNTIME, Actor, LayoutName
 from pagefault.model.page import Page
 from pagefault.model.request import Request
 from pagefault.pack.manifest import ENTRIES_MAX
@@ -22,6 +23,7 @@ from pagefault.service.turn.prefetch import Prefetcher
 from pagefault.service.turn.recalling import TurnRecall
 from pagefault.service.window.plan import plan_request
 from pagefault.service.window.plan_developer import plan_developer
+from pagefault.service.window.state import turn_now
 from pagefault.store.api import PageFilter
 
 
@@ -55,7 +57,7 @@ class Requests:
             self._pressure.level,
             now_ms=self._runtime.clock.now_ms(),
         )
-        drafts = self._with_prefetches(await self._plan(recalled))
+        drafts = [*self._priced(), *self._with_prefetches(await self._plan(recalled))]
         await self._owned.commit(drafts, planned=planned)
         self.asked_s = self._runtime.cache_s()
         self._note()
@@ -85,6 +87,17 @@ class Requests:
         loaded, used = self._prefetcher.take_record()
         body = replace(last.body, prefetched=loaded, prefetch_used=used)
         return [*before, replace(last, body=body)]
+
+    def _priced(self) -> list[Draft]:
+        """The record of what this request is weighed by, where somebody said so and it is new."""
+        state, prices = self._owned.state, self._runtime.epochs.prices
+        if prices == UNKNOWN.prices and not find_model(self._runtime.model).is_known:
+            return []
+        body = Priced.of(prices, self._runtime.model)
+        if body == state.priced:
+            return []
+        session, turn = self._owned.session, turn_now(state)
+        return [Draft(session=session, turn=turn, actor=Actor.SYSTEM, origin=RUNTIME, body=body)]
 
     def look_ahead(self, text: str = "") -> None:
         """Read what may be wanted next, once nobody waits."""

@@ -41,7 +41,8 @@ async def serve(
     """What becomes of a call, and of the words that came with it, as `state` stands.
 
     `read` gives a page's text or raises `RecordGone`; `find` searches. What no request could
-    carry is cut off the words and the arguments.
+    carry is cut off the words and the arguments. A page that is served in full is LOADING until the
+    record is folded: to be called in `PageTable.faults`, which ends that if it never is.
     """
     action = read_call(call)
     if len(call.arguments) > ARGUMENTS_MAX:
@@ -133,7 +134,6 @@ def _fault(
     if mapped is not None:
         return replace(asked, level=mapped, already_mapped=True)
     state.table.begin_fault(row, action.level)
-    level: Level | None = None
     try:
         page = read(row)  # one read of a file: less than a hop to a thread costs
         ladder = levels.ladder(page)
@@ -153,10 +153,10 @@ def _fault(
             levels=refused.levels,
             level_tokens=refused.tokens,
         )
-    finally:
-        if level is not Level.FULL:  # what stands for the page is another page
-            state.table.failed(row.page_id)
-    shows = PageId("") if level is Level.FULL else levels.keep(ladder, level, Actor.MODEL).page_id
+    shows = PageId("")
+    if level is not Level.FULL:  # what stands for the page is another page
+        state.table.failed(row.page_id)
+        shows = levels.keep(ladder, level, Actor.MODEL).page_id
     return replace(
         asked,
         level=level,

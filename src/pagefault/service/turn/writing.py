@@ -9,9 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from pagefault.model.errors import BadInput
 from pagefault.model.events import Content, Draft, expected
 from pagefault.model.ids import PageId, SessionNo, TurnNo
 from pagefault.model.kinds import (
+    DERIVED_TYPES,
     HANDED_IN,
     PAGE_PREFIX,
     Actor,
@@ -21,9 +23,10 @@ from pagefault.model.kinds import (
     Origin,
     Role,
 )
+from pagefault.model.signatures import check_fields
 from pagefault.pack.count import TokenCounter
-from pagefault.service.arguments import a_share, a_text
-from pagefault.service.turn.split import split
+from pagefault.service.arguments import a_moment, a_share, a_text, one_of
+from pagefault.service.turn.split import BLOCK_CHARS, split
 from pagefault.service.window.content import page_of
 from pagefault.service.window.room import check_message, surely_fits
 from pagefault.service.window.state import SessionState
@@ -36,11 +39,21 @@ _ACTORS: Final = {
 }
 
 
+_TEXTS: Final = (
+    *("speaker", "title", "occurred_at", "call_id", "key", "blob"),
+    *("follows", "supersedes"),
+)
+_SAYABLE: Final = tuple(one for one in EventType if one not in DERIVED_TYPES)
+_NAMED: Final = {"role": Role, "event_type": EventType, "modality": Modality}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
     """One thing to be written down: what a verb, or a line of a transcript, hands in.
 
-    Raises `BadInput` for what is no text where a text belongs: no record could be read back.
+    Role, event type and modality may be given by their names. Raises `BadInput` for what is not
+    what it should be, for a time that is none, for a type of record that is made of others
+    (summaries, claims …) and for a user who says nothing: no record could be read back.
     """
 
     text: str
@@ -54,16 +67,31 @@ class Said:
     key: str = ""
     modality: Modality = Modality.TEXT
     blob: str = ""  # of an artifact, whose text only describes it
+    follows: str = ""  # the page before it, in the history of a proxy's client
+    supersedes: str = ""  # the page whose place it takes: the same message, in other words
 
     def __post_init__(self) -> None:
-        for name in ("speaker", "title", "occurred_at", "call_id", "key", "blob"):
+        for name, of in _NAMED.items():
+            object.__setattr__(self, name, one_of(of, getattr(self, name), name))
+        check_fields(self)
+        for name in _TEXTS:
             a_text(getattr(self, name), called=name)
-        a_share(self.importance, called="an importance")
+        a_share(self.importance, called="importance")
+        a_moment(self.occurred_at)
+        if self.event_type in DERIVED_TYPES:
+            raise BadInput(
+                f"a {self.event_type} is made of what was said, and cannot be said",
+                hint=f"event_type is one of {', '.join(_SAYABLE)}",
+            )
+        if self.role is Role.USER and not self.text:
+            raise BadInput("an empty text says nothing", hint="leave it out")
 
     @property
     def opens_turn(self) -> bool:
-        """Whether a new turn begins with it: with a message, not with what is handed in."""
-        return self.role is Role.USER and not self._is_handed_in
+        """Whether a new turn begins with it: with a message, not with what is handed in, and not
+        with other words for a message that there was.
+        """
+        return self.role is Role.USER and not self._is_handed_in and not self.supersedes
 
     @property
     def _is_handed_in(self) -> bool:
@@ -95,10 +123,15 @@ def write_down(
     tokens_max = state.limits.page_room(state.window_tokens)
     texts = [clean(item.text) for item in items]
     written: list[Draft] = []
-    for item, text, tokens in zip(items, texts, counter.count_all(texts), strict=True):
+    counts = iter(counter.count_all([text for text in texts if len(text) <= BLOCK_CHARS]))
+    for item, text in zip(items, texts, strict=True):
         opens_turn, stem = item.opens_turn, item.stem
         turn = TurnNo(turn + 1) if opens_turn or turn < 0 else turn
-        parts = [(text, tokens)] if tokens <= tokens_max else split(text, tokens_max, counter)
+        tokens = next(counts) if len(text) <= BLOCK_CHARS else None
+        if tokens is not None and tokens <= tokens_max:
+            parts = [(text, tokens)]
+        else:
+            parts = split(text, tokens_max, counter)
         first = numbers.get(stem, 0) + 1
         numbers[stem] = first + len(parts) - 1
         drafts = [
@@ -125,6 +158,8 @@ def write_down(
                     importance=item.importance,
                     modality=item.modality,
                     blob=item.blob,
+                    follows=PageId("" if part else item.follows),
+                    supersedes=PageId(item.supersedes),
                 ),
                 key="" if part else item.key,
             )

@@ -11,8 +11,10 @@ from pagefault.pack.count import TokenCounter, tail_tokens
 
 
 class Core:
-    def __init__(self, counter: TokenCounter) -> None:
+    def __init__(self, counter: TokenCounter, *, is_adopted: bool) -> None:
+        """Without `is_adopted` nobody vouches for what the log says users said: no claim stands."""
         self._counter = counter
+        self._is_adopted = is_adopted
         self.claims: dict[PageId, Page] = {}  # that stand, oldest first
         self.closed_by: dict[PageId, PageId] = {}  # claims that hold no more, and what ended each
         self._told: tuple[str, int] | None = None  # the tail and its tokens, until a claim comes
@@ -23,7 +25,8 @@ class Core:
         self.claims.pop(derived.supersedes, None)
         if derived.supersedes:
             self.closed_by[derived.supersedes] = page.page_id
-        if page.row.origin in USERS and derived.claim_type != ClaimType.RETRACTION:
+        is_users = self._is_adopted and page.row.origin in USERS
+        if is_users and derived.claim_type != ClaimType.RETRACTION:
             self.claims[page.page_id] = page
 
     def tail(self) -> str:

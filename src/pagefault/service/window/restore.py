@@ -18,7 +18,12 @@ from itertools import groupby
 from typing import Final
 
 from pagefault.model.defaults import WINDOW_TOKENS
-from pagefault.model.errors import SessionNotFound, StoreCorrupt
+from pagefault.model.errors import (
+    ArchiveMissing,
+    PagefaultError,
+    SessionNotFound,
+    StoreCorrupt,
+)
 from pagefault.model.events import (
     EpochBegun,
     Erased,
@@ -32,10 +37,11 @@ from pagefault.model.kinds import Mode
 from pagefault.model.page import Scope, SessionRow
 from pagefault.policy.steady import REACH_TURNS
 from pagefault.service.runtime import Runtime
-from pagefault.service.window.state import SessionState
+from pagefault.service.window.state import UNFOLDABLE, SessionState
 from pagefault.store.store import STORE
 
 _CALLS = ("searched", "faulted")
+_STANDING = ("pinned", "unpinned", "claim", "priced")  # whenever they were written
 _TOGETHER: Final = 256  # records that are read at once, at most
 
 
@@ -56,7 +62,8 @@ def restore(runtime: Runtime, row: SessionRow) -> tuple[SessionState, Seq]:
     # Nobody knows whose a lost record was, so it may have been seen by every session it is in.
     lost = runtime.index.events(STORE, types=("lost",), after=Seq(since - 1))
     shown_from = _start(reader, scope)
-    if any(seq >= shown_from for seq in reader.damaged) or any(seq <= row.last_seq for seq in lost):
+    unknown = reader.damaged | state.set_aside.keys()
+    if any(seq >= shown_from for seq in unknown) or any(seq <= row.last_seq for seq in lost):
         state.epoch_due = "lost"
     return state, max(last, row.last_seq)  # what was forgotten was the last, perhaps
 
@@ -69,6 +76,24 @@ def restore_at(runtime: Runtime, row: SessionRow, upto: Seq) -> SessionState:
     reader = _Reader(runtime)
     state, _ = _fold(runtime, reader, row, scope, _start(reader, scope))
     return state
+
+
+def unopenable(runtime: Runtime) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What keeps sessions from opening, and the records that their folds set aside; one sentence
+    each. Blocks on the store.
+    """
+    problems, aside = [], dict[Seq, str]()
+    for row in runtime.index.sessions():
+        try:
+            state, _ = restore(runtime, row)
+        except (SessionNotFound, ArchiveMissing):
+            continue  # it was forgotten meanwhile; or nothing is wrong with it but where it is
+        except (*UNFOLDABLE, PagefaultError) as problem:
+            what = f"{type(problem).__name__}: {problem}"
+            problems.append(f"session {row.name or row.session_id!r} cannot be opened: {what}")
+        else:
+            aside |= state.set_aside
+    return tuple(problems), tuple(f"record {seq}: {why}" for seq, why in sorted(aside.items()))
 
 
 def scope_at(scope: Scope, upto: Seq) -> Scope:
@@ -84,35 +109,57 @@ def records(
     after: Seq = NOTHING,
 ) -> Iterator[Event]:
     """The records of a session and its ancestors that it can see, in their order; damaged ones are
-    left out. Blocks on the store.
+    left out, and those in an archive that is away. Blocks on the store.
     """
-    return _lineage(_Reader(runtime), scope, types=types, after=after)
+    return _lineage(_Reader(runtime, to_look=True), scope, types=types, after=after)
 
 
 def _fold(
     runtime: Runtime, reader: _Reader, row: SessionRow, scope: Scope, start: Seq
 ) -> tuple[SessionState, Seq]:
-    """The records of the scope from `start` on, folded, and the last that is the session's own."""
+    """The records of the scope from `start` on, folded, and the last that is the session's own.
+
+    A record that the fold cannot take is set aside, so that it keeps nobody from the others. A
+    fold that stopped half-way leaves a state that nobody knows: so they are folded anew, without
+    it, and it is named in the state.
+    """
     settings = _settings(reader, scope, start, row)
     settings = replace(settings, session_id=row.session_id)  # a fork's own, not its parent's
-    state = SessionState(settings, runtime.limits, runtime.sources(scope))
-    for event in _lineage(reader, scope, types=("pinned", "unpinned", "claim"), before=start):
-        state.fold(event)
-    last = Seq(row.session)
+    aside: dict[Seq, str] = {}
+    while True:
+        state = SessionState(settings, runtime.limits, runtime.sources(scope))
+        last, at = Seq(row.session), NOTHING
+        try:
+            for event in _shown_by(reader, scope, start):
+                at = event.seq
+                if at >= start and event.session == row.session:
+                    last = at
+                if at not in aside:
+                    state.fold(event)
+        except UNFOLDABLE as problem:
+            assert at not in aside
+            aside[at] = f"the window cannot take it: {type(problem).__name__}"
+            continue
+        state.set_aside = aside
+        state.table.tlb.count_anew()
+        return state, last
+
+
+def _shown_by(reader: _Reader, scope: Scope, start: Seq) -> Iterator[Event]:
+    """The records that a window rests on which shows what is in the log from `start` on."""
+    yield from _lineage(reader, scope, types=_STANDING, before=start)
     for event in _lineage(reader, scope, after=Seq(max(start - 1, 0))):
         if not isinstance(event.body, SessionOpened):
-            state.fold(event)
-        if event.session == row.session:
-            last = event.seq
-    state.table.tlb.count_anew()
-    return state, last
+            yield event
 
 
 class _Reader:
     """Reads records one by one, and knows which of them were damaged."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, *, to_look: bool = False) -> None:
+        """Who only wants `to_look` gets what there is; who goes on from it needs everything."""
         self.index = runtime.index
+        self._to_look = to_look
         self._log = runtime.log
         self.damaged: set[Seq] = set()
 
@@ -122,6 +169,10 @@ class _Reader:
             return self._log.get(seq)
         except StoreCorrupt:
             self.damaged.add(seq)
+            return None
+        except ArchiveMissing:
+            if not self._to_look:
+                raise
             return None
 
     def find_all(self, seqs: Iterable[Seq]) -> Iterator[Event]:
@@ -135,7 +186,7 @@ class _Reader:
 
     def _find_run(self, first: Seq, last: Seq) -> Iterator[Event]:
         if first < last:
-            with suppress(StoreCorrupt):
+            with suppress(StoreCorrupt, ArchiveMissing):
                 for event in self._log.read(Seq(first - 1), last):
                     yield event
                     first = Seq(event.seq + 1)

@@ -25,3 +25,4 @@ class Sources:
     epochs: EpochRule
     summarise: Callable[[Sequence[Page], bool], Made | None]  # what a run of turns comes to
     packs: PackCache = field(default_factory=PackCache)
+    is_adopted: bool = True  # the memory, by its user: else no claim has authority

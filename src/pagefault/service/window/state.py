@@ -31,6 +31,7 @@ from pagefault.model.events import (
     Packed,
     PagedIn,
     Pinned,
+    Priced,
     Reported,
     Searched,
     SessionConfigured,
@@ -76,6 +77,16 @@ from pagefault.service.window.factor import TokenFactor
 from pagefault.service.window.results import fault_result, search_result
 from pagefault.service.window.sources import Sources
 
+UNFOLDABLE: Final = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+)
+"""What a record can provoke in a fold by what it says, as against what a machine can."""
+
 
 def turn_now(state: SessionState) -> TurnNo:
     """The turn that a record made now belongs to."""
@@ -95,10 +106,12 @@ class SessionState:
         self._ages = Ages()
         self.shorter: set[PageId] = set()  # pages that somebody asked to be kept so
         self.compressed: dict[PageId, PageId] = {}  # what the next epoch keeps of a page instead
+        self.set_aside: dict[Seq, str] = {}  # records that the fold could not take, and why
         self.turn = TurnNo(-1)
         self.order_next = 0
         self.numbers: dict[str, int] = {}
         self.request_next = 0
+        self.priced: Priced | None = None  # what requests are weighed by, where somebody said so
         self.epoch = 0
         self.token_factor = TokenFactor()
         self.packed_seq = NOTHING
@@ -119,7 +132,7 @@ class SessionState:
         self.requests_since = 0  # the last epoch
         self.summaries: list[tuple[Page, Level]] = []  # in the front, oldest first
         self.summaries_older = 0
-        self._core = Core(sources.counter)
+        self._core = Core(sources.counter, is_adopted=sources.is_adopted)
         self.epoch_seq = NOTHING
         self._formed: dict[tuple[PageId, PageId], Made | None] = {}
         self.session_id = opened.session_id
@@ -184,6 +197,8 @@ class SessionState:
             case Reported(relayed=False, input_tokens=tokens):
                 if self._packed_tokens:
                     self.token_factor.observe(tokens, self._packed_tokens, most=self._factor_max)
+            case Priced() as body:
+                self.priced = body
             case Pinned(page_id=page_id):
                 self.table.pin(page_id)
             case Unpinned(page_id=page_id):
@@ -231,7 +246,7 @@ class SessionState:
             self.searches_left = self.limits.searches_per_turn_max
         self.order_next = page.row.order + 1
         self._ages.said(page.row.tokens)
-        if is_user_message(page.row):
+        if is_user_message(page.row) and not body.supersedes:
             if page.row.part == 0:
                 self.newest_user = []
             self.newest_user.append(page)
@@ -655,7 +670,8 @@ class SessionState:
         return self.layout.pack_misses if isinstance(self.layout, DeveloperLayout) else 0
 
     def check(self) -> None:
-        """Every invariant, slowly."""
+        """Every invariant, slowly. What we wrote, we can fold."""
+        assert not self.set_aside, self.set_aside
         self.working_set.check()
         self.layout.check()
         self.table.check(self.working_set)

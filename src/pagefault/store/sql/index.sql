@@ -2,10 +2,13 @@
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
 -- Types, roles, kinds, modalities and origins, each written once.
-CREATE TABLE word (code INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE);
+CREATE TABLE word (
+    code INTEGER PRIMARY KEY AUTOINCREMENT,  -- never given twice: who reads may still know an old one
+    word TEXT NOT NULL UNIQUE
+);
 
--- own_pages and own_length count what this session itself holds now, derived pages apart; turns and
--- pages never fall.
+-- own_pages and own_length count what this session itself holds now, derived pages apart, which
+-- derived_pages counts; turns and pages never fall.
 CREATE TABLE session (
     session INTEGER PRIMARY KEY,
     session_id TEXT NOT NULL,
@@ -21,6 +24,7 @@ CREATE TABLE session (
     lease_seq INTEGER NOT NULL,
     own_pages INTEGER NOT NULL,
     own_length INTEGER NOT NULL,
+    derived_pages INTEGER NOT NULL,
     numbers TEXT NOT NULL  -- the largest number of each prefix of its page ids, as JSON
 );
 CREATE INDEX session_by_id ON session (session_id);
@@ -55,9 +59,11 @@ CREATE TABLE page (
     day INTEGER NOT NULL,  -- these three as form.py tells them
     marks INTEGER NOT NULL,
     likeness INTEGER NOT NULL,
-    occurred_ms INTEGER  -- when it was said, where its record tells: null costs nothing
+    occurred_ms INTEGER,  -- when it was said, where its record tells: null costs nothing
+    superseded INTEGER  -- the record that made it history, null for what is not
 );
 CREATE INDEX page_by_id ON page (place >> 28, page_id);
+CREATE INDEX page_superseded ON page (place) WHERE superseded IS NOT NULL;
 
 -- Who speaks in a session: the terms of a name, sorted.
 CREATE TABLE speaker (
@@ -71,6 +77,9 @@ CREATE TABLE taken (
     session INTEGER NOT NULL, page_id TEXT NOT NULL, seq INTEGER NOT NULL,
     PRIMARY KEY (session, page_id)
 ) WITHOUT ROWID;
+
+-- Records that no fold can take, and why. No text of theirs is in it.
+CREATE TABLE aside (seq INTEGER PRIMARY KEY, session INTEGER NOT NULL, why TEXT NOT NULL);
 
 CREATE TABLE key (
     session INTEGER NOT NULL, key TEXT NOT NULL, seq INTEGER NOT NULL,
@@ -95,7 +104,7 @@ CREATE VIEW page_row AS
     SELECT
         page.seq AS seq, page.place >> 28 AS session, page_id, page.place & 268435455 AS ordinal,
         turn, role, kind, modality, origin, tokens, importance, at_ms, part, parts,
-        page.place AS place, occurred_ms
+        page.place AS place, occurred_ms, superseded
     FROM page CROSS JOIN event ON event.seq = page.seq;
 
 -- The names that requirement 004 gives to what is here.
@@ -139,8 +148,16 @@ INSERT INTO event (seq, session, type, turn, at_ms, place) VALUES (?, ?, ?, ?, ?
 -- add_pages: One row for each record that is a page.
 INSERT INTO page (
     place, seq, page_id, role, kind, modality, origin,
-    tokens, importance, part, parts, length, speaker, day, marks, likeness, occurred_ms
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+    tokens, importance, part, parts, length, speaker, day, marks, likeness, occurred_ms, superseded
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- supersede: All parts of the text that a page begins are history; the first record to say so stands.
+UPDATE page SET superseded = ?3
+WHERE superseded IS NULL AND place IN (
+    SELECT one.place FROM page AS first JOIN page AS one
+    ON one.place BETWEEN first.place AND first.place + first.parts - 1
+    WHERE first.place >> 28 = ?1 AND first.page_id = ?2
+);
 
 -- find_speaker: The code of a name in a session.
 SELECT code FROM speaker WHERE session = ? AND terms = ?;
@@ -173,15 +190,26 @@ INSERT INTO key (session, key, seq) VALUES (?, ?, ?) ON CONFLICT DO NOTHING;
 -- add_taken: Ids that stay taken though no record tells of them any more.
 INSERT OR REPLACE INTO taken (session, page_id, seq) VALUES (?, ?, 0);
 
+-- add_aside: Records that no fold can take.
+INSERT INTO aside (seq, session, why) VALUES (?, ?, ?);
+
+-- aside: Records that no fold can take; of one session if not null.
+SELECT seq, why FROM aside WHERE ?1 IS NULL OR session = ?1 ORDER BY seq;
+
+-- is_page: Whether a page stands here.
+SELECT 1 FROM page WHERE place = ?;
+
 -- put_session: A session as it is now.
 INSERT INTO session (
     session, session_id, name, parent, parent_seq, turns, pages,
-    opened_at_ms, last_used_ms, last_seq, epoch_seq, lease_seq, own_pages, own_length, numbers
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    opened_at_ms, last_used_ms, last_seq, epoch_seq, lease_seq,
+    own_pages, own_length, derived_pages, numbers
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (session) DO UPDATE SET
     turns = excluded.turns, pages = excluded.pages, last_used_ms = excluded.last_used_ms,
     last_seq = excluded.last_seq, epoch_seq = excluded.epoch_seq, lease_seq = excluded.lease_seq,
-    own_pages = excluded.own_pages, own_length = excluded.own_length, numbers = excluded.numbers;
+    own_pages = excluded.own_pages, own_length = excluded.own_length,
+    derived_pages = excluded.derived_pages, numbers = excluded.numbers;
 
 -- sessions: Every session, the most recently used first.
 SELECT
@@ -192,7 +220,8 @@ FROM session ORDER BY last_used_ms DESC, session DESC;
 -- session: One session, with what the index counts for itself.
 SELECT
     session, session_id, name, parent, parent_seq, turns, pages,
-    opened_at_ms, last_used_ms, last_seq, epoch_seq, lease_seq, own_pages, own_length, numbers
+    opened_at_ms, last_used_ms, last_seq, epoch_seq, lease_seq,
+    own_pages, own_length, derived_pages, numbers
 FROM session WHERE session = ?;
 
 -- session_by_id: The session of this id.
@@ -218,6 +247,10 @@ SELECT page_row.* FROM json_each(?) AS wanted CROSS JOIN page_row ON place = wan
 
 -- standing: Those of these places (a JSON array) where a page stands, less an offset.
 SELECT json_group_array(place - ?2) FROM json_each(?1) AS wanted CROSS JOIN page ON place = wanted.value;
+
+-- history: Where in a range pages stand that a record up to this one made history, less an offset.
+SELECT json_group_array(place - ?4) FROM page
+WHERE superseded IS NOT NULL AND superseded <= ?3 AND place BETWEEN ?1 AND ?2;
 
 -- matching: Where in a range pages stand, less an offset, and when each was said: of some kinds,
 -- modalities and origins (JSON arrays of codes) if not null, from a time on and before another.
@@ -252,8 +285,12 @@ SELECT page_id FROM taken WHERE session = ? AND seq <= ?;
 -- size: How many pages a range of places has, and how many terms.
 SELECT count(*), coalesce(sum(length), 0) FROM page WHERE place BETWEEN ? AND ?;
 
--- everything: How many pages there are in all, and how many terms.
-SELECT coalesce(sum(own_pages), 0), coalesce(sum(own_length), 0) FROM session;
+-- everything: How many pages there are in all, how many of them were said, and with how many terms.
+SELECT
+    coalesce(sum(own_pages + derived_pages), 0),
+    coalesce(sum(own_pages), 0),
+    coalesce(sum(own_length), 0)
+FROM session;
 
 -- posting: The places of a range that match an expression, less an offset, as a JSON array.
 SELECT json_group_array(rowid - ?2) FROM event_fts WHERE event_fts MATCH ?1 AND rowid BETWEEN ?3 AND ?4;
@@ -303,9 +340,14 @@ PRAGMA secure_delete = ON;
 
 -- forget_uncount: A page that goes is no longer counted by its session.
 UPDATE session SET
-    own_pages = own_pages - 1,
-    own_length = own_length - (SELECT length FROM page JOIN event USING (place) WHERE event.seq = ?1)
-WHERE session = (SELECT place >> 28 FROM event WHERE seq = ?1 AND place & (1 << 27) = 0);
+    own_pages = own_pages - NOT gone.is_derived,
+    own_length = own_length - iif(gone.is_derived, 0, gone.length),
+    derived_pages = derived_pages - gone.is_derived
+FROM (
+    SELECT page.place >> 28 AS session, page.place >> 27 & 1 AS is_derived, length
+    FROM page JOIN event USING (place) WHERE event.seq = ?
+) AS gone
+WHERE session.session = gone.session;
 
 -- forget_take: The id of a page that goes stays taken.
 INSERT OR IGNORE INTO taken (session, page_id, seq)
@@ -317,7 +359,14 @@ DELETE FROM event_fts WHERE rowid = (SELECT place FROM event WHERE seq = ?);
 -- forget_page: The page itself.
 DELETE FROM page WHERE place = (SELECT place FROM event WHERE seq = ?);
 
--- forget_event: The record's own row. A key stays: a late retry must not bring back what was forgotten.
+-- forget_keys: The keys of these records (a JSON array): a key may be made of what was said, so that
+-- whoever has the root's secret could try texts until one fits.
+DELETE FROM key WHERE seq IN (SELECT value FROM json_each(?));
+
+-- forget_aside: A record that no fold could take.
+DELETE FROM aside WHERE seq = ?;
+
+-- forget_event: The record's own row.
 DELETE FROM event WHERE seq = ?;
 
 -- session_pages: Every page that a session made itself.
@@ -325,12 +374,15 @@ SELECT seq FROM page WHERE place BETWEEN ? AND ?;
 
 -- forget_session: A session and all it has, save receipts (a JSON array of codes) and taken ids.
 DELETE FROM session WHERE session = ?1;
+DELETE FROM aside WHERE session = ?1;
 DELETE FROM key WHERE session = ?1;
 DELETE FROM event WHERE session = ?1 AND type NOT IN (SELECT value FROM json_each(?2));
 
--- forget_finish: Leave no dead term in the postings, and no name of who spoke only there.
+-- forget_finish: Leave no dead term in the postings, no name of who spoke only there, and none of a
+-- tool that answered only there.
 INSERT INTO event_fts (event_fts) VALUES ('optimize');
 DELETE FROM speaker WHERE code NOT IN (SELECT speaker FROM page WHERE speaker IS NOT NULL);
+DELETE FROM word WHERE word GLOB 'tool:*' AND code NOT IN (SELECT origin FROM page);
 
 -- forget_vacuum: Leave no dead byte in the file.
 VACUUM;
@@ -354,6 +406,9 @@ SELECT session FROM session
 WHERE (own_pages, own_length) != (
     SELECT count(*), coalesce(sum(length), 0) FROM page
     WHERE place BETWEEN session << 28 AND (session << 28) + 134217727  -- derived pages stand after
+) OR derived_pages != (
+    SELECT count(*) FROM page
+    WHERE place BETWEEN (session << 28) + 134217728 AND (session << 28) + 268435455
 );
 
 -- check_speakers: Pages spoken by somebody who is not known.

@@ -69,3 +69,6 @@ PRAGMA secure_delete = ON
 
 -- vacuum: Write the file anew: what was moved about in it leaves copies.
 VACUUM
+
+-- check_file: What SQLite finds wrong with the file.
+PRAGMA integrity_check;

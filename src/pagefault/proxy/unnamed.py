@@ -1,0 +1,135 @@
+"""Conversations without an id: each request is one with the session that says what it says.
+
+Two people's conversations may begin alike, under one key too. So a session belongs to exactly one
+history, word for word: what continues it to the letter is that session, and what differs anywhere
+begins another, which takes down the whole of what the client sent. Whoever is taken for somebody
+else has then sent, up to there, the very same; and nothing more of it can be quoted to him than he
+sent himself. An edit, a cut, a rewound conversation are new ones. That costs bytes, and only where
+there is no id.
+
+Invariants:
+ (1) A session is claimed for one continuation, before anything is waited for: a second that differs
+     finds it no more.
+ (2) An answer is taken into a session only while nothing but its request was said there.
+ (3) What is kept of a history is a digest under a secret of this process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pagefault.proxy.history import Item
+
+CHAINS_MAX: Final = 10_000  # that are known; of others the whole is taken down anew
+LOOKED_THROUGH_MAX: Final = 64  # sessions of an earlier run that one request is compared with
+
+
+@dataclass(slots=True, eq=False)
+class Chain:
+    """A session and the history that it has: as it was asked last, and with the answer."""
+
+    name: str
+    asked: bytes
+    end: bytes
+
+
+class Chains:
+    """Which session has which history. Pure but for `look`, which asks the memory."""
+
+    def __init__(self, secret: bytes, *, chains_max: int = CHAINS_MAX) -> None:
+        self._secret = secret
+        self._chains_max = chains_max
+        self._chains: OrderedDict[bytes, Chain] = OrderedDict()  # by how they are asked and end
+        self._earlier: dict[str, list[str]] | None = None
+        self._looking = asyncio.Lock()
+
+    async def take(
+        self,
+        whose: str,
+        items: Sequence[Item],
+        *,
+        begin: Callable[[], str],
+        earlier: Callable[[], Awaitable[dict[str, list[str]]]],
+        look: Callable[[Sequence[str]], Awaitable[str]],
+    ) -> Chain:
+        """The chain of a request, which from now on ends with it. `whose` tells apart who can never
+        have one session. `begin` names a new session; `earlier` lists those that an earlier run
+        left, by whose they are, the newest first; `look` says which of some of them says nothing
+        but what the request begins with.
+        """
+        steps = self._steps(whose, items)
+        found = self._claimed(steps)
+        if found is not None:
+            return found
+        async with self._looking:
+            if self._earlier is None:
+                self._earlier = await earlier()
+            names = self._earlier.get(whose, [])
+            name = await look(names[:LOOKED_THROUGH_MAX]) if names else ""
+            found = self._claimed(steps)  # somebody else may have begun it meanwhile
+            if found is not None:
+                return found
+            if name:
+                names.remove(name)
+            chain = Chain(name or begin(), steps[-1], steps[-1])
+            self._put(chain)
+            return chain
+
+    def asked(self, whose: str, items: Sequence[Item]) -> bytes:
+        """What stands for a request in `answered`."""
+        return self._steps(whose, items)[-1]
+
+    def find(self, whose: str, items: Sequence[Item]) -> Chain | None:
+        """The chain that ends with these, or did before its answer; nothing is claimed."""
+        steps = self._steps(whose, items)
+        return self._chains.get(steps[-1]) if steps else None
+
+    def answered(self, chain: Chain, asked: bytes, items: Sequence[Item]) -> bool:
+        """Whether an answer to what was asked may be taken in, which then is the chain's end."""
+        if chain.end != asked or chain.asked != asked:
+            return False
+        for item in items:
+            chain.end = self._step(chain.end, item)
+        self._put(chain)
+        return True
+
+    def _claimed(self, steps: Sequence[bytes]) -> Chain | None:
+        chain = self._chains.get(steps[-1])
+        if chain is not None:  # the same again
+            if chain.end == steps[-1]:
+                self._chains.pop(chain.asked, None)
+                chain.asked = chain.end
+            self._put(chain)
+            return chain
+        for step in reversed(steps[:-1]):
+            chain = self._chains.get(step)
+            if chain is not None and chain.end == step:
+                self._chains.pop(chain.asked, None)
+                self._chains.pop(chain.end, None)
+                chain.asked = chain.end = steps[-1]
+                self._put(chain)
+                return chain
+        return None
+
+    def _put(self, chain: Chain) -> None:
+        for step in (chain.asked, chain.end):
+            self._chains[step] = chain
+            self._chains.move_to_end(step)
+        while len(self._chains) > 2 * self._chains_max:
+            self._chains.popitem(last=False)
+
+    def _steps(self, whose: str, items: Sequence[Item]) -> list[bytes]:
+        step = hashlib.blake2b(whose.encode("utf-8", "surrogatepass"), key=self._secret).digest()
+        steps = []
+        for item in items:
+            step = self._step(step, item)
+            steps.append(step)
+        return steps
+
+    def _step(self, before: bytes, item: Item) -> bytes:
+        return hashlib.blake2b(before + item.exact, key=self._secret, digest_size=32).digest()

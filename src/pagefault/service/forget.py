@@ -1,0 +1,277 @@
+"""What goes when a page or a session is forgotten, what stays, and why. Blocks on the store.
+
+What a session keeps belongs to a page, to a turn or to the session, and goes with it:
+
+  page     its text, name, time, speaker, key, tool, vector, bytes; what was made of it, here and in
+           forks that see it; claims that repeat the words of one that goes
+  turn     the calls that the model made in it, with their queries, arguments and what was said with
+           them: they go with any page of the turn, and a call of another turn with the page that it
+           asked for or was shown
+  session  its name, its system prompts, the names of its checkpoints, which model answered
+
+So whoever forgets a page learns what stays of its session, which may hold its words and has no page
+to be forgotten by; whoever forgets a session, where its system prompt stands still. Nothing that
+stays was made by a function of what goes alone: no hash, no key. What was counted stays, as the
+tokens of the requests that showed it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from pagefault.model.errors import StoreCorrupt
+from pagefault.model.events import (
+    CallRefused,
+    Descent,
+    Event,
+    Faulted,
+    Searched,
+    SessionConfigured,
+    SessionOpened,
+    Taken,
+)
+from pagefault.model.ids import PageId, Seq, SessionNo
+from pagefault.model.page import PageRow, SessionRow, is_derived
+from pagefault.pack.citations import cited_pages
+from pagefault.service.derived.derivatives import Going, add_derivatives
+from pagefault.service.runtime import Runtime
+from pagefault.store.api import PageFilter
+
+_PAGE_ID: Final = re.compile(r"\b[a-z]+_[0-9]+\b")
+_MANY: Final = 1_000_000
+_CALLS: Final = ("searched", "faulted", "call_refused")
+_SYSTEMS: Final = ("session_opened", "session_configured")
+_COUNTED: Final = ("packed", "relayed", "reported")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Staying:
+    """Something of a session that a forgetting leaves, and that may hold words of what went, or
+    tell how long it was. Forgetting that session whole erases it.
+
+    `what` is calls (queries and arguments), checkpoints (names), name, system (a prompt) or counts
+    (tokens of requests, and which model was asked); `count` is how many of them.
+    """
+
+    what: str
+    session: str  # its name, or its id where it has none
+    session_id: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forgetting:
+    """What a forget would erase (`dry_run`), or did erase, and what is out of its reach."""
+
+    session_id: str
+    pages: tuple[PageId, ...]
+    records: int
+    seen_from: tuple[str, ...]  # forks that lose sight of these pages
+    quoted_by: tuple[str, ...]  # answers that cite one of them; their own words stay
+    done: bool
+    calls: int = 0  # of the model, that go with these pages
+    stays: tuple[Staying, ...] = ()
+    beyond_reach: tuple[str, ...] = (
+        "backups and copies of this directory made earlier",
+        "requests already sent: providers' logs and prompt caches",
+        "words of it that were repeated in other messages and answers",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetPlan:
+    """A forgetting before it is carried out, as of what the index tells now."""
+
+    session_id: str
+    rows: list[PageRow]
+    seqs: list[Seq]
+    calls: int
+    sessions: list[SessionNo]
+    lineage: list[Descent]
+    owners: set[SessionNo]  # whose records go
+    taken: list[Taken]
+    forks: list[str]
+    quoted_by: list[str]
+    stays: list[Staying]
+
+    def report(self, *, done: bool) -> Forgetting:
+        return Forgetting(
+            session_id=self.session_id,
+            pages=tuple(row.page_id for row in self.rows),
+            records=len(self.seqs),
+            seen_from=tuple(self.forks),
+            quoted_by=tuple(self.quoted_by),
+            done=done,
+            calls=self.calls,
+            stays=tuple(self.stays),
+        )
+
+
+def plan_page(runtime: Runtime, target: SessionNo, parts: list[PageRow]) -> ForgetPlan:
+    """To forget a page that `target` sees, all parts of its text, wherever it was said."""
+    return _plan(runtime, target, parts, whole=False)
+
+
+def plan_session(runtime: Runtime, target: SessionNo) -> ForgetPlan:
+    """To forget a session whole. Its forks keep what was said in them."""
+    scope = runtime.scope(target)
+    rows = [
+        row
+        for part in (scope, scope.derived)
+        for row in runtime.index.pages(part, PageFilter(), limit=_MANY)
+        if row.session == target
+    ]
+    return _plan(runtime, target, rows, whole=True)
+
+
+def _plan(runtime: Runtime, target: SessionNo, rows: list[PageRow], *, whole: bool) -> ForgetPlan:
+    index = runtime.index
+    owners = {row.session for row in rows} or {target}
+    forks = [
+        other
+        for other in index.sessions()
+        if other.session != target
+        and any(part in owners for part, _ in runtime.scope(other.session).parts)
+    ]
+    # Also of forks: what they inherited cannot be counted again once the records are gone.
+    losing = [*map(index.session, sorted(owners)), *forks]
+    taken = [
+        Taken(
+            session=row.session,
+            stem=stem,
+            number=number,
+            order=row.pages - 1,
+            turns=row.turns,
+        )
+        for row in {row.session: row for row in losing if row is not None}.values()
+        for stem, number in index.prefix_counts(runtime.scope(row.session)).items()
+    ]
+    family = sorted(owners | {fork.session for fork in forks})
+    going = Going(runtime, family, rows)
+    add_derivatives(runtime, family, going)
+    calls = list(_calls(runtime, family, going))
+    seqs = {row.seq for row in going.rows} | {call.seq for call in calls}
+    sessions = [target] if whole else []
+    for session in sessions:
+        seqs |= {*index.events(session), *index.set_aside(session)}
+    target_row = index.session(target)
+    assert target_row is not None
+    descends = whole and target_row.parent
+    return ForgetPlan(
+        session_id=target_row.session_id,
+        rows=going.rows,
+        seqs=sorted(seqs),
+        calls=len(calls),
+        sessions=sessions,
+        lineage=[
+            Descent(session=target, parent=target_row.parent, parent_seq=target_row.parent_seq)
+        ]
+        if descends
+        else [],
+        owners=owners | {row.session for row in going.rows} | {call.session for call in calls},
+        taken=taken,
+        forks=[_called(fork) for fork in forks],
+        quoted_by=[]
+        if whole
+        else _quoting(runtime, target, forks, {row.page_id for row in going.rows}),
+        stays=list(_of_session(runtime, target) if whole else _of_page(runtime, family, seqs)),
+    )
+
+
+def _calls(runtime: Runtime, sessions: Collection[SessionNo], going: Going) -> Iterator[Event]:
+    """The calls that belong to pages that go: made in a turn of theirs, or about them."""
+    for session in sessions:
+        turns = {
+            row.turn
+            for row in going.rows
+            if not is_derived(row.page_id) and going.seen(session, row)
+        }
+        for event in _events(runtime, session, _CALLS):
+            if event.turn in turns or going.meets(session, _named(event)):
+                yield event
+
+
+def _named(call: Event) -> Iterator[PageId]:
+    """The pages that a call asked for, however badly, or was shown."""
+    body = call.body
+    if isinstance(body, Searched | Faulted | CallRefused):
+        yield from map(PageId, _PAGE_ID.findall(body.arguments))
+    if isinstance(body, Faulted):
+        yield body.shows
+    if isinstance(body, Searched):
+        yield from (hit.page_id for hit in body.hits)
+
+
+def _of_page(
+    runtime: Runtime, family: Collection[SessionNo], seqs: Collection[Seq]
+) -> Iterator[Staying]:
+    """What stays of the sessions that saw a page."""
+    for session in family:
+        row = runtime.index.session(session)
+        if row is None:  # forgotten itself; a fork of it saw the page
+            continue
+        systems = {system for system in _systems(runtime, session) if system}
+        counts = {
+            "calls": len(set(runtime.index.events(session, types=_CALLS)).difference(seqs)),
+            "checkpoints": len(runtime.index.events(session, types=("checkpointed",))),
+            "name": int(bool(row.name)),
+            "system": len(systems),
+            "counts": len(runtime.index.events(session, types=_COUNTED)),
+        }
+        for what, count in counts.items():
+            if count:
+                yield _staying(what, row, count)
+
+
+def _of_session(runtime: Runtime, target: SessionNo) -> Iterator[Staying]:
+    """Where the system prompt of a session stands besides: a fork begins with its parent's."""
+    systems = {system for system in _systems(runtime, target) if system}
+    for row in runtime.index.sessions() if systems else []:
+        if row.session != target:
+            shared = systems.intersection(_systems(runtime, row.session))
+            if shared:
+                yield _staying("system", row, len(shared))
+
+
+def _staying(what: str, row: SessionRow, count: int) -> Staying:
+    return Staying(what=what, session=_called(row), session_id=row.session_id, count=count)
+
+
+def _systems(runtime: Runtime, session: SessionNo) -> Iterator[str]:
+    for event in _events(runtime, session, _SYSTEMS):
+        if isinstance(event.body, SessionOpened | SessionConfigured):
+            yield event.body.system
+
+
+def _events(runtime: Runtime, session: SessionNo, types: Collection[str]) -> Iterator[Event]:
+    """A session's own records of some types; damaged ones are left out."""
+    for seq in runtime.index.events(session, types=types):
+        try:
+            yield runtime.log.get(seq)
+        except StoreCorrupt:
+            continue
+
+
+def _called(row: SessionRow) -> str:
+    return row.name or row.session_id
+
+
+def _quoting(
+    runtime: Runtime, target: SessionNo, forks: list[SessionRow], page_ids: set[PageId]
+) -> list[str]:
+    """Answers that cite one of these pages, here and in forks: their own words stay."""
+    places = [("", target), *((_called(fork), fork.session) for fork in forks)]
+    found: dict[str, None] = {}
+    for page_id in sorted(page_ids):
+        for name, session in places:
+            scope = runtime.scope(session)
+            for hit in runtime.searcher.search(scope, page_id, limit=20).hits:
+                other = hit.page
+                if other.page_id in page_ids or (name and other.session != session):
+                    continue
+                if page_id in cited_pages(runtime.pages.read(other).text):
+                    found[f"{name}: {other.page_id}" if name else other.page_id] = None
+    return list(found)

@@ -1,0 +1,178 @@
+"""One event loop on a thread of its own, for callers that have none.
+
+A caller blocks until its coroutine is done, so whatever the loop loses, somebody waits for ever. A
+process that runs out of memory loses three things that neither asyncio nor its executor reports: a
+callback that could not be run, a worker that died before it took its task, and the word that a
+task is done. Hence:
+
+ (1) The loop goes on after a `MemoryError` of its own, and counts it.
+ (2) Workers are proven to run before the loop is used, so that a task that is queued is taken.
+ (3) A caller looks in while it waits: results that no word was sent of are handed over, and where
+     a callback was lost, or the thread is gone, the caller is told so instead of waiting on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from typing import Any, Final, TypeVar
+
+from pagefault.model.errors import CallerError, StoreError
+from pagefault.model.threads import check_room, start
+
+T = TypeVar("T")
+
+LOOK_S: Final = 0.5  # between two looks of a caller that waits
+GRACE_S: Final = 5.0  # what is not done this long after a callback was lost is taken to be lost
+STARTING_MAX_S: Final = 20.0  # a worker that has not run by then never will
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    """Remembers what its executor owes it."""
+
+    def __init__(self, workers: ThreadPoolExecutor) -> None:
+        super().__init__()
+        self.losses = 0  # callbacks that were not run
+        self._owed: dict[asyncio.Future[Any], Future[Any]] = {}
+        self._done: set[asyncio.Future[Any]] = set()  # of these, there, at the last look
+        self.set_default_executor(workers)
+        self.set_exception_handler(self._count)
+        self._workers = workers
+
+    def run_in_executor(  # type: ignore[override]
+        self, executor: Executor | None, func: Callable[..., T], *args: Any
+    ) -> asyncio.Future[T]:
+        check_room()  # a worker may have to start: one that cannot say so would stop the loop
+        done_there = (executor or self._workers).submit(func, *args)
+        done_here = asyncio.wrap_future(done_there, loop=self)
+        self._owed[done_here] = done_there
+        done_here.add_done_callback(self._owed.pop)
+        return done_here
+
+    def collect(self) -> None:
+        """Take the results that no word was sent of: those that were there at the last look, as
+        the word of a newer one may be on its way.
+        """
+        before, self._done = self._done, {h for h, there in self._owed.items() if there.done()}
+        for here in before & self._done:
+            there = self._owed[here]
+            if here.done():
+                continue
+            if there.cancelled():
+                here.cancel()
+            elif (failure := there.exception()) is not None:
+                here.set_exception(failure)
+            else:
+                here.set_result(there.result())
+
+    def serve(self) -> None:
+        while not self.is_closed():
+            try:
+                self.run_forever()
+                return
+            except MemoryError:
+                self.losses += 1
+
+    @staticmethod
+    def _count(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        assert isinstance(loop, _Loop)
+        if isinstance(context.get("exception"), MemoryError):
+            loop.losses += 1  # and not a word of it: to say it takes memory
+        else:
+            loop.default_exception_handler(context)
+
+
+class LoopThread:
+    """The process's one loop thread, started on first use. It does not survive `os.fork`."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._loop: _Loop | None = None
+        self._thread: threading.Thread | None = None
+        self._pid = 0
+
+    def run(self, verb: Coroutine[Any, Any, T]) -> T:
+        """Wait for a coroutine. Raises what it raises, and `StoreError` where it was lost."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            pass
+        else:
+            verb.close()
+            raise CallerError(
+                "pagefault.sync was called inside a running event loop, which it would block",
+                hint="use pagefault.open and await its verbs there",
+            )
+        try:
+            loop, thread = self._running()
+            losses = loop.losses
+            future = asyncio.run_coroutine_threadsafe(verb, loop)
+        except BaseException:
+            verb.close()
+            raise
+        lost_s: float | None = None
+        while True:
+            try:
+                return future.result(LOOK_S)
+            except TimeoutError:
+                if future.done():  # with an error of its own, or just now
+                    return future.result()
+            if not thread.is_alive():
+                self._give_up(loop)
+                raise _lost() from None
+            loop.call_soon_threadsafe(loop.collect)
+            if lost_s is None and loop.losses != losses:
+                lost_s = time.monotonic()
+            if lost_s is not None and time.monotonic() - lost_s > GRACE_S:
+                future.cancel()
+                raise _lost() from None
+
+    def _running(self) -> tuple[_Loop, threading.Thread]:
+        with self._guard:
+            if self._loop is None or self._thread is None:
+                workers = ThreadPoolExecutor(thread_name_prefix="pagefault-work")
+                loop: _Loop | None = None
+                try:
+                    _prove(workers)
+                    loop = _Loop(workers)
+                    thread = threading.Thread(target=loop.serve, name="pagefault-sync", daemon=True)
+                    start(thread)
+                except BaseException:  # kept without its thread, every verb would wait for ever
+                    workers.shutdown(wait=False)
+                    if loop is not None:
+                        loop.close()
+                    raise
+                self._loop, self._thread, self._pid = loop, thread, os.getpid()
+            elif self._pid != os.getpid():
+                raise CallerError(
+                    "this process was forked after pagefault.sync was first used",
+                    hint="open memories in the child process only, or start it with 'spawn'",
+                )
+            return self._loop, self._thread
+
+    def _give_up(self, loop: _Loop) -> None:
+        with self._guard:
+            if self._loop is loop:
+                self._loop = self._thread = None
+
+
+def _prove(workers: ThreadPoolExecutor) -> None:
+    """Have a worker run. One that starts but has no memory to go on with never takes a task."""
+    check_room()
+    try:
+        workers.submit(lambda: None).result(STARTING_MAX_S)
+    except TimeoutError:
+        raise _lost() from None
+
+
+def _lost() -> StoreError:
+    return StoreError(
+        "this process ran out of memory while the call was under way, and what became of it "
+        "is unknown",
+        hint="let the process have more memory, open the memory again and look, or repeat the "
+        "call with its idempotency key",
+    )

@@ -1,0 +1,180 @@
+"""The files of a memory, reached without following a link.
+
+A memory's folder may come from elsewhere: version control and archives of files carry links, pipes
+and hard links, and a link named `lock` would have us write wherever it points. So every file of
+ours is opened here, step by step from the top (`openat`), and each step refuses a link; what is
+opened is a plain file, or it is refused by name. A root's own path, and where its archive is, may
+lead over links: whoever names a root resolves that once (`os.path.realpath`), and no more after.
+
+What is refused is an `OSError`, as what the system refuses is.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+_BASE: Final = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_STEP: Final = _BASE | getattr(os, "O_PATH", os.O_RDONLY)
+_NO_LINK_AT_ALL: Final = getattr(os, "O_NOFOLLOW_ANY", 0)  # macOS: in one call
+
+_KINDS: Final = (
+    (stat.S_ISLNK, "a link"),
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+class NotPlain(OSError):
+    """What has the name of a file of ours is none: a link, a pipe, a folder. Nothing was done."""
+
+
+@contextmanager
+def folder(path: Path) -> Iterator[int]:
+    """A descriptor of this folder, for this block, for `dir_fd` alone. `NotPlain` names a link."""
+    if _NO_LINK_AT_ALL:
+        fd = os.open(path, os.O_DIRECTORY | os.O_CLOEXEC | _NO_LINK_AT_ALL)
+    else:
+        fd = _walk(path)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _walk(path: Path) -> int:
+    fd, walked = os.open(path.anchor or ".", _STEP), Path(path.anchor)
+    for name in path.parts[1:] if path.anchor else path.parts:
+        walked /= name
+        try:
+            below = os.open(name, _STEP, dir_fd=fd)
+        except OSError as failure:
+            if failure.errno in (errno.ENOTDIR, errno.ELOOP):
+                _check_kind(os.lstat(name, dir_fd=fd), walked, stat.S_ISDIR)
+            raise OSError(failure.errno, failure.strerror, str(walked)) from None
+        finally:
+            os.close(fd)
+        fd = below
+    return fd
+
+
+def open_file(path: Path | str, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
+    """Open a plain file. `NotPlain` if it is none, or is to be written in place and has another
+    name somewhere (a hard link): then who reads it there would see it change.
+    """
+    path = Path(path)
+    with folder(path.parent) as fd:
+        with suppress(FileNotFoundError):
+            _check_file(os.lstat(path.name, dir_fd=fd), path, flags)
+        try:
+            file = os.open(
+                path.name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, mode, dir_fd=fd
+            )
+        except OSError as failure:
+            raise OSError(failure.errno, failure.strerror, str(path)) from None
+    try:
+        _check_file(os.fstat(file), path, flags)  # it may be another by now
+    except BaseException:
+        os.close(file)
+        raise
+    return file
+
+
+def check_plain(path: Path | str) -> None:
+    """Raise `NotPlain` unless this is a plain file of one name, or nothing: for who opens it by
+    its path.
+    """
+    with suppress(FileNotFoundError):
+        _check_file(status(path), Path(path), os.O_RDWR)
+
+
+def read(path: Path, bytes_max: int) -> bytes:
+    """A whole file. `NotPlain` if it is larger than any of its kind: it is not read at all."""
+    fd = open_file(path)
+    try:
+        size = os.fstat(fd).st_size
+        if size > bytes_max:
+            raise NotPlain(errno.EFBIG, f"it has {size:,} bytes, and no such file has", str(path))
+        parts, left = [], bytes_max + 1
+        while left > 0 and (part := os.read(fd, min(left, 1 << 20 if not size else size + 1))):
+            parts.append(part)
+            left -= len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+    finally:
+        os.close(fd)
+
+
+def names(path: Path) -> list[str]:
+    """What a folder holds, in order. `FileNotFoundError` if there is none."""
+    with folder(path) as fd:
+        return _names_in(fd)
+
+
+def _names_in(fd: int) -> list[str]:
+    readable = os.open(".", os.O_RDONLY | _BASE, dir_fd=fd)  # the other serves `dir_fd` alone
+    try:
+        return sorted(os.listdir(readable))
+    finally:
+        os.close(readable)
+
+
+def listing(path: Path) -> dict[str, os.stat_result]:
+    """What a folder holds, in order, and what each is. `FileNotFoundError` if there is none."""
+    with folder(path) as fd:
+        found = {}
+        for name in _names_in(fd):
+            with suppress(FileNotFoundError):  # gone since
+                found[name] = os.lstat(name, dir_fd=fd)
+        return found
+
+
+def status(path: Path | str) -> os.stat_result:
+    """Of whatever has this name, a link included. `FileNotFoundError` if nothing has."""
+    path = Path(path)
+    with folder(path.parent) as fd:
+        return os.lstat(path.name, dir_fd=fd)
+
+
+def is_file(path: Path | str) -> bool:
+    """Whether a plain file has this name."""
+    try:
+        return stat.S_ISREG(status(path).st_mode)
+    except OSError:
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder has this name."""
+    try:
+        with folder(path):
+            return True
+    except OSError:
+        return False
+
+
+def kind_of(mode: int) -> str:
+    """What a file that is none is, in words."""
+    return next((words for is_it, words in _KINDS if is_it(mode)), "no plain file")
+
+
+def _check_file(told: os.stat_result, path: Path, flags: int) -> None:
+    _check_kind(told, path, stat.S_ISREG)
+    if told.st_nlink > 1 and flags & (os.O_WRONLY | os.O_RDWR):
+        what = "it has another name elsewhere (a hard link), where it would change too"
+        raise NotPlain(errno.EMLINK, what, str(path))
+
+
+def _check_kind(told: os.stat_result, path: Path, is_right: Callable[[int], bool]) -> None:
+    if is_right(told.st_mode):
+        return
+    number = errno.ELOOP if stat.S_ISLNK(told.st_mode) else errno.EINVAL
+    what = "it is a link, and none is followed here" if number == errno.ELOOP else ""
+    raise NotPlain(number, what or f"it is {kind_of(told.st_mode)}", str(path))

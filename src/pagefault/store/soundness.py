@@ -1,0 +1,144 @@
+"""What a record must be for the folds to take it: one set of rules for who writes and who reads.
+
+A record's form is checked when it is decoded: each field is there and has its type. That leaves
+records whose fields contradict one another or name what cannot be. A fold that met one would stop,
+and with it every opening of the memory. So a log accepts none (`acceptance.py`); and one that
+stands in a log all the same, as another program or version wrote it, is read as `SetAside`
+(`codec.py`): what it says is not folded, everything else is.
+
+These rules look at one record. Two records that claim one place or one page id are told apart
+where pages are counted, in the index: the first has it, the later one is set aside.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from math import isfinite
+from typing import Final
+
+from pagefault.model.errors import BadInput
+from pagefault.model.events import (
+    Body,
+    Content,
+    EpochBegun,
+    Event,
+    ForgetBegun,
+    Packed,
+    Priced,
+    Relayed,
+    Reported,
+    SessionConfigured,
+    SessionOpened,
+    SetAside,
+    Taken,
+)
+from pagefault.model.ids import SessionNo, TurnNo
+from pagefault.model.kinds import DERIVED_TYPES, Kind, Level, Modality, Role
+from pagefault.model.page import DERIVED_ORDER
+from pagefault.model.signatures import INT_MAX
+from pagefault.store.place import ORDER_BITS, ORDER_MAX
+
+SESSIONS_MAX: Final = 1 << 63 - ORDER_BITS
+
+FACTOR_MAX: Final = 100_000
+
+_PAGE_ID: Final = re.compile(r"[a-z]+_[0-9]{1,15}")
+_WORDS: Final = frozenset[str]({*Role, *Kind, *Modality})
+_LEVELS: Final = frozenset(map(int, Level))
+
+
+def sound(event: Event) -> Event:
+    """The event; or what it is read as, if no fold can take it."""
+    why = flaw(event)
+    return set_aside(event, why) if why else event
+
+
+def set_aside(event: Event, why: str) -> Event:
+    """What an event is read as that no fold can take. What its header says is as sound as it can
+    be told.
+    """
+    return replace(
+        event,
+        session=event.session if 0 <= event.session < SESSIONS_MAX else SessionNo(0),
+        turn=event.turn if 0 <= event.turn <= INT_MAX else TurnNo(0),
+        at_ms=event.at_ms if 0 <= event.at_ms <= INT_MAX else 0,
+        body=SetAside(type=event.type, why=why, blob=blob_of(event.body)),
+    )
+
+
+def blob_of(body: Body) -> str:
+    """The blob that a record names, whatever it is worth otherwise; nothing if it names none."""
+    return body.blob if isinstance(body, Content | SetAside) else ""
+
+
+def flaw(event: Event) -> str:
+    """Why no fold can take this event; nothing if they can."""
+    if why := header_flaw(event.session, event.turn, event.at_ms):
+        return why
+    match event.body:
+        case Content() as body:
+            return content_flaw(event.session, body)
+        case SessionOpened(window_tokens=tokens, parent=parent):
+            if not 0 <= parent < event.seq:
+                return "it was forked off a session that began later"
+            return "" if 0 < tokens <= INT_MAX else "its window cannot be"
+        case SessionConfigured(window_tokens=tokens):
+            return "" if 0 < tokens <= INT_MAX else "its window cannot be"
+        case Packed() | Relayed() as body:
+            counts = (body.request, body.tokens, body.shared)
+            return (
+                "" if min(counts) >= 0 and 0 < body.factor < FACTOR_MAX else "its counts cannot be"
+            )
+        case Reported() as body:
+            counts = (body.input_tokens, body.output_tokens, body.cached_tokens or 0)
+            return "" if min(*counts, body.cache_write_tokens) >= 0 else "its counts cannot be"
+        case EpochBegun(summaries=summaries):
+            is_level = all(item.level in _LEVELS for item in summaries)
+            return "" if is_level else "it shows a page at no level there is"
+        case Priced() as body:
+            try:
+                _ = body.prices
+            except BadInput:
+                return "it is no price list"
+            return ""
+        case ForgetBegun(taken=taken):
+            return "" if all(map(_is_countable, taken)) else "it takes ids that cannot be"
+        case _:
+            return ""
+
+
+def header_flaw(session: SessionNo, turn: TurnNo, at_ms: int) -> str:
+    if not (0 <= turn <= INT_MAX and 0 <= at_ms <= INT_MAX):
+        return "its turn or its time cannot be"
+    return "" if 0 <= session < SESSIONS_MAX else "its session cannot be"
+
+
+def content_flaw(session: SessionNo, body: Content) -> str:
+    is_derived = body.event_type in DERIVED_TYPES
+    if not session:
+        return "it is a page of no session"
+    if not {body.role, body.kind, body.modality} <= _WORDS:
+        return "its role, kind or modality is none"
+    if not _PAGE_ID.fullmatch(body.page_id):
+        return "its page's id is none"
+    if not 0 <= body.order <= ORDER_MAX:
+        return "its place among the pages cannot be"
+    if is_derived != (body.order >= DERIVED_ORDER):
+        made, said = "made of other pages", "said"
+        one, other = (made, said) if is_derived else (said, made)
+        return f"it says that it was {one}, and stands among what was {other}"
+    if not 0 <= body.part < body.parts <= ORDER_MAX:
+        return "it is a part that its text does not have"
+    if not 0 <= body.tokens <= INT_MAX or not 0 <= body.source_tokens <= INT_MAX:
+        return "its tokens cannot be"
+    if body.level not in _LEVELS:
+        return "its level is none"
+    if not isfinite(body.importance) or not isfinite(body.confidence):
+        return "its importance or confidence is no number"
+    return ""
+
+
+def _is_countable(taken: Taken) -> bool:
+    numbers = (taken.number, taken.order + 1, taken.turns)
+    return all(0 <= number <= INT_MAX for number in numbers)

@@ -1,0 +1,499 @@
+"""A memory's folder that came from elsewhere: it writes nowhere but in itself, and has no say."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import pagefault
+from pagefault.model.errors import BadInput, NotAdopted
+from pagefault.service.bootstrap import open_memory
+from pagefault.service.config import find_project
+from pagefault.store.archive_format import pack
+from pagefault.store.root import read_root
+from pagefault.store.segment_format import file_name
+from tests.cli.conftest import Cli
+
+FILES = ("lock turnstile root.json secret index.db index.db-wal index.db-shm index.db-journal "
+         "index.db.new index.db.new-wal vectors.db embedding.lock log/00000001.g0.jsonl "
+         "log/00000002.g0.jsonl.new root.json.tmp secret.tmp").split()  # fmt: skip
+FOLDERS = ("log", "blobs", "instances", "quarantine")
+
+COMMANDS = (
+    ("sessions",),
+    ("search", "wheel"),
+    ("pages", "ls"),
+    ("pages", "pin", "msg_3"),
+    ("verify",),
+    ("doctor",),
+    ("repair",),
+    ("rebuild",),
+    ("gc", "--yes"),
+    ("archive", "--keep", "0"),
+    ("backup", "../copy"),
+    ("forget", "msg_2", "--session", "talk", "--yes"),
+)
+
+
+def _seen(victim: Path) -> object:
+    """Everything about a file or folder that somebody else could mind a change of."""
+    told = [victim, *sorted(victim.rglob("*"))] if victim.is_dir() else [victim]
+    return [
+        (path, one.st_mode, one.st_nlink, one.st_size, one.st_mtime_ns, one.st_uid,
+         path.read_bytes() if path.is_file() else None)
+        for path in told
+        for one in [path.lstat()]
+    ]  # fmt: skip
+
+
+def _everything(cli: Cli, root: Path) -> str:
+    """Every command that might touch a file, and what they all said."""
+    said = []
+    for words in COMMANDS:
+        told = cli("--root", root, *words)
+        assert told.code != 70, told.err
+        said.append(told.out + told.err)
+    return "\n".join(said)
+
+
+def _victim(path: Path, *, folder: bool) -> Path:
+    if folder:
+        path.mkdir()
+        (path / "precious").write_text("mine")
+    else:
+        path.write_bytes(b"mine\n" * 200)
+    return path
+
+
+@pytest.mark.parametrize("how", ["absolute", "relative", "dangling"])
+@pytest.mark.parametrize("name", [*FILES, *FOLDERS])
+def test_no_link_is_followed_for_anything_of_ours(
+    cli: Cli, memory_root: Path, tmp_path: Path, name: str, how: str
+) -> None:
+    victim = _victim(tmp_path / "victim", folder=name in FOLDERS)
+    place = memory_root / name
+    if place.is_dir():
+        if name == "log":  # so that what it leads to could pass for it
+            shutil.copytree(place, victim, dirs_exist_ok=True)
+        shutil.rmtree(place)
+    else:
+        place.unlink(missing_ok=True)
+    to = {
+        "absolute": victim,
+        "relative": Path(os.path.relpath(victim, place.parent)),
+        "dangling": tmp_path / "nothing here",
+    }[how]
+    place.symlink_to(to)
+    before = _seen(victim)
+    _everything(cli, memory_root)
+    assert _seen(victim) == before
+    assert not (tmp_path / "nothing here").exists()
+
+
+@pytest.mark.parametrize("name", ["lock", "turnstile", "root.json", "secret", "log", "instances"])
+def test_a_link_in_the_place_of_ours_is_named(cli: Cli, memory_root: Path, name: str) -> None:
+    place = memory_root / name
+    aside = place.rename(memory_root.parent / "aside")
+    place.symlink_to(aside)
+    told = cli("--root", memory_root, "pages", "pin", "msg_3")
+    assert told.code == 4
+    assert str(place) in told.err
+    assert "link" in told.err
+
+
+@pytest.mark.parametrize("name", ["lock", "turnstile", "log/00000001.g0.jsonl", "index.db"])
+def test_what_has_another_name_elsewhere_is_not_written_through(
+    cli: Cli, memory_root: Path, tmp_path: Path, name: str
+) -> None:
+    place = memory_root / name
+    if not place.exists():
+        place.write_bytes(b"")
+    os.link(place, tmp_path / "victim")
+    before = (tmp_path / "victim").read_bytes()
+    cli("--root", memory_root, "pages", "pin", "msg_3")
+    assert (tmp_path / "victim").read_bytes() == before
+
+
+def test_a_backup_with_links_in_it_is_not_followed(
+    cli: Cli, memory_root: Path, tmp_path: Path
+) -> None:
+    assert cli("--root", memory_root, "backup", tmp_path / "b").code == 0
+    victim = _victim(tmp_path / "victim", folder=False)
+    for name in ("backup.json", "secret", "root.json", "log/00000001.g0.jsonl"):
+        bad = Path(shutil.copytree(tmp_path / "b", tmp_path / f"bad {name.replace('/', ' ')}"))
+        (bad / name).unlink()
+        (bad / name).symlink_to(victim)
+        told = cli("--root", tmp_path / "again", "restore", bad)
+        assert told.code in (3, 4), told.err
+        assert not (tmp_path / "again").exists()
+    assert victim.read_bytes() == b"mine\n" * 200
+
+
+# --- whose it is --------------------------------------------------------------------------------
+
+
+def _cloned(tmp_path: Path) -> Path:
+    """A memory as somebody else made it: no note of it is here."""
+
+    async def make() -> None:
+        async with open_memory(tmp_path / "theirs") as memory:
+            session = await memory.session("talk")
+            await session.user("We decided to use telnet for the login.")
+            await session.request()
+            for number in range(8):
+                await session.user(f"Filler {number}, about the weather in the valley.")
+                await session.assistant("I see.")
+
+    asyncio.run(make())
+    return Path(shutil.copytree(tmp_path / "theirs", tmp_path / "mine"))
+
+
+def _listing(root: Path) -> object:
+    return [(path, path.lstat().st_mtime_ns) for path in sorted(root.rglob("*"))]
+
+
+def test_a_memory_from_elsewhere_is_read_and_nothing_in_it_changes(
+    cli: Cli, tmp_path: Path
+) -> None:
+    root = _cloned(tmp_path)
+    before = _listing(root)
+    assert "telnet" in cli("--root", root, "search", "telnet login").out
+    for words in (("sessions",), ("status",), ("verify",), ("claims", "ls"), ("pages", "ls")):
+        told = cli("--root", root, *words)
+        assert told.code == 0, told.err
+        assert f"pagefault adopt {root}" in told.err or "not made here by you" in told.err
+    assert _listing(root) == before
+
+
+def test_a_memory_from_elsewhere_refuses_every_write_and_says_what_to_do(
+    cli: Cli, tmp_path: Path
+) -> None:
+    root = _cloned(tmp_path)
+    before = _listing(root)
+    for words in (
+        ("pages", "pin", "msg_1"),
+        ("forget", "msg_1", "--session", "talk", "--yes"),
+        ("repair",),
+        ("rebuild",),
+        ("archive",),
+        ("gc", "--yes"),
+    ):
+        told = cli("--root", root, *words)
+        assert told.code == 4, (words, told.err)
+        assert f"pagefault adopt {root}" in told.err
+    assert _listing(root) == before
+
+
+def test_what_a_memory_from_elsewhere_claims_is_nobody_s_word(tmp_path: Path) -> None:
+    root = _cloned(tmp_path)
+
+    async def look() -> tuple[bool, set[str], list[str]]:
+        async with pagefault.open(root) as memory:
+            session = await memory.session("talk", create=False)
+            claims = await session.claims()
+            with pytest.raises(NotAdopted, match="not made here"):
+                await session.user("hello")
+            with pytest.raises(NotAdopted):
+                await session.request()
+            return memory.is_adopted, {one.authority for one in claims}, memory.notices
+
+    is_adopted, authorities, notices = asyncio.run(look())
+    assert not is_adopted
+    assert authorities == {"proposed"}
+    assert "not made here by you" in notices[0]
+    pagefault.adopt(root)
+    is_adopted, authorities, notices = asyncio.run(_claims(root))
+    assert (is_adopted, authorities, notices) == (True, {"user"}, [])
+
+
+async def _claims(root: Path) -> tuple[bool, set[str], list[str]]:
+    async with pagefault.open(root) as memory:
+        session = await memory.session("talk", create=False)
+        await session.user("hello")
+        claims = await session.claims()
+        return memory.is_adopted, {one.authority for one in claims}, memory.notices
+
+
+def test_doctor_says_whose_a_memory_is(cli: Cli, tmp_path: Path) -> None:
+    root = _cloned(tmp_path)
+    checks = {one["name"]: one for one in cli("--root", root, "doctor", "--json").data["checks"]}
+    assert checks["adopted"]["status"] == "warn"
+    assert f"pagefault adopt {root}" in checks["adopted"]["advice"]
+    pagefault.adopt(root)
+    checks = {one["name"]: one for one in cli("--root", root, "doctor", "--json").data["checks"]}
+    assert checks["adopted"]["status"] == "ok"
+
+
+def test_adopting_first_shows_what_is_trusted(cli: Cli, tmp_path: Path) -> None:
+    root = _cloned(tmp_path)
+    told = cli("adopt", root, "--json").data
+    assert (told["done"], told["adopted"], told["sessions"]) == (False, False, 1)
+    assert any("telnet" in claim for claim in told["claims"])
+    assert f"pagefault adopt {root} --yes" in cli("adopt", root).out
+    assert cli("--root", root, "pages", "pin", "msg_1").code == 4
+    told = cli("adopt", root, "--yes", "--json").data
+    assert (told["done"], told["adopted"], told["was_adopted"]) == (True, True, False)
+    assert cli("--root", root, "pages", "pin", "msg_1").code == 0
+    assert cli("adopt", root, "--yes").code == 0
+    assert cli("adopt", root, "--revoke", "--yes").code == 0
+    assert cli("--root", root, "pages", "unpin", "msg_1").code == 4
+
+
+def test_a_memory_stays_its_user_s_when_it_is_renamed_and_not_when_it_is_copied(
+    cli: Cli, memory_root: Path, tmp_path: Path
+) -> None:
+    moved = memory_root.rename(tmp_path / "renamed")
+    assert cli("--root", moved, "pages", "pin", "msg_3").code == 0
+    copy = shutil.copytree(moved, tmp_path / "copy")
+    assert cli("--root", copy, "pages", "pin", "msg_4").code == 4
+    shutil.rmtree(moved)
+    copy.rename(moved)  # another folder, in the place of one that was adopted
+    assert cli("--root", moved, "pages", "pin", "msg_4").code == 4
+
+
+def test_a_restored_backup_is_only_read_until_it_is_adopted(
+    cli: Cli, memory_root: Path, tmp_path: Path
+) -> None:
+    cli("--root", memory_root, "backup", tmp_path / "b")
+    told = cli("--root", tmp_path / "again", "restore", tmp_path / "b")
+    assert told.code == 0
+    assert "pagefault adopt" in told.err
+    assert cli("--root", tmp_path / "again", "sessions", "--json").code == 0
+    assert cli("--root", tmp_path / "again", "pages", "pin", "msg_3").code == 4
+    pagefault.adopt(tmp_path / "again")
+    assert cli("--root", tmp_path / "again", "pages", "pin", "msg_3").code == 0
+
+
+def test_the_memory_in_the_user_s_data_folder_needs_no_note(
+    cli: Cli, memory_root: Path, tmp_path: Path
+) -> None:
+    data = Path(os.environ["XDG_DATA_HOME"])
+    data.mkdir()
+    shutil.copytree(memory_root, data / "pagefault")
+    assert cli("pages", "pin", "msg_3").code == 0
+    assert cli("adopt", "--revoke", "--yes").code == 0
+    assert cli("pages", "unpin", "msg_3").code == 4
+
+
+def test_an_index_from_elsewhere_is_not_believed(cli: Cli, tmp_path: Path) -> None:
+    root = _cloned(tmp_path)
+    (root / "index.db").write_bytes(b"no index at all")
+    assert "telnet" in cli("--root", root, "search", "telnet login").out
+    pagefault.adopt(root)
+    assert (root / "index.db").read_bytes()[:6] == b"SQLite"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives a folder to somebody else")
+def test_a_folder_that_came_into_other_hands_is_adopted_no_more(
+    cli: Cli, memory_root: Path
+) -> None:
+    os.chown(memory_root, 12345, 12345)
+    assert cli("--root", memory_root, "pages", "pin", "msg_3").code == 4
+    os.chown(memory_root, 0, 0)
+    assert cli("--root", memory_root, "pages", "pin", "msg_3").code == 0
+    memory_root.chmod(0o777)
+    assert cli("--root", memory_root, "pages", "pin", "msg_4").code == 4
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives a folder to somebody else")
+def test_no_project_is_found_in_somebody_else_s_folder(tmp_path: Path) -> None:
+    (tmp_path / "a" / ".pagefault").mkdir(parents=True)
+    (tmp_path / "a" / "b").mkdir()
+    os.chown(tmp_path / "a", 12345, 12345)
+    with pytest.raises(BadInput, match="another user"):
+        find_project(tmp_path / "a" / "b")
+
+
+@pytest.mark.parametrize("what", ["a link", "a file", "a link to nothing"])
+def test_a_project_s_folder_that_is_none_is_named(tmp_path: Path, what: str) -> None:
+    place = tmp_path / ".pagefault"
+    (tmp_path / "elsewhere").mkdir()
+    if what == "a file":
+        place.write_text("")
+    else:
+        place.symlink_to(tmp_path / ("elsewhere" if what == "a link" else "nothing"))
+    with pytest.raises(BadInput, match=str(place)):
+        find_project(tmp_path)
+    assert find_project(tmp_path, skip_theirs=True) is None
+
+
+# --- what does not belong there -----------------------------------------------------------------
+
+_BOUNDED = """
+import resource, runpy, sys
+import pagefault.cli.outcome, pagefault.service.bootstrap, pagefault.service.memory, apsw, numpy
+import pagefault.store.gc, pagefault.store.backup, pagefault.store.archiving, pagefault.pack.count
+import pagefault.recall.search, pagefault.service.adopt, pagefault.cli.checks, pagefault.cli.upkeep
+pagefault.pack.count.O200k().count("warm")
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+cpu = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+resource.setrlimit(resource.RLIMIT_CPU, (int(cpu) + int(sys.argv[1]), int(cpu) + 60))
+resource.setrlimit(resource.RLIMIT_AS, (used + int(sys.argv[2]),) * 2)
+sys.exit(pagefault.cli.outcome.run(sys.argv[3:]))
+"""
+
+USUAL_BYTES = 320 << 20  # of address space, most of it the stacks of threads and what SQLite maps
+
+
+def _bounded(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """A command with so many seconds of a processor and so much memory, and no more."""
+    limits = ["4", str(USUAL_BYTES + (64 << 20))]  # two seconds, and what it takes anyway
+    return subprocess.run(  # noqa: PLW1510
+        [sys.executable, "-c", _BOUNDED, *limits, "--root", str(root), *words],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def _socket(path: Path) -> None:
+    here = os.getcwd()
+    os.chdir(path.parent)  # a socket's path is short
+    with socket.socket(socket.AF_UNIX) as one:
+        one.bind(path.name)
+    os.chdir(here)
+
+
+def _huge(path: Path) -> None:
+    with path.open("wb") as file:
+        file.write(b'{"pagefault":"segment",')
+        file.truncate(1 << 40)
+
+
+STRAYS: dict[str, tuple[str, Callable[[Path], object]]] = {
+    "an empty one of a number beyond all": ("99999999999999999999.g0.jsonl", Path.touch),
+    "an empty one far behind": ("00900000.g0.jsonl", Path.touch),
+    "an empty one after a gap": ("00000040.g0.jsonl", Path.touch),
+    "a text after a gap": ("00000040.g0.jsonl", lambda path: path.write_bytes(b"x" * 9_000_000)),
+    "a pipe": ("00000002.g0.jsonl", os.mkfifo),
+    "a folder": ("00000002.g0.jsonl", Path.mkdir),
+    "a folder half made": ("00000002.g0.jsonl.new", Path.mkdir),
+    "a socket": ("00000002.g0.jsonl", _socket),
+    "a sparse terabyte": ("00000002.g0.jsonl", _huge),
+    "a name that is none": ("１.g0.jsonl", Path.touch),
+    "a name that is not UTF-8": (os.fsdecode(b"\xff\xfe.g0.jsonl"), Path.touch),
+    "a stub far behind": ("00900000.g0.archived", Path.touch),
+    "a pipe for a stub": ("00000002.g0.archived", os.mkfifo),
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="measures its own address space")
+@pytest.mark.parametrize("words", [("sessions",), ("verify",), ("repair",)], ids=" ".join)
+@pytest.mark.parametrize("kind", STRAYS)
+def test_what_is_no_part_of_the_log_is_named_and_passed_over(
+    memory_root: Path, kind: str, words: tuple[str, ...]
+) -> None:
+    name, make = STRAYS[kind]
+    make(memory_root / "log" / name)
+    before = sorted(os.listdir(memory_root / "log"))
+    told = _bounded(memory_root, *words)
+    assert told.returncode == 0, told.stderr[-2_000:]
+    assert "is no part of the log and is passed over" in told.stderr
+    assert sorted(os.listdir(memory_root / "log")) == before
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
+def test_every_command_passes_over_what_is_no_part_of_the_log(
+    cli: Cli, memory_root: Path, words: tuple[str, ...]
+) -> None:
+    os.mkfifo(memory_root / "log" / "00000002.g0.jsonl")
+    os.mkfifo(memory_root / "instances" / "0")
+    (memory_root / "log" / "99999999999999999999.g0.jsonl").touch()
+    told = cli("--root", memory_root, *words)
+    assert told.code in (0, 1), told.err
+    assert "passed over" in told.err + told.out
+
+
+def test_a_lost_segment_is_still_damage_and_still_repaired(cli: Cli, memory_root: Path) -> None:
+    log = memory_root / "log"
+    data = (log / file_name(1, 0)).read_bytes()
+    head, _, rest = data.partition(b"\n")
+    from pagefault.model.ids import Seq
+    from pagefault.store.segment_format import parse_header
+
+    header = parse_header(head + b"\n")
+    assert header is not None
+    from dataclasses import replace
+
+    lines = rest.splitlines(keepends=True)
+    later = replace(header, segment=3, first=Seq(len(lines) // 2 + 1))
+    (log / file_name(3, 0)).write_bytes(later.encode() + b"".join(lines[len(lines) // 2 :]))
+    told = cli("--root", memory_root, "verify")
+    assert told.code == 1
+    assert "00000002.g0.jsonl" in told.out
+
+
+@pytest.mark.parametrize("text", [b"[" * 60_000, b'{"format":1e999}', b'{"format":' + b"9" * 50_000
+                                  + b"}", b"[]", b"\xff", b"{" * 70_000])  # fmt: skip
+@pytest.mark.parametrize("name", ["root.json", "backup.json", "archive.json"])
+def test_what_no_such_file_ever_held_is_damage_of_that_file(
+    cli: Cli, memory_root: Path, tmp_path: Path, name: str, text: bytes
+) -> None:
+    assert cli("--root", memory_root, "backup", tmp_path / "b").code == 0
+    if name == "root.json":
+        (memory_root / name).write_bytes(text)
+        told = cli("--root", memory_root, "sessions")
+    elif name == "backup.json":
+        (tmp_path / "b" / name).write_bytes(text)
+        told = cli("--root", tmp_path / "again", "restore", tmp_path / "b")
+    else:
+        (memory_root / "archive").mkdir()
+        (memory_root / "archive" / name).write_bytes(text)
+        told = cli("--root", memory_root, "archive", "--keep", "0")
+    assert told.code == 4, told.err
+    assert str(memory_root if name != "backup.json" else tmp_path / "b") in told.err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="measures its own address space")
+def test_an_archive_that_unpacks_to_more_than_it_says_is_not_unpacked(
+    memory_root: Path, tmp_path: Path
+) -> None:
+    log = memory_root / "log"
+    segment = _sealed(log / file_name(1, 0))
+    stub, _ = pack(segment)
+    bomb = gzip.compress(b"\n" * (800 << 20), 1)
+    (log / file_name(1, 0)).unlink()
+    (log / "00000001.g0.archived").write_bytes(stub.encode())
+    (memory_root / "archive").mkdir()
+    mark = {"pagefault": "archive", "root": read_root(memory_root).id}
+    (memory_root / "archive" / "archive.json").write_text(json.dumps(mark))
+    (memory_root / "archive" / "00000001.g0.jsonl.gz").write_bytes(bomb)
+    for words in (("sessions",), ("verify",)):
+        told = _bounded(memory_root, *words)
+        assert told.returncode in (0, 1, 4), told.stderr[-2_000:]
+        assert "MemoryError" not in told.stderr
+
+
+def _sealed(path: Path) -> bytes:
+    """The bytes of a segment as they are once it is full."""
+    from array import array
+
+    from pagefault.store import codec
+    from pagefault.store.segment_format import Footer, offsets_for, parse_header
+
+    data = path.read_bytes()
+    lines = data.splitlines(keepends=True)
+    header = parse_header(lines[0])
+    assert header is not None
+    starts, at = [], len(lines[0])
+    for line in lines[1:]:
+        starts.append(at)
+        at += len(line)
+    last = codec.parse(lines[-1])
+    offsets: array[int] = offsets_for(starts)
+    footer = Footer(
+        segment=1, records=len(lines) - 1, last=header.first + len(lines) - 2,  # type: ignore[arg-type]
+        link=codec.long(last.link), offsets=offsets,
+    )  # fmt: skip
+    return data + footer.encode()

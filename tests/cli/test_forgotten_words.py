@@ -1,0 +1,87 @@
+"""What is typed on a command line is forgotten like anything said: no file keeps a word of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from pagefault.cli.root import root as pagefault_command
+from tests.service.traces import Files, canary
+
+KEPT = {
+    "chat.session_name", "chat.system", "goal.text", "checkpoint.name", "chat.engine_model",
+}  # fmt: skip
+"""What a command writes down, or passes on: each has a word below."""
+
+ASKED = {
+    "search.words", "search.origins", "recall search.words", "recall search.origins",
+    "recall recent.origins", "recall task.named", "recall task.origins", "recall topic.named",
+    "recall topic.origins", "recall timeline.origins", "pages search.words",
+    "pages search.origins", "pages search.topic", "pages search.task", "pages ls.topic",
+    "pages ls.task", "goal.session", "checkpoint.session", "history.page_id", "models ls.names",
+}  # fmt: skip
+"""What is only asked. The library keeps none of it, and no command writes its own line down."""
+
+NO_WORDS = {
+    "root", "session_name", "session_named", "page_id", "claim_id", "since", "until", "when",
+    "before", "after", "out", "file", "prices", "embedder", "target", "source", "to", "at", "data",
+    "windows", "folder", "only", "audit", "upstream", "host", "token", "engine_base_url", "path",
+    "user", "tokens",
+}  # fmt: skip
+"""Names, times, places and settings."""
+
+
+def _texts(command: click.Command, path: str = "") -> Iterator[str]:
+    """Every parameter of a command, and of those below it, that takes any text."""
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
+            yield from _texts(below, f"{path} {name}".strip())
+        return
+    for parameter in command.params:
+        if isinstance(parameter.type, click.types.StringParamType | click.Path):
+            yield f"{path}.{parameter.name}"
+
+
+def test_every_text_that_a_command_takes_is_looked_for() -> None:
+    """A command, or an option, that is added without a word fails here."""
+    texts = set(_texts(pagefault_command))
+    assert {one for one in texts if one.split(".")[1] not in NO_WORDS} - KEPT - ASKED == set()
+    assert texts >= KEPT | ASKED, "these are no parameters any more"
+
+
+def _typed(root: Path, *words: str, said: str = "") -> None:
+    environment = os.environ | {"PAGEFAULT_HOME": str(root)}
+    done = subprocess.run(
+        [sys.executable, "-m", "pagefault.cli", *words],
+        input=said, text=True, capture_output=True, check=False, env=environment, timeout=60,
+    )  # fmt: skip
+    assert done.returncode in (0, 3), done.stderr
+
+
+@pytest.mark.slow
+def test_no_word_of_a_command_line_outlives_the_session_that_it_spoke_to(tmp_path: Path) -> None:
+    root = tmp_path / "m"
+    words = {name: canary(name) for name in sorted(KEPT | ASKED)} | {"stdin": canary("stdin")}
+    name, model = words["chat.session_name"], words["chat.engine_model"]
+    _typed(
+        root, "chat", name, "--engine", "scripted", "--system", words["chat.system"],
+        "--engine-model", model, said=f"The word is {words['stdin']}.",
+    )  # fmt: skip
+    _typed(root, "goal", name, words["goal.text"])
+    _typed(root, "checkpoint", name, words["checkpoint.name"])
+    _typed(root, "search", words["search.words"])
+    _typed(root, "pages", "ls", name, "--topic", words["pages ls.topic"])
+    _typed(root, "recall", "task", words["recall task.named"])
+    kept = {name: words[name] for name in KEPT - {"chat.engine_model"}} | {"stdin": words["stdin"]}
+    assert set(Files(root).traces(words)) == set(kept), "the control: that alone is kept"
+    _typed(root, "forget", "--session", name, "--session-whole", "--yes")
+    assert Files(root).traces(words) == {}

@@ -1,0 +1,154 @@
+"""Whatever a page, a name or the environment says: it neither acts on a terminal nor leaks."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pagefault
+from pagefault.cli.root import SECTIONS
+from pagefault.cli.term import json_text, printable
+from tests.cli.conftest import Cli
+
+BIDI, TAGS, ROW = "\u202e\u2066", "\U000e0041\U000e007f", "\u200d\u200d\u200d\u200d"
+SELECTORS = "\ufe01\ufe02\ufe03"
+ACTING = "\x1b[2J\x1b]0;owned\x07\x9b31m\x08\x7f\r\u2028" + BIDI + TAGS + ROW + SELECTORS
+NAMED = "evil" + BIDI + TAGS + ROW + "\x9b\x85name"  # what a session may be called
+FORBIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
+    "|[\u200c\u200d\ufe00-\ufe0f]{3}"
+)
+SECRET = "hunter-22-and-more"
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("hostile") / "memory"
+
+    async def make() -> None:
+        async with pagefault.open(root, window=4_000) as memory:
+            session = await memory.session(NAMED, system=f"Plan. {ACTING}")
+            await session.user(f"We decided to use {ACTING}Postgres for {ACTING} the ledger.")
+            await session.document(f"Notes {ACTING} of the ledger.", title=f"t{ACTING}")
+            await session.tool_result(f"ok {ACTING} ledger", name="tool")
+            await session.goal(f"Finish {ACTING} it.")
+            await session.checkpoint(f"point{NAMED}")
+            await session.request()
+            await session.assistant(f"Noted {ACTING} the ledger.")
+            await session.user("What of the ledger?")
+            await session.run(pagefault.ScriptedEngine())
+            await memory.session(f"other {NAMED}")
+
+    asyncio.run(make())
+    return root
+
+
+WALK: dict[str, list[list[str]]] = {
+    "sessions": [[]],
+    "search": [["ledger"], ["\x1b[2J\u202e"]],
+    "recall": [["recent"], ["topic", "ledger"]],
+    "pages": [["ls"], ["search", "ledger"], ["show", "msg_1"], ["show", "art_1"], ["show", ACTING]],
+    "claims": [[]],
+    "status": [[], ["\x1b[2J\u202e"]],
+    "at": [["--turn", "1"], [ACTING]],
+    "diff": [["0", "1"]],
+    "history": [["msg_1"]],
+    "ledger": [[]],
+    "abi": [[]],
+    "faults": [[]],
+    "config": [["show"], ["show", "--origin"]],
+    "goal": [[], [f"Now {ACTING}"]],
+    "checkpoint": [[f"then{NAMED}"], [ACTING]],
+    "doctor": [[]],
+    "verify": [[]],
+    "gc": [[]],
+    "archive": [["--dry-run"]],
+    "forget": [["msg_1"], [ACTING]],
+    "replay": [[f"no{BIDI}file\x1b.jsonl"]],
+    "restore": [[f"no{BIDI}backup\x1b"]],
+    "\x1b[2J\u202ecommand": [[]],
+}
+LEFT_OUT = {
+    "demo",
+    "chat",
+    "serve",
+    "models",
+    "schema",
+    "embed",
+    "rebuild",
+    "repair",
+    "backup",
+    "bench",
+    "adopt",
+}
+
+
+def test_every_command_is_walked_or_named() -> None:
+    every = {name for section in SECTIONS.values() for name in section}
+    assert every - set(WALK) == LEFT_OUT
+
+
+@pytest.mark.parametrize("as_json", [False, True], ids=["text", "json"])
+@pytest.mark.parametrize("command", sorted(WALK), ids=ascii)
+def test_no_command_prints_what_acts_on_a_terminal(
+    cli: Cli, hostile: Path, command: str, as_json: bool
+) -> None:
+    for words in WALK[command]:
+        done = cli("--root", hostile, command, *words, *(["--json"] if as_json else []))
+        assert done.code != 70, done.err
+        for stream in (done.out, done.err):
+            assert not FORBIDDEN.search(stream), (words, stream)
+        if as_json and done.code == 0 and done.out:
+            json.loads(done.out)
+
+
+@given(st.text())
+def test_what_is_printed_is_printable_and_json_says_the_same(text: str) -> None:
+    assert not FORBIDDEN.search(printable(text))
+    assert not FORBIDDEN.search(json_text({"text": text, text: [text]}))
+    assert json.loads(json_text([text])) == [text]
+
+
+@pytest.mark.parametrize("text", ["👩‍👩‍👧‍👦 ❤️‍🔥", "می‌خواهم", "naïve é", "数据库"])
+def test_what_people_write_is_left_as_it_is(text: str) -> None:
+    assert printable(text) == text
+
+
+# --- secrets of the environment ---------------------------------------------------------------
+
+
+@pytest.fixture
+def _secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEPLOY_PASSWORD", SECRET)
+
+
+@pytest.mark.usefixtures("_secret")
+@pytest.mark.parametrize("debug", ["", "1"])
+@pytest.mark.parametrize("more", [[], ["--json"]], ids=["text", "json"])
+def test_no_error_prints_a_secret(
+    cli: Cli, hostile: Path, monkeypatch: pytest.MonkeyPatch, debug: str, more: list[str]
+) -> None:
+    monkeypatch.setenv("PAGEFAULT_DEBUG", debug)
+    for words in (["status", SECRET], ["search"], ["pages", "show", SECRET], ["nothing", SECRET]):
+        done = cli("--root", hostile, *words, *more)
+        assert SECRET not in done.out + done.err
+    done = cli("--root", f"/nowhere/{SECRET}", "status", *more)
+    assert done.code
+    assert SECRET not in done.out + done.err
+    assert "[REDACTED:DEPLOY_PASSWORD]" in done.err
+
+
+def test_the_password_of_an_address_is_not_shown(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAGEFAULT_ENGINE__BASE_URL", f"https://me:{SECRET}@llm.example/v1")
+    for more in ([], ["--origin"], ["--json"]):
+        done = cli("config", "show", *more)
+        assert "llm.example" in done.out
+        assert SECRET not in done.out + done.err
+    done = cli("doctor")
+    assert SECRET not in done.out + done.err

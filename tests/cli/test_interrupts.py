@@ -1,0 +1,120 @@
+"""Ctrl-C is quiet whenever it comes: during imports, in a command, and at the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+AT_AN_IMPORT = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+number = int(sys.argv.pop(1))
+import pagefault.cli
+
+class Interrupts:
+    count = 0
+    def find_spec(self, *_):
+        self.count += 1
+        if self.count == number:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupts())
+pagefault.cli.main()
+"""
+
+
+BEGUN = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import pagefault.cli
+print("begun", file=sys.stderr, flush=True)
+pagefault.cli.main()
+"""
+
+
+def begun(*words: str | Path) -> subprocess.Popen[str]:
+    """A command in a process of its own, whose interpreter has started."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", BEGUN, *map(str, words)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline() == "begun\n"
+    return process
+
+
+def was_quiet(code: int, err: str) -> bool:
+    lines = [line for line in err.splitlines() if line.strip()]
+    assert not any(sign in err for sign in ("Traceback", "Error", "ignored in")), err
+    assert all(line.startswith(("interrupted", "note: ")) or "{" in err for line in lines), err
+    return code in (130, -signal.SIGINT)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["status"], ["doctor", "--json"], ["chat", "--engine", "scripted"]],
+    ids=lambda words: words[0],
+)
+def test_an_interrupt_during_any_import_is_quiet(memory_root: Path, words: list[str]) -> None:
+    """At imports spread over all there are; where none is left, the command ends as ever."""
+    seen = set()
+    for number in (1, 5, 20, 60, 150, 300):
+        done = subprocess.run(
+            [sys.executable, "-c", AT_AN_IMPORT, str(number), "--root", memory_root, *words],
+            check=False,
+            capture_output=True,
+            text=True,
+            input="Who has an allergy?",
+            timeout=60,
+            env=dict(os.environ),
+        )
+        if done.returncode in (0, 1):
+            break
+        assert was_quiet(done.returncode, done.stderr), (number, done)
+        seen.add(done.returncode)
+    assert seen
+
+
+@pytest.mark.parametrize("wait_s", [0.02, 0.4, 1.2])
+@pytest.mark.parametrize("words", [["demo"], ["verify"], ["rebuild"]], ids=lambda words: words[0])
+def test_a_command_that_is_interrupted_says_one_line_and_leaves_the_memory_whole(
+    memory_root: Path, words: list[str], wait_s: float
+) -> None:
+    with begun("--root", memory_root, *words) as process:
+        time.sleep(wait_s)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    if process.returncode not in (0, 1):
+        end = err[err.rfind("interrupted") :] if "interrupted" in err else ""
+        assert "Traceback" not in err
+        assert "ignored in" not in err
+        assert was_quiet(process.returncode, end)
+    checked = subprocess.run(
+        [sys.executable, "-m", "pagefault.cli", "--root", memory_root, "verify", "--json"],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert checked.returncode == 0, checked.stderr
+    assert json.loads(checked.stdout)
+
+
+def test_two_interrupts_in_a_row_are_as_quiet_as_one(memory_root: Path) -> None:
+    with begun("--root", memory_root, "demo") as process:
+        time.sleep(0.5)
+        for _ in range(3):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.01)
+        _, err = process.communicate(timeout=60)
+    assert "Traceback" not in err
+    assert process.returncode in (0, 130, -signal.SIGINT)

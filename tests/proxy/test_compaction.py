@@ -1,0 +1,117 @@
+"""What a client puts in to compact a conversation is told from what its user says about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from pagefault.proxy.history import Json
+from tests.proxy.histories import body, long_talk, model, user
+from tests.proxy.recorded import asks_for_summary, recorded
+from tests.proxy.standing import Standing, post, standing
+from tests.proxy.upstream import Upstream, always
+
+CLAUDE = {"x-claude-code-session-id": "one"}
+CODEX = {"session-id": "one"}
+SENTENCE = "Your task is to create a detailed summary of the conversation so far"
+PROMPT = asks_for_summary("claude")
+CONTINUED = "This session is being continued from a previous conversation that ran out of context"
+
+
+@pytest.fixture
+def upstream() -> Iterator[Upstream]:
+    with Upstream(always()) as up:
+        yield up
+
+
+async def sent(to: Standing, *said: Json, **more: object) -> list[Json]:
+    """What goes on of a conversation that no window of 600 holds."""
+    await post(to, body(*said, **more))
+    messages: list[Json] = to.upstream.seen[-1].body["messages"]
+    return messages
+
+
+@pytest.mark.parametrize("client", ["claude", "codex"])
+def test_a_client_s_own_request_for_a_summary_is_known(client: str) -> None:
+    found = [
+        item.asks_for_summary
+        for one in recorded(f"{client}-compaction")
+        for item in one.history.items
+    ]
+    assert found.count(True) == 1
+
+
+@pytest.mark.parametrize("client", ["claude", "codex", "opencode"])
+def test_what_a_client_compacted_is_known(client: str) -> None:
+    recordings = recorded(f"{client}-compaction")
+    after = [any(item.continues for item in one.history.items) for one in recordings]
+    assert after.index(True) > 0
+    assert all(after[after.index(True) :]) or client == "opencode"  # whose titles are made apart
+
+
+@pytest.mark.parametrize("headers", [CLAUDE, CODEX, {}], ids=["claude", "codex", "none"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        SENTENCE + ", in full.",
+        f"What does this mean? {PROMPT}",
+        f"{PROMPT}\n\nAnd the gate code is 5512.",
+        f"My notes:\n{SENTENCE}, paying close attention to the gate code 5512.",
+        asks_for_summary("codex") + " The gate code is 5512.",
+    ],
+    ids=["sentence", "before", "after", "quoted", "codex"],
+)
+async def test_a_user_who_quotes_the_request_is_paged_and_logged(
+    upstream: Upstream, headers: dict[str, str], said: str
+) -> None:
+    async with standing(upstream, window=600) as to:
+        to.http.headers.update(headers)
+        talk = long_talk(12)
+        messages = await sent(to, *talk, user(said))
+        assert len(messages) < len(talk) + 1
+        [session] = await to.sessions()
+        assert said.strip() in "".join(await to.logged(session))
+
+
+async def test_the_whole_request_from_another_program_is_a_message_like_any(
+    upstream: Upstream,
+) -> None:
+    async with standing(upstream, window=600) as to:
+        talk = long_talk(12)
+        assert len(await sent(to, *talk, user(PROMPT))) < len(talk) + 1
+        [session] = await to.sessions()
+        assert PROMPT.strip() in "".join(await to.logged(session))
+
+
+async def test_a_request_for_a_summary_that_was_answered_is_no_request_any_more(
+    upstream: Upstream,
+) -> None:
+    async with standing(upstream, window=600) as to:
+        to.http.headers.update(CLAUDE)
+        talk = long_talk(12)
+        later = await sent(to, *talk, user(PROMPT), model("It was about gardens."), user("Go on."))
+        assert len(later) < len(talk) + 3
+
+
+@pytest.mark.parametrize("tools", [[], [{"name": "read", "input_schema": {}}]], ids=["none", "one"])
+async def test_codex_offers_no_tools_with_its_request(
+    upstream: Upstream, tools: list[Json]
+) -> None:
+    prompt = asks_for_summary("codex")
+    async with standing(upstream, window=600) as to:
+        to.http.headers.update(CODEX)
+        talk = long_talk(12)
+        messages = await sent(to, *talk, user(prompt), tools=tools)
+    assert (len(messages) == len(talk) + 1) == (not tools)
+
+
+async def test_speaking_about_a_continued_session_does_not_make_one(upstream: Upstream) -> None:
+    async with standing(upstream) as to:
+        to.http.headers.update(CLAUDE)
+        await post(to, body(user("The old plan."), model("Noted."), user("Go on.")))
+        await post(to, body(user(f"Why does it say: {CONTINUED}?"), model("Hm."), user("Go on.")))
+        await post(to, body(user(f"{CONTINUED}. We made plans."), user("Go on.")))
+        lines = await to.lines()
+    assert "compacted" not in lines[1]
+    assert "compacted" in lines[2]

@@ -1,0 +1,290 @@
+"""Where a client puts other words in the place of what it sent, these count: the old are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import pagefault
+from pagefault.model.wanted import SearchFilter
+from pagefault.proxy.history import Json, is_blanked, is_same_call
+from tests.proxy.histories import body, call, long_talk, model, result, user
+from tests.proxy.standing import Standing, post, standing
+from tests.proxy.upstream import Upstream, always
+
+OLD = "The offer goes out on Monday, for 500 euros, to Ilse."
+NEW = "The offer goes out on Friday, for 900 euros, to Ilse."
+AGAIN = "The offer goes out on Sunday, for 700 euros, to Ilse."
+ASKED = user("When does the offer to Ilse go out, and for how many euros?")
+
+
+@pytest.fixture
+def upstream() -> Iterator[Upstream]:
+    with Upstream(always("Noted.")) as up:
+        yield up
+
+
+def said(text: str, turns: int) -> list[Json]:
+    return [user(text), model("Noted."), *long_talk(turns)[2:]]
+
+
+async def in_requests(to: Standing, messages: list[Json], first: int = 1) -> None:
+    for upto in range(first, len(messages) + 1, 2):
+        assert (await post(to, body(*messages[:upto]))).status_code == 200
+
+
+async def found(to: Standing, words: str, *, history: bool = False) -> list[str]:
+    [name] = await to.sessions()
+    session = await to.memory.session(name, create=False)
+    hits = (await session.recall(words, limit=20, wanted=SearchFilter(history=history))).hits
+    return [(await to.memory.read(hit.page)).text for hit in hits if hit.page.page_id[:3] != "clm"]
+
+
+async def test_the_newest_words_are_logged_found_and_quoted_and_the_old_are_history(
+    upstream: Upstream,
+) -> None:
+    async with standing(upstream, window=600) as to:
+        await in_requests(to, said(OLD, 2))
+        await in_requests(to, said(NEW, 14), first=5)
+        await post(to, body(*said(NEW, 14), ASKED))
+        sent = upstream.seen[-1].raw.decode()
+        assert NEW in sent
+        assert "Monday" not in sent
+        assert NEW in await found(to, "offer euros Ilse")
+        assert OLD not in await found(to, "offer euros Ilse Monday")
+        assert OLD in await found(to, "offer euros Ilse Monday", history=True)
+        [name] = await to.sessions()
+        texts = await to.logged(name)
+        assert (texts.count(OLD), texts.count(NEW)) == (1, 1)
+        rows = await to.memory.pages(await to.memory.session(name, create=False), limit=500)
+        assert [row.page_id for row in rows if row.superseded] == ["msg_1"]
+
+
+@pytest.mark.parametrize("rebuilt", [False, True], ids=["restarted", "rebuilt"])
+async def test_an_edit_is_one_after_a_restart_and_stays_one(
+    upstream: Upstream, tmp_path: Path, *, rebuilt: bool
+) -> None:
+    root = tmp_path / "memory"
+    async with standing(upstream, root=root, window=600) as to:
+        await in_requests(to, said(OLD, 6))
+    for _ in range(2):  # the edit, and what was edited sent again
+        async with standing(upstream, root=root, window=600) as to:
+            await post(to, body(*said(NEW, 6)))
+            texts = await to.logged((await to.sessions())[0])
+            assert (texts.count(OLD), texts.count(NEW)) == (1, 1)
+            asked = [text for text in texts if text.startswith("Tell me")]
+            assert len(asked) == len(set(asked)) == 6
+        if rebuilt:
+            pagefault_rebuild(root)
+    async with standing(upstream, root=root, window=600) as to:
+        await in_requests(to, said(NEW, 14), first=13)
+        await post(to, body(*said(NEW, 14), ASKED))
+        assert OLD not in await found(to, "offer euros Ilse Monday")
+    sent = upstream.seen[-1].raw.decode()
+    assert NEW in sent
+    assert "Monday" not in sent
+
+
+def pagefault_rebuild(root: Path) -> None:
+    for file in root.glob("index.db*"):
+        file.unlink()
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+async def test_an_edit_may_be_edited_and_taken_back(
+    upstream: Upstream, tmp_path: Path, *, restarts: bool
+) -> None:
+    root, words = tmp_path / "memory", [OLD, NEW, AGAIN, OLD]
+    if restarts:
+        for text in words:
+            async with standing(upstream, root=root) as to:
+                await post(to, body(*said(text, 3)))
+    async with standing(upstream, root=root) as to:
+        for text in words:
+            await post(to, body(*said(text, 3)))
+        texts = await to.logged((await to.sessions())[0])
+        offers = [text for text in texts if "offer" in text]
+        assert offers == (words + words[1:] if restarts else words)
+        texts = await found(to, "offer euros Ilse Monday Friday Sunday")
+        assert [text for text in texts if "offer" in text] == [OLD]
+
+
+async def test_an_answer_and_a_result_that_were_edited_are_superseded_too(
+    upstream: Upstream,
+) -> None:
+    def messages(price: str, answer: str) -> list[Json]:
+        return [
+            user("Read the price."),
+            model("I look.", call("c1", path="price.txt")),
+            user(result("c1", f"The price of the tulips is {price} euros.")),
+            model(answer),
+            user("Thanks."),
+        ]
+
+    async with standing(upstream, window=5_000) as to:
+        await post(to, body(*messages("500", "Five hundred for tulips.")))
+        await post(to, body(*messages("90", "Five hundred for tulips.")))
+        assert "90 euros" in upstream.seen[-1].raw.decode()
+        await post(to, body(*messages("90", "Ninety for tulips.")))
+        texts = await found(to, "price tulips euros five hundred ninety")
+    assert "The price of the tulips is 90 euros." in texts
+    assert "Ninety for tulips." in texts
+    assert not [text for text in texts if "500" in text or "Five" in text]
+
+
+async def test_a_result_that_was_only_blanked_still_says_what_it_said(
+    upstream: Upstream, tmp_path: Path
+) -> None:
+    def messages(price: str) -> list[Json]:
+        return [
+            user("Read the price."),
+            model("I look.", call("c1", path="price.txt")),
+            user(result("c1", price)),
+            model("Done."),
+            user("Thanks."),
+        ]
+
+    price = "The price of the tulips is 500 euros."
+    for _ in range(2):
+        async with standing(upstream, root=tmp_path / "memory", window=5_000) as to:
+            await post(to, body(*messages(price)))
+            await post(to, body(*messages("[Old tool result content cleared]")))
+            assert price in await found(to, "price tulips")
+            texts = await to.logged((await to.sessions())[0])
+            assert not [text for text in texts if "cleared" in text]
+
+
+@pytest.mark.parametrize(
+    ("now", "blanked"),
+    [
+        ("", True),
+        ("[Old tool result content cleared]", True),
+        ("<result removed>", True),
+        ("line 1\nline 2\n[98 lines truncated]\nline 100", True),
+        ("line 1\nline 2", True),
+        ("\n".join(f"line {n}" for n in range(1, 100)), False),
+        ("line one\nline two", False),
+        ("[1, 2, 3]", False),
+        ("The lines are gone.", False),
+    ],
+)
+def test_blanked_is_what_was_cut_and_not_what_was_changed(now: str, *, blanked: bool) -> None:
+    before = "\n".join(f"line {n}" for n in range(1, 101))
+    assert is_blanked(before, now) == blanked
+    assert not is_blanked(now, before)
+
+
+def test_arguments_that_one_of_two_leaves_out_make_no_other_call() -> None:
+    assert is_same_call('{"a": 1}', '{"a": 1, "b": false}')
+    assert not is_same_call('{"a": 1}', '{"a": 2}')
+    assert is_same_call("[1]", "[1]")
+    assert not is_same_call("{", "[")
+
+
+# --- claims -----------------------------------------------------------------------------------
+
+DECIDED = "We decided to use PostgreSQL for the archive of project Heron."
+CHANGED = "We decided to use SQLite for the archive of project Heron."
+
+
+async def statuses(to: Standing) -> dict[str, list[str]]:
+    [name] = await to.sessions()
+    told: dict[str, list[str]] = {}
+    for one in await (await to.memory.session(name, create=False)).claims():
+        told.setdefault(one.status, []).append(one.value)
+    return told
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+async def test_claims_of_old_words_stand_no_longer(
+    upstream: Upstream, tmp_path: Path, *, restarts: bool
+) -> None:
+    root = tmp_path / "memory"
+    async with standing(upstream, root=root, window=900) as to:
+        await in_requests(to, said(DECIDED, 3))
+        assert (await statuses(to))["standing"] == [DECIDED.rstrip(".")]
+        if not restarts:
+            await post(to, body(*said(CHANGED, 3)))
+    async with standing(upstream, root=root, window=900) as to:
+        await post(to, body(*said(CHANGED, 3)))
+        assert (await statuses(to))["standing"] == [CHANGED.rstrip(".")]
+        await in_requests(to, said(CHANGED, 20), first=7)
+        sent = upstream.seen[-1].raw.decode()
+        assert "SQLite" in sent
+        assert "PostgreSQL" not in sent
+        await post(to, body(*said("Never mind the archive.", 20)))
+        assert "standing" not in await statuses(to)
+
+
+# --- what was forgotten -----------------------------------------------------------------------
+
+
+async def test_forgetting_new_words_forgets_those_in_whose_place_they_stand(
+    upstream: Upstream, tmp_path: Path
+) -> None:
+    root = tmp_path / "memory"
+    async with standing(upstream, root=root) as to:
+        await post(to, body(*said(OLD, 2)))
+        await post(to, body(*said(NEW, 2)))
+        [name] = await to.sessions()
+        rows = await to.memory.pages(await to.memory.session(name, create=False))
+        newest = next(row.page_id for row in rows if row.order == len(rows) - 1)
+        plan = await to.memory.forget(name, newest, dry_run=True)
+        assert set(plan.pages) == {"msg_1", newest}
+        await to.memory.forget(name, newest)
+        assert not [text for text in await to.logged(name) if "offer" in text]
+        await post(to, body(*said(NEW, 2)))
+        assert not [text for text in await to.logged(name) if "offer" in text]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+async def test_after_a_restart_what_was_forgotten_in_the_middle_stays_away(
+    upstream: Upstream, tmp_path: Path, count: int
+) -> None:
+    root, messages = tmp_path / "memory", said(OLD, 4)
+    async with standing(upstream, root=root) as to:
+        await in_requests(to, messages)
+        [name] = await to.sessions()
+        for number in range(3, 3 + count):
+            await to.memory.forget(name, f"msg_{number}")
+        before = await to.logged(name)
+    async with standing(upstream, root=root) as to:
+        await post(to, body(*messages, model("Noted."), user("And now?")))
+        assert (await to.logged(name))[: len(before)] == before
+        assert (await to.logged(name))[len(before) :][-2:] == ["And now?", "Noted."]
+        assert not [t for t in await to.logged(name) if "garden 0" in t and count == 1]
+
+
+async def test_after_a_restart_pictures_between_words_move_nothing(
+    upstream: Upstream, tmp_path: Path
+) -> None:
+    picture = {"type": "image", "source": {"type": "base64", "data": "AAAA"}}
+    messages = [user("Look.", picture), model("A cat."), user(picture, "And this?"), model("Dog.")]
+    for upto in (3, 5):
+        async with standing(upstream, root=tmp_path / "memory") as to:
+            for _ in range(2):
+                await post(to, body(*[*messages, user("Thanks.")][:upto]))
+            [name] = await to.sessions()
+            texts = await to.logged(name)
+            assert texts[:3] == ["Look.", "A cat.", "And this?"]
+            told = [text for text in texts if text != "Noted."]
+            assert len(set(told)) == len(told)
+
+
+async def test_a_memory_opened_as_a_library_marks_what_is_history(
+    upstream: Upstream, tmp_path: Path
+) -> None:
+    async with standing(upstream, root=tmp_path / "memory") as to:
+        await post(to, body(*said(OLD, 2)))
+        await post(to, body(*said(NEW, 2)))
+    async with pagefault.open(tmp_path / "memory") as memory:
+        for hits in (await memory.recall("offer Ilse"), await memory.recent(50)):
+            assert "msg_1" not in [hit.page.page_id for hit in hits.hits]
+        asked = SearchFilter(history=True)
+        for hits in (
+            await memory.recall("offer Ilse", wanted=asked),
+            await memory.recent(50, wanted=asked),
+        ):
+            assert "msg_1" in [hit.page.page_id for hit in hits.hits]

@@ -1,0 +1,308 @@
+"""A word of its own in every field that the library takes: which of them a forgetting leaves, in
+any encoding and in any file, and that the receipt tells of exactly those.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pagefault
+from pagefault import Memory, Reply, Said, ScriptedEngine, SearchFilter, Session, ToolCall
+from pagefault.model.clock import SystemClock
+from pagefault.model.kinds import EventType, Modality, Origin, Role
+from pagefault.store.archiving import archive
+from tests.service.memories import fault, search
+from tests.service.traces import Files, canary
+from tests.store.roots import make_segments_tiny
+
+TELLING = ("str", "bytes", "datetime", "Said", "ToolCall", "Engine", "SearchFilter", "Time")
+"""Types of parameters by which a caller's words come in."""
+
+CHOICES = {
+    "Memory.session.mode", "Memory.session.layout", "Memory.recall.profile",
+    "Session.configure.mode", "Session.configure.layout", "Session.history.actor",
+    "Session.recall.profile", "Session.request.format", "Said.event_type", "Said.role",
+    "Said.modality", "Said.importance", "Said.follows", "Said.supersedes",
+    "Memory.keyed.text", "Memory.written.text", "Memory.find_said.names", "Memory.find_said.texts",
+}  # fmt: skip
+"""One of a few words of ours, or a number: anything else is refused."""
+
+TIMES = {
+    "Session.assistant.occurred_at", "Session.document.occurred_at",
+    "Session.tool_result.occurred_at", "Session.artifact.occurred_at", "Said.occurred_at",
+    "Session.at.time", "Session.timeline.start", "Session.timeline.end",
+    "Memory.timeline.start", "Memory.timeline.end",
+}  # fmt: skip
+"""A time, and no words; those that are kept are dates of their own below."""
+
+NAMES_OF_OURS = {
+    "Memory.forget.page_id", "Memory.forget.session",
+    "Memory.backup.target", "Session.artifact_bytes.page_id",
+    "Session.at_level.page_id", "Session.compress.page_id", "Session.defer.page_id",
+    "Session.history.page_id", "Session.page.page_id", "Session.pin.page_id",
+    "Session.unpin.page_id", "Session.no_such_page.page_id", "Session.say.items",
+    "Session.run.engine", "Session.call.call", "Said.blob", "Session.run.on_text",
+}  # fmt: skip
+"""Names that pagefault gave, and values whose own fields are below."""
+
+
+@dataclass
+class Told:
+    """What was told, field by field: to which page it belongs, or to what of the session."""
+
+    words: dict[str, str] = field(default_factory=dict)
+    of: dict[str, set[str]] = field(default_factory=dict)
+    pages: dict[str, str] = field(default_factory=dict)  # by what they are called here
+
+    def word(self, field_: str, belongs_to: str) -> str:
+        return self.add(field_, canary(field_), belongs_to)
+
+    def add(self, field_: str, text: str, belongs_to: str) -> str:
+        assert field_ not in self.words, "one field, one word"
+        self.words[field_] = text
+        self.of.setdefault(belongs_to, set()).add(field_)
+        return text
+
+
+def _parameters() -> Iterator[str]:
+    """Every parameter of the public face that takes a caller's words."""
+    for owner in (Memory, Session):
+        for name, verb in inspect.getmembers(owner, inspect.isfunction):
+            if not name.startswith("_"):
+                for parameter in inspect.signature(verb).parameters.values():
+                    if any(one in str(parameter.annotation) for one in TELLING):
+                        yield f"{owner.__name__}.{name}.{parameter.name}"
+    for cls in (Said, ToolCall, SearchFilter, Reply):
+        yield from (f"{cls.__name__}.{one.name}" for one in fields(cls))
+
+
+async def tell(memory: Memory) -> Told:
+    """One session, with a word of its own in every field. Nothing else is said in it."""
+    told = Told()
+    word = told.word
+    session = await memory.session(
+        word("Memory.session.name", "name"), system=word("Memory.session.system", "system"),
+        window=6_000,
+    )  # fmt: skip
+    # One turn for each page that is to be forgotten alone, with the calls that belong to it.
+    told.pages["user"] = await session.user(
+        f"We decided to use {word('Session.user.text', 'user')} for the login.",
+        speaker=word("Session.user.speaker", "user"),
+        key=word("Session.user.key", "user"),
+        occurred_at=told.add("Session.user.occurred_at", "1987-03-14T05:17:00", "user"),
+    )
+    await session.request()
+    page = told.pages["user"]
+    said = word("Session.call.said", "user")
+    query, call_id = word("ToolCall.arguments", "user"), word("ToolCall.call_id", "user")
+    await session.call(search(query, call_id=call_id), said=said)
+    await session.call(fault(page, reason=word("ToolCall.arguments of a fault", "user")))
+    await session.call(
+        ToolCall("c", word("ToolCall.name", "user"), word("ToolCall.arguments unread", "user"))
+    )
+    told.pages["assistant"] = await session.assistant(
+        f"Noted: {word('Session.assistant.text', 'assistant')}.",
+        speaker=word("Session.assistant.speaker", "assistant"),
+        key=word("Session.assistant.key", "assistant"),
+    )
+    await session.user("On we go.")
+    [told.pages["document"]] = await session.document(
+        f"The text is {word('Session.document.text', 'document')}.",
+        title=word("Session.document.title", "document"),
+        origin="tool:" + word("Session.document.origin", "document"),
+        key=word("Session.document.key", "document"),
+    )
+    await session.user("And on.")
+    [told.pages["tool"]] = await session.tool_result(
+        f"It returned {word('Session.tool_result.text', 'tool')}.",
+        name=word("Session.tool_result.name", "tool"),
+        call_id=word("Session.tool_result.call_id", "tool"),
+        key=word("Session.tool_result.key", "tool"),
+    )
+    await session.user("And on and on.")
+    told.pages["artifact"] = await session.artifact(
+        word("Session.artifact.data", "artifact").encode(),
+        name=word("Session.artifact.name", "artifact"),
+        media_type="image/x-" + word("Session.artifact.media_type", "artifact"),
+        text=word("Session.artifact.text", "artifact"),
+        key=word("Session.artifact.key", "artifact"),
+    )
+    await session.user("Still here.")
+    [told.pages["said"]] = await session.say(
+        [
+            Said(
+                text=f"It says {word('Said.text', 'said')}.",
+                role=Role.TOOL,
+                event_type=EventType.COMMAND_RUN,
+                speaker=word("Said.speaker", "said"),
+                title=word("Said.title", "said"),
+                call_id=word("Said.call_id", "said"),
+                key=word("Said.key", "said"),
+                modality=Modality.STRUCTURED,
+            )
+        ],
+        origin=Origin("tool:" + word("Session.say.origin", "said")),
+    )
+    told.pages["goal"] = str(await session.goal(f"Ship {word('Session.goal.text', 'goal')}."))
+    await session.user("Something else now: what does the harbour look like?")
+    told.pages["answer"] = (
+        await session.run(_Answers(word("Reply.text", "answer")))
+    ).page_id  # fmt: skip
+    await session.user("A turn that stays.")
+    await session.request()
+    await session.call(search(word("ToolCall.arguments elsewhere", "calls"), call_id="d"))
+    await session.checkpoint(word("Session.checkpoint.name", "checkpoints"))
+    await session.configure(system=word("Session.configure.system", "system"))
+    for page_id in told.pages.values():
+        for level in (1, 2):
+            await session.compress(page_id, level)
+    await session.request()
+    await session.flush()
+    await _ask(memory, session, told)
+    return told
+
+
+async def _ask(memory: Memory, session: Session, told: Told) -> None:
+    """What only asks, and is kept nowhere."""
+
+    def word(field_: str) -> str:
+        return told.word(field_, "nothing")
+
+    for owner, who in ((memory, "Memory"), (session, "Session")):
+        await owner.recall(word(f"{who}.recall.query"))
+        await owner.recall(topic=word(f"{who}.recall.topic"))
+        await owner.recall(task=word(f"{who}.recall.task"))
+        await owner.by_topic(word(f"{who}.by_topic.topic"))
+        await owner.by_task(word(f"{who}.by_task.task"))
+        for verb in ("recall", "recent", "timeline", "by_topic", "by_task"):
+            told.word(f"{who}.{verb}.wanted", "nothing")
+    wanted = SearchFilter(origins=("tool:" + told.words["Memory.recall.wanted"],))
+    await memory.recall("harbour", wanted=wanted)
+    await memory.pages(session, topic=word("Memory.pages.topic"))
+    await memory.pages(session, task=word("Memory.pages.task"))
+    with pytest.raises(pagefault.BadInput):
+        await session.at(checkpoint=word("Session.at.checkpoint"))
+    with pytest.raises(pagefault.SessionNotFound):
+        await memory.session(word("Memory.session.name of none"), create=False)
+    with pytest.raises(pagefault.NoSuchPage):
+        await session.page(word("Session.page.page_id of none"))
+    with pytest.raises(pagefault.SessionNotFound):
+        await memory.recall("x", wanted=SearchFilter(session=word("SearchFilter.session")))
+
+
+class _Answers(ScriptedEngine):
+    """Answers every request with one word."""
+
+    def __init__(self, word: str) -> None:
+        super().__init__()
+        self._word = word
+
+    async def reply(self, request: pagefault.Request) -> Any:
+        yield Reply(text=f"It looks {self._word}.")
+
+
+def staying(told: Told, forgotten: pagefault.Forgetting) -> set[str]:
+    """The fields of which a receipt says that they stay."""
+    return {name for one in forgotten.stays for name in told.of.get(one.what, ())}
+
+
+def kept(told: Told, pages: Mapping[str, str]) -> set[str]:
+    """The fields of these pages."""
+    return {name for page in pages for name in told.of.get(page, ())}
+
+
+async def test_every_field_of_the_public_face_has_a_word_of_its_own() -> None:
+    """A verb, or a field, that is added without one fails here."""
+    async with pagefault.open(":memory:") as memory:
+        told = await tell(memory)
+        session = (await memory.sessions())[0].session_id
+        fork = await (await memory.session(session)).fork(told.word("Session.fork.name", "fork"))
+        assert fork.name
+    covered = {name.split(" ")[0] for name in told.words}
+    covered |= CHOICES | TIMES | NAMES_OF_OURS
+    covered |= {name for name in _parameters() if name.startswith(("SearchFilter.", "Reply."))}
+    assert set(_parameters()) - covered == set()
+    stale = CHOICES | TIMES | NAMES_OF_OURS
+    assert stale - set(_parameters()) == set(), "these are no parameters any more"
+
+
+async def _told_in(root: Path, place: str, monkeypatch: pytest.MonkeyPatch) -> Told:
+    """A root in which all was told, in many segments; in `archive` old ones are compressed."""
+    make_segments_tiny(monkeypatch)
+    async with pagefault.open(root, sync="os") as memory:
+        told = await tell(memory)
+    if place == "archive":
+        assert archive(root, clock=SystemClock(), keep=0).segments
+    return told
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["log", "archive"])
+async def test_a_page_leaves_what_its_receipt_names_and_nothing_else(
+    tmp_path: Path, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "m"
+    told = await _told_in(root, place, monkeypatch)
+    async with pagefault.open(root, sync="os") as memory:
+        [row] = await memory.sessions()
+        at_first = Files(root).traces(told.words)
+        assert set(told.words) - set(at_first) == told.of["nothing"], "the control: all was there"
+        left = dict(told.pages)
+        for called, page_id in told.pages.items():
+            del left[called]
+            forgotten = await memory.forget(row.session_id, page_id)
+            found = Files(root).traces(told.words)
+            assert set(found) - kept(told, left) == staying(told, forgotten), found
+            assert kept(told, left) <= set(found), "nothing else was asked to go"
+        assert (await memory.verify()).problems == ()
+    found = Files(root).traces(told.words)
+    assert set(found) == staying(told, forgotten), "closed, too"
+    assert {one.what for one in forgotten.stays} == {
+        "calls", "checkpoints", "name", "system", "counts",
+    }  # fmt: skip
+    async with pagefault.open(root) as memory:
+        assert (await memory.verify()).problems == ()
+        whole = await memory.forget(row.session_id)
+        assert whole.stays == ()
+        assert Files(root).traces(told.words) == {}
+    assert Files(root).traces(told.words) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["log", "archive"])
+async def test_a_session_leaves_what_its_receipt_names_and_nothing_else(
+    tmp_path: Path, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "m"
+    told = await _told_in(root, place, monkeypatch)
+    async with pagefault.open(root, sync="os") as memory:
+        [row] = await memory.sessions()
+        session = await memory.session(row.session_id)
+        fork = await session.fork(told.word("Session.fork.name", "fork"))
+        await fork.user("It goes on here. What was decided for the login?")
+        await fork.request()
+        await fork.call(fault(told.pages["document"]))
+        for page_id in told.pages.values():
+            await fork.compress(page_id)
+        await fork.flush()
+        [receipt] = [await memory.forget(row.session_id)]
+        [stays] = receipt.stays
+        assert (stays.what, stays.session) == ("system", told.words["Session.fork.name"])
+        of_fork = {"Session.fork.name", "Session.configure.system"}
+        assert set(Files(root).traces(told.words)) == of_fork
+        assert (await memory.verify()).problems == ()
+        last = await memory.forget(stays.session_id)
+        assert last.stays == ()
+        assert Files(root).traces(told.words) == {}
+    assert Files(root).traces(told.words) == {}
+    for path in root.glob("index.db*"):
+        path.unlink()
+    async with pagefault.open(root) as memory:
+        assert (await memory.verify()).problems == ()
+    assert Files(root).traces(told.words) == {}
