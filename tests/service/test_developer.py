@@ -78,7 +78,7 @@ async def test_every_turn_of_a_long_hostile_session_holds(tmp_path: Path) -> Non
         tmp_path / "m", sync="os", window=3_000, layout="developer"
     ) as memory:
         session = await memory.session("s", system="Be brief.")
-        for number in range(150):
+        for number in range(90):
             text = f"turn {number}: " + (
                 chance.choice(HOSTILE) if number % 3 == 0 else words(chance.randint(1, 90))
             )

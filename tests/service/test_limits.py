@@ -249,7 +249,7 @@ async def _converse(root: Path, turns: int, seed: int, window: int) -> int:
         return (await session.status()).epoch
 
 
-@pytest.mark.parametrize(("window", "turns"), [(2_000, 300), (8_000, 100)])
+@pytest.mark.parametrize(("window", "turns"), [(2_000, 100), (8_000, 60)])
 async def test_every_request_of_a_long_hostile_conversation_fits(
     tmp_path: Path, window: int, turns: int, seed: int
 ) -> None:

@@ -382,6 +382,7 @@ class EvictionPolicyContract:
                     policy.touched(told)
                 case "evict":
                     for page_id in policy.victims(members.keys(), told):
+                        assert page_id in members, f"{page_id} is named, and departed before"
                         policy.evicted(page_id)
                         policy.departed(page_id)
                         del members[page_id]
