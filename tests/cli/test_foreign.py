@@ -20,7 +20,7 @@ from pagefault.model.errors import BadInput, NotAdopted
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.config import find_project
 from pagefault.store.archive_format import pack
-from pagefault.store.root import read_root
+from pagefault.store.root_file import read_root
 from pagefault.store.segment_format import file_name
 from tests.cli.conftest import Cli
 

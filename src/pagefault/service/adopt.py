@@ -14,7 +14,8 @@ from pagefault.model.ids import IdMinter
 from pagefault.service.bootstrap import user_adoptions
 from pagefault.store.connections import SUFFIXES
 from pagefault.store.disk import Disk
-from pagefault.store.root import check_there, read_root, rebuild
+from pagefault.store.root import rebuild
+from pagefault.store.root_file import check_there, read_root
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
