@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from pagefault.cli.app import MAKE_ONE, App, Command, json_option, pass_app
-from pagefault.cli.term import local, plural, printable
+from pagefault.cli.term import local, plural
 
 
 @click.command(cls=Command)
@@ -56,11 +56,11 @@ def adopt(app: App, path: Path | None, yes: bool, revoke: bool, as_json: bool) -
         sessions = plural(told["sessions"], "session")
         term.line(f"  {sessions}, {plural(told['records'], 'record')}")
         if told["archive"]:
-            term.line(f"  its archive is at {printable(told['archive'])}")
+            term.line(f"  its archive is at {told['archive']}")
         claims = plural(len(told["claims"]), "claim")
         term.line(f"  {claims} would stand with your authority" + (":" if told["claims"] else ""))
         for claim in told["claims"]:
-            term.line(f"    {printable(claim)}")
+            term.line(f"    {claim}")
         if revoke or not told["adopted"]:
             words = ["pagefault", "adopt", told["root"], *(["--revoke"] if revoke else []), "--yes"]
             term.line("nothing was changed. To do it:")

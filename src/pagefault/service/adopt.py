@@ -11,6 +11,7 @@ from random import SystemRandom
 from pagefault.model.clock import SystemClock
 from pagefault.model.errors import ArchiveMissing, StoreCorrupt, StoreError
 from pagefault.model.ids import IdMinter
+from pagefault.model.signatures import checked
 from pagefault.service.bootstrap import user_adoptions
 from pagefault.store.connections import SUFFIXES
 from pagefault.store.disk import Disk
@@ -28,6 +29,7 @@ class Adoption:
     was_adopted: bool
 
 
+@checked
 def adopt(root: str | Path, *, revoke: bool = False) -> Adoption:
     """Vouch for the memory at `root`, on this machine, for this user; or `revoke` that.
 
