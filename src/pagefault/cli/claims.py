@@ -40,8 +40,8 @@ def ls(app: App, session_name: str | None, as_json: bool) -> None:
     The goal is none of them: `pagefault goal SESSION` shows it.
 
     JSON is a list of objects: claim_id, type, subject, value, text, status (standing, superseded,
-    retracted, stale or closing), closed_by, supersedes, authority (user or proposed), origin, turn,
-    evidence: [{page_id, start, end, quote}], in bytes of the page's text.
+    retracted, stale, untrusted or closing), closed_by, supersedes, authority (user or
+    proposed), origin, turn, evidence: [{page_id, start, end, quote}], in bytes of the page's text.
     """
     told = [claim_object(one) for one in app.run(_read(app, session_name))]
     if as_json:

@@ -192,10 +192,7 @@ def mend_root(path: Path, disk: Disk) -> list[Path]:
         facts = _facts_again(path, disk)
         _place_root(path, facts, disk)
         mended.append(file)
-    try:
-        text = read(key, FACTS_BYTES_MAX)
-    except OSError:
-        text = b""
+    text = _bytes_of(key)
     if not _is_secret(text, facts):
         whole = _secret_again(text, facts)
         if whole is None:
@@ -214,7 +211,7 @@ def _facts_again(path: Path, disk: Disk) -> dict[str, Any]:
     segments say; it is set aside then.
     """
     file = path / "root.json"
-    damaged = read(file, FACTS_BYTES_MAX)
+    damaged = _bytes_of(file)
     line = sealed.unflipped(damaged)
     if line is not None:
         return sealed.decode(line, unsealed=())
@@ -240,12 +237,20 @@ def _facts_again(path: Path, disk: Disk) -> dict[str, Any]:
         "project": project,
         "made_ms": 0,  # nobody knows any more, and nothing rests on it
     }
-    secret = read(path / "secret", FACTS_BYTES_MAX)
+    secret = _bytes_of(path / "secret")
     return (
         {**facts, "check": _check(bytes.fromhex(secret.decode()))}
         if _is_secret(secret, {})
         else facts
     )
+
+
+def _bytes_of(file: Path) -> bytes:
+    """What stands in a small file; nothing, where it cannot be read."""
+    try:
+        return read(file, FACTS_BYTES_MAX)
+    except (OSError, ValueError):
+        return b""
 
 
 def _header(path: Path) -> Header | None:
