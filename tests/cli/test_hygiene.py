@@ -35,6 +35,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     async def make() -> None:
         async with pagefault.open(root, window=4_000) as memory:
+            await memory.session(f"other {NAMED}")  # first: commands take the one used last
             session = await memory.session(NAMED, system=f"Plan. {ACTING}")
             await session.user(f"We decided to use {ACTING}Postgres for {ACTING} the ledger.")
             await session.document(f"Notes {ACTING} of the ledger.", title=f"t{ACTING}{LINES}")
@@ -46,7 +47,6 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
             await session.assistant(f"Noted {ACTING} the ledger.")
             await session.user("What of the ledger?")
             await session.run(pagefault.ScriptedEngine())
-            await memory.session(f"other {NAMED}")
 
     asyncio.run(make())
     return root
@@ -102,6 +102,12 @@ LEFT_OUT = {
 def test_every_command_is_walked_or_named() -> None:
     every = {name for section in SECTIONS.values() for name in section}
     assert every - set(WALK) == LEFT_OUT
+
+
+def test_the_walk_meets_what_it_looks_for(cli: Cli, hostile: Path) -> None:
+    for page_id in ("msg_1", "msg_2", "art_1", "tool_1"):
+        assert cli("--root", hostile, "pages", "show", page_id).code == 0
+    assert "forged" in cli("--root", hostile, "pages", "show", "tool_1").out
 
 
 @pytest.mark.parametrize("as_json", [False, True], ids=["text", "json"])
