@@ -11,6 +11,7 @@ import types
 import typing
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -128,7 +129,76 @@ def test_whatever_a_public_signature_names_can_be_imported_from_here() -> None:
     assert {c.__name__ for c in ours - records} - set(pagefault.__all__) == BEHIND
 
 
-@pytest.mark.parametrize("cls", [pagefault.Memory, pagefault.Session])
+FACES = [pagefault.Memory, pagefault.Session, pagefault.sync.Memory, pagefault.sync.Session]
+FOR_OURSELVES = {
+    *("Limits", "PriceList", "Retries", "Source", "Tally", "Target"),
+    *("SearchFilter.admits", "SearchFilter.admits_origin", "SearchResult.marked"),
+}
+"""What only sums up, or asks a value of itself: nothing of it is written, or begun."""
+
+
+def test_whatever_else_is_public_and_takes_something_checks_it() -> None:
+    made = {name: getattr(pagefault, name) for name in pagefault.__all__}
+    functions = {name: one for name, one in made.items() if isinstance(one, types.FunctionType)}
+    methods = {
+        f"{name}.{verb}": method
+        for name, cls in made.items()
+        if isinstance(cls, type) and not getattr(cls, "_is_protocol", False)
+        if name not in FOR_OURSELVES
+        for verb, method in vars(cls).items()
+        if isinstance(method, types.FunctionType) and not verb.startswith("_")
+        if len(inspect.signature(method).parameters) > 1
+    }
+    unchecked = {name for name, f in (functions | methods).items() if inspect.unwrap(f) is f}
+    assert unchecked <= FOR_OURSELVES
+
+
+def _call(face: object, verb: str, given: dict[str, Any]) -> None:
+    result = getattr(face, verb)(**given)
+    if inspect.iscoroutine(result):
+        pagefault.sync._LOOP.run(result)
+
+
+@pytest.mark.parametrize("cls", FACES, ids=lambda cls: f"{cls.__module__}.{cls.__name__}")
+def test_no_verb_takes_what_it_cannot_use(cls: type) -> None:
+    """Each argument of each verb in turn, with others that are as their signature says."""
+    with pagefault.sync.open(":memory:") as memory:
+        session = memory.session("work")
+        session.user("Hello.")
+        [row] = memory.pages(session)
+        face: dict[type, Any] = {
+            pagefault.sync.Memory: memory,
+            pagefault.sync.Session: session,
+            pagefault.Memory: memory._memory,
+            pagefault.Session: session.asynchronous,
+        }
+        fitting: dict[Any, Any] = {
+            **face,
+            str: "work",
+            int: 1,
+            bytes: b"x",
+            pagefault.PageRow: row,
+            pagefault.Usage: pagefault.Usage(input_tokens=1, output_tokens=1),
+            pagefault.ToolCall: pagefault.ToolCall("c", "page_fault", ""),
+            pagefault.Engine: pagefault.ScriptedEngine(),
+        }
+        before = memory.records
+        for name, verb in _verbs(cls).items():
+            assert isinstance(verb, types.FunctionType)
+            told = hints(verb)
+            needed = {
+                p: next((fitting[one] for one in _classes(told[p]) if one in fitting), ())
+                for p, one in inspect.signature(verb).parameters.items()
+                if p != "self" and one.default is one.empty
+            }
+            for spoilt in set(told) - {"return"}:
+                with pytest.raises(pagefault.BadInput, match=f"^{spoilt} is ") as refused:
+                    _call(face[cls], name, needed | {spoilt: object()})
+                assert f"help(pagefault.{cls.__name__}.{name})" in refused.value.hint
+        assert memory.records == before
+
+
+@pytest.mark.parametrize("cls", FACES, ids=lambda cls: f"{cls.__module__}.{cls.__name__}")
 def test_every_argument_of_every_verb_is_checked(cls: type) -> None:
     for name, verb in _verbs(cls).items():
         assert isinstance(verb, types.FunctionType)

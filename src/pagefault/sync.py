@@ -17,18 +17,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import Annotated, Any, TypeVar, cast, overload
 
 from pagefault.engine.api import Engine
 from pagefault.engine.embedding import Embedder
 from pagefault.engine.formats import Format
 from pagefault.model.events import Event
 from pagefault.model.ids import PageId, Seq
-from pagefault.model.kinds import Level, Origin
+from pagefault.model.kinds import Level
 from pagefault.model.page import Page, PageRow, SessionRow
 from pagefault.model.prices import PriceList
 from pagefault.model.progress import Progress
 from pagefault.model.request import Request, ToolCall, Usage
+from pagefault.model.signatures import ANY_TEXT, checked_verbs
 from pagefault.model.wanted import ANY, SearchFilter, Time
 from pagefault.pack.abi import MemoryABI
 from pagefault.paging.deferred import DeferredPage
@@ -115,6 +116,7 @@ async def _leave(opening: Any) -> None:
     await opening.__aexit__(None, None, None)
 
 
+@checked_verbs()
 class _Asks:
     """The verbs that memories and sessions have in common."""
 
@@ -187,6 +189,7 @@ class _Asks:
         return _LOOP.run(self._asking.timeline(start, end, wanted, limit=limit, tokens=tokens))
 
 
+@checked_verbs()
 class Memory(_Asks):
     """As `pagefault.Memory`; every verb returns when it is done."""
 
@@ -339,6 +342,7 @@ class Memory(_Asks):
         return _LOOP.run(self._memory.backup(target, progress))
 
 
+@checked_verbs()
 class Session(_Asks):
     """As `pagefault.Session`; every verb returns when it is done."""
 
@@ -441,7 +445,7 @@ class Session(_Asks):
         """The bytes of an artifact. Raises `BadInput` for a page that has none, and as `page`."""
         return _LOOP.run(self.asynchronous.artifact_bytes(page_id))
 
-    def say(self, items: Sequence[Said], *, origin: Origin) -> builtins.list[PageId]:
+    def say(self, items: Sequence[Said], *, origin: str) -> builtins.list[PageId]:
         """Log several things in one batch: all or none. Returns the id of every page made."""
         return _LOOP.run(self.asynchronous.say(items, origin=origin))
 
@@ -449,7 +453,7 @@ class Session(_Asks):
     def request(self) -> Request: ...
     @overload
     def request(self, format: Format) -> dict[str, Any]: ...
-    def request(self, format: Any = None) -> Any:
+    def request(self, format: str | None = None) -> Request | dict[str, Any]:
         """The next request: messages and tools that fit the window, durable in the log.
 
         At a turn's first request the runtime pages in by itself what the message calls for. With a
@@ -457,9 +461,9 @@ class Session(_Asks):
         "openai-responses", "anthropic" (Messages; it wants `max_tokens` besides) or "gemini"
         (generateContent).
         """
-        return _LOOP.run(self.asynchronous.request(format))
+        return _LOOP.run(self.asynchronous.request(cast("Any", format)))
 
-    def call(self, call: ToolCall, *, said: str = "") -> str:
+    def call(self, call: ToolCall, *, said: Annotated[str, ANY_TEXT] = "") -> str:
         """Serve one tool call of the model and return the result's text.
 
         Never raises for what the model got wrong: a refusal is a result too, and is logged; only

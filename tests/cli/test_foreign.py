@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 
 import pagefault
-from pagefault.model.errors import BadInput, NotAdopted
-from pagefault.service.bootstrap import open_memory
+from pagefault.model.errors import BadInput, NotAdopted, StoreCorrupt
+from pagefault.service.bootstrap import open_memory, user_adoptions
 from pagefault.service.config import find_project
 from pagefault.store.archive_format import pack
-from pagefault.store.root import read_root
+from pagefault.store.root_file import read_root
 from pagefault.store.segment_format import file_name
 from tests.cli.conftest import Cli
 
@@ -222,6 +222,74 @@ async def _claims(root: Path) -> tuple[bool, set[str], list[str]]:
         await session.user("hello")
         claims = await session.claims()
         return memory.is_adopted, {one.authority for one in claims}, memory.notices
+
+
+def test_no_claim_of_a_memory_from_elsewhere_is_said_to_stand(cli: Cli, tmp_path: Path) -> None:
+    root = _cloned(tmp_path)
+    told = cli("--root", root, "claims", "ls", "talk", "--json").data
+    assert {claim["status"] for claim in told} == {"untrusted"}
+    assert "0 standing" in cli("--root", root, "claims", "ls", "talk").err
+    assert cli("adopt", root, "--json").data["claims"]  # what would stand is still told
+    pagefault.adopt(root)
+    told = cli("--root", root, "claims", "ls", "talk", "--json").data
+    assert {claim["status"] for claim in told} == {"standing"}
+
+
+def test_a_memory_that_was_given_the_inode_of_another_is_not_adopted(
+    cli: Cli, memory_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def at(born: int | None) -> int:
+        monkeypatch.setattr("pagefault.store.adoption.born_ns", lambda folder: born)
+        return cli("--root", memory_root, "pages", "pin", "msg_3").code
+
+    at(1)
+    user_adoptions().add(memory_root, read_root(memory_root).id)  # as it was born then
+    assert at(1) == 0
+    assert at(2) == 4
+
+
+def test_a_memory_that_does_not_say_which_it_is_says_what_to_do(cli: Cli, tmp_path: Path) -> None:
+    root = _cloned(tmp_path)
+    whole = (root / "root.json").read_bytes()
+    (root / "root.json").write_bytes(whole[:-9])
+    for words in ([root], [root, "--yes"]):
+        told = cli("adopt", *words)
+        assert told.code == 4
+        assert "copy root.json and secret once more" in told.err
+        assert "repair" not in told.err  # it would be refused: the memory is nobody's here
+    with pytest.raises(StoreCorrupt) as damage:
+        pagefault.adopt(root)
+    assert "copy root.json" in damage.value.hint
+    (root / "root.json").write_bytes(whole)
+    assert cli("adopt", root, "--yes").code == 0
+
+
+@pytest.mark.parametrize("also", ["gone", "a folder"])
+def test_a_damaged_root_without_its_secret_is_no_bare_error(
+    cli: Cli, memory_root: Path, also: str
+) -> None:
+    (memory_root / "root.json").write_bytes(b"{")
+    (memory_root / "secret").unlink()
+    if also == "a folder":
+        (memory_root / "secret").mkdir()
+    told = cli("--root", memory_root, "repair")
+    assert told.code == 4
+    assert "secret is damaged" in told.err
+    assert "backup" in told.err
+
+
+def test_a_memory_in_which_anybody_may_write_is_named_when_it_is_made(tmp_path: Path) -> None:
+    root = tmp_path / "open"
+    root.mkdir()
+    root.chmod(0o777)
+
+    async def notices() -> list[str]:
+        async with pagefault.open(root) as memory:
+            return memory.notices
+
+    assert "any user of this machine may write" in asyncio.run(notices())[0]
+    root.chmod(0o755)
+    assert asyncio.run(notices()) == []
 
 
 def test_doctor_says_whose_a_memory_is(cli: Cli, tmp_path: Path) -> None:

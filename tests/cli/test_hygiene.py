@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 
 import pagefault
 from pagefault.cli.root import SECTIONS
-from pagefault.cli.term import json_text, printable
+from pagefault.cli.term import json_text, one_line, printable
 from tests.cli.conftest import Cli
 
 BIDI, TAGS, ROW = "\u202e\u2066", "\U000e0041\U000e007f", "\u200d\u200d\u200d\u200d"
 SELECTORS = "\ufe01\ufe02\ufe03"
 ACTING = "\x1b[2J\x1b]0;owned\x07\x9b31m\x08\x7f\r\u2028" + BIDI + TAGS + ROW + SELECTORS
+FORGED = "forged: a line of its own"
+LINES = f"two\r\n{FORGED}\n{FORGED}\r{FORGED}"  # where one line is meant
 NAMED = "evil" + BIDI + TAGS + ROW + "\x9b\x85name"  # what a session may be called
 FORBIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
@@ -33,17 +35,18 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     async def make() -> None:
         async with pagefault.open(root, window=4_000) as memory:
+            await memory.session(f"other {NAMED}")  # first: commands take the one used last
             session = await memory.session(NAMED, system=f"Plan. {ACTING}")
             await session.user(f"We decided to use {ACTING}Postgres for {ACTING} the ledger.")
-            await session.document(f"Notes {ACTING} of the ledger.", title=f"t{ACTING}")
-            await session.tool_result(f"ok {ACTING} ledger", name="tool")
+            await session.document(f"Notes {ACTING} of the ledger.", title=f"t{ACTING}{LINES}")
+            await session.tool_result(f"ok {ACTING} ledger", name=f"tool{ACTING}{LINES}")
+            await session.assistant(f"So the ledger {ACTING}", speaker=f"Eve{ACTING}{LINES}")
             await session.goal(f"Finish {ACTING} it.")
             await session.checkpoint(f"point{NAMED}")
             await session.request()
             await session.assistant(f"Noted {ACTING} the ledger.")
             await session.user("What of the ledger?")
             await session.run(pagefault.ScriptedEngine())
-            await memory.session(f"other {NAMED}")
 
     asyncio.run(make())
     return root
@@ -53,7 +56,14 @@ WALK: dict[str, list[list[str]]] = {
     "sessions": [[]],
     "search": [["ledger"], ["\x1b[2J\u202e"]],
     "recall": [["recent"], ["topic", "ledger"]],
-    "pages": [["ls"], ["search", "ledger"], ["show", "msg_1"], ["show", "art_1"], ["show", ACTING]],
+    "pages": [
+        ["ls"],
+        ["search", "ledger"],
+        ["show", "msg_1"],
+        ["show", "art_1"],
+        ["show", "tool_1"],
+        ["show", ACTING + LINES],
+    ],
     "claims": [[]],
     "status": [[], ["\x1b[2J\u202e"]],
     "at": [["--turn", "1"], [ACTING]],
@@ -69,7 +79,8 @@ WALK: dict[str, list[list[str]]] = {
     "verify": [[]],
     "gc": [[]],
     "archive": [["--dry-run"]],
-    "forget": [["msg_1"], [ACTING]],
+    "forget": [["msg_1"], [ACTING + LINES]],
+    "adopt": [[], ["--revoke"], [f"no{BIDI}memory\x1b{LINES}"]],
     "replay": [[f"no{BIDI}file\x1b.jsonl"]],
     "restore": [[f"no{BIDI}backup\x1b"]],
     "\x1b[2J\u202ecommand": [[]],
@@ -85,13 +96,18 @@ LEFT_OUT = {
     "repair",
     "backup",
     "bench",
-    "adopt",
 }
 
 
 def test_every_command_is_walked_or_named() -> None:
     every = {name for section in SECTIONS.values() for name in section}
     assert every - set(WALK) == LEFT_OUT
+
+
+def test_the_walk_meets_what_it_looks_for(cli: Cli, hostile: Path) -> None:
+    for page_id in ("msg_1", "msg_2", "art_1", "tool_1"):
+        assert cli("--root", hostile, "pages", "show", page_id).code == 0
+    assert "forged" in cli("--root", hostile, "pages", "show", "tool_1").out
 
 
 @pytest.mark.parametrize("as_json", [False, True], ids=["text", "json"])
@@ -104,6 +120,7 @@ def test_no_command_prints_what_acts_on_a_terminal(
         assert done.code != 70, done.err
         for stream in (done.out, done.err):
             assert not FORBIDDEN.search(stream), (words, stream)
+            assert not any(line.strip().startswith(FORGED) for line in stream.splitlines()), words
         if as_json and done.code == 0 and done.out:
             json.loads(done.out)
 
@@ -111,6 +128,7 @@ def test_no_command_prints_what_acts_on_a_terminal(
 @given(st.text())
 def test_what_is_printed_is_printable_and_json_says_the_same(text: str) -> None:
     assert not FORBIDDEN.search(printable(text))
+    assert len(one_line(text).splitlines()) <= 1
     assert not FORBIDDEN.search(json_text({"text": text, text: [text]}))
     assert json.loads(json_text([text])) == [text]
 

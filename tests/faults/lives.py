@@ -139,7 +139,7 @@ def litter(root: Path) -> None:
     import time
 
     from pagefault.store.blobs import DirectoryBlobs
-    from pagefault.store.root import read_root
+    from pagefault.store.root_file import read_root
 
     blobs = DirectoryBlobs(root / "blobs", secret=read_root(root).secret)
     for number in range(3):

@@ -25,7 +25,7 @@ from pagefault.model.errors import (
 from pagefault.model.events import Content, Draft, Erased, Event, Lost
 from pagefault.model.ids import Seq
 from pagefault.service.bootstrap import open_memory
-from pagefault.store import archiving, root, segments
+from pagefault.store import archiving, root_file, segments
 from pagefault.store.api import EventLog
 from pagefault.store.archive import Archive
 from pagefault.store.archive_format import BLOCK_BYTES, Stub, parse_stub
@@ -178,10 +178,10 @@ def test_a_version_that_knows_of_no_archive_is_kept_out(
 ) -> None:
     make_root(tmp_path / "m").close()
     with monkeypatch.context() as before:
-        before.setattr(root, "FORMAT", 1)
+        before.setattr(root_file, "FORMAT", 1)
         open_root(tmp_path / "m").close()
     move(tmp_path / "m")
-    monkeypatch.setattr(root, "FORMAT", 1)
+    monkeypatch.setattr(root_file, "FORMAT", 1)
     with pytest.raises(StoreIncompatible):
         open_root(tmp_path / "m")
 

@@ -307,7 +307,7 @@ def test_too_many_open_files_are_not_called_damage(
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), str(path))
 
     with monkeypatch.context() as patched:
-        patched.setattr("pagefault.store.root.read", read)
+        patched.setattr("pagefault.store.root_file.read", read)
         with pytest.raises(StoreError, match="Too many open files") as told:
             _open(tmp_path)
     assert not isinstance(told.value, StoreCorrupt)

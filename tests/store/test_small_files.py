@@ -17,7 +17,8 @@ from pagefault.store.archiving import archive
 from pagefault.store.backup import ENDS, backup, restore
 from pagefault.store.lock import TEXT_BYTES
 from pagefault.store.presence import Presence, living
-from pagefault.store.root import open_store, read_root, repair
+from pagefault.store.root import open_store, repair
+from pagefault.store.root_file import read_root
 from pagefault.store.store import Store
 from tests.store.logs import StillClock, memory_log
 from tests.store.roots import make_segments_tiny

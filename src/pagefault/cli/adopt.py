@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from pagefault.cli.app import MAKE_ONE, App, Command, json_option, pass_app
-from pagefault.cli.term import local, plural, printable
+from pagefault.cli.term import local, plural
 
 
 @click.command(cls=Command)
@@ -28,12 +28,13 @@ def adopt(app: App, path: Path | None, yes: bool, revoke: bool, as_json: bool) -
     is made anew. Without PATH, the memory that every command here uses.
 
     JSON: {done, root, root_id, adopted, was_adopted, sessions, records, claims (that would stand
-    with your authority), archive (where it is, or null), owner (a user's number), mode}.
+    with your authority), archive (where it is, or null), owner (a user's number), mode, made_ms
+    (0 if nobody knows)}.
     """
     from pagefault.model.errors import BadInput
     from pagefault.service.adopt import adopt as adopt_root
     from pagefault.service.config import MEMORY
-    from pagefault.store.root import check_there
+    from pagefault.store.root_file import check_there
 
     if str(path) == MEMORY:
         raise BadInput(f"a memory at {MEMORY} is gone when it is closed", hint="name a folder")
@@ -56,11 +57,11 @@ def adopt(app: App, path: Path | None, yes: bool, revoke: bool, as_json: bool) -
         sessions = plural(told["sessions"], "session")
         term.line(f"  {sessions}, {plural(told['records'], 'record')}")
         if told["archive"]:
-            term.line(f"  its archive is at {printable(told['archive'])}")
+            term.line(f"  its archive is at {told['archive']}")
         claims = plural(len(told["claims"]), "claim")
         term.line(f"  {claims} would stand with your authority" + (":" if told["claims"] else ""))
         for claim in told["claims"]:
-            term.line(f"    {printable(claim)}")
+            term.line(f"    {claim}")
         if revoke or not told["adopted"]:
             words = ["pagefault", "adopt", told["root"], *(["--revoke"] if revoke else []), "--yes"]
             term.line("nothing was changed. To do it:")
@@ -73,14 +74,13 @@ def _told(app: App, place: Path) -> dict[str, Any]:
     import stat
 
     from pagefault.model.kinds import USERS
-    from pagefault.service.adopt import is_adopted
+    from pagefault.service.adopt import facts_of, is_adopted
     from pagefault.service.bootstrap import open_memory
     from pagefault.store.archive import Archive
     from pagefault.store.facts import read_facts
-    from pagefault.store.root import read_root
 
     place = Path(os.path.realpath(place))
-    facts, folder = read_root(place, or_doubt=True), place.stat()
+    facts, folder = facts_of(place), place.stat()
     made_ms = read_facts(place / "root.json").get("made_ms")
     archive = Archive(place / "log")
 
@@ -91,7 +91,7 @@ def _told(app: App, place: Path) -> dict[str, Any]:
             for row in rows:
                 session = await memory.session(row.session_id, create=False)
                 for one in await session.claims():
-                    if one.status == "standing" and one.origin in USERS:
+                    if one.status in ("standing", "untrusted") and one.origin in USERS:
                         claims[one.text] = None
             return len(rows), memory.records, list(claims)
 

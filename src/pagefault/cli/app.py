@@ -56,7 +56,7 @@ class App:
 
     def existing_directory(self) -> Path:
         """As `directory`, and there is a memory in it. Raises `StoreMissing`."""
-        from pagefault.store.root import check_there
+        from pagefault.store.root_file import check_there
 
         path = self.directory()
         check_there(path, hint=MAKE_ONE)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pagefault.cli.app import App, Command, json_option, pass_app
-from pagefault.cli.term import plural, printable
+from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
     from pagefault.engine.api import Engine
@@ -134,7 +134,7 @@ def _once(
 ) -> None:
     stream: Callable[[str], None] | None = None
     if not as_json:
-        stream = lambda piece: app.term.piece(printable(piece))  # noqa: E731 - one line says it
+        stream = app.term.piece
     answer = runner.run(ask(session, engine, message, stream))
     if as_json:
         app.term.data(_object(session, answer))

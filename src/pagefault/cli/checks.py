@@ -165,7 +165,7 @@ def _strays(path: Path) -> Iterator[Check]:
 
 def _no_root_file(path: Path) -> Check:
     from pagefault.model.errors import StoreCorrupt, StoreMissing
-    from pagefault.store.root import check_there
+    from pagefault.store.root_file import check_there
 
     try:
         check_there(path)

@@ -15,7 +15,7 @@ from pagefault.cli.app import (
     pass_app,
     session_option,
 )
-from pagefault.cli.term import plural, printable, wrapped
+from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
     from pagefault.service.derived.claiming import ClaimInfo
@@ -40,8 +40,8 @@ def ls(app: App, session_name: str | None, as_json: bool) -> None:
     The goal is none of them: `pagefault goal SESSION` shows it.
 
     JSON is a list of objects: claim_id, type, subject, value, text, status (standing, superseded,
-    retracted, stale or closing), closed_by, supersedes, authority (user or proposed), origin, turn,
-    evidence: [{page_id, start, end, quote}], in bytes of the page's text.
+    retracted, stale, untrusted or closing), closed_by, supersedes, authority (user or
+    proposed), origin, turn, evidence: [{page_id, start, end, quote}], in bytes of the page's text.
     """
     told = [claim_object(one) for one in app.run(_read(app, session_name))]
     if as_json:
@@ -55,7 +55,7 @@ def ls(app: App, session_name: str | None, as_json: bool) -> None:
                     claim["claim_id"],
                     str(claim["turn"]),
                     claim["status"] + (f" by {claim['closed_by']}" if claim["closed_by"] else ""),
-                    printable(claim["text"]),
+                    claim["text"],
                     ", ".join(dict.fromkeys(span["page_id"] for span in claim["evidence"])),
                 ]
                 for claim in told
@@ -100,13 +100,13 @@ def show(app: App, claim_id: str, session_name: str | None, as_json: bool) -> No
     facts += [f"supersedes {told['supersedes']}"] if told["supersedes"] else []
     term.line(f"{term.style(told['claim_id'], 'bold')}  {term.style(' · '.join(facts), 'dim')}")
     term.line()
-    term.line(wrapped(told["text"], min(term.width, 100)))
+    term.text(told["text"])
     for span in told["evidence"]:
         place = f"{span['page_id']}, bytes {span['start']:,} to {span['end']:,}"
         quote = f"“{span['quote']}”" if span["quote"] else "(cannot be read any more)"
         term.line()
         term.line(term.style(place, "dim"))
-        term.line(wrapped(quote, min(term.width, 100)))
+        term.text(quote)
 
 
 async def _read(app: App, session_name: str | None) -> list[ClaimInfo]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pagefault.cli import INTERRUPTED, chat
 from pagefault.cli.outcome import describe
 from pagefault.cli.status import pages_of
-from pagefault.cli.term import Term, plural, printable, wrapped
+from pagefault.cli.term import Term, plural
 from pagefault.model.errors import PagefaultError
 
 if TYPE_CHECKING:
@@ -111,21 +111,23 @@ class Conversation:
                 name, _, rest = text[1:].partition(" ")
                 command = self._commands.get(name)
                 if command is None:
-                    self._term.warn(f"there is no /{printable(name)}; /help lists what there is")
+                    self._term.warn(f"there is no /{name}; /help lists what there is")
                 else:
                     command(rest.strip())
             elif text:
                 self._ask(text)
         except PagefaultError as error:
             message, hint = describe(error)
-            self._term.warn(f"error: {message}" + (f"\nhint: {hint}" if hint else ""))
+            self._term.warn(f"error: {message}")
+            if hint:
+                self._term.warn(f"hint: {hint}")
         except KeyboardInterrupt:
             self._term.line()
             self._term.note("stopped; your message is stored, the answer is not: /retry asks again")
 
     def _ask(self, text: str) -> None:
         def stream(piece: str) -> None:
-            self._term.piece(printable(piece))
+            self._term.piece(piece)
 
         answer = self._runner.run(chat.ask(self._session, self._engine, text, stream))
         self._cited = answer.citations
@@ -143,11 +145,9 @@ class Conversation:
             page = self._runner.run(self._session.page(page_id))
             who = page.speaker or str(page.row.role)
             when = page.occurred_at[:16].replace("T", " ")
-            head = printable(
-                f"{page_id} · {who}{', ' + when if when else ''} · turn {page.row.turn}"
-            )
+            head = f"{page_id} · {who}{', ' + when if when else ''} · turn {page.row.turn}"
             self._term.line(self._term.style(head, "bold"))
-            self._term.line(wrapped(page.text, min(self._term.width, 100), "  "))
+            self._term.text(page.text, indent="  ")
 
     def _pages(self) -> None:
         rows = self._runner.run(self._memory.pages(self._session, limit=15, newest_first=True))

@@ -60,7 +60,7 @@ def restore(app: App, source: Path, as_json: bool) -> None:
     """
     from pagefault.store.adoption import not_adopted
     from pagefault.store.backup import restore as make
-    from pagefault.store.root import read_root
+    from pagefault.store.root_file import read_root
 
     path = app.directory()
     tools = store_tools()

@@ -35,12 +35,12 @@ def _conversation(term: Term, facts: dict[str, Any]) -> None:
     term.line()
     term.line(term.style("A conversation outgrows its window", "bold"))
     term.line()
+    term.line(f"{facts['messages']} messages between {who}, {when}, planning a community bike")
     term.line(
-        f"{facts['messages']} messages between {who}, {when}, planning a community bike\n"
         f"workshop. The window holds {facts['window_tokens']:,} tokens, rules and tools included. "
-        "No model and no network\nhere: a scripted engine plays the model, and sees only what a "
-        "model would see."
+        "No model and no network"
     )
+    term.line("here: a scripted engine plays the model, and sees only what a model would see.")
     term.line()
     if not facts["replayed"]:
         term.line(f"The session {facts['session']!r} is in this memory already.")
@@ -95,8 +95,7 @@ def _question(term: Term, facts: dict[str, Any]) -> None:
         when = cited["occurred_at"][:16].replace("T", " ")
         who = ", ".join(filter(None, (cited["speaker"], when)))
         _field(term, "page", " · ".join(filter(None, (cited["page_id"], who, away))))
-        text = wrapped(cited["text"], min(term.width, 96), _INDENT + "│ ")
-        term.line(term.style(text, "dim"))
+        term.text(cited["text"], "dim", indent=_INDENT + "│ ", width=96)
     if not facts["citations"]:
         _field(term, "", "Nobody ever spoke of one: no page is cited, and nothing is made up.")
 
@@ -114,7 +113,7 @@ def _claims(term: Term, claims: list[dict[str, Any]]) -> None:
 
 
 def _field(term: Term, name: str, text: str, *styles: str) -> None:
-    lines = wrapped(text, min(term.width, 96), _INDENT).split("\n")
+    lines = wrapped(text, min(term.width, 96), _INDENT)
     head = f"     {name}".ljust(len(_INDENT))
     term.line(term.style(head, "dim") + term.style(lines[0].lstrip(), *styles))
     for line in lines[1:]:

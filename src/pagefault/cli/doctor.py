@@ -34,7 +34,7 @@ def doctor(app: App, network: bool, as_json: bool) -> None:
             mark, colour = _MARKS[check.status]
             app.term.line(f"{app.term.style(mark, colour, 'bold')} {check.name:<10} {check.found}")
             if check.advice:
-                lines = wrapped(f"→ {check.advice}", app.term.width, " " * 13).split("\n")
+                lines = wrapped(f"→ {check.advice}", app.term.width, " " * 13)
                 for line in lines:
                     app.term.line(app.term.style(line, "dim"))
     found = {check.status for check in checks}

@@ -28,7 +28,7 @@ from pagefault.cli.asking import (
 )
 from pagefault.cli.compress import compress
 from pagefault.cli.proxied import CLIENT_DECIDES, WITHOUT_EFFECT, resident_pages
-from pagefault.cli.term import iso, plural, printable, wrapped
+from pagefault.cli.term import iso, plural
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -217,10 +217,10 @@ def _print_page(app: App, told: dict[str, Any], page: Page, text: str) -> None:
         facts.insert(1, repr(page.title))
     if page.row.parts > 1:
         facts.append(f"part {page.row.part + 1} of {page.row.parts}")
-    head = printable(" · ".join(facts))
-    term.line(f"{term.style(page.page_id, 'bold')}  {term.style(head, 'dim')}")
+    head = term.style(" · ".join(facts), "dim")
+    term.line(f"{term.style(page.page_id, 'bold')}  {head}")
     term.line()
-    term.line(wrapped(text, min(term.width, 100)))
+    term.text(text)
 
 
 @pages.command(

@@ -8,7 +8,7 @@ import click
 
 from pagefault.cli.app import App, Command, find_session, json_option, pass_app
 from pagefault.cli.proxied import WITHOUT_EFFECT
-from pagefault.cli.term import iso, local, plural, printable
+from pagefault.cli.term import iso, local, plural
 
 if TYPE_CHECKING:
     from pagefault.service.memory import Memory
@@ -51,7 +51,7 @@ def goal(app: App, session: str, text: str | None, clear: bool, as_json: bool) -
     elif not told["goal"]:
         app.term.line("no goal stands")
     elif text is None:
-        app.term.line(printable(told["text"]))
+        app.term.text(told["text"])
         app.term.note(f"{told['goal']} of {told['session']!r}")
     else:
         app.term.line(f"{told['goal']} is the goal")

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from pagefault.cli.app import App, Command, json_option, pass_app
-from pagefault.cli.term import plural, printable
+from pagefault.cli.term import plural
 
 
 @click.command(cls=Command)
@@ -148,7 +148,7 @@ async def _serve(
             tokens=who.tokens,
             user=who.user,
             allow_http=config.engine.allow_http,
-            log=lambda line: app.term.note(printable(line)),
+            log=app.term.note,
             ready=ready,
         )
     app.term.note(f"stopped after {plural(requests, 'request')}")

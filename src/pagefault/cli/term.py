@@ -3,7 +3,9 @@
 Invariants, of all that is printed but `exact`:
  (1) No text acts on a terminal, hides in it or changes its order, whoever wrote it: what would is
      spelled out. JSON says the same in escapes.
- (2) No secret of the environment is in a line, on either stream.
+ (2) A line is one line: no name ends it and begins another that looks like ours. Texts of several
+     lines are printed by `text`, `piece` and `data` alone.
+ (3) No secret of the environment is in a line, on either stream.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import io
 import json
 import os
 import re
+import secrets
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -59,8 +62,11 @@ _UNSEEN_ROW: Final = re.compile(
 )
 """One or two shape what stands beside them; a row of them is a message that nobody sees."""
 
-_STYLE: Final = re.compile("\ufdd0([0-9;]{1,16})m")
-"""What `Term.style` puts where a terminal's own sequence goes once the text is safe."""
+_MARK: Final = f"\ufdd0{secrets.token_hex(8)}:"
+_STYLE: Final = re.compile(_MARK + "([0-9;]{1,16})m")
+"""What `Term.style` puts where a terminal's own sequence goes once the text is safe. No text that
+was written before this process began has it.
+"""
 
 
 def prepare(*streams: TextIO) -> None:
@@ -79,6 +85,12 @@ def printable(text: str) -> str:
         char if char.isprintable() or char in "\n\t" or char in _JOINERS else _escaped(char)
         for char in text
     )
+
+
+def one_line(text: str) -> str:
+    """The text as `printable` makes it, and line ends and tabs spelled out, too."""
+    spelled = (_spelled(char) if char in "\r\n\t" else char for char in text)
+    return printable(text if text.isprintable() else "".join(spelled))
 
 
 def _escaped(char: str) -> str:
@@ -141,9 +153,15 @@ class Term:
     def line(self, text: str = "") -> None:
         print(self._safe(redacted(text), sys.stdout), file=sys.stdout)
 
+    def text(self, text: str, *styles: str, indent: str = "", width: int = 100) -> None:
+        """A text of several lines, each wrapped to the terminal or to `width`, and indented."""
+        for line in wrapped(text, min(self.width, width), indent):
+            self.line(self.style(line, *styles))
+
     def piece(self, text: str) -> None:
-        """A part of a line, at once."""
-        print(self._safe(text, sys.stdout), end="", file=sys.stdout, flush=True)
+        """A part of a text, at once."""
+        shown = self._fits(printable(text), sys.stdout)
+        print(shown, end="", file=sys.stdout, flush=True)
 
     def data(self, value: Any) -> None:
         print(json_text(value), file=sys.stdout)
@@ -236,12 +254,12 @@ class Term:
         if self._plain or not text or not _shows_colour(stream):
             return text
         codes = ";".join(_STYLES[name] for name in names)
-        return f"\ufdd0{codes}m{printable(text)}\ufdd00m" if codes else text
+        return f"{_MARK}{codes}m{one_line(text)}{_MARK}0m" if codes else text
 
     def _safe(self, text: str, stream: TextIO) -> str:
         """What every line goes through."""
         safe = [
-            f"\x1b[{part}m" if number % 2 else self._fits(printable(part), stream)
+            f"\x1b[{part}m" if number % 2 else self._fits(one_line(part), stream)
             for number, part in enumerate(_STYLE.split(text))
         ]
         return "".join(safe)
@@ -325,14 +343,14 @@ def _padded(text: str, width: int, *, right: bool) -> str:
     return space + text if right else text + space
 
 
-def wrapped(text: str, width: int, indent: str = "") -> str:
-    """A text of several lines, each wrapped and indented, safe to print."""
+def wrapped(text: str, width: int, indent: str = "") -> list[str]:
+    """The lines of a text, each wrapped and indented, safe to print."""
     import textwrap
 
     lines = []
     for line in printable(text).split("\n"):
         lines += textwrap.wrap(line, max(width - len(indent), 20)) or [""]
-    return "\n".join(indent + line for line in lines)
+    return [indent + line for line in lines]
 
 
 def iso(at_ms: int) -> str:

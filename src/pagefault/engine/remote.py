@@ -89,6 +89,7 @@ class RemoteEngine:
     async def aclose(self) -> None:
         await self._endpoint.aclose()
 
+    @checked
     async def reply(self, request: Request) -> AsyncGenerator[str | Reply, None]:
         """Text as it arrives, then the `Reply`. Leaving the iteration early: close it (`aclosing`).
 

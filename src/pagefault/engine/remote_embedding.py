@@ -84,6 +84,7 @@ class RemoteEmbedder:
         told = "".join(f" {kind}={text!r}" for kind, text in self._before.items() if text)
         return f"openai:{self.model}@{self._endpoint.host}{told}"
 
+    @checked
     def embed(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
         """As `Embedder.embed`."""
         before = self._before[kind]

@@ -88,6 +88,7 @@ class ScriptedEngine:
         self._sure = sure
         self._quotes = quotes
 
+    @checked
     async def reply(self, request: Request) -> AsyncIterator[str | Reply]:
         """Decide, then stream the text in words, as a provider would."""
         reply = self.decide(request)
@@ -96,6 +97,7 @@ class ScriptedEngine:
                 yield piece
         yield reply
 
+    @checked
     def decide(self, request: Request) -> Reply:
         """The whole reply to a request: the same for the same request."""
         question, since = _question(request.messages)

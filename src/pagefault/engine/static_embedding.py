@@ -44,6 +44,7 @@ class StaticEmbedder:
         self._loaded()
         return self._name
 
+    @checked
     def embed(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
         """As `Embedder.embed`. Pages and queries are one to it."""
         return embed_telling(texts, self._embed)

@@ -8,9 +8,12 @@ that a report does not name are unknown, and not none.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from pagefault.model.request import Usage
+from pagefault.model.signatures import INT_MAX
+
+_COUNT_MAX: Final = INT_MAX // 4  # so that any sum of them is a count, too
 
 
 def usage_from(report: object) -> Usage | None:
@@ -55,4 +58,4 @@ def _known(*values: object) -> int | None:
 
 
 def _count(value: object) -> int:
-    return max(0, value) if isinstance(value, int) else 0
+    return min(max(0, int(value)), _COUNT_MAX) if isinstance(value, int) else 0

@@ -69,6 +69,7 @@ FAULT_PROTECTION_TURNS: Final = 2
 THRASH_WINDOW_TURNS: Final = 5  # in which another fault on a topic is counted as thrash
 ARTIFACT_BYTES: Final = 50_000_000
 TEXT_BYTES: Final = 32_000_000
+NAME_CHARS: Final = 1_000
 
 TABLE: Final[tuple[Default, ...]] = (
     Default("window_tokens", "tokens", WINDOW_TOKENS, 128_000, "000 Configuration, l0_max_tokens"),
@@ -242,6 +243,15 @@ TABLE: Final[tuple[Default, ...]] = (
         "",
         "one message, document or result: it is held in memory whole; a longer one is handed in in "
         "parts, or kept as an artifact",
+    ),
+    Default(
+        "name_chars",
+        "characters",
+        NAME_CHARS,
+        None,
+        "",
+        "a speaker, a title, a tool's name, an id of a call: they stand in the window beside their "
+        "page, and are no texts of their own; longer ones are refused",
     ),
     Default("pack_cache_entries", "packs", PACK_CACHE_ENTRIES, 32, "000 §1.7"),
     Default(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 from pagefault.model.errors import BadInput
 from pagefault.model.kinds import Role
+from pagefault.model.signatures import ANY_TEXT, check_fields, checked
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -23,30 +24,27 @@ class ToolCall:
     name: str
     arguments: str
 
-    def __init__(self, call_id: str, name: str, arguments: str | Mapping[str, Any]) -> None:
-        given: object
-        for given in (call_id, name):
-            if not isinstance(given, str):
-                raise BadInput(
-                    f"a call's id and name are texts, not {type(given).__name__}",
-                    hint="ToolCall(call_id, name, arguments)",
-                )
+    @checked
+    def __init__(
+        self,
+        call_id: Annotated[str, ANY_TEXT],
+        name: Annotated[str, ANY_TEXT],
+        arguments: Annotated[str, ANY_TEXT] | Mapping[str, Any],
+    ) -> None:
         object.__setattr__(self, "call_id", call_id)
         object.__setattr__(self, "name", name)
         told = arguments if isinstance(arguments, str) else _json(arguments)
         object.__setattr__(self, "arguments", told)
 
 
-def _json(arguments: object) -> str:
+def _json(arguments: Mapping[str, Any]) -> str:
     try:
-        if isinstance(arguments, Mapping):
-            return json.dumps(dict(arguments), ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        pass
-    raise BadInput(
-        f"a call's arguments are JSON, not {type(arguments).__name__}",
-        hint="give the text that the model wrote, or the object that it says",
-    )
+        return json.dumps(arguments, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise BadInput(
+            f"a call's arguments are no JSON: {problem}",
+            hint="give the text that the model wrote, or the object that it says",
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +102,19 @@ class Usage:
     cached_tokens: int | None = None  # of the input: read from a cache; None where nothing is said
     cache_write_tokens: int = 0  # of the input: written to one, where that is billed
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
     """What the model answered: text, or calls, or both."""
 
-    text: str
+    text: Annotated[str, ANY_TEXT]
     tool_calls: tuple[ToolCall, ...] = ()
     usage: Usage | None = None
-    finish: str = ""  # why it ended, as the provider says: "length" is a text that was cut off
+    # Why it ended, as the provider says: "length" is a text that was cut off.
+    finish: Annotated[str, ANY_TEXT] = ""
+
+    def __post_init__(self) -> None:
+        check_fields(self)

@@ -1,13 +1,17 @@
-"""Checks what a public call is given against its own signature, before it does anything.
+"""Takes what a public call is given by its own signature, before the call does anything.
 
-A signature says already what a verb takes; Python does not look at it. `checked` does, so that a
-wrong type is `BadInput`, naming the argument, and never a fault in the middle of a verb, or a
-record that nobody can read back. There is nothing to add for a new verb. What a value may be beyond
-its type (which names there are, how large a number) is checked where values are made of it:
+A signature says already what a verb takes; Python does not look at it. `checked` does: a wrong type
+is `BadInput`, naming the argument, and never a fault in the middle of a verb, or a record that
+nobody can read back. There is nothing to add for a new verb. What a value may be beyond its type
+(which names there are, how large a number) is checked where values are made of it:
 `service/arguments.py`.
 
 A number is no bool, and finite; a text is Unicode that can be written down; a sequence of texts is
 not a text. What is given by its protocol has its methods.
+
+A verb gets what it was given as the plain value of that type: an `str` for a member of an
+enumeration or a text of numpy's, a tuple for a list, `bytes` for a `bytearray`. So nothing that a
+subclass makes of itself, and nothing that its owner does to it meanwhile, reaches the log.
 """
 
 from __future__ import annotations
@@ -36,10 +40,15 @@ exactly, and so does a column of SQLite.
 ANY_TEXT: Final = "whatever a model wrote, be it Unicode or not"
 """In `Annotated[str, ANY_TEXT]`: a text that may have what no file can hold."""
 
-Check = Callable[[object], bool]
+Take = Callable[[object], object]
+"""The plain value of what was given, or `_REFUSED`."""
+
+_REFUSED: Final = object()
 
 
-def checked_verbs(usable: Callable[[Any], None]) -> Callable[[type[C]], type[C]]:
+def checked_verbs(
+    usable: Callable[[Any], None] | None = None,
+) -> Callable[[type[C]], type[C]]:
     """A class whose public verbs are `checked`. Those that are awaited ask `usable` besides, which
     raises where the object can be used no more; but for `close`, which may be repeated.
     """
@@ -56,29 +65,38 @@ def checked_verbs(usable: Callable[[Any], None]) -> Callable[[type[C]], type[C]]
 def checked(verb: F, *, usable: Callable[[Any], None] | None = None) -> F:
     """The same verb, which raises `BadInput` for what its signature does not take."""
     signature = inspect.signature(verb)
+    is_method = next(iter(signature.parameters), "") == "self"
 
     @functools.cache
-    def expected() -> dict[str, tuple[Check, str]]:
+    def expected() -> dict[str, tuple[Take, str]]:
         return {name: _expected(hint) for name, hint in hints(verb).items() if name != "return"}
 
-    def check(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def taken(
+        args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         try:
-            given = signature.bind(*args, **kwargs).arguments
+            bound = signature.bind(*args, **kwargs)
         except TypeError as wrong:
             raise TypeError(f"{verb.__qualname__}: {wrong}") from None
-        known = expected()
+        known, given, is_plain = expected(), bound.arguments, True
         for name, value in given.items():
             if name not in known:
                 continue
-            accepts, words = known[name]
-            if not accepts(value):
-                raise _refusal(verb, name, words, value)
+            take, words = known[name]
+            plain = take(value)
+            if plain is _REFUSED:
+                of = type(args[0]).__qualname__ if is_method else ""
+                called = ".".join(one for one in (of, verb.__name__) if one not in ("", "__init__"))
+                raise _refusal(called, name, words, value)
+            if plain is not value:
+                given[name], is_plain = plain, False
+        return (args, kwargs) if is_plain else (bound.args, bound.kwargs)
 
     if inspect.iscoroutinefunction(verb):
 
         @functools.wraps(verb)
         async def awaited(*args: Any, **kwargs: Any) -> Any:
-            check(args, kwargs)
+            args, kwargs = taken(args, kwargs)
             if usable is not None:
                 usable(args[0])
             return await verb(*args, **kwargs)
@@ -87,18 +105,24 @@ def checked(verb: F, *, usable: Callable[[Any], None] | None = None) -> F:
 
     @functools.wraps(verb)
     def called(*args: Any, **kwargs: Any) -> Any:
-        check(args, kwargs)
+        args, kwargs = taken(args, kwargs)
         return verb(*args, **kwargs)
 
     return typing.cast(F, called)
 
 
 def check_fields(value: Any) -> None:
-    """Raise `BadInput` unless each field of a dataclass is what it is declared to be."""
+    """Make each field of a dataclass the plain value of what it is declared to be. Raises
+    `BadInput` where it is not.
+    """
     cls: Any = type(value)
-    for name, (accepts, words) in _fields_expected(cls).items():
-        if not accepts(getattr(value, name)):
-            raise _refusal(cls, name, words, getattr(value, name))
+    for name, (take, words) in _fields_expected(cls).items():
+        given = getattr(value, name)
+        plain = take(given)
+        if plain is _REFUSED:
+            raise _refusal(cls.__qualname__, name, words, given)
+        if plain is not given:
+            object.__setattr__(value, name, plain)
 
 
 def hints(verb: Callable[..., Any]) -> dict[str, Any]:
@@ -113,43 +137,45 @@ def hints(verb: Callable[..., Any]) -> dict[str, Any]:
     return told
 
 
-def _refusal(of: Any, name: str, words: str, value: object) -> BadInput:
+def _refusal(called: str, name: str, words: str, value: object) -> BadInput:
     got = type(value).__name__
-    if isinstance(value, str) and not _is_unicode(value):
+    if words.endswith(f" {got}"):  # another of that name
+        got = f"{type(value).__module__}.{got}"
+    if _is(value, str) and _text(value) is _REFUSED:
         return BadInput(
             f"{name} is not valid Unicode: it has a lone surrogate",
             hint="decode the bytes it came from as UTF-8",
         )
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if _is(value, int | float) and not _is(value, bool):
+        number = _plain_number(value)
         # Python refuses to write out an integer of more than 4,300 digits.
-        got = "a number that large" if abs(value) > _WRITTEN_MAX else f"{value!r:.40}"
-    called = of.__qualname__.removesuffix(".__init__").replace("Asking.", "Session.")
+        got = "a number that large" if abs(number) > _WRITTEN_MAX else f"{number!r:.40}"
     return BadInput(
         f"{name} is {words}, not {got}", hint=f"help(pagefault.{called}) tells what it takes"
     )
 
 
 @functools.cache
-def _fields_expected(cls: type) -> dict[str, tuple[Check, str]]:
-    told = typing.get_type_hints(cls)
+def _fields_expected(cls: type) -> dict[str, tuple[Take, str]]:
+    told = typing.get_type_hints(cls, include_extras=True)
     return {field.name: _expected(told[field.name]) for field in fields(cls)}
 
 
-def _expected(hint: Any) -> tuple[Check, str]:
-    """Whether a value is of a type, and what that type is called."""
+def _expected(hint: Any) -> tuple[Take, str]:
+    """What takes a value of a type, and what that type is called."""
     while isinstance(hint, typing.NewType):
         hint = hint.__supertype__
-    if typing.get_origin(hint) is Annotated and ANY_TEXT in hint.__metadata__:
-        return (lambda value: isinstance(value, str)), "a str"
+    if typing.get_origin(hint) is Annotated:
+        if ANY_TEXT in hint.__metadata__:
+            return _any_text, "a str"
+        hint = typing.get_args(hint)[0]
     if hint in _PLAIN:
         return _PLAIN[hint]
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (Union, types.UnionType):
-        each = [_expected(one) for one in inner]
-        words = " or ".join(dict.fromkeys(words for _, words in each))
-        return (lambda value: any(accepts(value) for accepts, _ in each)), words
+        return _one_of(*map(_expected, inner))
     if origin is Literal:
-        return (lambda value: value in inner), f"one of {', '.join(map(repr, inner))}"
+        return _literal(*inner)
     if origin is tuple and len(inner) == 2 and inner[1] is Ellipsis:
         return _many(tuple, inner[0], "a tuple")
     if origin is tuple:
@@ -157,95 +183,163 @@ def _expected(hint: Any) -> tuple[Check, str]:
     if origin is collections.abc.Mapping:
         return _mapping(*inner)
     if origin is collections.abc.Callable:
-        return callable, "a function"
+        return (lambda value: value if callable(value) else _REFUSED), "a function"
     if isinstance(origin, type) and issubclass(origin, collections.abc.Iterable):
         return _many(origin, inner[0], "a list" if origin is not frozenset else "a set")
     if isinstance(hint, type):
         return _instance(hint)
-    return (lambda value: True), "anything"
+    return _anything
 
 
-def _many(container: type, item: Any, words: str) -> tuple[Check, str]:
-    accepts, of = _expected(item)
+# --- types made of types ------------------------------------------------------------------------
 
-    def are(value: object) -> bool:
-        is_text = isinstance(value, str | bytes | bytearray)
-        if is_text or not isinstance(value, container):
-            return False
+
+def _one_of(*each: tuple[Take, str]) -> tuple[Take, str]:
+    takes = [take for take, _ in each]
+
+    def take(value: object) -> object:
+        for one in takes:
+            if (plain := one(value)) is not _REFUSED:
+                return plain
+        return _REFUSED
+
+    return take, " or ".join(dict.fromkeys(words for _, words in each))
+
+
+def _literal(*known: Any) -> tuple[Take, str]:
+    def take(value: object) -> object:
+        plain = _text(value) if _is(value, str) else value
+        same = (one for one in known if type(one) is type(plain) and one == plain)
+        return next(same, _REFUSED)
+
+    return take, f"one of {', '.join(map(repr, known))}"
+
+
+def _many(container: type, item: Any, words: str) -> tuple[Take, str]:
+    take_one, of = _expected(item)
+    made: Callable[[Any], object] = frozenset if container is frozenset else tuple
+
+    def take(value: object) -> object:
+        if _is(value, str | bytes | bytearray | memoryview) or not _is(value, container):
+            return _REFUSED
         if not isinstance(value, collections.abc.Collection):
-            return True  # read once: whoever reads it checks
-        return all(map(accepts, value))
+            return value  # read once: whoever reads it checks
+        plain = [take_one(one) for one in value]
+        return _REFUSED if any(one is _REFUSED for one in plain) else made(plain)
 
-    return are, f"{words}, each {of}"
+    return take, f"{words}, each {of}"
 
 
-def _row(*items: Any) -> tuple[Check, str]:
+def _row(*items: Any) -> tuple[Take, str]:
     """A tuple of so many values, each of its own type."""
     each = [_expected(item) for item in items]
 
-    def is_row(value: object) -> bool:
-        return (
-            isinstance(value, tuple)
-            and len(value) == len(each)
-            and all(accepts(one) for (accepts, _), one in zip(each, value, strict=True))
-        )
+    def take(value: object) -> object:
+        if not isinstance(value, tuple) or len(value) != len(each):
+            return _REFUSED
+        plain = tuple(take(one) for (take, _), one in zip(each, value, strict=True))
+        return _REFUSED if any(one is _REFUSED for one in plain) else plain
 
-    return is_row, f"a tuple of {', '.join(of for _, of in each)}"
-
-
-def _mapping(key: Any, value: Any) -> tuple[Check, str]:
-    (is_key, _), (is_value, of) = _expected(key), _expected(value)
-
-    def are(given: object) -> bool:
-        return isinstance(given, Mapping) and all(
-            is_key(k) and is_value(v) for k, v in given.items()
-        )
-
-    return are, f"a dict, each value {of}"
+    return take, f"a tuple of {', '.join(of for _, of in each)}"
 
 
-def _instance(cls: type) -> tuple[Check, str]:
+def _mapping(key: Any, value: Any) -> tuple[Take, str]:
+    (take_key, _), (take_value, of) = _expected(key), _expected(value)
+
+    def take(given: object) -> object:
+        if not isinstance(given, Mapping):
+            return _REFUSED
+        plain = {take_key(k): take_value(v) for k, v in given.items()}
+        is_refused = _REFUSED in plain or any(one is _REFUSED for one in plain.values())
+        return _REFUSED if is_refused else plain
+
+    return take, f"a dict, each value {of}"
+
+
+def _instance(cls: type) -> tuple[Take, str]:
     article = "an" if cls.__name__[0] in "AEIOU" else "a"
     words = f"{article} {cls.__name__}"
     if not getattr(cls, "_is_protocol", False):
-        return (lambda value: isinstance(value, cls)), words
+        return (lambda value: value if _is(value, cls) else _REFUSED), words
     methods = [name for part in cls.__mro__ for name in vars(part) if not name.startswith("_")]
     named = " and ".join(f"`{name}`" for name in methods)
 
-    def has(value: object) -> bool:
+    def take(value: object) -> object:
         if isinstance(value, type):
-            return False  # the class, and not one of it
-        return all(inspect.getattr_static(value, name, None) is not None for name in methods)
+            return _REFUSED  # the class, and not one of it
+        has = all(inspect.getattr_static(value, name, None) is not None for name in methods)
+        return value if has else _REFUSED
 
-    return has, f"{words} (it has {named})" if methods else words
+    return take, f"{words} (it has {named})" if methods else words
 
 
-def _is_unicode(value: object) -> bool:
-    if not isinstance(value, str):
-        return False
+# --- plain types --------------------------------------------------------------------------------
+
+
+def _is(value: object, cls: Any) -> bool:
+    """Whether it is of a type, whatever it says of itself: a proxy has a `__class__` to show."""
+    return issubclass(type(value), cls)
+
+
+def _any_text(value: object) -> object:
+    if type(value) is str:
+        return value
+    return str.__str__(typing.cast(str, value)) if _is(value, str) else _REFUSED
+
+
+def _text(value: object) -> object:
+    plain = _any_text(value)
+    if plain is _REFUSED or typing.cast(str, plain).isascii():
+        return plain
     try:
-        return value.isascii() or bool(value.encode())
+        typing.cast(str, plain).encode()
     except UnicodeEncodeError:
-        return False
+        return _REFUSED
+    return plain
 
 
-def _is_whole(value: object) -> bool:
-    is_int = isinstance(value, int) and not isinstance(value, bool)
-    return is_int and -INT_MAX <= typing.cast(int, value) <= INT_MAX
+def _plain_number(value: object) -> int | float:
+    if _is(value, int):
+        return int.__int__(typing.cast(int, value))
+    return float.__float__(typing.cast(float, value))
 
 
-def _is_number(value: object) -> bool:
-    return _is_whole(value) or (isinstance(value, float) and math.isfinite(value))
+def _whole(value: object) -> object:
+    if not _is(value, int) or _is(value, bool):
+        return _REFUSED
+    plain = _plain_number(value)
+    return plain if -INT_MAX <= plain <= INT_MAX else _REFUSED
 
 
-_PLAIN: Final[dict[Any, tuple[Check, str]]] = {
-    str: (_is_unicode, "a str"),
-    int: (_is_whole, "a whole number"),
-    float: (_is_number, "a number"),
-    bool: (lambda value: isinstance(value, bool), "True or False"),
-    bytes: (lambda value: isinstance(value, bytes | bytearray | memoryview), "bytes"),
-    None: (lambda value: value is None, "None"),
-    type(None): (lambda value: value is None, "None"),
-    Any: (lambda value: True, "anything"),
-    object: (lambda value: True, "anything"),
+def _number(value: object) -> object:
+    if not _is(value, float):
+        return _whole(value)
+    plain = _plain_number(value)
+    return plain if math.isfinite(plain) else _REFUSED
+
+
+def _bytes(value: object) -> object:
+    if type(value) is bytes:
+        return value
+    if not _is(value, bytes | bytearray | memoryview):
+        return _REFUSED
+    try:
+        return memoryview(typing.cast(bytes, value)).tobytes()
+    except ValueError:  # a view that was released
+        return _REFUSED
+
+
+_anything: Final[tuple[Take, str]] = (lambda value: value), "anything"
+_nothing: Final[tuple[Take, str]] = (lambda value: None if value is None else _REFUSED), "None"
+
+_PLAIN: Final[dict[Any, tuple[Take, str]]] = {
+    str: (_text, "a str"),
+    int: (_whole, "a whole number"),
+    float: (_number, "a number"),
+    bool: ((lambda value: value if _is(value, bool) else _REFUSED), "True or False"),
+    bytes: (_bytes, "bytes"),
+    None: _nothing,
+    type(None): _nothing,
+    Any: _anything,
+    object: _anything,
 }

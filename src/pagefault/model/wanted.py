@@ -11,7 +11,7 @@ from typing import Final
 from pagefault.model.errors import BadInput
 from pagefault.model.kinds import ORIGINS, Kind, Modality
 from pagefault.model.page import PageRow
-from pagefault.model.signatures import check_fields
+from pagefault.model.signatures import check_fields, checked
 from pagefault.model.times import DAY_MS, is_date, iso_ms
 
 TOOL: Final = "tool"
@@ -84,6 +84,7 @@ class SearchFilter:
     def has_time(self) -> bool:
         return self.since is not None or self.until is not None
 
+    @checked
     def between(self, since: Time | None, until: Time | None) -> SearchFilter:
         """The same with other times, where any are given."""
         since = self.since if since is None else since

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pagefault.model.defaults import PLACEHOLDER_TIMEOUT_MS
 from pagefault.model.ids import PageId
 from pagefault.model.page import Page
+from pagefault.model.signatures import checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class DeferredPage:
         """The page, however long it takes. Raises what reading it raises."""
         return await asyncio.shield(self.loading)
 
+    @checked
     async def page_or_placeholder(self, timeout_ms: float = PLACEHOLDER_TIMEOUT_MS) -> Page | str:
         """The page if it is there within `timeout_ms`, else the placeholder; ask again later.
 

@@ -17,6 +17,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any, Final
 
+from pagefault.model.defaults import NAME_CHARS
 from pagefault.model.kinds import Role
 
 Json = dict[str, Any]
@@ -46,6 +47,10 @@ class Item:
     asks_for_summary: bool = False  # the client put it in to compact the conversation
     continues: bool = False  # the client put it in for what it compacted
     # Both say that nobody said it; `History.of_program` finds out.
+
+    def __post_init__(self) -> None:
+        if len(self.call_id) > NAME_CHARS:  # a gateway's, with a signature in it, say
+            object.__setattr__(self, "call_id", digest(self.call_id))
 
     @cached_property
     def place(self) -> str:

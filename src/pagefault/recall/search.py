@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from pagefault.model.ids import Seq
 from pagefault.model.kinds import Kind, Profile
 from pagefault.model.page import DERIVED_ORDER, PageRow, Scope
+from pagefault.model.signatures import checked
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.recall.reading import Reading
 from pagefault.recall.studio import rescored
@@ -94,6 +95,7 @@ class SearchResult:
         """The hits whose text is in an archive that is not there."""
         return tuple(hit for hit in self.hits if hit.archive)
 
+    @checked
     def within(self, tokens_max: int) -> SearchResult:
         """The best of these that come to `tokens_max` at most: one that has no room is left out,
         and a smaller one after it may have some.

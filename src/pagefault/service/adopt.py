@@ -11,10 +11,12 @@ from random import SystemRandom
 from pagefault.model.clock import SystemClock
 from pagefault.model.errors import ArchiveMissing, StoreCorrupt, StoreError
 from pagefault.model.ids import IdMinter
+from pagefault.model.signatures import checked
 from pagefault.service.bootstrap import user_adoptions
 from pagefault.store.connections import SUFFIXES
 from pagefault.store.disk import Disk
-from pagefault.store.root import check_there, read_root, rebuild
+from pagefault.store.root import rebuild
+from pagefault.store.root_file import RootFacts, check_there, read_root
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +29,7 @@ class Adoption:
     was_adopted: bool
 
 
+@checked
 def adopt(root: str | Path, *, revoke: bool = False) -> Adoption:
     """Vouch for the memory at `root`, on this machine, for this user; or `revoke` that.
 
@@ -38,7 +41,7 @@ def adopt(root: str | Path, *, revoke: bool = False) -> Adoption:
     """
     path = Path(os.path.realpath(Path(root).expanduser()))
     check_there(path)
-    facts, adoptions = read_root(path, or_doubt=True), user_adoptions()
+    facts, adoptions = facts_of(path), user_adoptions()
     was_adopted = adoptions.holds(path, facts.id)
     if revoke:
         adoptions.remove(path, facts.id)
@@ -54,6 +57,23 @@ def adopt(root: str | Path, *, revoke: bool = False) -> Adoption:
             adoptions.remove(path, facts.id)
             raise
     return Adoption(path=path, root_id=facts.id, is_adopted=not revoke, was_adopted=was_adopted)
+
+
+def facts_of(path: Path) -> RootFacts:
+    """What the root at `path` says of itself. `StoreCorrupt`, with what can be done, if nothing: a
+    root that nobody vouches for cannot be repaired, and one that does not say which it is cannot be
+    vouched for.
+    """
+    try:
+        return read_root(path, or_doubt=True)
+    except StoreCorrupt as damage:
+        if user_adoptions().holds(path, None):
+            raise
+        raise StoreCorrupt(
+            damage.message,
+            hint="copy root.json and secret once more from where this memory came from, then adopt "
+            "it; without them, look for another copy or a backup",
+        ) from damage
 
 
 def _discard_index(path: Path) -> None:
@@ -75,4 +95,4 @@ def _discard_index(path: Path) -> None:
 def is_adopted(root: Path) -> bool:
     """Whether the memory at `root` is vouched for."""
     path = Path(os.path.realpath(root))
-    return user_adoptions().holds(path, read_root(path, or_doubt=True).id)
+    return user_adoptions().holds(path, facts_of(path).id)

@@ -1,4 +1,7 @@
-"""What callers hand in, as the values it stands for, or `BadInput`."""
+"""What callers hand in, as the values it stands for, or `BadInput`.
+
+Whatever comes here has its type already: `model/signatures.py` saw to that.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, TypeVar
 
-from pagefault.model.defaults import TEXT_BYTES
+from pagefault.model.defaults import NAME_CHARS, TEXT_BYTES
 from pagefault.model.errors import BadInput
-from pagefault.model.ids import PageId
 from pagefault.model.kinds import (
     Actor,
     ClaimRules,
@@ -29,23 +31,11 @@ N = TypeVar("N", bound=StrEnum)
 _NAME: Final = re.compile(r"[^\x00-\x1f\x7f/\ud800-\udfff]{1,80}")
 
 
-def a_text(value: object, *, called: str) -> str:
-    """A text that can be written down, of `TEXT_BYTES` at most. Raises `BadInput`, naming the
-    argument.
-    """
-    if not isinstance(value, str):
-        raise BadInput(
-            f"{called} is a str, not {type(value).__name__}", hint="leave it out, or give a text"
-        )
+def a_text(value: str, *, called: str) -> str:
+    """A text of `TEXT_BYTES` at most. Raises `BadInput`, naming the argument."""
     size = len(value)
     if not value.isascii() and size <= TEXT_BYTES:
-        try:
-            size = len(value.encode())
-        except UnicodeEncodeError as bad:
-            raise BadInput(
-                f"{called} is not valid Unicode: a lone surrogate at character {bad.start}",
-                hint="decode the bytes it came from as UTF-8",
-            ) from None
+        size = len(value.encode())
     if size > TEXT_BYTES:
         raise BadInput(
             f"{called} of {size:,} bytes or more: one text takes at most {TEXT_BYTES:,}",
@@ -54,23 +44,33 @@ def a_text(value: object, *, called: str) -> str:
     return value
 
 
-def a_share(value: object, *, called: str) -> float:
+def a_short_text(value: str, *, called: str) -> str:
+    """What names something, and is no text of its own: `NAME_CHARS` at most. Raises `BadInput`."""
+    if len(value) > NAME_CHARS:
+        raise BadInput(
+            f"{called} of {len(value):,} characters: it takes at most {NAME_CHARS:,}",
+            hint="give a short name, and put the rest into the text",
+        )
+    return value
+
+
+def a_share(value: float, *, called: str) -> float:
     """A number from 0 to 1. Raises `BadInput`, naming the argument."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+    if not 0 <= value <= 1:
         raise BadInput(f"{called} of {value!r} cannot be", hint="a number from 0 to 1")
     return value
 
 
-def a_count(value: object, *, called: str) -> int:
+def a_count(value: int, *, called: str) -> int:
     """How many of something. Raises `BadInput`, naming the argument."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+    if value < 0:
         raise BadInput(f"{called} of {value!r} cannot be", hint="a whole number, 0 or more")
     return value
 
 
-def a_span_s(value: object, *, called: str) -> float:
+def a_span_s(value: float, *, called: str) -> float:
     """How long something takes. Raises `BadInput`, naming the argument."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+    if value < 0:
         raise BadInput(f"{called} of {value!r} cannot be", hint="0 seconds or more")
     return value
 
@@ -80,13 +80,6 @@ def a_path(value: str | Path, *, called: str) -> Path:
     if "\0" in str(value) or not str(value):
         raise BadInput(f"{called} of {str(value)!r} cannot be", hint="name a folder")
     return Path(value)
-
-
-def a_page_id(page_id: object) -> PageId:
-    """Whatever text names a page, so that one which no page can have is simply not found."""
-    if not isinstance(page_id, str):
-        raise BadInput(f"a page's id is a text, not {type(page_id).__name__}", hint="such as msg_3")
-    return PageId(page_id.encode(errors="replace").decode())
 
 
 def a_moment(at: str | datetime) -> str:
@@ -100,9 +93,9 @@ def a_moment(at: str | datetime) -> str:
     return text
 
 
-def check_name(name: object, *, of: str = "session") -> None:
+def check_name(name: str, *, of: str = "session") -> None:
     """Raise `BadInput` unless a session, or what else is named here, may be called so."""
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+    if not _NAME.fullmatch(name):
         raise BadInput(
             f"{name!r} cannot be a {of}'s name",
             hint="1 to 80 characters, without / and control characters",
@@ -137,8 +130,8 @@ def a_layout(layout: str) -> LayoutName:
     return one_of(LayoutName, layout, "layout")
 
 
-def a_window(tokens: object) -> int:
-    if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 1:
+def a_window(tokens: int) -> int:
+    if tokens < 1:
         raise BadInput(f"a window of {tokens!r} tokens cannot be", hint="give a positive number")
     return tokens
 
@@ -158,12 +151,8 @@ def a_sync(text: str) -> Sync:
     return one_of(Sync, text, "sync level")
 
 
-def one_of(names: type[N], text: object, what: str) -> N:
+def one_of(names: type[N], text: str, what: str) -> N:
     """One of an enumeration, by its name. Raises `BadInput`."""
-    if not isinstance(text, str):
-        raise BadInput(
-            f"{what} is a str, not {type(text).__name__}", hint=f"one of {', '.join(names)}"
-        )
     try:
         return names(text)
     except ValueError:

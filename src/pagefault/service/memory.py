@@ -31,7 +31,6 @@ from pagefault.service.arguments import (
     a_count,
     a_layout,
     a_mode,
-    a_page_id,
     a_path,
     a_window,
     check_name,
@@ -522,7 +521,6 @@ class Memory(Asking):
     def _parts(self, target: Session, page_id: PageId) -> list[PageRow]:
         """Every part of the text that a page is part of."""
         index, scope = self._runtime.index, self._runtime.scope(target.session)
-        page_id = a_page_id(page_id)
         scope = scope.derived if is_derived(page_id) else scope
         row = index.find_page(scope, page_id)
         if row is None:

@@ -61,7 +61,6 @@ from pagefault.service.arguments import (
     a_count,
     a_level,
     a_moment,
-    a_page_id,
     a_time,
     an_actor,
     an_origin,
@@ -247,7 +246,7 @@ class Session(Asking):
             known, fresh = await self._saying.known([said])  # first: what was forgotten stays away
             if not fresh:
                 return known[0][0]
-            blob = await asyncio.to_thread(put, bytes(data))
+            blob = await asyncio.to_thread(put, data)
             return (await self._say([replace(said, blob=blob)], LOCAL_FILE))[0]
 
         return await self.owned.whole(verb)
@@ -378,7 +377,7 @@ class Session(Asking):
         made = self._state.l1.page(PageId(page_id))
         if made is not None:
             return made
-        row = await asyncio.to_thread(self._state.table.find, a_page_id(page_id))
+        row = await asyncio.to_thread(self._state.table.find, PageId(page_id))
         if row is None:
             if await asyncio.to_thread(self._was_there, page_id):
                 raise RecordGone(f"page {page_id} is gone: it was forgotten")
@@ -398,7 +397,7 @@ class Session(Asking):
         Gives a placeholder at once, and the page when it is there. Raises `NoSuchPage`.
         """
         self.owned.check_there()
-        page_id = a_page_id(page_id)
+        page_id = PageId(page_id)
         row = self._state.table.find(page_id)
         if row is None and self._state.l1.page(page_id) is None:
             raise self.no_such_page(page_id)
@@ -431,7 +430,7 @@ class Session(Asking):
         """Let policy decide about a page again. Harmless if it is not pinned."""
 
         async def verb() -> None:
-            if self._state.table.is_pinned(a_page_id(page_id)):  # it may have been forgotten since
+            if self._state.table.is_pinned(PageId(page_id)):  # it may have been forgotten since
                 unpinned = Unpinned(page_id=PageId(page_id))
                 await self.owned.record(unpinned, actor=Actor.USER)
             else:

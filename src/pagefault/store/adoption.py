@@ -6,13 +6,17 @@ can prove whose it is: whatever stands there was copied along, its secret too, a
 gives every file to whoever checks it out. So the proof stands elsewhere, in the user's own state
 folder: a note for each root that was made here, or adopted.
 
-A note names the root's id, its folder's inode, and its path or device. All but the id are not
-copied with a folder. So a memory stays adopted when it is renamed on its disk, or when its disk
-gets another number at the next start; it does not when it is copied, restored, cloned into the
-place of another, or seen by another user or from another container. Nor does it once its folder
-belongs to somebody else, or may be written by others who could not write it then. What inodes
-cannot tell is a folder whose files were changed in place, by `git pull` say: what one keeps under
-version control, one adopts with everybody who may write there.
+A note names the root's id, its folder's inode and time of birth, and its path or device. All but
+the id are not copied with a folder; an inode's number is given again, and then it was born later.
+(Where a file system keeps no times of birth, the number alone has to do.) So a memory stays adopted
+when it is renamed on its disk, or when its disk gets another number at the next start; it does not
+when it is copied, restored, cloned into the place of another, or seen by another user or from
+another container. Nor does it once its folder belongs to somebody else, or may be written by others
+who could not write it then.
+
+What this cannot tell: a folder whose files were changed in place, by `git pull` say, as what one
+keeps under version control one adopts with everybody who may write there; and a disk's image, which
+is copied with its inodes and times.
 
 The user's own data folder needs no note: nobody clones anything there.
 """
@@ -22,12 +26,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from pagefault.model.errors import NotAdopted, StoreError
+from pagefault.store.birth import born_ns
 from pagefault.store.disk import Disk
 from pagefault.store.facts import read_facts
 from pagefault.store.files import names
@@ -75,7 +81,7 @@ class Adoptions:
     def _notes(
         self, root: Path, root_id: str | None, told: os.stat_result
     ) -> Iterator[tuple[Path, dict[str, Any]]]:
-        path = str(_real(root))
+        path, born = str(_real(root)), born_ns(root)
         for name in self._names():
             if root_id is None or name.startswith(_digest(root_id)):
                 try:
@@ -83,7 +89,8 @@ class Adoptions:
                 except (OSError, ValueError):  # what cannot be read vouches for nothing
                     continue
                 is_there = note.get("path") == path or note.get("device") == told.st_dev
-                if note.get("inode") == told.st_ino and is_there:
+                is_it = note.get("inode") == told.st_ino and note.get("born") in (born, None)
+                if is_it and is_there:
                     yield file, note
 
     def _names(self) -> list[str]:
@@ -102,6 +109,7 @@ class Adoptions:
                 "path": str(_real(root)),
                 "device": told.st_dev,
                 "inode": told.st_ino,
+                "born": born_ns(root),
                 "uid": told.st_uid,
                 "mode": told.st_mode & 0o777,
             }
@@ -117,6 +125,14 @@ class Adoptions:
                 f"whose memory {root} is cannot be noted in {folder}: {failure.strerror}",
                 hint="see that this folder can be written, or name another by XDG_STATE_HOME",
             ) from failure
+
+
+def is_open_to_all(root: Path) -> bool:
+    """Whether any user of this machine may write in the folder of a root."""
+    try:
+        return bool(root.stat().st_mode & stat.S_IWOTH)
+    except OSError:
+        return False
 
 
 def not_adopted(root: Path) -> NotAdopted:

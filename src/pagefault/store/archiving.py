@@ -21,7 +21,7 @@ from pagefault.store.facts import read_facts
 from pagefault.store.files import folder, is_folder, read
 from pagefault.store.inventory import Inventory, take_inventory
 from pagefault.store.lock import RootLock
-from pagefault.store.root import check_there, mark_format, read_root
+from pagefault.store.root_file import check_there, mark_format, read_root
 from pagefault.store.scan import Surroundings, problems, scan
 from pagefault.store.segment_format import FILE_BYTES_MAX, file_name
 

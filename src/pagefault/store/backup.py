@@ -38,7 +38,8 @@ from pagefault.store.lock import RootLock
 from pagefault.store.opening import short as short_log
 from pagefault.store.recovery import judge_tail
 from pagefault.store.references import RECEIPT, going, references
-from pagefault.store.root import RootFacts, acknowledged_in, check_there, read_root
+from pagefault.store.root import acknowledged_in
+from pagefault.store.root_file import RootFacts, check_there, read_root
 from pagefault.store.scan import Surroundings, problems, scan
 from pagefault.store.segment_format import FILE_BYTES_MAX, file_name, first_link, parse_footer
 from pagefault.store.segments import SegmentLog

@@ -131,14 +131,15 @@ def encode(event: Event, *, more: int, salt: bytes, previous: bytes) -> tuple[by
 def encode_body(body: Body) -> bytes:
     """A payload: the body's fields that do not hold their default.
 
-    `BadInput` for text that is not Unicode and numbers that are not finite.
+    `BadInput` for text that is not Unicode, numbers that are not finite, and what JSON has no form
+    for.
     """
     try:
         return _ENCODERS[type(body)](body)
-    except (UnicodeEncodeError, OverflowError) as problem:
+    except (UnicodeEncodeError, OverflowError, TypeError) as problem:
         raise BadInput(
             f"a {type_of(body)} cannot be stored: {problem}",
-            hint="text must be valid Unicode, without lone surrogates",
+            hint="give plain values: texts of valid Unicode, without lone surrogates, and numbers",
         ) from problem
 
 

@@ -31,7 +31,8 @@ from pagefault.store.files import is_file, is_folder, listing, read, status
 from pagefault.store.inventory import take_inventory
 from pagefault.store.lock import RootLock
 from pagefault.store.references import References
-from pagefault.store.root import RootFacts, acknowledged_in, check_there, read_root
+from pagefault.store.root import acknowledged_in
+from pagefault.store.root_file import RootFacts, check_there, read_root
 from pagefault.store.scan import Problem
 from pagefault.store.segment_format import FILE_BYTES_MAX
 from pagefault.store.segments import SegmentLog

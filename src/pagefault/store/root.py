@@ -11,15 +11,13 @@ is finished. What could not be written is opened for reading, and `Store.refusal
 
 from __future__ import annotations
 
-import errno
-import hmac
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from pagefault.model import defaults
 from pagefault.model.clock import Clock
@@ -28,17 +26,14 @@ from pagefault.model.errors import (
     StoreBusy,
     StoreCorrupt,
     StoreError,
-    StoreIncompatible,
-    StoreMissing,
     StoreReadOnly,
 )
 from pagefault.model.events import ForgetDone
 from pagefault.model.ids import NOTHING, IdMinter, Seq
 from pagefault.model.kinds import Sync
 from pagefault.model.progress import Progress
-from pagefault.store import codec, sealed
 from pagefault.store.adoption import Adoptions, not_adopted
-from pagefault.store.archive import MARK, Archive
+from pagefault.store.archive import Archive
 from pagefault.store.blobs import DirectoryBlobs
 from pagefault.store.connections import (
     MEMORY,
@@ -48,8 +43,7 @@ from pagefault.store.connections import (
     IndexUnusable,
 )
 from pagefault.store.disk import Disk
-from pagefault.store.facts import FACTS_BYTES_MAX
-from pagefault.store.files import NotPlain, is_file, names, open_file, read
+from pagefault.store.files import is_file, names
 from pagefault.store.fold import RECEIPTS
 from pagefault.store.index import SqliteIndex
 from pagefault.store.inventory import take_inventory
@@ -59,16 +53,19 @@ from pagefault.store.lock import RootLock
 from pagefault.store.memory import MemoryBlobs, MemoryLog
 from pagefault.store.presence import Presence, all_living, check_alone
 from pagefault.store.repair import RepairReport
-from pagefault.store.segment_format import Header, file_name, parse_header
+from pagefault.store.root_file import (
+    check_there,
+    damaged_secret,
+    explained,
+    make_root,
+    mend_root,
+    read_root,
+    seal_root,
+)
 from pagefault.store.segments import SEGMENT_BYTES, SegmentLog
 from pagefault.store.store import STORE, Store
 
 _RECEIPT: Final = b'"type":"forget_done"'  # in a header, as quotes within a text are escaped
-
-FORMAT: Final = 3
-"""The newest that is read. A root is made with 1, and is 3 once it has an archive: what a version
-of before erased there would stand on in what is kept of it. 2 had an archive, and kept nothing.
-"""
 
 
 def memory_store(clock: Clock, minter: IdMinter, entropy: Callable[[int], bytes]) -> Store:
@@ -111,16 +108,14 @@ def open_store(
     disk = disk or Disk()
     path = Path(os.path.realpath(path))  # where its user keeps it; from here on no link counts
     is_adopted = _is_adopted(path, adoptions)
+    if anew and not is_adopted:
+        raise not_adopted(path)
+    # Where the medium allows no more, it is only read, and a write says why.
+    read_only = read_only or not is_adopted or _is_unwritable(path)
     with ExitStack() as stack:
-        if anew and not is_adopted:
-            raise not_adopted(path)
-        if not is_adopted:
-            read_only = True
-        if not read_only and is_file(path / "root.json") and not os.access(path, os.W_OK):
-            read_only = True  # the medium allows no more; a write says why
         lock: RootLock | None = None
         if not read_only:
-            with _explained(path):
+            with explained(path):
                 disk.make_directory(path)
             lock = RootLock(path, clock=clock, wait_s=lock_wait_s)
             stack.callback(lock.close)
@@ -128,21 +123,24 @@ def open_store(
             if anew:
                 check_alone(path, clock, "rebuilding")  # or it would go from under a writer
             _clear_unfinished(path)
-        root = _root_file(
-            path, disk, minter, clock, project, entropy, adoptions, read_only=read_only
-        )
+        if not os.path.lexists(path / "root.json"):
+            if read_only:
+                check_there(path, hint="`open` makes one; `root` or PAGEFAULT_HOME says where")
+            make_root(
+                path,
+                disk=disk,
+                minter=minter,
+                clock=clock,
+                project=project,
+                entropy=entropy,
+                adoptions=adoptions,
+            )
+        root = read_root(path, or_doubt=True)
         if not read_only and not root.doubt:
-            _seal_root(path, root, disk)
-        index: SqliteIndex | None = None
-        unusable: StoreError | None = None
-        unwritable: StoreReadOnly | None = None
-        if is_adopted:  # else its index is not looked at: nobody knows what it was made of
-            index, unusable, unwritable = _open_index(path, root.id, read_only=read_only)
-        why = unusable.message if unusable is not None else ""
-        if index is not None:
-            stack.callback(index.close)
-        promised = index.promised_seq() if index is not None else NOTHING
-        applied = index.applied_seq() if index is not None else NOTHING
+            seal_root(path, root, disk)
+        # That of a root which nobody vouches for is not looked at: who knows what it was made of?
+        found = _open_index(path, root.id, read_only=read_only) if is_adopted else _Found()
+        stack.callback(found.close)
         log = SegmentLog(
             path / "log",
             root=root.id,
@@ -151,7 +149,7 @@ def open_store(
             clock=clock,
             minter=minter,
             entropy=entropy,
-            acknowledged=promised,
+            acknowledged=found.promised,
             read_only=read_only,
             refusal=None if is_adopted else not_adopted(path),
             durable=sync is not Sync.OS,
@@ -160,26 +158,15 @@ def open_store(
         )
         stack.callback(log.close)
         if root.doubt:
-            log.refuse_from_now(_damaged_secret(root))
-        if unwritable is not None:
-            log.refuse_from_now(unwritable)
+            log.refuse_from_now(damaged_secret(root))
+        if found.unwritable is not None:
+            log.refuse_from_now(found.unwritable)
         if anew and log.refusal is not None and (log.missing or not log.damage()):
             raise log.refusal
-        if index is not None and anew:
-            why = "as was asked"
-            index.close()
-            index = None
-        if index is not None and applied > log.head() and not log.missing:
-            why = f"it had seen record {applied} of a log that ends at {log.head()}"
-            index.close()
-            index = None
-        if index is not None and _missed_a_forgetting(log, applied):
-            why = "it had not seen what was forgotten since"
-            index.close()
-            index = None
+        _check_index(found, log, anew=anew)
         store = Store(
             log,
-            index if index is not None else SqliteIndex.create(":memory:", root_id=root.id),
+            found.index or SqliteIndex.create(MEMORY, root_id=root.id),
             DirectoryBlobs(
                 path / "blobs",
                 secret=root.secret,
@@ -201,48 +188,16 @@ def open_store(
             disk=disk,
         )
         stack.callback(store.close_index)
-        if index is not None:
-            try:
-                if log.refusal is None:
-                    store.catch_up(progress, synced=True)
-                    index.note_synced()
-                elif lock is None and applied < log.head() and _nobody_writes(path, clock):
-                    # Whoever wrote was killed before the index had it, or the index lost its end.
-                    store.behind = log.head() - applied
-                    store.index = index.copied()
-                    store.follows = True
-                    index.close()
-                    store.catch_up(progress)
-                index.events(STORE, types=RECEIPTS)  # what follows asks it for these
-            except StoreBusy:
-                raise
-            except StoreError as failure:
-                if not isinstance(failure, IndexUnusable):
-                    log.refuse_from_now(_read_only(path / "index.db", failure))
-                unusable, why, index = failure, failure.message, None
-                with suppress(StoreError):
-                    store.index.close()
-        store.rebuilt = why
-        store.damaged = why if isinstance(unusable, IndexDamaged) else ""
-        if index is None and log.away():
-            log.refuse_from_now(
-                StoreReadOnly(
-                    f"the index must be made anew, and not all of the log is there: {log.away()}",
-                    hint=ArchiveMissing.hint,
-                )
-            )
-        if index is None and log.refusal is None:
-            check_alone(path, clock, f"the index must be made anew ({why}), which")
-        presence = None
-        if log.refusal is None:
-            try:
-                presence = Presence(path, clock=clock, minter=minter, lease_s=lease_s)
-                stack.callback(presence.close)
-            except OSError as failure:
-                log.refuse_from_now(_read_only(path / "instances", failure))
-        if presence is not None:
+        if found.index is not None:
+            _catch_up(store, found, log, clock, progress)
+        store.rebuilt = found.why
+        store.damaged = found.why if found.is_damaged else ""
+        if found.index is None:
+            _check_buildable(log, path, clock, found.why)
+        if log.refusal is None and (presence := _present(log, path, clock, minter, lease_s)):
+            stack.callback(presence.close)
             store.leases = Leases(presence.instance, presence, lease_s)
-        if index is None:
+        if found.index is None:
             _build(store, path, root.id, progress)
         assert isinstance(store.index, SqliteIndex)
         store.index.on_damage = partial(_make_anew, store, clock)
@@ -251,6 +206,23 @@ def open_store(
         store.let_others_in()
         store.closing = stack.pop_all()
         return store
+
+
+def _is_unwritable(path: Path) -> bool:
+    return is_file(path / "root.json") and not os.access(path, os.W_OK)
+
+
+def _present(
+    log: SegmentLog, path: Path, clock: Clock, minter: IdMinter, lease_s: float
+) -> Presence | None:
+    """A sign that this process has the root open for writing; none, and the log refuses from now
+    on, where it cannot be put up.
+    """
+    try:
+        return Presence(path, clock=clock, minter=minter, lease_s=lease_s)
+    except OSError as failure:
+        log.refuse_from_now(_read_only(path / "instances", failure))
+        return None
 
 
 def _is_adopted(path: Path, adoptions: Adoptions | None) -> bool:
@@ -318,7 +290,7 @@ def repair(
     check_there(path)
     check_adopted(path, adoptions)
     with _alone(path, clock, "repairing"):
-        mended = _mend_facts(path, Disk())
+        mended = mend_root(path, Disk())
         root = read_root(path)
         log = SegmentLog(
             path / "log",
@@ -346,252 +318,34 @@ def _alone(path: Path, clock: Clock, what: str) -> Iterator[None]:
         yield
 
 
-@dataclass(frozen=True, slots=True)
-class RootFacts:
-    """Who a root is: its id, its project, and what its hashes are keyed with."""
-
-    id: str
-    project: str
-    secret: bytes
-    doubt: str = ""  # why it cannot be the secret that this root was made with
+# --- which index is used ------------------------------------------------------------------------
 
 
-def _root_file(
-    path: Path,
-    disk: Disk,
-    minter: IdMinter,
-    clock: Clock,
-    project: str,
-    entropy: Callable[[int], bytes],
-    adoptions: Adoptions | None,
-    *,
-    read_only: bool,
-) -> RootFacts:
-    file, key = path / "root.json", path / "secret"
-    if not os.path.lexists(file):
-        if read_only or _has_log(path):
-            check_there(path, hint="`open` makes one; `root` or PAGEFAULT_HOME says where")
-        root_id = minter.mint()
-        facts = {
-            "format": 1,
-            "id": root_id,
-            "project": project,
-            "made_ms": clock.now_ms(),
-        }
-        if adoptions is not None:  # first: who is killed in between has made no root
-            adoptions.add(path, root_id)
-        with _explained(path):
-            secret = entropy(32)
-            disk.place(key, key.with_name("secret.tmp"), secret.hex().encode())
-            _place_root(path, {**facts, "check": _check(secret)}, disk)
-    return read_root(path, or_doubt=True)
+@dataclass(slots=True)
+class _Found:
+    """The index of a root as it was found, or why there must be another, if there ever was one."""
+
+    index: SqliteIndex | None = None
+    why: str = ""
+    is_damaged: bool = False
+    unwritable: StoreReadOnly | None = None  # why it can only be read, or not even that
+    promised: Seq = NOTHING  # the last record that it knows was durable once
+    applied: Seq = NOTHING  # the last record that is in it
+
+    def close(self) -> None:
+        if self.index is not None:
+            self.index.close()
+
+    def drop(self, why: str, *, is_damaged: bool = False) -> None:
+        """There must be another."""
+        with suppress(StoreError):
+            self.close()
+        self.index, self.why, self.is_damaged = None, why, is_damaged
 
 
-def check_there(path: Path, hint: str = "`root` or PAGEFAULT_HOME says where") -> None:
-    """Raise `StoreMissing`, with this hint, if there is no memory at `path`; `StoreCorrupt` if
-    there is one that nobody can open.
-    """
-    if os.path.lexists(path / "root.json"):
-        return
-    if _has_log(path):
-        raise StoreCorrupt(
-            f"{path} has a log but no root.json",
-            hint="put root.json and secret back from a backup: hashes are keyed with them",
-        )
-    raise StoreMissing(f"there is no memory at {path}", hint=hint)
-
-
-def _has_log(path: Path) -> bool:
-    try:
-        return bool(names(path / "log"))
-    except FileNotFoundError:
-        return False
-    except OSError:  # something has its name
-        return True
-
-
-def read_root(path: Path, *, or_doubt: bool = False) -> RootFacts:
-    """What `root.json` and `secret` say. `StoreCorrupt` if they do not; with `or_doubt`, not for a
-    secret that is another than it was: without it nothing can be written safely, but all read.
-    """
-    try:
-        facts = _facts_in(path)
-        if facts["format"] > FORMAT:
-            raise StoreIncompatible(
-                f"{path} is of format {facts['format']}; this version reads {FORMAT}"
-            )
-        if not (isinstance(facts["id"], str) and isinstance(facts["project"], str)):
-            raise ValueError("its id and its project are texts")
-        text = read(path / "secret", FACTS_BYTES_MAX)
-        doubt = "" if _is_secret(text, facts) else f"{path / 'secret'} is damaged"
-        secret = b"" if doubt else bytes.fromhex(text.decode())
-        root = RootFacts(facts["id"], facts["project"], secret, doubt)
-    except (FileNotFoundError, NotPlain, ValueError, KeyError, TypeError) as problem:
-        raise StoreCorrupt(
-            f"{path} cannot be read as a memory root: {problem}",
-            hint="`pagefault repair` mends a flipped bit; else put root.json and secret back from "
-            "a backup",
-        ) from problem
-    except OSError as failure:  # it says nothing of what stands in these files
-        raise StoreError(
-            f"{failure.filename or path} cannot be opened: {failure.strerror}",
-            hint="close other files or allow more of them (`ulimit -n`)"
-            if failure.errno in (errno.EMFILE, errno.ENFILE)
-            else "see that it can be read, then open this memory again",
-        ) from failure
-    if root.doubt and not or_doubt:
-        raise _damaged_secret(root)
-    return root
-
-
-def _facts_in(path: Path) -> dict[str, Any]:
-    """What `root.json` says. `ValueError` if it is damaged."""
-    return sealed.decode(read(path / "root.json", FACTS_BYTES_MAX), unsealed=_UNSEALED)
-
-
-_UNSEALED: Final = ("format", "id", "project", "made_ms")
-"""What `root.json` said before it was sealed and told how to check the secret."""
-
-_SECRET_DIGITS: Final = b"0123456789abcdef"
-_SECRET_LENGTH: Final = 64
-
-
-def _check(secret: bytes) -> str:
-    """What `root.json` keeps of the secret: enough to know it again, and nothing of it."""
-    return codec.short(
-        hmac.digest(secret, b"pagefault secret", "sha256")[: codec.CUT_BYTES]
-    ).decode()
-
-
-def _is_secret(text: bytes, facts: dict[str, Any]) -> bool:
-    """Whether this is the secret as it was written, as far as a root can tell."""
-    if len(text) != _SECRET_LENGTH or not set(text) <= set(_SECRET_DIGITS):
-        return False
-    return "check" not in facts or _check(bytes.fromhex(text.decode())) == facts["check"]
-
-
-def _damaged_secret(root: RootFacts) -> StoreCorrupt:
-    return StoreCorrupt(
-        f"{root.doubt}: keys that were used, and artifacts, cannot be recognised",
-        hint="everything but artifacts can be read; `pagefault repair` mends one wrong digit, else "
-        "put the file back from a backup",
-    )
-
-
-def _place_root(path: Path, facts: dict[str, Any], disk: Disk) -> None:
-    file = path / "root.json"
-    disk.place(file, file.with_name("root.json.tmp"), sealed.encode(facts))
-
-
-def _seal_root(path: Path, root: RootFacts, disk: Disk) -> None:
-    """Seal a `root.json` of before, and let it tell how to check the secret. Under the lock."""
-    facts = _facts_in(path)
-    if "check" not in facts:
-        with suppress(OSError):  # another time, then
-            _place_root(path, {**facts, "check": _check(root.secret)}, disk)
-
-
-def mark_format(path: Path, disk: Disk) -> None:
-    """Keep out versions that know of no archive: to them the segments would be missing."""
-    facts = _facts_in(path)
-    if facts["format"] < FORMAT:
-        _place_root(path, {**facts, "format": FORMAT}, disk)
-
-
-# --- mending it ---------------------------------------------------------------------------------
-
-
-def _mend_facts(path: Path, disk: Disk) -> list[Path]:
-    """Mend `root.json`, `secret` and the archive's mark where they are damaged, and tell which."""
-    mended: list[Path] = []
-    file, key = path / "root.json", path / "secret"
-    try:
-        facts = _facts_in(path)
-    except (OSError, ValueError):
-        facts = _facts_again(path, disk)
-        _place_root(path, facts, disk)
-        mended.append(file)
-    try:
-        text = read(key, FACTS_BYTES_MAX)
-    except OSError:
-        text = b""
-    if not _is_secret(text, facts):
-        whole = _secret_again(text, facts)
-        if whole is None:
-            raise _damaged_secret(
-                RootFacts(facts["id"], facts["project"], b"", f"{key} is damaged")
-            )
-        disk.place(key, key.with_name("secret.tmp"), whole)
-        mended.append(key)
-    archive = Archive(path / "log")
-    if archive.is_there and not archive.is_marked(facts["id"]):
-        archive.mark(facts["id"], disk)
-        mended.append(archive.directory / MARK)
-    return mended
-
-
-def _facts_again(path: Path, disk: Disk) -> dict[str, Any]:
-    """What `root.json` said before it was damaged: as it was, if one bit flipped, else what the
-    segments say; it is set aside then.
-    """
-    file = path / "root.json"
-    damaged = read(file, FACTS_BYTES_MAX)
-    line = sealed.unflipped(damaged)
-    if line is not None:
-        return sealed.decode(line, unsealed=())
-    inventory = take_inventory(path / "log")
-    roots = {
-        (header.root, header.project)
-        for number, generation in inventory.generations.items()
-        if number not in inventory.archived
-        and (header := _header(path / "log" / file_name(number, generation))) is not None
-    }
-    if len(roots) != 1:
-        raise StoreCorrupt(
-            f"{file} is damaged, and the log does not tell what it said",
-            hint="put it back from a backup",
-        )
-    [(root, project)] = roots
-    aside = path / "quarantine"
-    disk.make_directory(aside)
-    disk.place(aside / "root.json", aside / "root.json.tmp", damaged)
-    facts = {
-        "format": FORMAT if inventory.archived else 1,
-        "id": root,
-        "project": project,
-        "made_ms": 0,  # nobody knows any more, and nothing rests on it
-    }
-    secret = read(path / "secret", FACTS_BYTES_MAX)
-    return (
-        {**facts, "check": _check(bytes.fromhex(secret.decode()))}
-        if _is_secret(secret, {})
-        else facts
-    )
-
-
-def _header(path: Path) -> Header | None:
-    with open(open_file(path), "rb") as file:
-        return parse_header(file.readline(65_536))
-
-
-def _secret_again(text: bytes, facts: dict[str, Any]) -> bytes | None:
-    """The secret of which this text differs in one digit, if there is one."""
-    if "check" not in facts or len(text) != _SECRET_LENGTH:
-        return None
-    for at in range(len(text)):
-        for digit in _SECRET_DIGITS:
-            whole = text[:at] + bytes([digit]) + text[at + 1 :]
-            if _is_secret(whole, facts):
-                return whole
-    return None
-
-
-def _open_index(
-    path: Path, root_id: str, *, read_only: bool
-) -> tuple[SqliteIndex | None, IndexUnusable | None, StoreReadOnly | None]:
-    """The index, or why there must be another, if there ever was one; and why nothing can be
-    written, where it could only be opened for reading, or not even that: on a full disk there may
-    be no room for its -shm.
+def _open_index(path: Path, root_id: str, *, read_only: bool) -> _Found:
+    """The index at `path`. Where it can only be opened for reading, or not even that (on a full
+    disk there may be no room for its -shm), nothing can be written.
     """
     file = path / "index.db"
     unwritable: StoreReadOnly | None = None
@@ -601,22 +355,96 @@ def _open_index(
                 file, root_id=root_id, read_only=read_only or unwritable is not None
             )
             try:
-                index.promised_seq()  # so that it can tell that much
+                promised, applied = index.promised_seq(), index.applied_seq()
             except BaseException:
                 index.close()
                 raise
-            return index, None, unwritable
+            return _Found(index, unwritable=unwritable, promised=promised, applied=applied)
         except IndexReplaced:  # another process makes it anew just now
             continue
         except IndexUnusable as problem:
-            new = not (path / "log").exists() and not file.exists()
-            return None, None if new else problem, unwritable
+            is_new = not (path / "log").exists() and not file.exists()
+            return _Found(
+                why="" if is_new else problem.message,
+                is_damaged=isinstance(problem, IndexDamaged) and not is_new,
+                unwritable=unwritable,
+            )
         except StoreBusy:
             raise
         except StoreError as failure:
             if read_only or unwritable is not None:
                 raise
             unwritable = _read_only(file, failure)
+
+
+def _check_index(found: _Found, log: SegmentLog, *, anew: bool) -> None:
+    """Drop an index that catching up would not make that of this log.
+
+    An index is the fold of records 1 to `applied`; catching up folds `applied + 1` to the log's
+    head. The result is the fold of the whole log if and only if records 1 to `applied` are still
+    what they were. The log appends, and has two ways besides to change what is behind: it may lose
+    its end (a crash under `sync=os`, a backup put back), so that `applied` is past the head and the
+    numbers in between will mean other records; and it may forget. A forgetting that came after
+    `applied` took from records that are folded already, and nothing that follows says what they
+    held. In doubt the index is dropped: making it again costs time, keeping it may show what is
+    gone.
+
+    Where segments are missing the head is not the end, and says nothing against the index. What
+    this gets wrong: an old `log/` put back by hand that grew beyond `applied` under another index
+    looks like the log that this one is of. `verify` compares the two.
+    """
+    if found.index is None:
+        return
+    if anew:
+        found.drop("as was asked")
+    elif found.applied > log.head() and not log.missing:
+        found.drop(f"it had seen record {found.applied} of a log that ends at {log.head()}")
+    elif _missed_a_forgetting(log, found.applied):
+        found.drop("it had not seen what was forgotten since")
+
+
+def _catch_up(
+    store: Store, found: _Found, log: SegmentLog, clock: Clock, progress: Progress | None
+) -> None:
+    """Fold into the store's index what the log has beyond it; or drop it, if that fails."""
+    path, index = store.path, found.index
+    assert path is not None
+    assert index is not None
+    try:
+        if log.refusal is None:
+            store.catch_up(progress, synced=True)
+            index.note_synced()
+        elif store.lock is None and found.applied < log.head() and _nobody_writes(path, clock):
+            # Whoever wrote was killed before the index had it, or the index lost its end.
+            store.behind = log.head() - found.applied
+            store.index = index.copied()
+            store.follows = True
+            index.close()
+            store.catch_up(progress)
+        index.events(STORE, types=RECEIPTS)  # what follows asks it for these
+    except StoreBusy:
+        raise
+    except StoreError as failure:
+        if not isinstance(failure, IndexUnusable):
+            log.refuse_from_now(_read_only(path / "index.db", failure))
+        with suppress(StoreError):
+            store.index.close()
+        found.drop(failure.message, is_damaged=isinstance(failure, IndexDamaged))
+
+
+def _check_buildable(log: SegmentLog, path: Path, clock: Clock, why: str) -> None:
+    """Raise `StoreBusy`, naming them, if others would lose the index from under them; where not
+    all of the log is here, let nothing be written.
+    """
+    if away := log.away():
+        log.refuse_from_now(
+            StoreReadOnly(
+                f"the index must be made anew, and not all of the log is there: {away}",
+                hint=ArchiveMissing.hint,
+            )
+        )
+    if log.refusal is None:
+        check_alone(path, clock, f"the index must be made anew ({why}), which")
 
 
 def acknowledged_in(path: Path, root_id: str, adoptions: Adoptions | None = None) -> Seq:
@@ -626,13 +454,9 @@ def acknowledged_in(path: Path, root_id: str, adoptions: Adoptions | None = None
     """
     if not _is_adopted(path, adoptions):
         return NOTHING
-    index, _, _ = _open_index(path, root_id, read_only=True)
-    if index is None:
-        return NOTHING
-    try:
-        return index.promised_seq()
-    finally:
-        index.close()
+    found = _open_index(path, root_id, read_only=True)
+    found.close()
+    return found.promised
 
 
 def _build(store: Store, path: Path, root_id: str, progress: Progress | None) -> None:
@@ -732,14 +556,3 @@ def _missed_a_forgetting(log: SegmentLog, applied: Seq) -> bool:
     except StoreCorrupt:  # the damage is somewhere in these lines: look at each
         told = list(log.read_rest(applied))
     return any(isinstance(e.body, ForgetDone) and e.body.begun > applied for e in told)
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as problem:
-        raise StoreError(
-            f"cannot make a memory at {path}: {problem.strerror}",
-            hint="choose another place with `root` or PAGEFAULT_HOME, or make room and permissions",
-        ) from problem

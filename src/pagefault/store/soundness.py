@@ -87,12 +87,12 @@ def flaw(event: Event) -> str:
             return "" if 0 < tokens <= INT_MAX else "its window cannot be"
         case Packed() | Relayed() as body:
             counts = (body.request, body.tokens, body.shared)
-            return (
-                "" if min(counts) >= 0 and 0 < body.factor < FACTOR_MAX else "its counts cannot be"
-            )
+            are = all(map(_is_count, counts)) and 0 < body.factor < FACTOR_MAX
+            return "" if are else "its counts cannot be"
         case Reported() as body:
             counts = (body.input_tokens, body.output_tokens, body.cached_tokens or 0)
-            return "" if min(*counts, body.cache_write_tokens) >= 0 else "its counts cannot be"
+            are = all(map(_is_count, (*counts, body.cache_write_tokens)))
+            return "" if are else "its counts cannot be"
         case EpochBegun(summaries=summaries):
             is_level = all(item.level in _LEVELS for item in summaries)
             return "" if is_level else "it shows a page at no level there is"
@@ -140,5 +140,8 @@ def content_flaw(session: SessionNo, body: Content) -> str:
 
 
 def _is_countable(taken: Taken) -> bool:
-    numbers = (taken.number, taken.order + 1, taken.turns)
-    return all(0 <= number <= INT_MAX for number in numbers)
+    return all(map(_is_count, (taken.number, taken.order + 1, taken.turns)))
+
+
+def _is_count(number: int) -> bool:
+    return 0 <= number <= INT_MAX

@@ -40,7 +40,7 @@ from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, Actor
 from pagefault.model.page import EVERYTHING, SessionRow
 from pagefault.model.progress import Progress
-from pagefault.store.adoption import Adoptions
+from pagefault.store.adoption import Adoptions, is_open_to_all
 from pagefault.store.advice import BLOBS, FACTS, REBUILD, VECTORS, advice_on
 from pagefault.store.api import BlobStore, EventLog, PageIndex
 from pagefault.store.archive import MARK, Archive
@@ -755,6 +755,11 @@ class Store:
             refusal = self.refusal
             assert refusal is not None, "it is only read"
             notices.append(f"{refusal}: {refusal.hint}")
+        if self.path is not None and is_open_to_all(self.path):
+            notices.append(
+                f"any user of this machine may write in {self.path}, and what they write there has "
+                f"your authority: `chmod o-w {self.path}`"
+            )
         if isinstance(self.log, SegmentLog) and self.log.recovery is not None:
             notices.append(str(self.log.recovery))
         if isinstance(self.log, SegmentLog):

@@ -15,6 +15,7 @@ class Status(StrEnum):
     SUPERSEDED = "superseded"
     RETRACTED = "retracted"
     STALE = "stale"  # its evidence is not there any more
+    UNTRUSTED = "untrusted"  # it would stand, were its memory vouched for
     CLOSING = "closing"  # a retraction: it closed another, and holds nothing itself
 
 

@@ -59,8 +59,9 @@ class ClaimInfo:
     """A claim, what became of it, and where it is said.
 
     `authority` is "user" or "proposed"; `status` "standing", "superseded", "retracted", "stale"
-    (the words it rests on cannot be read any more) or "closing" (it took another back, and holds
-    nothing itself). `closed_by` is the claim that took its place or took it back.
+    (the words it rests on cannot be read any more), "untrusted" (its memory is not adopted, so
+    nothing in it has authority) or "closing" (it took another back, and holds nothing itself).
+    `closed_by` is the claim that took its place or took it back.
     """
 
     claim_id: PageId
@@ -229,6 +230,8 @@ class Claims:
         status = held.status
         if status is Status.STANDING and not all(quotes):
             status = Status.STALE
+        if status is Status.STANDING and not self._runtime.is_adopted:
+            status = Status.UNTRUSTED
         return ClaimInfo(
             claim_id=page.page_id,
             type=derived.claim_type,

@@ -12,14 +12,14 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pagefault.model.errors import ArchiveMissing, BadInput, RecordGone
+from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.kinds import Profile
 from pagefault.model.page import PageRow, Scope
 from pagefault.model.signatures import checked_verbs
 from pagefault.model.wanted import ANY, SearchFilter, Time
 from pagefault.recall.excerpt import excerpt
 from pagefault.recall.search import SearchHit, SearchResult
-from pagefault.service.arguments import a_profile
+from pagefault.service.arguments import a_count, a_profile
 from pagefault.service.finding.finding import SAID
 from pagefault.service.finding.topics import pages_about, words_of
 from pagefault.service.runtime import Runtime
@@ -167,11 +167,10 @@ async def _about(
     return SearchResult(tuple(hits[:limit]), len(hits))
 
 
-def _check(limit: object, tokens: object) -> None:
-    if not isinstance(limit, int) or limit < 0:
-        raise BadInput(f"{limit!r} pages cannot be asked for", hint="give 1 or more")
-    if tokens is not None and (not isinstance(tokens, int) or tokens < 0):
-        raise BadInput(f"{tokens!r} tokens cannot hold a page", hint="give 1 or more, or none")
+def _check(limit: int, tokens: int | None) -> None:
+    a_count(limit, called="limit")
+    if tokens is not None:
+        a_count(tokens, called="tokens")
 
 
 def parts_of(scope: Scope, wanted: SearchFilter) -> list[Scope]:

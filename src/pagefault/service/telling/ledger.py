@@ -25,6 +25,7 @@ from pagefault.model.events import (
 from pagefault.model.ids import Seq, SessionNo, TurnNo
 from pagefault.model.prices import PriceList
 from pagefault.model.request import Usage
+from pagefault.model.signatures import checked
 from pagefault.pack import ledger
 from pagefault.pack.cost import effective_input_cost
 from pagefault.policy import hindsight
@@ -70,6 +71,7 @@ class Entry:
             return max(0, without - self.before_tokens)
         return self.stable_tokens - self.shared_tokens
 
+    @checked
     def line(self, prices: PriceList) -> ledger.Line:
         sending = ledger.Sending(
             prompt_tokens=self.packed.tokens,

@@ -20,8 +20,6 @@ def describe(
     data: bytes, *, name: str, media_type: str, text: str, key: str, bytes_max: int
 ) -> Said:
     """The page of an artifact, before its bytes have a place. Raises `BadInput`."""
-    if not isinstance(data, bytes | bytearray | memoryview):
-        raise BadInput("the data of an artifact is bytes", hint="encode a text, or use `document`")
     if len(data) > bytes_max:
         raise BadInput(
             f"{name!r} has {len(data):,} bytes; an artifact has at most {bytes_max:,}",

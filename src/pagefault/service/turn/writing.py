@@ -25,7 +25,7 @@ from pagefault.model.kinds import (
 )
 from pagefault.model.signatures import check_fields
 from pagefault.pack.count import TokenCounter
-from pagefault.service.arguments import a_moment, a_share, a_text, one_of
+from pagefault.service.arguments import a_moment, a_share, a_short_text, a_text, one_of
 from pagefault.service.turn.split import BLOCK_CHARS, split
 from pagefault.service.window.content import page_of
 from pagefault.service.window.room import check_message, surely_fits
@@ -39,10 +39,7 @@ _ACTORS: Final = {
 }
 
 
-_TEXTS: Final = (
-    *("speaker", "title", "occurred_at", "call_id", "key", "blob"),
-    *("follows", "supersedes"),
-)
+_SHORT: Final = ("speaker", "title", "occurred_at", "call_id", "blob", "follows", "supersedes")
 _SAYABLE: Final = tuple(one for one in EventType if one not in DERIVED_TYPES)
 _NAMED: Final = {"role": Role, "event_type": EventType, "modality": Modality}
 
@@ -74,8 +71,9 @@ class Said:
         for name, of in _NAMED.items():
             object.__setattr__(self, name, one_of(of, getattr(self, name), name))
         check_fields(self)
-        for name in _TEXTS:
-            a_text(getattr(self, name), called=name)
+        a_text(self.key, called="key")
+        for name in _SHORT:
+            a_short_text(getattr(self, name), called=name)
         a_share(self.importance, called="importance")
         a_moment(self.occurred_at)
         if self.event_type in DERIVED_TYPES:
