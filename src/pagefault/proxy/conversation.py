@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 from pagefault.model.catalogue import find_model
@@ -390,15 +391,10 @@ class Conversation:
             return await session.say([document], origin=origin)
 
     def _said(self, item: Item, follows: str, old: str) -> tuple[Said | None, Origin]:
-        """What is written of an item; nothing where it says nothing that can be.
-
-        The key holds nothing of what was said before it: once that is forgotten, nothing is left
-        that could confirm a guess at it.
-        """
+        """What is written of an item; nothing where it says nothing that can be."""
         text = _text_of(item)
-        stands = f"instead of {old}" if old else f"after {follows}"
         call_id = encodable(item.call_id)
-        key = f"{stands}: {item.part} {item.role} {call_id} {digest(text)}"
+        key = _key_of(item, follows, old)
         match item.part:
             case Part.TEXT if text:
                 origin = USER_TYPED if item.role is Role.USER else MODEL_GENERATED
@@ -552,10 +548,20 @@ def _tool_name(name: str) -> str:
     return "client_pagefault" if plain == "pagefault" else plain or "tool"
 
 
-def written_of(item: Item, written: Callable[[str], str]) -> tuple[Role, str] | None:
-    """What the log would have of an item: its role and text. None where it would have nothing."""
-    text = _text_of(item)
-    return (item.role, written(text)) if text else None
+def keys_of(items: Iterable[Item]) -> list[Callable[[str], str]]:
+    """Of each item that would be written its key, by the page that it follows."""
+    return [partial(_key_of, item) for item in items if _text_of(item)]
+
+
+def _key_of(item: Item, follows: str, old: str = "") -> str:
+    """The idempotency key of an item, after a page or instead of an old one.
+
+    It holds nothing of what was said before it: once that is forgotten, nothing is left that could
+    confirm a guess at it.
+    """
+    stands = f"instead of {old}" if old else f"after {follows}"
+    call_id = encodable(item.call_id)
+    return f"{stands}: {item.part} {item.role} {call_id} {digest(_text_of(item))}"
 
 
 def _text_of(item: Item) -> str:
