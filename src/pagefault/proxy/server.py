@@ -32,7 +32,7 @@ from pagefault.proxy.encoding import NotOpened, TooLarge, opened
 from pagefault.proxy.history import History, Json
 from pagefault.proxy.messages import Messages
 from pagefault.proxy.principal import principal_of
-from pagefault.proxy.relay import Headers, Relay, onward, to_provider
+from pagefault.proxy.relay import Headers, NoAnswer, Relay, onward, to_provider
 from pagefault.proxy.responses import Responses
 from pagefault.proxy.token import TOKEN_HEADER, WANTED, is_token, user_of
 from pagefault.proxy.unnamed import Chain, Chains
@@ -222,7 +222,7 @@ class Proxy:
         except EngineUnreachable as broke:
             if reply.started:
                 raise
-            status = 504 if "in time" in str(broke) else 502
+            status = 504 if isinstance(broke, NoAnswer) else 502
             await reply.refuse(wire, status, str(broke))
 
     async def _body(self, receive: Receive) -> bytes:
