@@ -110,8 +110,7 @@ class Conversation:
         self._window_tokens = window_tokens
         self._is_named = is_named
         self._session: Session | None = None
-        self._is_looked_for = False  # whether we know if the log has a session of this name
-        self._order = 0  # of the session's next page, as we left it
+        self._order = 0  # of the session's next page, were all of them ours
         self._clear()
         self._names: dict[str, str] = {}  # of tools, by the id of a call
         self._clock = clock
@@ -164,19 +163,17 @@ class Conversation:
         try:
             session = self._session
             if session is None:
-                if not self._is_looked_for:
-                    session = await self._memory.session(self.name, mode="passive", create=False)
-                    await self._restore(session)
-                    self._session, self._is_looked_for = session, True
+                session = await self._memory.session(self.name, mode="passive", create=False)
+                await self._restore(session)
+                self._session = session
                 return
             await session.owned.refresh()
             session.owned.check_there()
             if session.owned.state.order_next != self._order:
                 await self._restore(session)
         except SessionNotFound:
-            self._is_looked_for = True
             if self._session is not None:  # what is new begins another
-                self._session, self._requests = None, 0
+                self._session, self._requests, self._order = None, 0, 0
                 self._pages = dict.fromkeys(self._pages, ())  # said, and nowhere any more
                 self._keys.clear()
                 self.passage.unquote()
@@ -363,7 +360,8 @@ class Conversation:
                 pages = await self._write(session, said, origin)
             except RecordGone:
                 pages = ()  # it was forgotten since it was said, and is not said anew
-            self._order = session.owned.state.order_next
+            if not any(page_id in self._keys for page_id in pages):
+                self._order += len(pages)
         if is_edited:
             node.origin = None  # these words are said here, wherever the old ones were
             self._edited.discard(node.key)
