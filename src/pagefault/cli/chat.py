@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pagefault.cli.app import App, Command, json_option, pass_app
-from pagefault.cli.term import plural, printable
+from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
     from pagefault.engine.api import Engine
@@ -132,13 +132,12 @@ def _once(
     *,
     as_json: bool,
 ) -> None:
-    stream: Callable[[str], None] | None = None
-    if not as_json:
-        stream = lambda piece: app.term.piece(printable(piece))  # noqa: E731 - one line says it
-    answer = runner.run(ask(session, engine, message, stream))
     if as_json:
+        answer = runner.run(ask(session, engine, message, None))
         app.term.data(_object(session, answer))
         return
+    with app.term.stream() as show:
+        answer = runner.run(ask(session, engine, message, show))
     app.term.line()
     tell(app.term.note, answer)
 
