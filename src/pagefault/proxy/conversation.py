@@ -4,9 +4,9 @@ What is said is logged before it is sent on, once, whatever the client resends: 
 which page of the client's history it follows, and which it takes the place of, by their ids. So a
 restart, or another process, finds the history again in the log. What was recalled and where epochs
 began is part of the `relayed` record of its request, by ids too, so that a restart puts the same
-bytes back and what was forgotten stays away. What is forgotten while
-this runs is quoted from the next request on no more; of a session that was forgotten whole nothing
-is logged again, and what is said from then on is a new one's.
+bytes back and what was forgotten stays away. What is forgotten while this runs is quoted from the
+next request on no more; of a session that was forgotten whole nothing is logged again, and what is
+said from then on is a new one's.
 """
 
 from __future__ import annotations
