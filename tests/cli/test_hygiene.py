@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import io
 import json
 import re
+from collections.abc import AsyncIterator
+from contextlib import redirect_stdout, suppress
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -12,8 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pagefault
+from pagefault import Reply, Request
 from pagefault.cli.root import SECTIONS
-from pagefault.cli.term import json_text, one_line, printable
+from pagefault.cli.term import Term, json_text, one_line, printable, redacted
 from tests.cli.conftest import Cli
 
 BIDI, TAGS, ROW = "\u202e\u2066", "\U000e0041\U000e007f", "\u200d\u200d\u200d\u200d"
@@ -160,6 +166,75 @@ def test_no_error_prints_a_secret(
     assert done.code
     assert SECRET not in done.out + done.err
     assert "[REDACTED:DEPLOY_PASSWORD]" in done.err
+
+
+@pytest.mark.usefixtures("_secret")
+def test_json_holds_no_secret_and_stays_json(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BANK_SECRET", "1234567890")
+    value = {SECRET: [f"it is {SECRET}!", {"account": 91234567890, "rate": 0.5}], "none": None}
+    Term().data(value)
+    Term().record(value)
+    mark = "[REDACTED:DEPLOY_PASSWORD]"
+    told = {
+        mark: [f"it is {mark}!", {"account": "9[REDACTED:BANK_SECRET]", "rate": 0.5}],
+        "none": None,
+    }
+    several, line = capsys.readouterr().out.rstrip().rsplit("\n", 1)
+    assert json.loads(several) == json.loads(line) == told
+
+
+@pytest.mark.usefixtures("_secret")
+@given(st.data())
+def test_a_stream_holds_no_secret_however_it_comes_in_pieces(data: st.DataObject) -> None:
+    kinds = st.sampled_from(
+        ["So ", SECRET, SECRET + "-suffix", SECRET[:9], SECRET.encode().hex(), "\n", "word " * 40,
+         base64.b64encode(SECRET.encode()).decode(), SECRET.replace("-", "%2D"), "[REDACTED"]
+    )  # fmt: skip
+    text = "".join(data.draw(st.lists(kinds, max_size=8)))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=12)))
+    shown = io.StringIO()
+    with redirect_stdout(shown), Term().stream() as show:
+        for start, end in pairwise([0, *cuts, len(text)]):
+            show(text[start:end])
+    assert shown.getvalue() == redacted(text)
+
+
+def test_without_a_secret_a_stream_is_shown_as_it_comes() -> None:
+    shown = io.StringIO()
+    with redirect_stdout(shown), Term().stream() as show:
+        show("Once upon")
+        assert shown.getvalue() == "Once upon"
+
+
+@pytest.mark.usefixtures("_secret")
+def test_a_stream_that_breaks_off_shows_what_came() -> None:
+    shown = io.StringIO()
+    with redirect_stdout(shown), suppress(OSError), Term().stream() as show:
+        show("Once upon hun")
+        raise OSError
+    assert shown.getvalue() == "Once upon hun"
+
+
+@pytest.mark.usefixtures("_secret")
+def test_no_answer_of_a_model_prints_a_secret(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Leaking:
+        async def reply(self, request: Request) -> AsyncIterator[str | Reply]:
+            said = f"It is {SECRET}."
+            for char in said:
+                yield char
+            yield Reply(text=said)
+
+    monkeypatch.setattr("pagefault.engine.scripted.ScriptedEngine", Leaking)
+    for more in ([], ["--json"]):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"What is it?")))
+        done = cli("--root", tmp_path / "m", "chat", "s", "--engine", "scripted", *more)
+        assert done.code == 0, done.err
+        assert SECRET not in done.out + done.err
+        assert "It is [REDACTED:DEPLOY_PASSWORD" in done.out
 
 
 def test_the_password_of_an_address_is_not_shown(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import gzip
 import json
 import random
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -503,6 +503,49 @@ def test_control_without_its_checksum_some_bits_of_the_archive_go_unnoticed(
     packed.write_bytes(damaged)
     monkeypatch.setattr(ArchivedSegment, "wrapping", lambda self: [])
     assert open_log(tmp_path, read_only=True).verify() == []
+
+
+# --- what stayed ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def stayed(tmp_path: Path, tiny_segments: None) -> Path:
+    """What stayed of the first segment of an archived memory at `m`: its second record."""
+    make_root(tmp_path / "m").close()
+    move(tmp_path / "m", needed=lambda: [Seq(2)])
+    return Archive(tmp_path / "m" / "log").kept_path(1, 0)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: b"",
+        lambda data: data[:-3],
+        lambda data: data[:12] + bytes([data[12] ^ 1]) + data[13:],
+        lambda data: gzip.compress(gzip.decompress(data)[:-2] + b" \n"),
+        lambda data: data + data,
+    ],
+    ids=["emptied", "cut", "flipped", "another line", "twice"],
+)
+def test_damage_in_what_stayed_is_told_and_archiving_again_mends_it(
+    tmp_path: Path, stayed: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    before = stayed.read_bytes()
+    stayed.write_bytes(damage(before))
+    told = open_root(tmp_path / "m", read_only=True).verify()
+    assert len(told.problems) == 1
+    assert stayed.name in told.problems[0]
+    assert told.advice == ("`pagefault archive` makes it again of the archive",)
+    move(tmp_path / "m", needed=lambda: [Seq(2)])
+    assert stayed.read_bytes() == before
+    assert open_root(tmp_path / "m", read_only=True).verify().problems == ()
+
+
+def test_what_stayed_is_in_a_backup(tmp_path: Path, stayed: Path) -> None:
+    make(tmp_path / "m", tmp_path / "copy")
+    (tmp_path / "copy" / "archive").rename(tmp_path / "unmounted")
+    with_it = Archive(tmp_path / "copy" / "log")
+    assert list(with_it.kept(1, 0)) == [Seq(2)]
 
 
 @pytest.mark.parametrize("damage", ["member", "stub", "both", "file", "trailer"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -237,16 +238,25 @@ def test_a_file_of_other_tables_is_unusable(file: Path) -> None:
         VectorStore.open(file, root_id="r")
 
 
-def test_vectors_of_before_pages_had_checksums_are_kept_and_get_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def unchecked(path: Path, monkeypatch: pytest.MonkeyPatch, *, schema: int) -> None:
+    """A file of one vector, of a machine whose SQLite has no checksums."""
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(vectors_module, "SCHEMA", schema)
+        elsewhere.setattr(connections_module, "checking_vfs", lambda: None)
+        vectors = VectorStore.create(path, root_id="root")
+        assert vectors.put("m", [(place_of(SessionNo(1), 0), Seq(2))], rows(1), forgotten=NONE)
+        vectors.close()
+
+
+SCHEMAS = pytest.mark.parametrize("schema", [1, vectors_module.SCHEMA])
+
+
+@SCHEMAS
+def test_vectors_without_checksums_are_kept_and_get_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, schema: int
 ) -> None:
     path = tmp_path / "vectors.db"
-    with monkeypatch.context() as before:
-        before.setattr(vectors_module, "SCHEMA", 1)
-        before.setattr(connections_module, "checking_vfs", lambda: None)
-        old = VectorStore.create(path, root_id="root")
-        assert old.put("m", [(place_of(SessionNo(1), 0), Seq(2))], rows(1), forgotten=NONE)
-        old.close()
+    unchecked(path, monkeypatch, schema=schema)
     now = VectorStore.open(path, root_id="root")
     assert now.counts() == {"m": 1}
     assert now.check() == []
@@ -256,3 +266,40 @@ def test_vectors_of_before_pages_had_checksums_are_kept_and_get_them(
     path.write_bytes(data)
     with pytest.raises(StoreError, match="checksum"):
         VectorStore.open(path, root_id="root").check()
+
+
+@SCHEMAS
+def test_vectors_without_checksums_are_read_as_they_are_by_who_only_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, schema: int
+) -> None:
+    path = tmp_path / "vectors.db"
+    unchecked(path, monkeypatch, schema=schema)
+    before = path.read_bytes()
+    with closing(VectorStore.open(path, root_id="root", read_only=True)) as read:
+        assert read.counts() == {"m": 1}
+        assert read.check() == []
+    assert path.read_bytes() == before
+
+
+def test_vectors_without_checksums_are_kept_where_none_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "vectors.db"
+    unchecked(path, monkeypatch, schema=1)
+    monkeypatch.setattr(connections_module, "checking_vfs", lambda: None)
+    with closing(VectorStore.open(path, root_id="root")) as vectors:
+        assert vectors.counts() == {"m": 1}
+
+
+def test_a_header_that_hides_its_checksums_is_damage(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.db"
+    with closing(VectorStore.create(path, root_id="root")) as vectors:
+        assert vectors.put("m", [(place_of(SessionNo(1), 0), Seq(2))], rows(1), forgotten=NONE)
+    data = bytearray(path.read_bytes())
+    assert data[20] == 8, "bytes reserved in each page, for its checksum"
+    data[20] = 0
+    path.write_bytes(data)
+    with pytest.raises(VectorsUnusable):
+        VectorStore.open(path, root_id="root")
+    with closing(VectorStore.open(path, root_id="root", read_only=True)) as read:
+        assert read.check() != []

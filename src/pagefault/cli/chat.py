@@ -132,13 +132,12 @@ def _once(
     *,
     as_json: bool,
 ) -> None:
-    stream: Callable[[str], None] | None = None
-    if not as_json:
-        stream = app.term.piece
-    answer = runner.run(ask(session, engine, message, stream))
     if as_json:
+        answer = runner.run(ask(session, engine, message, None))
         app.term.data(_object(session, answer))
         return
+    with app.term.stream() as show:
+        answer = runner.run(ask(session, engine, message, show))
     app.term.line()
     tell(app.term.note, answer)
 

@@ -42,6 +42,8 @@ class Check:
 
 def run_checks(app: App, *, network: bool) -> Iterator[Check]:
     """Every check in its order; what rests on a failed one is left out."""
+    from pagefault.service.config import MEMORY
+
     yield _python()
     yield _sqlite()
     yield _tokenizer()
@@ -54,7 +56,7 @@ def run_checks(app: App, *, network: bool) -> Iterator[Check]:
         yield Check("config", "fail", bad.message, bad.hint)
     if config is not None:
         newest_ms = 0
-        if config.root == ":memory:":
+        if config.root == MEMORY:
             yield Check("root", "ok", "in memory: nothing is kept")
         else:
             for check, at_ms in _root(Path(os.path.realpath(config.root))):

@@ -126,10 +126,8 @@ class Conversation:
             self._term.note("stopped; your message is stored, the answer is not: /retry asks again")
 
     def _ask(self, text: str) -> None:
-        def stream(piece: str) -> None:
-            self._term.piece(piece)
-
-        answer = self._runner.run(chat.ask(self._session, self._engine, text, stream))
+        with self._term.stream() as show:
+            answer = self._runner.run(chat.ask(self._session, self._engine, text, show))
         self._cited = answer.citations
         self._term.line()
         chat.tell(self._term.note, answer)

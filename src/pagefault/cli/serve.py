@@ -112,8 +112,6 @@ async def _serve(
     *,
     as_json: bool,
 ) -> None:
-    import json
-
     from pagefault.engine.endpoint import is_loopback
     from pagefault.model.clock import SystemClock
     from pagefault.pack.count import O200k
@@ -124,9 +122,9 @@ async def _serve(
     listening = bound(host, port, wants_token=bool(who.token or who.tokens))
 
     def ready(url: str) -> None:
-        if as_json:  # on one line, and at once: whoever started this waits for it
+        if as_json:
             told = {"url": url, "upstream": upstream, "root": config.root, "window": window or 0}
-            app.term.piece(json.dumps(told) + "\n")
+            app.term.record(told)
         app.term.note(f"listening on {url}, passing on to {upstream}")
         if not window:
             app.term.note("logging only; --window TOKENS would page what is sent on")

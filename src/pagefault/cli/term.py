@@ -17,7 +17,7 @@ import re
 import secrets
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -103,12 +103,33 @@ def _spelled(char: str) -> str:
 
 def redacted(text: str) -> str:
     """The text without the secrets of the environment."""
+    return _redacted_front(text, whole=True)[0]
+
+
+def _redacted_front(text: str, *, whole: bool) -> tuple[str, str]:
+    """Unless a text is whole, what of it may be shown by now; and what must wait for the rest."""
     from pagefault.model.errors import ScreenFailed
 
+    screen = _screen(tuple(os.environ.items()))
     try:
-        return _screen(tuple(os.environ.items())).clean(text)
+        return (screen.clean(text), "") if whole else screen.clean_front(text)
     except ScreenFailed as failed:
-        return f"[not shown: {failed}]"
+        return f"[not shown: {failed}]", ""
+
+
+def _redacted_values(value: Any) -> Any:
+    """A value of JSON the same way. It stays one: a number with a secret in it becomes a text."""
+    match value:
+        case str():
+            return redacted(value)
+        case dict():
+            return {redacted(str(key)): _redacted_values(one) for key, one in value.items()}
+        case list() | tuple():
+            return [_redacted_values(one) for one in value]
+        case int() | float():
+            said = repr(value)
+            return value if (cleaned := redacted(said)) == said else cleaned
+    return value
 
 
 @lru_cache(maxsize=1)
@@ -158,13 +179,33 @@ class Term:
         for line in wrapped(text, min(self.width, width), indent):
             self.line(self.style(line, *styles))
 
-    def piece(self, text: str) -> None:
-        """A part of a text, at once."""
-        shown = self._fits(printable(text), sys.stdout)
-        print(shown, end="", file=sys.stdout, flush=True)
+    @contextmanager
+    def stream(self) -> Iterator[Callable[[str], None]]:
+        """A function that prints the parts of a text as they come, but for its end while that may
+        be the beginning of a secret: who has none in the environment waits for nothing.
+        """
+        held = ""
+
+        def show(text: str, *, whole: bool = False) -> None:
+            nonlocal held
+            shown, held = _redacted_front(held + text, whole=whole)
+            text = self._fits(printable(shown), sys.stdout)
+            print(text, end="", file=sys.stdout, flush=True)
+
+        try:
+            yield show
+        finally:
+            show("", whole=True)
 
     def data(self, value: Any) -> None:
-        print(json_text(value), file=sys.stdout)
+        text = json_text(value)
+        if redacted(text) != text:
+            text = json_text(_redacted_values(value))
+        print(text, file=sys.stdout)
+
+    def record(self, value: Any) -> None:
+        """The same on one line, at once: for whoever started this and waits for it."""
+        print(json.dumps(_redacted_values(value)), file=sys.stdout, flush=True)
 
     def exact(self, text: str) -> None:
         """A text as it is, for files and other programs."""

@@ -90,6 +90,7 @@ class Screen:
                 unscreenable.append(name)
         self.unscreenable: Final = tuple(unscreenable)
         self._forms: Final = tuple(forms)
+        self._chars_max: Final = 6 * max((len(_bytes(value)) for value in named), default=0)
 
     def __repr__(self) -> str:
         return f"Screen({len({f.mark for f in self._forms})} secrets)"
@@ -111,6 +112,23 @@ class Screen:
                 return cleaned
             failure = "a secret reads on through its mark"
         raise ScreenFailed(failure)  # outside the handler: the context would carry the text
+
+    def clean_front(self, text: str) -> tuple[str, str]:
+        """Of a text that goes on: its beginning, clean, and the rest of it, as it is, in which a
+        secret may stand that is not at its end yet. Raises `ScreenFailed`.
+
+        A secret is taken to be no longer than if each of its bytes were escaped by six characters.
+        """
+        try:
+            cut = max(0, len(text) - self._chars_max)
+            for start, end, _ in self._spans(text) if cut else ():
+                if start < cut < end:
+                    cut = start
+        except Exception as error:  # fail closed, whatever it was
+            failure = type(error).__name__
+        else:
+            return self.clean(text[:cut]), text[cut:]
+        raise ScreenFailed(failure)
 
     def clean_body(self, body: B) -> B:
         """`body` with every string in it clean, in tuples and values inside too.

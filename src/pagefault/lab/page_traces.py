@@ -25,7 +25,8 @@ from pagefault.pack.manifest import tier_of
 from pagefault.pack.render import LABEL_TOKENS
 from pagefault.paging.questions import Resident
 from pagefault.policy.locality_lru import REFETCH
-from pagefault.service.bootstrap import IN_MEMORY, open_memory
+from pagefault.service.bootstrap import open_memory
+from pagefault.service.config import MEMORY
 from pagefault.service.telling.timetravel import Movement
 
 _FAULTED: Final = ("faulted", "mapped_already")
@@ -83,7 +84,7 @@ async def record(
     asked = conversation.questions[:questions_max]
     total = len(conversation.lines) + len(asked)
     async with open_memory(
-        IN_MEMORY, clock=clock, cache_s=clock.monotonic_s, window=window, seed=0
+        MEMORY, clock=clock, cache_s=clock.monotonic_s, window=window, seed=0
     ) as memory:
         session = await memory.session("recorded", window=window, system=conversation.system)
         recorder = Recorder(session, memory.limits, clock)

@@ -29,7 +29,8 @@ from pagefault.model.errors import BadInput
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Role
 from pagefault.recall.search import SearchHit
-from pagefault.service.bootstrap import IN_MEMORY, open_memory
+from pagefault.service.bootstrap import open_memory
+from pagefault.service.config import MEMORY
 from pagefault.service.session import Session
 
 DEPTHS: Final = (1, 5, 10, 20, 50)
@@ -110,7 +111,7 @@ async def _ask(
 ) -> list[Asked]:
     clock = ConversationClock()
     clock.begin(conversation)
-    opening = open_memory(IN_MEMORY, clock=clock, seed=0, claims="off", embedder=embedder)
+    opening = open_memory(MEMORY, clock=clock, seed=0, claims="off", embedder=embedder)
     async with opening as memory:
         session = await memory.session("conversation")
         refs = await _hear(session, conversation, clock)

@@ -20,7 +20,8 @@ from pagefault.model.page import Page
 from pagefault.model.request import Request
 from pagefault.recall.gate import gate
 from pagefault.recall.search import SearchHit
-from pagefault.service.bootstrap import IN_MEMORY, open_memory
+from pagefault.service.bootstrap import open_memory
+from pagefault.service.config import MEMORY
 from pagefault.service.limits import Limits
 from pagefault.service.session import Session
 from pagefault.service.turn.recalling import RECALL_CANDIDATES
@@ -161,7 +162,7 @@ async def calls_of(
     clock = ConversationClock()
     clock.begin(conversation)
     async with open_memory(
-        IN_MEMORY, clock=clock, window=window, mode=mode, limits=limits, seed=0
+        MEMORY, clock=clock, window=window, mode=mode, limits=limits, seed=0
     ) as memory:
         session = await memory.session("replayed", window=window, system=conversation.system)
         recorder = Recorder(session, memory.limits, clock)

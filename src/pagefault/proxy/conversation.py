@@ -4,9 +4,9 @@ What is said is logged before it is sent on, once, whatever the client resends: 
 which page of the client's history it follows, and which it takes the place of, by their ids. So a
 restart, or another process, finds the history again in the log. What was recalled and where epochs
 began is part of the `relayed` record of its request, by ids too, so that a restart puts the same
-bytes back and what was forgotten stays away. What is forgotten while
-this runs is quoted from the next request on no more; of a session that was forgotten whole nothing
-is logged again, and what is said from then on is a new one's.
+bytes back and what was forgotten stays away. What is forgotten while this runs is quoted from the
+next request on no more; of a session that was forgotten whole nothing is logged again, and what is
+said from then on is a new one's.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 from pagefault.model.catalogue import find_model
@@ -109,8 +110,7 @@ class Conversation:
         self._window_tokens = window_tokens
         self._is_named = is_named
         self._session: Session | None = None
-        self._is_looked_for = False  # whether we know if the log has a session of this name
-        self._order = 0  # of the session's next page, as we left it
+        self._order = 0  # of the session's next page, were all of them ours
         self._clear()
         self._names: dict[str, str] = {}  # of tools, by the id of a call
         self._clock = clock
@@ -163,19 +163,17 @@ class Conversation:
         try:
             session = self._session
             if session is None:
-                if not self._is_looked_for:
-                    session = await self._memory.session(self.name, mode="passive", create=False)
-                    await self._restore(session)
-                    self._session, self._is_looked_for = session, True
+                session = await self._memory.session(self.name, mode="passive", create=False)
+                await self._restore(session)
+                self._session = session
                 return
             await session.owned.refresh()
             session.owned.check_there()
             if session.owned.state.order_next != self._order:
                 await self._restore(session)
         except SessionNotFound:
-            self._is_looked_for = True
             if self._session is not None:  # what is new begins another
-                self._session, self._requests = None, 0
+                self._session, self._requests, self._order = None, 0, 0
                 self._pages = dict.fromkeys(self._pages, ())  # said, and nowhere any more
                 self._keys.clear()
                 self.passage.unquote()
@@ -362,7 +360,8 @@ class Conversation:
                 pages = await self._write(session, said, origin)
             except RecordGone:
                 pages = ()  # it was forgotten since it was said, and is not said anew
-            self._order = session.owned.state.order_next
+            if not any(page_id in self._keys for page_id in pages):
+                self._order += len(pages)
         if is_edited:
             node.origin = None  # these words are said here, wherever the old ones were
             self._edited.discard(node.key)
@@ -390,15 +389,10 @@ class Conversation:
             return await session.say([document], origin=origin)
 
     def _said(self, item: Item, follows: str, old: str) -> tuple[Said | None, Origin]:
-        """What is written of an item; nothing where it says nothing that can be.
-
-        The key holds nothing of what was said before it: once that is forgotten, nothing is left
-        that could confirm a guess at it.
-        """
+        """What is written of an item; nothing where it says nothing that can be."""
         text = _text_of(item)
-        stands = f"instead of {old}" if old else f"after {follows}"
         call_id = encodable(item.call_id)
-        key = f"{stands}: {item.part} {item.role} {call_id} {digest(text)}"
+        key = _key_of(item, follows, old)
         match item.part:
             case Part.TEXT if text:
                 origin = USER_TYPED if item.role is Role.USER else MODEL_GENERATED
@@ -552,10 +546,20 @@ def _tool_name(name: str) -> str:
     return "client_pagefault" if plain == "pagefault" else plain or "tool"
 
 
-def written_of(item: Item, written: Callable[[str], str]) -> tuple[Role, str] | None:
-    """What the log would have of an item: its role and text. None where it would have nothing."""
-    text = _text_of(item)
-    return (item.role, written(text)) if text else None
+def keys_of(items: Iterable[Item]) -> list[Callable[[str], str]]:
+    """Of each item that would be written its key, by the page that it follows."""
+    return [partial(_key_of, item) for item in items if _text_of(item)]
+
+
+def _key_of(item: Item, follows: str, old: str = "") -> str:
+    """The idempotency key of an item, after a page or instead of an old one.
+
+    It holds nothing of what was said before it: once that is forgotten, nothing is left that could
+    confirm a guess at it.
+    """
+    stands = f"instead of {old}" if old else f"after {follows}"
+    call_id = encodable(item.call_id)
+    return f"{stands}: {item.part} {item.role} {call_id} {digest(_text_of(item))}"
 
 
 def _text_of(item: Item) -> str:

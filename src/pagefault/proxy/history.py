@@ -144,10 +144,9 @@ class _Compaction:
     """How a client program compacts.
 
     `goes_on` is how it begins what it made of the conversation, or all that it puts there
-    (`is_whole`). `asks` are the sentences of its
-    request for a summary, in order: the first begins it and the last line of it begins with the
-    last. Without any, it asks in a request of its own, which is another lane. `has_tools` if it
-    offers tools with the request.
+    (`is_whole`). `asks` are the sentences of its request for a summary, in order: the first begins
+    it and the last line of it begins with the last. Without any, it asks in a request of its own,
+    which is another lane. `has_tools` if it offers tools with the request.
     """
 
     goes_on: str

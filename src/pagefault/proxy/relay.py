@@ -31,6 +31,10 @@ _OURS: Final = frozenset(
 )
 
 
+class NoAnswer(EngineUnreachable):
+    """The provider was reached, and did not begin an answer in time."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
     """How long to wait for a provider, in seconds. A long answer is silent while it thinks."""
@@ -71,7 +75,7 @@ class Relay:
             async with asyncio.timeout(self._patience.first_byte_s):
                 response = await self._http.send(request, stream=True)
         except TimeoutError:
-            raise EngineUnreachable(f"{self.host} did not answer in time") from None
+            raise NoAnswer(f"{self.host} did not answer in time") from None
         except httpx2.TransportError as error:
             kind = type(error).__name__
             raise EngineUnreachable(f"cannot reach {self.host} ({kind})") from None

@@ -27,12 +27,12 @@ from pagefault.model.errors import EngineUnreachable, PagefaultError
 from pagefault.pack.count import TokenCounter
 from pagefault.proxy.chat import Chat
 from pagefault.proxy.client import UNNAMED, named_in_path, program, recognise
-from pagefault.proxy.conversation import Conversation, Passed, written_of
+from pagefault.proxy.conversation import Conversation, Passed, keys_of
 from pagefault.proxy.encoding import NotOpened, TooLarge, opened
 from pagefault.proxy.history import History, Json
 from pagefault.proxy.messages import Messages
 from pagefault.proxy.principal import principal_of
-from pagefault.proxy.relay import Headers, Relay, onward, to_provider
+from pagefault.proxy.relay import Headers, NoAnswer, Relay, onward, to_provider
 from pagefault.proxy.responses import Responses
 from pagefault.proxy.token import TOKEN_HEADER, WANTED, is_token, user_of
 from pagefault.proxy.unnamed import Chain, Chains
@@ -105,6 +105,7 @@ class Proxy:
         self._conversations: OrderedDict[str, Conversation] = OrderedDict()
         self._serving: set[asyncio.Task[object]] = set()
         self._learning: set[asyncio.Task[None]] = set()
+        self._problem = ""  # why the latest request could not be told to be of any conversation
         self.requests = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -221,7 +222,7 @@ class Proxy:
         except EngineUnreachable as broke:
             if reply.started:
                 raise
-            status = 504 if "in time" in str(broke) else 502
+            status = 504 if isinstance(broke, NoAnswer) else 502
             await reply.refuse(wire, status, str(broke))
 
     async def _body(self, receive: Receive) -> bytes:
@@ -256,9 +257,14 @@ class Proxy:
                 raise Unreadable("the provider holds the rest of the conversation")
             history = history.of_program(program(asked.headers, document))
             conversation, chain, mark = await self._find(wire, asked, document, history)
+            self._problem = ""
             passed = await conversation.receive(document, history)
         except Unreadable as why:
             told.words = f"not read: {why}"
+            return None
+        except PagefaultError as error:  # the memory was asked which conversation it is
+            self._problem = error.message
+            told.words = f"not logged: {error.message}"
             return None
         except Exception as bug:  # a shape that nobody foresaw: no reason to keep it back (1)
             told.words = f"not read: {type(bug).__name__}"
@@ -291,8 +297,7 @@ class Proxy:
             raise Unreadable("nothing is said")
 
         async def look(names: Sequence[str]) -> str:
-            said = [written_of(item, self._memory.written) for item in placed]
-            return await self._memory.find_said(names, [one for one in said if one is not None])
+            return await self._memory.find_said(names, keys_of(placed))
 
         async def earlier() -> dict[str, list[str]]:
             found: dict[str, list[str]] = {}
@@ -340,6 +345,7 @@ class Proxy:
 
     def _health(self) -> Json:
         problems = sum(bool(one.problem) for one in self._conversations.values())
+        problems += bool(self._problem)
         return {
             "ok": not problems,
             "upstream": self._relay.upstream,

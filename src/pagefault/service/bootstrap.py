@@ -36,6 +36,7 @@ from pagefault.policy.steady import Steady
 from pagefault.recall.search import Searcher
 from pagefault.represent.api import Compressor
 from pagefault.service.arguments import a_claims, a_layout, a_mode, a_profile, a_sync
+from pagefault.service.config import MEMORY
 from pagefault.service.derived.embedders import EmbedderSpec
 from pagefault.service.derived.embedding import Embedding
 from pagefault.service.finding.topics import Texts
@@ -66,8 +67,6 @@ EPOCHS: Final[dict[str, Callable[[PriceList, float], EpochRule]]] = {
     "window_full": lambda prices, _: OnlyWhenFull(prices=prices),
     "cold_or_full": lambda prices, _: ColdOrFull(prices=prices),
 }
-
-IN_MEMORY: Final = ":memory:"
 
 
 def user_adoptions() -> Adoptions:
@@ -160,7 +159,7 @@ async def open_memory(
         return store
 
     def made() -> Store:
-        if str(root) == IN_MEMORY:
+        if str(root) == MEMORY:
             return memory_store(real_clock, minter, entropy)
         return open_store(
             Path(root).expanduser(),

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from pagefault.model.events import (
     SessionOpened,
 )
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import RUNTIME, Actor, EventType, Kind, LayoutName, Mode, Profile, Role
+from pagefault.model.kinds import RUNTIME, Actor, EventType, Kind, LayoutName, Mode, Profile
 from pagefault.model.page import EVERYTHING, Page, PageRow, Scope, SessionRow, is_derived
 from pagefault.model.progress import Progress
 from pagefault.model.signatures import checked_verbs
@@ -205,13 +205,14 @@ class Memory(Asking):
         types = (*(map(str, SAID_TYPES) if texts else ()), "relayed")
         return await asyncio.to_thread(self._runtime.events_of, session.session, types)
 
-    async def find_said(self, names: Sequence[str], texts: Sequence[tuple[Role, str]]) -> str:
-        """Which of these sessions says nothing but the first of these texts, in order: of several
-        the one that says most, or "". A text is what would be written of it.
+    async def find_said(self, names: Sequence[str], keys: Sequence[Callable[[str], str]]) -> str:
+        """Which of these sessions says nothing but the first of some texts, in order: of several
+        the one that says most, or "". `keys` are the texts' idempotency keys, each told by the page
+        that its text follows.
         """
         self._committer.check_open()
         await self._runtime.journal.look()
-        return await asyncio.to_thread(find_said, self._runtime, names, texts)
+        return await asyncio.to_thread(find_said, self._runtime, names, keys)
 
     def written(self, text: str) -> str:
         """What would be written of a text: the same, less secrets. Raises `BadInput`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from pagefault.store.archived_segment import KEPT
 from pagefault.store.opening import SHORT_HINT
 from pagefault.store.repair import UNCHECKED
 from pagefault.store.scan import Problem
@@ -14,6 +15,7 @@ REBUILD: Final = "`pagefault rebuild` makes the index again; nothing is lost"
 BLOBS: Final = "put the file back from a backup (`blobs/`): nothing else has its bytes"
 FACTS: Final = "`pagefault repair` mends it if it can; else put it back from a backup"
 VECTORS: Final = "delete vectors.db; nothing is lost, `Memory.embed` makes it again"
+ARCHIVE: Final = "`pagefault archive` makes it again of the archive"
 MOUNT: Final = "mount the archive, or put it back, then verify again"
 
 
@@ -24,5 +26,8 @@ def advice_on(wrong: Sequence[Problem], *, missing: int) -> Iterator[str]:
         yield MOUNT
     if missing:
         yield SHORT_HINT
-    if len(wrong) > away + bool(missing):
+    kept = sum(one.what == KEPT for one in wrong)
+    if kept:
+        yield ARCHIVE
+    if len(wrong) > away + kept + bool(missing):
         yield REPAIR

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +20,6 @@ from pagefault.model.ids import Seq
 from pagefault.store import codec
 from pagefault.store.archive_format import (
     Stub,
-    inflate_all,
     keep,
     kept_name,
     pack,
@@ -29,6 +27,7 @@ from pagefault.store.archive_format import (
     parse_stub,
     parse_stub_name,
     stub_name,
+    unpack_kept,
 )
 from pagefault.store.disk import Disk
 from pagefault.store.facts import FACTS_BYTES_MAX
@@ -99,17 +98,23 @@ class Archive:
         return self.log / kept_name(number, generation)
 
     def kept(self, number: int, generation: int) -> dict[Seq, codec.Record]:
-        """The records of an archived segment that stayed; none that cannot be read."""
+        """The records of an archived segment that stayed; none where the file is damaged."""
+        return self.find_kept(number, generation) or {}
+
+    def find_kept(self, number: int, generation: int) -> dict[Seq, codec.Record] | None:
+        """The same, and nothing where that file is damaged."""
         try:
-            data = inflate_all(read(self.kept_path(number, generation), FILE_BYTES_MAX))
-        except OSError:
+            lines = self.kept_lines(number, generation).splitlines(keepends=True)
+            records = [codec.parse(line) for line in lines]
+        except (FileNotFoundError, NotADirectoryError):  # an earlier version kept nothing
             return {}
-        found: dict[Seq, codec.Record] = {}
-        for line in data.splitlines(keepends=True):
-            with suppress(StoreCorrupt):
-                record = codec.parse(line)
-                found[Seq(record.seq)] = record
-        return found
+        except (OSError, StoreCorrupt):
+            return None
+        return {Seq(record.seq): record for record in records}
+
+    def kept_lines(self, number: int, generation: int) -> bytes:
+        """The lines that these are. `StoreCorrupt` if the file is damaged."""
+        return unpack_kept(read(self.kept_path(number, generation), FILE_BYTES_MAX))
 
     def keep(
         self, number: int, generation: int, data: bytes, seqs: Collection[Seq], disk: Disk

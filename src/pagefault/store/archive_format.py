@@ -183,12 +183,29 @@ def pack(data: bytes) -> tuple[Stub, bytes]:
 
 def keep(data: bytes, seqs: Collection[Seq]) -> bytes:
     """The lines of these records out of a segment, packed."""
+    return gzip.compress(lines_of(data, seqs), _LEVEL, mtime=0)
+
+
+def lines_of(data: bytes, seqs: Collection[Seq]) -> bytes:
+    """The lines of these records in a segment, as they are there."""
     wanted, lines = frozenset(seqs), []
     for line in data.splitlines(keepends=True) if wanted else ():
         with suppress(StoreCorrupt):
             if codec.parse(line).seq in wanted:
                 lines.append(line)
-    return gzip.compress(b"".join(lines), _LEVEL, mtime=0)
+    return b"".join(lines)
+
+
+def unpack_kept(data: bytes) -> bytes:
+    """The lines that `keep` packed. `StoreCorrupt` if these are other bytes."""
+    member = zlib.decompressobj(_GZIP)
+    try:
+        lines = member.decompress(data, FILE_BYTES_MAX)
+    except zlib.error as error:
+        raise StoreCorrupt(f"it cannot be unpacked: {error}") from error
+    if not member.eof or member.unused_data:
+        raise StoreCorrupt("it does not end where it should")
+    return lines
 
 
 def inflate(member: bytes, length: int) -> bytes:

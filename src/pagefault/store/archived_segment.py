@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 import google_crc32c
 
@@ -12,7 +14,7 @@ from pagefault.model.errors import ArchiveMissing, StoreCorrupt
 from pagefault.model.ids import NOTHING, Seq
 from pagefault.store import codec
 from pagefault.store.archive import Archive
-from pagefault.store.archive_format import Stub, inflate_all
+from pagefault.store.archive_format import Stub, inflate_all, lines_of
 from pagefault.store.disk import Disk
 from pagefault.store.files import read
 from pagefault.store.handles import Handles
@@ -20,6 +22,8 @@ from pagefault.store.inventory import take_inventory
 from pagefault.store.scan import Problem
 from pagefault.store.segment import Reading, Replaced, Segment
 from pagefault.store.segment_format import FILE_BYTES_MAX, Footer, parse_footer
+
+KEPT: Final = "what stayed here of this archived segment is damaged"
 
 _NONE = (Seq(1), NOTHING)
 
@@ -88,6 +92,16 @@ class ArchivedSegment(Segment):
             return []
         what = "this archived segment is damaged" if data else "this archived segment is missing"
         return [Problem(self.path, 0, len(data), *_NONE, what)]
+
+    def beside(self, data: bytes) -> list[Problem]:
+        found = self._archive.find_kept(self.number, self.generation)
+        with suppress(FileNotFoundError):  # nothing stayed, or a forget is just rewriting it
+            if found is None or lines_of(data, found) != self._archive.kept_lines(
+                self.number, self.generation
+            ):
+                path = self._archive.kept_path(self.number, self.generation)
+                return [Problem(path, 0, 0, *_NONE, KEPT)]
+        return []
 
     def _read(self, offset: int, length: int) -> bytes:
         stub = self._stub()

@@ -135,10 +135,16 @@ def _check_is_archived(log: Path, number: int, generation: int) -> None:
 def _keep_more(
     target: Archive, number: int, generation: int, wanted: Sequence[Seq], disk: Disk
 ) -> None:
-    """Let more of a segment stay that is in the archive, if more of it is needed by now."""
+    """Let more of a segment stay that is in the archive, if more of it is needed by now, or what
+    stayed is damaged.
+    """
     stub = target.stub(number, generation)
-    kept = target.kept(number, generation).keys()
-    if stub is None or not (more := set(_within(stub, wanted)) - kept) or not target.is_there:
+    found = target.find_kept(number, generation)
+    kept = set(found or ())
+    if stub is None or not target.is_there:
+        return
+    more = set(_within(stub, wanted)) - kept
+    if found is not None and not more:
         return
     packed = read(target.path(number, generation), FILE_BYTES_MAX)
     data = stub.inflate(packed, range(len(stub.raw) - 1))

@@ -27,7 +27,14 @@ from pagefault.model.progress import Progress
 from pagefault.store import sealed
 from pagefault.store.adoption import Adoptions
 from pagefault.store.archive import MARK, Archive
-from pagefault.store.archive_format import packed_name, parse_stub, stub_name
+from pagefault.store.archive_format import (
+    inflate_all,
+    keep,
+    kept_name,
+    packed_name,
+    parse_stub,
+    stub_name,
+)
 from pagefault.store.blobs import DirectoryBlobs
 from pagefault.store.codec import short
 from pagefault.store.disk import Disk
@@ -353,6 +360,9 @@ class _Copier:
             Path("log") / stub_name(number, generation): stub,
             Path("archive") / packed_name(number, generation): packed,
         }
+        if kept := archive.kept(number, generation):
+            stayed = keep(inflate_all(packed), kept)
+            files[Path("log") / kept_name(number, generation)] = stayed
         self._keep(number, files, sealed=True)
         return True
 

@@ -75,9 +75,14 @@ class GaveWay(StoreBusy):
 class Connections:
     """Invariant: a connection is used by one thread at a time."""
 
-    def __init__(self, path: Path | str, *, read_only: bool) -> None:
-        """Opens the file, or makes an empty one a database."""
+    def __init__(
+        self, path: Path | str, *, read_only: bool, may_be_unchecked: bool = False
+    ) -> None:
+        """Opens the file, or makes an empty one a database. One without checksums, where it could
+        have them, is `IndexUnusable`, unless it `may_be_unchecked`.
+        """
         self._path = str(path)
+        self._may_be_unchecked = may_be_unchecked
         self._vfs = None if self._path == MEMORY else checking_vfs()
         self._read_only = read_only
         self._is_one = self._path == MEMORY
@@ -301,9 +306,12 @@ class Connections:
         if self._is_one:
             return
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()  # reads the first page
-        has_checksums = connection.reserve_bytes() == _CHECKSUM_BYTES
+        reserved = connection.reserve_bytes()
+        has_checksums = reserved == _CHECKSUM_BYTES
         if has_checksums and self._vfs is None and not read_only:
             raise IndexUnusable(f"{self._path} has checksums, which cannot be written here")
+        if self._may_be_unchecked and reserved == 0:
+            return
         if not has_checksums and self._vfs is not None:
             raise IndexUnusable(f"{self._path} has no checksums")
 
@@ -321,6 +329,9 @@ class Connections:
 def add_checksums(path: Path) -> None:
     """Give each page of a file that was made without it a checksum, where there is a VFS for that.
     Nobody may have it open.
+
+    The file's own header says whether it has them, and a damaged one may say that it has not:
+    what SQLite finds damage in is left as it is.
     """
     vfs = checking_vfs()
     if vfs is None:
@@ -330,6 +341,11 @@ def add_checksums(path: Path) -> None:
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
         with closing(apsw.Connection(str(path), flags=flags, vfs=vfs)) as connection:
             connection.set_busy_timeout(_BUSY_MS)
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()  # reads the header
+            if connection.reserve_bytes() != 0:
+                return
+            if (found := connection.pragma("integrity_check")) != "ok":
+                raise IndexDamaged(f"{path} is damaged: {found}")
             connection.reserve_bytes(reserve=_CHECKSUM_BYTES)
             connection.execute("VACUUM")
 

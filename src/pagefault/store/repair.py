@@ -67,7 +67,8 @@ def verify(
             link=link,
             last=_ends(segment, following),
         )
-        told += [*outside, *problems(result, around)]
+        wrong = [*outside, *problems(result, around)]
+        told += wrong or segment.beside(data)
         if not around.sealed:
             told += judge_tail(data, result, around, acknowledged).wrong
         told += _records(data, result, segment.path)

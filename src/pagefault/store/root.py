@@ -72,7 +72,7 @@ def memory_store(clock: Clock, minter: IdMinter, entropy: Callable[[int], bytes]
     """A store that leaves nothing on disk. The same code runs on it."""
     secret = entropy(32)
     log = MemoryLog(clock=clock, minter=minter, secret=secret)
-    index = SqliteIndex.create(":memory:", root_id="memory")
+    index = SqliteIndex.create(MEMORY, root_id="memory")
     leases = Leases("memory", None, defaults.LEASE_S)
     return Store(log, index, MemoryBlobs(secret), log.hash_key, secret, leases)
 
@@ -463,25 +463,21 @@ def _build(store: Store, path: Path, root_id: str, progress: Progress | None) ->
     """Fold the whole log into a new index, beside the old one, and put it in its place; where that
     cannot be written, into one in memory.
     """
-    new, file, log = path / "index.db.new", path / "index.db", store.log
+    log = store.log
     assert isinstance(log, SegmentLog)
     store.index.close()
     if log.refusal is None:
         try:
-            store.index = SqliteIndex.create(new, root_id=root_id)
-            store.catch_up(progress, synced=True)
-            store.index.close()
-            _put_in_place(new, file)
-            store.index = SqliteIndex.open(file, root_id=root_id)
+            store.index = _index_anew(
+                path, root_id, lambda index: store.fold(log, index, progress, synced=True)
+            )
             return
         except StoreBusy:
             raise
         except (OSError, StoreError) as failure:
-            log.refuse_from_now(_read_only(file, failure))
-            with suppress(StoreError):
-                store.index.close()
+            log.refuse_from_now(_read_only(path / "index.db", failure))
             _clear_unfinished(path)
-    store.index = SqliteIndex.create(":memory:", root_id=root_id)
+    store.index = SqliteIndex.create(MEMORY, root_id=root_id)
     store.follows = True
     store.catch_up(progress)
 
@@ -490,10 +486,25 @@ def _nobody_writes(path: Path, clock: Clock) -> bool:
     return next(all_living(path / "instances", clock), None) is None
 
 
-def _put_in_place(new: Path, file: Path) -> None:
+def _index_anew(
+    path: Path,
+    root_id: str,
+    fold: Callable[[SqliteIndex], object],
+    *,
+    replaced: SqliteIndex | None = None,
+) -> SqliteIndex:
+    """An index that `fold` has filled, in place of the file that there was: that stands until it
+    is whole. `replaced` is who has that open.
+    """
+    new, file = path / "index.db.new", path / "index.db"
+    with closing(SqliteIndex.create(new, root_id=root_id)) as index:
+        fold(index)
+    if replaced is not None:
+        replaced.abandon()
     for suffix in SUFFIXES:
         Disk().unlink(file.with_name(file.name + suffix))
     Disk().rename(new, file)
+    return SqliteIndex.open(file, root_id=root_id)
 
 
 def _make_anew(store: Store, clock: Clock, damage: IndexUnusable) -> SqliteIndex:
@@ -514,17 +525,17 @@ def _make_anew(store: Store, clock: Clock, damage: IndexUnusable) -> SqliteIndex
         with held:
             what = f"the index must be made anew ({damage}), which"
             check_alone(path, clock, what, but=store.leases.instance)
-            new, file = path / "index.db.new", path / "index.db"
             _clear_unfinished(path)
-            index = SqliteIndex.create(new, root_id=store.root_id)
-            with closing(index), store.log_beside(NOTHING) as log:
-                store.fold(log, index)
-            damaged.abandon()
             try:
-                _put_in_place(new, file)
+                with store.log_beside(NOTHING) as log:
+                    index = _index_anew(
+                        path,
+                        store.root_id,
+                        lambda index: store.fold(log, index),
+                        replaced=damaged,
+                    )
             except OSError as failure:
-                raise _read_only(file, failure) from failure
-            index = SqliteIndex.open(file, root_id=store.root_id)
+                raise _read_only(path / "index.db", failure) from failure
     store.rebuilt = store.damaged = damage.message
     store.mended += 1
     return index

@@ -243,6 +243,10 @@ class Segment:
         """What is wrong with what the segment is wrapped in, if it is."""
         return []
 
+    def beside(self, data: bytes) -> list[Problem]:
+        """What is wrong with what stands beside a segment of these bytes, if anything does."""
+        return []
+
     # --- inside -------------------------------------------------------------------------------
 
     def _or_error(self, seq: Seq) -> codec.Record | StoreCorrupt:

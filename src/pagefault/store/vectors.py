@@ -23,7 +23,6 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Collection, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -37,8 +36,6 @@ from pagefault.store.connections import (
     MEMORY,
     Connections,
     add_checksums,
-    check_files,
-    checking_vfs,
 )
 from pagefault.store.files import open_file
 from pagefault.store.place import ALL, Span, said_span, session_span
@@ -54,7 +51,7 @@ SCHEMA: Final = 2
 """Changes with the tables. No migration: the vectors are made again."""
 
 _UNCHECKED: Final = 1
-"""The schema of files whose pages have no checksums, and that are else the same."""
+"""The schema of files that were made before pages had checksums: its tables are the same."""
 
 SHELVES_BYTES_MAX: Final = 256 * 1024 * 1024
 """Of vectors kept in memory: those looked at last stay."""
@@ -109,17 +106,22 @@ class VectorStore:
         """Those in an existing file. `VectorsUnusable` if that cannot be read, or is not ours."""
         try:
             if not read_only:
-                _upgrade(path)
-            connections = Connections(path, read_only=read_only)
+                add_checksums(path)  # to embed anew may take hours
+            connections = Connections(path, read_only=read_only, may_be_unchecked=True)
         except StoreBusy:
             raise
         except StoreError as failure:
             raise VectorsUnusable(f"{failure}") from failure
         try:
             with connections.read() as db:
-                for name, value in _facts(root_id).items():
-                    if (found := _meta(db, name)) != value:
-                        raise VectorsUnusable(f"{path} has {name} {found!r}, not {value!r}")
+                facts = {name: _meta(db, name) for name in ("schema", "root_id")}
+            is_older = facts["schema"] == _UNCHECKED
+            for name, value in _facts(root_id).items():
+                if facts[name] != value and not (name == "schema" and is_older):
+                    raise VectorsUnusable(f"{path} has {name} {facts[name]!r}, not {value!r}")
+            if is_older and not read_only:  # who knows of no checksums may not write here any more
+                with connections.write() as db:
+                    db.execute(_SQL["set_meta"], ("schema", SCHEMA))
             return cls(connections)
         except BaseException as error:
             connections.close()
@@ -277,24 +279,6 @@ class VectorStore:
 
     def _size(self) -> int:
         return sum(shelf.nbytes for shelf in self._shelves.values())
-
-
-def _upgrade(path: Path) -> None:
-    """Give an older file checksums, where there is a VFS for that: to embed anew may take hours."""
-    if checking_vfs() is None:
-        return
-    check_files(str(path))
-    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
-    with closing(apsw.Connection(str(path), flags=flags)) as db:
-        try:
-            is_unchecked = _meta(db, "schema") == _UNCHECKED
-        except apsw.Error:
-            return  # opening it says what is wrong
-        if not is_unchecked:
-            return
-    add_checksums(path)
-    with closing(Connections(path, read_only=False)) as connections, connections.write() as db:
-        db.execute(_SQL["set_meta"], ("schema", SCHEMA))
 
 
 def _parts(scope: Scope) -> list[tuple[Span, Seq | None]]:

@@ -6,16 +6,13 @@ nothing about it; these records do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from pagefault.model.errors import ArchiveMissing, RecordGone
-from pagefault.model.events import Relayed, Reported
-from pagefault.model.kinds import DERIVED_TYPES, EventType, Role
+from pagefault.model.events import HISTORY_START, Relayed, Reported
+from pagefault.model.kinds import DERIVED_TYPES, EventType
 from pagefault.model.request import Usage
-from pagefault.store.api import PageFilter
 
 if TYPE_CHECKING:
     from pagefault.service.runtime import Runtime
@@ -23,8 +20,6 @@ if TYPE_CHECKING:
 
 SAID_TYPES: Final = tuple(one for one in EventType if one not in DERIVED_TYPES)
 """The types of records of what was said or handed in."""
-
-_READ_AT_ONCE: Final = 100  # pages
 
 
 async def note_relayed(session: Session, body: Relayed) -> None:
@@ -97,36 +92,28 @@ def proxied_of(bodies: Iterable[object]) -> Proxied | None:
     )
 
 
-def find_said(runtime: Runtime, names: Sequence[str], texts: Sequence[tuple[Role, str]]) -> str:
-    """As `Memory.find_said`. Of a session that says something else, little is read."""
+def find_said(runtime: Runtime, names: Sequence[str], keys: Sequence[Callable[[str], str]]) -> str:
+    """As `Memory.find_said`. The index alone is asked: no text is read."""
     best, most = "", 0
     for name in names:
-        count = _count_said(runtime, name, texts)
+        count = _count_said(runtime, name, keys)
         if count > most:
             best, most = name, count
     return best
 
 
-def _count_said(runtime: Runtime, name: str, texts: Sequence[tuple[Role, str]]) -> int:
-    """How many texts a session says, each of them the next of these; 0 if one is another."""
+def _count_said(runtime: Runtime, name: str, keys: Sequence[Callable[[str], str]]) -> int:
+    """How many texts a session says, each of them the next of these; 0 if one is another, or was
+    forgotten.
+    """
     row = runtime.index.find_session(name)
     if row is None:
         return 0
-    scope = runtime.scope(row.session)
-    at, after, text = 0, -1, ""
-    with suppress(RecordGone, ArchiveMissing):
-        while rows := runtime.index.pages(
-            scope, PageFilter(after_order=after), limit=_READ_AT_ONCE
-        ):
-            for page in rows:
-                if page.order != after + 1:  # something was forgotten
-                    return 0
-                after = page.order
-                text = (text if page.part else "") + runtime.pages.read(page).text
-                if page.part + 1 < page.parts:
-                    continue
-                if at == len(texts) or texts[at] != (page.role, text):
-                    return 0
-                at += 1
-        return at
-    return 0
+    said, pages, follows = 0, 0, HISTORY_START
+    for key in keys:
+        seq = runtime.index.find_key(row.session, runtime.hash_key(row.session, key(follows)))
+        first = None if seq is None else runtime.index.page_at(seq)
+        if first is None:
+            break
+        said, pages, follows = said + 1, pages + first.parts, first.page_id
+    return said if pages == row.pages else 0

@@ -1,0 +1,81 @@
+"""A conversation that several processes take part in: what one wrote, the others go on from."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+import pagefault
+from pagefault.model.clock import SystemClock
+from pagefault.model.events import Relayed
+from pagefault.model.ids import PageId
+from pagefault.proxy.conversation import Conversation, Passed
+from pagefault.proxy.history import Json
+from pagefault.service.session import Session
+from tests.proxy.histories import COUNTER, WIRE, body, history, model, user
+
+HERE = [user("Hi"), model("Hello."), user("I am here.")]
+ELSEWHERE = [user("Hi"), model("Hello."), user("I am elsewhere.")]
+IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA=="}}
+
+
+@asynccontextmanager
+async def conversing(root: Path) -> AsyncIterator[Conversation]:
+    """The conversation as a process of its own has it."""
+    async with pagefault.open(root, sync="os") as memory:
+        yield Conversation(
+            memory=memory,
+            name="talk",
+            wire=WIRE,
+            counter=COUNTER,
+            clock=SystemClock(),
+            window_tokens=600,
+        )
+
+
+async def receive(to: Conversation, *messages: Json) -> Passed:
+    passed = await to.receive(body(*messages), history(*messages))
+    assert to.problem == ""
+    return passed
+
+
+async def requests(root: Path) -> list[int]:
+    """The numbers of the requests that the log tells of."""
+    async with pagefault.open(root, read_only=True) as memory:
+        session = await memory.session("talk", create=False)
+        events = await memory.passed_on(session, texts=False)
+    return [event.body.request for event in events if isinstance(event.body, Relayed)]
+
+
+async def test_what_another_wrote_just_before_us_is_taken_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say = Session.say
+
+    async def after_another(session: Session, *args: object, **named: object) -> list[PageId]:
+        monkeypatch.setattr(Session, "say", say)
+        async with conversing(tmp_path) as other:
+            await receive(other, *ELSEWHERE)
+            await receive(other, *ELSEWHERE)
+        return await say(session, *args, **named)  # type: ignore[arg-type]
+
+    async with conversing(tmp_path) as to:
+        await receive(to, *HERE[:1])
+    async with conversing(tmp_path) as to:
+        monkeypatch.setattr(Session, "say", after_another)
+        await receive(to, *HERE)
+        await receive(to, *HERE)
+    *earlier, last = await requests(tmp_path)
+    assert last > max(earlier)
+
+
+async def test_a_session_that_another_began_is_taken_up(tmp_path: Path) -> None:
+    async with conversing(tmp_path) as to:
+        await receive(to, user(IMAGE))  # nothing that can be written: there is no session yet
+        async with conversing(tmp_path) as other:
+            await receive(other, user(IMAGE), model("A cat."), user("Whose?"))
+        await receive(to, user(IMAGE), model("A cat."), user("Whose is it?"))
+    assert await requests(tmp_path) == [0, 1]
