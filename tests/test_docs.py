@@ -80,6 +80,7 @@ def test_python_in_the_documentation_runs(code: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)  # a page of them starts some forty processes
 @pytest.mark.parametrize("code", SHELL)
 def test_commands_in_the_documentation_run(code: str, away: Path) -> None:
     folder = away.parent / "bin"
@@ -96,7 +97,7 @@ def test_commands_in_the_documentation_run(code: str, away: Path) -> None:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr
