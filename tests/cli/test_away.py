@@ -159,7 +159,7 @@ def test_what_stayed_is_forgotten_with_what_is_archived(
 ) -> None:
     import zlib
 
-    words = b"steel spokes for the wheel"
+    words = b"steel for the spokes"
 
     def holding() -> list[str]:
         found = []

@@ -143,7 +143,7 @@ def read_proposal(sentence: str) -> Reading | None:
 
 def choice_of(value: str) -> str:
     """What a claim chooses, by its value: a value that is no sentence is the choice itself."""
-    reading = read(value)
+    reading = read(value) or read_proposal(value)
     return value if reading is None else reading.value
 
 

@@ -39,7 +39,7 @@ def extract(turn: Turn, before: Sequence[Turn] = ()) -> list[Claim]:
 
 
 def _agreed(turn: Turn, before: Sequence[Turn]) -> list[Claim]:
-    """What a mere "yes" agrees to: a turn right before it that proposes one thing, and says no more."""
+    """What a mere "yes" agrees to: the turn right before, if it proposes one thing and no more."""
     shown = before[-1] if before else None
     if shown is None or shown.role is not Role.ASSISTANT:
         return []

@@ -77,7 +77,7 @@ _NEXT: Final = re.compile(
 _PLAIN: Final = re.compile(
     r"(?:[ \t]*(?:\d+[.)]|-)[ \t])?(?:[\w \t,:`'’/+=@$%&*~<>→#]|-(?=\S)|\.(?=\S))*\.?[ \t]*"
 )
-"""A line that is one sentence, less quotations, brackets, dashes and whatever else has a say in it."""
+"""A line that is one sentence, without quotations, brackets or dashes."""
 _SUPPOSED: Final = re.compile(
     r"\b(?:if|unless|suppose|supposing|imagine|whether|would|could|might)\b"
 )
