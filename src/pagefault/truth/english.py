@@ -7,8 +7,8 @@ anything ("my name is important"), a capital or a number is asked for, as eviden
 something; and nobody can tell a verb that orders from one that tells ("always fails"), so a rule has to
 be asked for ("please always", "I want you to never").
 
-Frozen: written down without looking at any labelled sentences. `docs/truth.md` has what they score on
-other people's. What they get wrong: a joke that is one plain sentence ("I'm allergic to Mondays"), a
+Frozen, and not fitted to the labelled sentences, though three of those were seen by accident before.
+`docs/truth.md` has what they score on other people's. What they get wrong: a joke that is one plain sentence ("I'm allergic to Mondays"), a
 play whose roles were given in another message, a word that could be two things.
 """
 
