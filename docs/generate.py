@@ -145,7 +145,7 @@ def _folded(line: str) -> str:
 TALK: Final = (
     ("Which database do we take for the ledger?", "Postgres or MySQL; look at replication."),
     (
-        "Replication lag hurt us in March. We picked Postgres for the database.",
+        "We picked Postgres for the database.",
         "Noted: Postgres, for replication.",
     ),
     ("Lunch is at noon. " + "We talked about the menu for a while. " * 12, "Enjoy it."),

@@ -41,8 +41,8 @@ def archived(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     async def talk() -> None:
         async with open_memory(root, window=2_000) as memory:
             session = await memory.session("talk", system="You count spokes.")
-            await session.user("We decided to use steel spokes for the wheel.")
-            await session.user("Always answer in one sentence.")
+            await session.user("We decided to use steel for the spokes.")
+            await session.user("Please always answer in German.")
             for number in range(40):
                 await session.user(f"Filler {number}, about the weather in the valley. " * 3)
                 await session.request()
@@ -159,7 +159,7 @@ def test_what_stayed_is_forgotten_with_what_is_archived(
 ) -> None:
     import zlib
 
-    words = b"steel spokes for the wheel"
+    words = b"steel for the spokes"
 
     def holding() -> list[str]:
         found = []

@@ -185,8 +185,8 @@ def test_arguments_that_one_of_two_leaves_out_make_no_other_call() -> None:
 
 # --- claims -----------------------------------------------------------------------------------
 
-DECIDED = "We decided to use PostgreSQL for the archive of project Heron."
-CHANGED = "We decided to use SQLite for the archive of project Heron."
+DECIDED = "We decided to use PostgreSQL for the archive."
+CHANGED = "We decided to use SQLite for the archive."
 
 
 async def statuses(to: Standing) -> dict[str, list[str]]:

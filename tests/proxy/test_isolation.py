@@ -92,11 +92,11 @@ class Talk:
 
     def _says(self, does: str) -> dict[str, str]:
         if len(self.said) == 1:
-            text = f"I am {self.canary}. We decided to use {self.canary} for the login."
+            text = f"We decided to use {self.canary} for the login."
         elif does == "fill":
             text = "Tell me of the garden. " + "leaf " * 60
         elif does == "ask":
-            text = "Who am I, and what do we use for the login?"
+            text = "What do we use for the login?"
         else:
             text = "Go on."
         return {"role": "user", "content": text}

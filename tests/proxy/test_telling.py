@@ -247,7 +247,7 @@ async def test_a_ledger_says_when_it_was_the_client_that_broke_the_prefix(
 
 # --- what stands ------------------------------------------------------------------------------
 
-DECISION = "We decided to use PostgreSQL for the archive of project Heron."
+DECISION = "We decided to use PostgreSQL for the archive."
 
 
 def decided(turns: int, *more: str) -> list[Json]:
@@ -277,7 +277,7 @@ async def test_a_claim_whose_words_left_is_quoted_in_front_until_the_next_epoch(
 
 
 async def test_a_claim_that_no_longer_stands_is_not_quoted(upstream: Upstream) -> None:
-    change = "We'll use SQLite for the archive of project Heron now."
+    change = "We'll use SQLite for the archive."
     async with standing(upstream, window=900) as to:
         await in_requests(to, decided(25, change))
         session = await the_session(to)
@@ -310,7 +310,7 @@ async def test_what_is_forgotten_is_quoted_no_more(upstream: Upstream) -> None:
         assert "PostgreSQL" in str(upstream.seen[-1].body["messages"])
         await to.memory.forget((await the_session(to)).name, "msg_1")
         await post(to, body(*said))
-        await post(to, body(*said, model("Noted."), user("What is the archive of Heron in?")))
+        await post(to, body(*said, model("Noted."), user("What is the archive in?")))
     assert all("PostgreSQL" not in str(seen.body["messages"]) for seen in upstream.seen[-2:])
 
 

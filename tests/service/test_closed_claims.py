@@ -144,7 +144,7 @@ STEPS = st.lists(
             "Let's use Valkey instead of Redis.",
             "Forget about Redis.",
             "Let's not use PostgreSQL after all.",
-            "Let's use SQLite instead.",
+            "Let's use SQLite for the database.",
             "As we decided earlier, what is our database?",
             "Tell me about the importer, its rows, its batches and all of its helpers.",
             "pin",

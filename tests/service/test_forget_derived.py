@@ -48,7 +48,7 @@ async def test_a_claim_that_repeats_a_forgotten_one_goes_with_it(tmp_path: Path)
     root = tmp_path / "m"
     async with pagefault.open(root) as memory:
         session = await memory.session("talk")
-        first = await session.user("We decided to use rsh for the zqsecretxy portal.")
+        first = await session.user("We decided to use rsh for the zqsecretxy.")
         await session.user("We decided to use telnet instead of rsh.")
         old, new = await session.claims()
         assert "zqsecretxy" in new.subject, "the control: it borrows what it is about"

@@ -14,7 +14,7 @@ from pagefault.recall.search import SearchResult
 WORDS = "tulip garden the not I we 3 café 東京 index.py decided always deadline".split()
 TEXTS = st.one_of(
     st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join),
-    st.sampled_from(WORDS).map(lambda word: f"I prefer {word} bulbs in the garden"),
+    st.sampled_from(WORDS).map(lambda word: f"I prefer {word} over bulbs"),
 )
 SESSIONS = st.lists(st.lists(TEXTS, min_size=1, max_size=5), min_size=1, max_size=3)
 """A memory: what is said in each of its sessions."""
@@ -44,7 +44,7 @@ async def _check(sessions: Sequence[Sequence[str]]) -> None:
 @settings(deadline=None, max_examples=25)
 @given(sessions=SESSIONS)
 @example(sessions=[["tulip"]])
-@example(sessions=[["I prefer tulip bulbs in the garden"]])
+@example(sessions=[["I prefer tulip over bulbs"]])
 @example(sessions=[["tulip"] * 5, ["tulip"], ["tulip tulip tulip"]])
 def test_a_word_that_was_said_is_found_in_its_session_and_in_all(
     sessions: list[list[str]],

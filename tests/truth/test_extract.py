@@ -1,4 +1,4 @@
-"""A claim is a whole sentence of the user's; what nobody can tell for certain makes none."""
+"""A claim is a whole message of a known form; whatever says anything else makes none."""
 
 from __future__ import annotations
 
@@ -8,28 +8,26 @@ from hypothesis import strategies as st
 
 from pagefault.lab import northstar_templates as templates
 from pagefault.truth.claim import Authority, Claim, Turn
-from pagefault.truth.extract import CLAIMS_MAX, extract
+from pagefault.truth.extract import extract
 from tests.truth.turns import assistant, tool, user
 
 MADE = (
-    ("let's go with postgres", "decision", ""),
     ("Let's use PostgreSQL 16 for the database.", "decision", "database"),
-    ("OK, so we'll stick with Redis for our cache!", "decision", "cache"),
-    ("For the database we'll use MySQL.", "decision", "the database"),
-    ("We decided to use an idempotency key per cart", "decision", ""),
-    ("Our team has agreed on Kafka for the events.", "decision", ""),
+    ("We'll stick with Redis for our cache!", "decision", "cache"),
+    ("We decided to use telnet for the login", "decision", "login"),
+    ("I've picked Kafka as our queue.", "decision", "queue"),
+    ("Let's switch from Redis to Valkey.", "decision", ""),
     ("Let's not use Redis for the cache after all.", "decision", "cache"),
-    ("Never write to the prod database.", "rule", ""),
-    ("Please never call the production API from tests.", "rule", ""),
-    ("Please don't merge to main without asking me.", "rule", ""),
-    ("Tests must never hit the network.", "rule", ""),
-    ("From now on, answer in French.", "rule", ""),
+    ("Please always answer in German.", "rule", ""),
+    ("I want you to never touch the database.", "rule", ""),
     ("I prefer tabs over spaces.", "preference", ""),
     ("My favourite editor is Neovim.", "preference", "editor"),
     ("Our budget is $50K.", "fact", "budget"),
-    ("The deadline has been moved to 2 April.", "fact", "deadline"),
-    ("My name is Maria Lopez.", "fact", "name"),
-    ("I live in Lisbon now.", "fact", "home"),
+    ("My cat is called Tom.", "fact", "cat"),
+    ("Our deadline is 15 March.", "fact", "deadline"),
+    ("My name is Maria.", "fact", "name"),
+    ("I live in Lisbon.", "fact", "home"),
+    ("I work for Siemens.", "fact", "employer"),
     ("I'm allergic to shellfish.", "fact", ""),
 )
 NONE = (
@@ -55,6 +53,22 @@ NONE = (
     "Always use the big font this time.",
     "My laptop is at home.",
     "My question is 42.",
+    "My name is not important.",
+    "My name is important.",
+    "Call me Maybe.",
+    "Always fails with error 500.",
+    "Never returns a value.",
+    "Never gonna give you up.",
+    "From now on the server crashes.",
+    "Please never mind Dave.",
+    "Always use tabs.",
+    "Let's use Redis for now.",
+    "Let's use Redis for the example.",
+    "Let's use that for the login.",
+    "We used Redis for the cache.",
+    "I live in fear.",
+    "I prefer not to.",
+    "My favourite show is over.",
 )
 
 
@@ -71,22 +85,14 @@ def resolves(claim: Claim, *turns: Turn) -> None:
 
 
 @pytest.mark.parametrize(("text", "kind", "subject"), MADE)
-def test_a_claim_is_the_whole_sentence(text: str, kind: str, subject: str) -> None:
-    for said in (text, f"Thanks for looking. {text.rstrip('.')}. See you tomorrow."):
+def test_a_claim_is_a_whole_message(text: str, kind: str, subject: str) -> None:
+    for said in (text, text.rstrip(".!"), f"{text}\n", text.replace("'", "’")):
         turn = user(said)
         [claim] = extract(turn)
         assert (claim.type.value, claim.subject) == (kind, subject)
-        assert claim.value == text.rstrip(".!")
+        assert claim.value == said.strip().rstrip(".!")
         assert claim.text == f"{kind.capitalize()}: {claim.value}"
         resolves(claim, turn)
-
-
-@pytest.mark.parametrize(("text", "kind", "subject"), MADE)
-def test_capitals_and_apostrophes_do_not_matter(text: str, kind: str, subject: str) -> None:
-    for said in (text.lower(), text.upper(), text.replace("'", "’")):
-        [claim] = extract(user(said))
-        assert claim.type == kind
-        assert claim.subject.casefold() == subject.casefold()
 
 
 @pytest.mark.parametrize("text", [*NONE, *(text.lower() for text in NONE)])
@@ -98,22 +104,6 @@ def test_what_decides_nothing_for_certain_makes_no_claim(text: str) -> None:
 def test_what_only_speaks_of_a_choice_makes_no_claim(template: str) -> None:
     for subject, (value, other, *_) in templates.TOPICS.items():
         assert extract(user(template.format(s=subject, v=value, w=other))) == []
-
-
-def test_two_sentences_are_two_claims() -> None:
-    turn = user("We'll use Go for the backend. We'll use Vue for the frontend.")
-    claims = extract(turn)
-    assert [claim.subject for claim in claims] == ["backend", "frontend"]
-    for claim in claims:
-        resolves(claim, turn)
-
-
-def test_a_message_of_more_claims_than_one_decides_is_a_document() -> None:
-    def listed(rules: int) -> str:
-        return " ".join(f"Never touch file{number}." for number in range(rules))
-
-    assert len(extract(user(listed(CLAIMS_MAX)))) == CLAIMS_MAX
-    assert extract(user(listed(CLAIMS_MAX + 1))) == []
 
 
 # --- authority ------------------------------------------------------------------------------------
@@ -198,11 +188,11 @@ _PIECES = st.one_of(
 
 
 @given(said=st.lists(_PIECES, max_size=12), shown=st.lists(_PIECES, max_size=12))
-def test_whatever_is_written_a_claim_is_a_stretch_of_it(said: list[str], shown: list[str]) -> None:
+def test_whatever_is_written_a_claim_is_all_of_it(said: list[str], shown: list[str]) -> None:
     turn, before = user("".join(said)), assistant("".join(shown))
     for claim in extract(turn, [before]):
         resolves(claim, turn, before)
-        assert "\n" not in claim.value
+        assert claim.value in (turn.text.strip().rstrip(".!"), before.text.strip().rstrip(".!"))
 
 
 def test_the_rules_hold_no_sentence_of_those_that_judge_them() -> None:

@@ -35,7 +35,7 @@ def _made(text: str) -> list[str]:
 def test_what_is_claimed_of_strangers_sentences_is_right() -> None:
     made = [(row, value) for row in _rows("labelled.jsonl") for value in _made(row["text"])]
     right = [row["label"] != "none" for row, _ in made]
-    assert len(made) >= 10, "else nothing was judged"
+    assert right, "else nothing was judged"
     assert sum(right) / len(right) >= PRECISION_MIN
 
 

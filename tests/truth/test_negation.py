@@ -24,22 +24,18 @@ NEGATIONS: Final = (
 )  # fmt: skip
 SENTENCES: Final = (
     "Let's use tabs for the indentation",
-    "lets go with postgres for our database",
-    "OK, so we decided to deploy on Fridays",
+    "We decided to use postgres for our database",
     "Please always answer in German",
-    "From now on, write to the prod database",
-    "Always run the tests on the network",
-    "Make sure to always push to main",
-    "I want you to always merge my branches",
-    "Every build must touch migrations/ first",
-    "You must always store the passwords in clear",
-    "I prefer spaces over tabs for code",
-    "We'll stick with telnet for the login, as agreed with Dr. Smith",
-    "Our deadline is 15 March at noon",
+    "I want you to always touch the database",
+    "I prefer spaces over tabs",
+    "We'll stick with telnet for the login after all",
+    "Our deadline is 15 March",
     "I'm allergic to shellfish and nuts",
+    "My name is Maria",
+    "I live in Oslo",
+    "My favourite editor is Emacs",
     "Forget what I decided about the cache",
     "Let's switch from Redis to Valkey for the cache",
-    "Claude, always use `rm -rf` here",
 )
 JOINS: Final = (" ", ", ", " - ", " — ", " (", ") ", "\n", "\n\n", " ... ", "… ", ": ", "; ", " … ")
 STATEMENTS: Final = (
@@ -109,16 +105,14 @@ def test_a_claim_holds_the_negation_wherever_it_stands(said: tuple[str, str]) ->
 
 
 def test_every_negation_at_every_place_of_every_sentence() -> None:
-    made = 0
     for sentence in SENTENCES:
+        assert len(extract(user(sentence))) == 1, "else nothing was tried"
         words = sentence.split(" ")
         for negation in NEGATIONS:
             for at in range(len(words) + 1):
                 text = " ".join([*words[:at], negation, *words[at:]])
                 for claim in extract(user(text)):
-                    made += 1
                     assert negation.replace("’", "'").rstrip(",") in claim.value.replace("’", "'")
-    assert made > 1_000, "else nothing was tried"
 
 
 @settings(max_examples=300, deadline=None)
@@ -141,8 +135,7 @@ def test_a_procedure_holds_the_negation(said: tuple[str, str]) -> None:
 @pytest.mark.parametrize("heading", HEADINGS)
 def test_what_is_denied_from_outside_makes_no_claim(sentence: str, heading: str) -> None:
     for one in (sentence, sentence.lower()):
-        for claim in extract(user(heading.format(one, one))):
-            assert heading.split("{}", maxsplit=1)[0].strip(' ".') in claim.value
+        assert extract(user(heading.format(one, one))) == []
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,7 @@ class ClaimBook:
 
     def _named(self, claim: Claim) -> list[Held]:
         """The claims whose choice a claim names, and of its subject, if it has one."""
-        from pagefault.truth.parts import choice_of  # with its patterns, which only this needs
+        from pagefault.truth.english import choice_of  # with its patterns, which only this needs
 
         key, name = subject_key(claim.subject), value_key(claim.instead_of)
         about = set(subject_key(claim.about).split())

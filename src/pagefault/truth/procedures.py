@@ -1,10 +1,12 @@
 """How something is done, as a user states it: "to deploy, run `make build`, then `make ship`".
 
-By rules, as claims are. Two forms are believed: a purpose with two steps or more, in a sentence or
-in a list under it, and what is done when (or before, or after) a tool is used, which needs one.
-The whole sentence, or the whole list, is purpose and steps, so that nothing of it is left out; a
-step keeps what it forbids. What is somebody else's, asked, supposed or taken back by what stands
-beside it tells no procedure.
+By rules, as claims are: a procedure is a whole message, so that nothing of it is left out, and a
+step keeps what it forbids. Two forms are believed: a purpose with two steps or more, in a sentence
+or in a list under it, and what is done when (or before, or after) a tool is used, which needs one.
+A message that quotes, asks, supposes or says anything more tells no procedure.
+
+What this gets wrong: the words of the last step may take the whole back ("..., then ship was the
+plan"). They are in the step, and only a turn that names the whole purpose brings it.
 """
 
 from __future__ import annotations
@@ -16,13 +18,10 @@ from typing import Final
 
 from pagefault.model.kinds import USERS, Role
 from pagefault.model.page import Evidence
-from pagefault.truth import english
 from pagefault.truth.claim import Turn
-from pagefault.truth.extract import is_turned
-from pagefault.truth.parts import folded
 from pagefault.truth.subjects import subject_key
-from pagefault.truth.voice import FOREIGN, Sentence, own, sentences
 
+_TEXT_MAX: Final = 2_000
 STEPS_MAX: Final = 12
 """More is a document, and no page that a turn could bring in whole."""
 
@@ -54,20 +53,20 @@ _VERB: Final = (
 )
 _LEAD: Final = r"(?:(?:first|always|just|please|you|we|i|should|must|have to|need to|then),?\s+)*"
 _PURPOSE: Final = re.compile(
-    rf"^(?:(?:please|remember|note|fyi|btw|so|ok|okay)[:,]?\s+)*(?:in order )?to "
-    rf"(?P<subject>[a-z][^,:;]{{1,50}}?)\s*[,:]\s*{_LEAD}(?P<steps>{_VERB}\b.*)$",
+    rf"(?:(?:please|remember|note|fyi|btw|so|ok|okay)[:,]?\s+)*(?:in order )?to "
+    rf"(?P<subject>[a-z][^,:;]{{1,50}}?)\s*[,:]\s*{_LEAD}(?P<steps>{_VERB}\b.*)",
     re.IGNORECASE,
 )
 _OCCASION: Final = re.compile(
-    rf"^(?:(?:please|remember|note|fyi|btw|so|ok|okay)[:,]?\s+)*(?P<subject>(?:when|whenever|before"
+    rf"(?:(?:please|remember|note|fyi|btw|so|ok|okay)[:,]?\s+)*(?P<subject>(?:when|whenever|before"
     rf"|after) (?:you |we |i )?(?:call|calling|use|using|run|running|deploy|deploying|release"
-    rf"|releasing) [^,:;]{{2,50}}?),\s*{_LEAD}(?P<steps>{_VERB}\b.*)$",
+    rf"|releasing) [^,:;]{{2,50}}?),\s*{_LEAD}(?P<steps>{_VERB}\b.*)",
     re.IGNORECASE,
 )
 _LISTED: Final = re.compile(
-    r"^(?:how (?:we|to)|to) (?P<subject>[a-z][^\n:?]{1,50}):[ \t]*\n"
+    r"(?:how (?:we|to)|to) (?P<subject>[a-z][^\n:?]{1,50}):[ \t]*\n"
     r"(?P<steps>(?:[ \t]*(?:\d+[.)]|[-*])[ \t]+\S[^\n]*(?:\n|\Z)){2,})",
-    re.IGNORECASE | re.MULTILINE,
+    re.IGNORECASE,
 )
 _ITEM: Final = re.compile(r"^[ \t]*(?:\d+[.)]|[-*])[ \t]+(?P<step>\S[^\n]*)$", re.MULTILINE)
 _NEXT: Final = re.compile(
@@ -75,9 +74,10 @@ _NEXT: Final = re.compile(
     rf"|,\s+(?:and\s+)?(?={_VERB}\b)|\s+and\s+(?={_VERB}\b))",
     re.IGNORECASE,
 )
-_LABELS: Final = re.compile(
-    r"[ \t]*(?:how (?:we|to)|(?:in order )?to) [^\n:]{1,50}:", re.IGNORECASE
+_PLAIN: Final = re.compile(
+    r"(?:[ \t]*(?:\d+[.)]|-)[ \t])?(?:[\w \t,:`'’/+=@$%&*~<>→#]|-(?=\S)|\.(?=\S))*\.?[ \t]*"
 )
+"""A line that is one sentence, without quotations, brackets or dashes."""
 _SUPPOSED: Final = re.compile(
     r"\b(?:if|unless|suppose|supposing|imagine|whether|would|could|might)\b"
 )
@@ -85,66 +85,42 @@ _DENIED: Final = re.compile(r"\b(?:not|never|no longer|without)\b|n't\b")
 
 
 def procedures(turn: Turn) -> list[Procedure]:
-    """What a turn tells of how things are done. Only a user's own words tell any."""
-    if turn.role is not Role.USER or turn.origin not in USERS:
+    """What a turn tells of how something is done. Only a user's own words tell any."""
+    text = turn.text.strip()
+    if turn.role is not Role.USER or turn.origin not in USERS or len(text) > _TEXT_MAX:
         return []
-    if not _MAYBE.search(turn.text) or english.OTHER_VOICES.search(folded(turn.text)):
+    if not all(_PLAIN.fullmatch(line) for line in text.split("\n")):
         return []
-    return [*_in_lists(turn), *_in_sentences(turn)]
-
-
-_MAYBE: Final = re.compile(r"\b(?:to|how|when|whenever|before|after) \w+", re.IGNORECASE)
-
-
-def _in_lists(turn: Turn) -> Iterator[Procedure]:
-    """A list under its purpose; only where nothing else is said, which could be about it."""
-    plain = own(turn.text, _LABELS)
-    for found in _LISTED.finditer(plain):
-        beside = plain[: found.start()] + plain[found.end() :]
-        if FOREIGN in plain or english.DENIES.search(folded(beside)) or ":" in beside:
+    start = turn.text.index(text)
+    for pattern, least in ((_LISTED, 2), (_PURPOSE, 2), (_OCCASION, 1)):
+        found = pattern.fullmatch(turn.text, start, start + len(text))
+        if found is None or _SUPPOSED.search(text.lower()) or _is_denied(found):
             continue
-        if english.REVERSES.match(folded(plain[found.end() :]).lstrip()) or _is_denied(found):
-            continue
-        begins = found.start("steps")
-        steps = [
-            (begins + item.start("step"), begins + item.end("step"))
-            for item in _ITEM.finditer(found["steps"])
-        ]
-        if len(steps) <= STEPS_MAX:
-            yield _procedure(turn, found.span("subject"), steps)
+        begins, ends = found.span("steps")
+        cut = _listed if pattern is _LISTED else _steps
+        steps = list(cut(turn.text, begins, ends))
+        if least <= len(steps) <= STEPS_MAX:
+            return [_procedure(turn, found.span("subject"), steps)]
+    return []
 
 
-def _in_sentences(turn: Turn) -> Iterator[Procedure]:
-    said = sentences(turn.text, _LABELS)
-    for number, sentence in enumerate(said):
-        if not sentence.own or sentence.asks or _SUPPOSED.search(folded(sentence.plain)):
-            continue
-        if is_turned(said, number):
-            continue
-        for pattern, least in ((_PURPOSE, 2), (_OCCASION, 1)):
-            found = pattern.match(sentence.plain)
-            if found is None or _is_denied(found):
-                continue
-            steps = list(_steps(sentence, *found.span("steps")))
-            if least <= len(steps) <= STEPS_MAX:
-                at = sentence.start
-                where = (at + found.start("subject"), at + found.end("subject"))
-                yield _procedure(turn, where, steps)
-                break
+def _listed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    for item in _ITEM.finditer(text, start, end):
+        yield item.span("step")
 
 
 def _is_denied(found: re.Match[str]) -> bool:
-    return _DENIED.search(folded(found["subject"])) is not None
+    return _DENIED.search(found["subject"].lower()) is not None
 
 
-def _steps(sentence: Sentence, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _steps(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     at = start
-    for found in _NEXT.finditer(sentence.plain, start, end):
+    for found in _NEXT.finditer(text, start, end):
         if found.start() > at:
-            yield sentence.start + at, sentence.start + found.start()
+            yield at, found.start()
         at = found.end()
     if at < end:
-        yield sentence.start + at, sentence.start + end
+        yield at, end
 
 
 def _procedure(turn: Turn, subject: tuple[int, int], steps: list[tuple[int, int]]) -> Procedure:
