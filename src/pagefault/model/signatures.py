@@ -23,6 +23,7 @@ from dataclasses import fields
 from typing import Annotated, Any, Final, Literal, TypeVar, Union
 
 from pagefault.model.errors import BadInput
+from pagefault.model.texts import check_text
 
 C = TypeVar("C")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -115,11 +116,11 @@ def hints(verb: Callable[..., Any]) -> dict[str, Any]:
 
 def _refusal(of: Any, name: str, words: str, value: object) -> BadInput:
     got = type(value).__name__
-    if isinstance(value, str) and not _is_unicode(value):
-        return BadInput(
-            f"{name} is not valid Unicode: it has a lone surrogate",
-            hint="decode the bytes it came from as UTF-8",
-        )
+    if isinstance(value, str):
+        try:
+            check_text(value, called=name)
+        except BadInput as flaw:
+            return flaw
     if isinstance(value, int | float) and not isinstance(value, bool):
         # Python refuses to write out an integer of more than 4,300 digits.
         got = "a number that large" if abs(value) > _WRITTEN_MAX else f"{value!r:.40}"
@@ -220,13 +221,14 @@ def _instance(cls: type) -> tuple[Check, str]:
     return has, f"{words} (it has {named})" if methods else words
 
 
-def _is_unicode(value: object) -> bool:
+def _is_text(value: object) -> bool:
     if not isinstance(value, str):
         return False
     try:
-        return value.isascii() or bool(value.encode())
-    except UnicodeEncodeError:
+        check_text(value, called="")
+    except BadInput:
         return False
+    return True
 
 
 def _is_whole(value: object) -> bool:
@@ -239,7 +241,7 @@ def _is_number(value: object) -> bool:
 
 
 _PLAIN: Final[dict[Any, tuple[Check, str]]] = {
-    str: (_is_unicode, "a str"),
+    str: (_is_text, "a str"),
     int: (_is_whole, "a whole number"),
     float: (_is_number, "a number"),
     bool: (lambda value: isinstance(value, bool), "True or False"),

@@ -8,7 +8,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, TypeVar
 
-from pagefault.model.defaults import TEXT_BYTES
 from pagefault.model.errors import BadInput
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import (
@@ -21,6 +20,7 @@ from pagefault.model.kinds import (
     Profile,
     Sync,
 )
+from pagefault.model.texts import check_text
 from pagefault.model.times import is_date, iso_ms
 from pagefault.model.wanted import Time, a_time_ms, an_end_ms
 
@@ -37,20 +37,7 @@ def a_text(value: object, *, called: str) -> str:
         raise BadInput(
             f"{called} is a str, not {type(value).__name__}", hint="leave it out, or give a text"
         )
-    size = len(value)
-    if not value.isascii() and size <= TEXT_BYTES:
-        try:
-            size = len(value.encode())
-        except UnicodeEncodeError as bad:
-            raise BadInput(
-                f"{called} is not valid Unicode: a lone surrogate at character {bad.start}",
-                hint="decode the bytes it came from as UTF-8",
-            ) from None
-    if size > TEXT_BYTES:
-        raise BadInput(
-            f"{called} of {size:,} bytes or more: one text takes at most {TEXT_BYTES:,}",
-            hint="hand it in in parts, or keep the file as an artifact",
-        )
+    check_text(value, called=called)
     return value
 
 
