@@ -398,24 +398,25 @@ def test_a_project_s_folder_that_is_none_is_named(tmp_path: Path, what: str) -> 
 # --- what does not belong there -----------------------------------------------------------------
 
 _BOUNDED = """
-import resource, runpy, sys
+import math, resource, runpy, sys
 import pagefault.cli.outcome, pagefault.service.bootstrap, pagefault.service.memory, apsw, numpy
 import pagefault.store.gc, pagefault.store.backup, pagefault.store.archiving, pagefault.pack.count
 import pagefault.recall.search, pagefault.service.adopt, pagefault.cli.checks, pagefault.cli.upkeep
 pagefault.pack.count.O200k().count("warm")
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 cpu = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
-resource.setrlimit(resource.RLIMIT_CPU, (int(cpu) + int(sys.argv[1]), int(cpu) + 60))
+resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(cpu) + int(sys.argv[1]), math.ceil(cpu) + 60))
 resource.setrlimit(resource.RLIMIT_AS, (used + int(sys.argv[2]),) * 2)
 sys.exit(pagefault.cli.outcome.run(sys.argv[3:]))
 """
 
-USUAL_BYTES = 320 << 20  # of address space, most of it the stacks of threads and what SQLite maps
+SECONDS = 2  # of a processor
+BYTES = 64 << 20  # of address space, beside what the imports take
 
 
 def _bounded(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """A command with so many seconds of a processor and so much memory, and no more."""
-    limits = ["4", str(USUAL_BYTES + (64 << 20))]  # two seconds, and what it takes anyway
+    limits = [str(SECONDS), str(BYTES)]
     return subprocess.run(  # noqa: PLW1510
         [sys.executable, "-c", _BOUNDED, *limits, "--root", str(root), *words],
         capture_output=True,

@@ -13,6 +13,7 @@ import re
 import shutil
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from functools import cache
@@ -660,7 +661,7 @@ def index_answers(root: Path) -> Iterator[Any]:
         for event in store.log.read():
             if isinstance(event.body, Content):
                 terms.setdefault(event.session, set()).update(
-                    page_terms(event.body, analyze(event.body.text))
+                    page_terms(event.body, Counter(analyze(event.body.text)))
                 )
             if event.key:
                 yield "key", event.seq, index.find_key(event.session, event.key)

@@ -27,6 +27,7 @@ from dataclasses import fields
 from typing import Annotated, Any, Final, Literal, TypeVar, Union
 
 from pagefault.model.errors import BadInput
+from pagefault.model.texts import check_text
 
 C = TypeVar("C")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -141,11 +142,11 @@ def _refusal(called: str, name: str, words: str, value: object) -> BadInput:
     got = type(value).__name__
     if words.endswith(f" {got}"):  # another of that name
         got = f"{type(value).__module__}.{got}"
-    if _is(value, str) and _text(value) is _REFUSED:
-        return BadInput(
-            f"{name} is not valid Unicode: it has a lone surrogate",
-            hint="decode the bytes it came from as UTF-8",
-        )
+    if _is(value, str):
+        try:
+            check_text(typing.cast(str, _any_text(value)), called=name)
+        except BadInput as flaw:
+            return flaw
     if _is(value, int | float) and not _is(value, bool):
         number = _plain_number(value)
         # Python refuses to write out an integer of more than 4,300 digits.
@@ -289,12 +290,11 @@ def _any_text(value: object) -> object:
 
 def _text(value: object) -> object:
     plain = _any_text(value)
-    if plain is _REFUSED or typing.cast(str, plain).isascii():
-        return plain
-    try:
-        typing.cast(str, plain).encode()
-    except UnicodeEncodeError:
-        return _REFUSED
+    if plain is not _REFUSED:
+        try:
+            check_text(typing.cast(str, plain), called="")
+        except BadInput:
+            return _REFUSED
     return plain
 
 

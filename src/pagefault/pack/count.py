@@ -17,6 +17,8 @@ REQUEST_TOKENS: Final = 3  # that prime the reply
 MESSAGE_TOKENS: Final = 4  # around each message
 CALL_TOKENS: Final = 8  # around each tool call, and around each tool
 RESULT_TOKENS: Final = 4  # that tie a result to its call
+BLOCK_CHARS: Final = 1 << 16
+"""What is counted at once of a long text: what a word costs grows faster than its length."""
 
 
 class TokenCounter(Protocol):

@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, TypeVar
 
-from pagefault.model.defaults import NAME_CHARS, TEXT_BYTES
+from pagefault.model.defaults import NAME_CHARS
 from pagefault.model.errors import BadInput
 from pagefault.model.kinds import (
     Actor,
@@ -29,19 +29,6 @@ from pagefault.model.wanted import Time, a_time_ms, an_end_ms
 N = TypeVar("N", bound=StrEnum)
 
 _NAME: Final = re.compile(r"[^\x00-\x1f\x7f/\ud800-\udfff]{1,80}")
-
-
-def a_text(value: str, *, called: str) -> str:
-    """A text of `TEXT_BYTES` at most. Raises `BadInput`, naming the argument."""
-    size = len(value)
-    if not value.isascii() and size <= TEXT_BYTES:
-        size = len(value.encode())
-    if size > TEXT_BYTES:
-        raise BadInput(
-            f"{called} of {size:,} bytes or more: one text takes at most {TEXT_BYTES:,}",
-            hint="hand it in in parts, or keep the file as an artifact",
-        )
-    return value
 
 
 def a_short_text(value: str, *, called: str) -> str:
@@ -84,7 +71,7 @@ def a_path(value: str | Path, *, called: str) -> Path:
 
 def a_moment(at: str | datetime) -> str:
     """When something was said, as a record has it: ISO 8601. Raises `BadInput`."""
-    text = at.isoformat() if isinstance(at, datetime) else a_text(at, called="occurred_at")
+    text = at.isoformat() if isinstance(at, datetime) else at
     if text and iso_ms(text) is None:
         raise BadInput(
             f"occurred_at is {text!r:.80}, which is no time",

@@ -12,7 +12,7 @@ from pagefault.model.errors import StoreClosed
 from pagefault.model.events import Body, Draft, Event
 from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.kinds import Origin
-from pagefault.service.arguments import a_text
+from pagefault.model.texts import check_text
 from pagefault.store.commit import Committer
 from pagefault.store.leases import Leased
 from pagefault.store.store import Store
@@ -44,7 +44,8 @@ class Journal:
 
         Raises `BadInput` for a text that no file could hold.
         """
-        return self._screen.clean(a_text(text, called="a text"))
+        check_text(text, called="a text")
+        return self._screen.clean(text)
 
     def clean_body(self, body: B) -> B:
         """What would be written of this body: what is folded before it is written must equal it."""

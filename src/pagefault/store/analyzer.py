@@ -30,7 +30,7 @@ from pagefault.model.events import Content
 from pagefault.model.kinds import EventType
 from pagefault.store.irregular import led_back
 
-ANALYZER: Final = 4
+ANALYZER: Final = 5
 """Changes whenever any text could yield other terms than before."""
 
 TERM_CHARS_MAX: Final = 64  # longer ones are data (keys, base64), told apart by their beginning
@@ -122,7 +122,7 @@ def is_telling(text: str) -> bool:
 _SAYS_AGAIN: Final = frozenset({EventType.SUMMARY, EventType.REPRESENTATION})
 
 
-def page_terms(body: Content, said: Iterable[str]) -> Counter[str]:
+def page_terms(body: Content, said: Counter[str]) -> Counter[str]:
     """What a page can be found by, and how often: its text, its title and when it happened.
     `said` are the terms of its text.
 
@@ -130,7 +130,7 @@ def page_terms(body: Content, said: Iterable[str]) -> Counter[str]:
     """
     if body.event_type in _SAYS_AGAIN:
         return Counter()
-    terms = Counter(said)
+    terms = said.copy()
     if body.title:
         terms.update(_analyzed(body.title))
     if body.occurred_at:
@@ -177,7 +177,8 @@ def _terms(word: str) -> tuple[str, ...]:
 
 def _terms_of(word: str) -> tuple[str, ...]:
     folded = word.casefold()
-    if _HUMP.search(word) is None and folded.isalnum():
+    has_humps = _HUMP.search(word) is not None
+    if not has_humps and folded.isalnum():
         if folded.isascii():
             return (_stem(folded[:TERM_CHARS_MAX]),)
         return _unspaced_terms(folded)
@@ -186,26 +187,30 @@ def _terms_of(word: str) -> tuple[str, ...]:
     if _THOUSANDS.fullmatch(folded):
         return (folded.replace(",", ""),)
     if len(word) > NAME_CHARS_MAX and "," not in word:
-        word = word[:NAME_CHARS_MAX]
-    terms: dict[str, None] = {}
-    pieces: list[str] = _PIECE.findall(word)
-    wholes = [word, *_COMPONENT.findall(word)]
-    for whole in wholes:
-        terms[_whole(whole)] = None
-    for piece in pieces:
-        for hump in (piece, *_HUMP.split(piece)):
-            terms[_stem(hump.casefold()[:TERM_CHARS_MAX])] = None
-    return tuple(terms)
+        word, has_humps = word[:NAME_CHARS_MAX], False  # those of data are not of words
+        folded = word.casefold()
+    terms = [_whole(folded)]
+    components: list[str] = _COMPONENT.findall(folded)
+    if len(components) > 1:
+        terms += map(_whole, components)
+    if has_humps:
+        for piece in _PIECE.findall(word):
+            humps = _HUMP.split(piece) if len(piece) > 1 else ()
+            terms += [_stem(part.casefold()[:TERM_CHARS_MAX]) for part in (piece, *humps)]
+    else:
+        terms += [_stem(piece[:TERM_CHARS_MAX]) for piece in _PIECE.findall(folded)]
+    return tuple(dict.fromkeys(terms))
 
 
 _remembered: Final = lru_cache(maxsize=32_768)(_terms_of)
 
 
-def _whole(name: str) -> str:
-    pieces = _PIECE.findall(name.casefold())
-    if all(piece.isdigit() for piece in pieces):
-        return _NUMBER_JOINT.sub("-", name)[:TERM_CHARS_MAX]
-    return _stem("".join(pieces)[:TERM_CHARS_MAX])
+def _whole(folded: str) -> str:
+    """The term of a name as one word."""
+    joined = "".join(_PIECE.findall(folded))
+    if joined.isdigit() or not joined:
+        return _NUMBER_JOINT.sub("-", folded)[:TERM_CHARS_MAX]
+    return _stem(joined[:TERM_CHARS_MAX])
 
 
 def _unspaced_terms(word: str) -> tuple[str, ...]:
@@ -251,6 +256,8 @@ _STEMMERS: Final = _Stemmers()
 
 
 def _regular_stem(word: str) -> str:
+    if len(word) < 3 or word[-1] in "0123456789":
+        return word  # no suffix of English: the stemmer would change nothing
     stemmed: str = _STEMMERS.english.stemWord(word)
     return stemmed
 

@@ -8,14 +8,14 @@ has it, and it decides nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Set
 from datetime import date
 from typing import Final, NamedTuple
 
 from pagefault.model.events import Content
 from pagefault.model.kinds import Kind, Role
 from pagefault.store.analyzer import analyze
-from pagefault.store.likeness import likeness
+from pagefault.store.likeness import likeness, likeness_of_data
 
 ASKS: Final = 1  # it ends with a question
 TELLS_TIME: Final = 2  # yesterday, in May, two weeks ago
@@ -58,17 +58,16 @@ class Form(NamedTuple):
     likeness: int
 
 
-def form_of(body: Content, said: Iterable[str], at_ms: int) -> Form:
-    """The form of a page, of whose text `said` are the terms; its day is when it happened, or else
+def form_of(body: Content, terms: Set[str], at_ms: int) -> Form:
+    """The form of a page, of whose text these are the terms; its day is when it happened, or else
     when it was logged (UTC).
     """
-    terms = set(said)
     marks = 0
     if _ENDS_ASKING.search(body.text[-_TAIL:]):
         marks |= ASKS
-    if not terms.isdisjoint(_TIMES):
+    if not _TIMES.isdisjoint(terms):
         marks |= TELLS_TIME
-    if not terms.isdisjoint(_NUMBERS) or _DIGIT.search(body.text):
+    if not _NUMBERS.isdisjoint(terms) or _DIGIT.search(body.text):
         marks |= TELLS_NUMBER
     if _NAME.search(body.text):
         marks |= TELLS_NAME
@@ -77,8 +76,10 @@ def form_of(body: Content, said: Iterable[str], at_ms: int) -> Form:
     by = [body.role, body.speaker, body.title, "?" if marks & ASKS else ""]
     if marks & TELLS_TIME:
         by.append(str(day))
-    is_data = body.role is Role.TOOL or body.kind is Kind.ARTIFACT
-    return Form(day, marks, likeness(body.text, terms, by="\0".join(by), is_data=is_data))
+    who = "\0".join(by)
+    if body.role is Role.TOOL or body.kind is Kind.ARTIFACT or body.parts > 1:
+        return Form(day, marks, likeness_of_data(body.text, by=who))
+    return Form(day, marks, likeness(body.text, terms, by=who))
 
 
 def _day(occurred_at: str, at_ms: int) -> int:

@@ -6,6 +6,7 @@ index would throw away, and to make and free them was a quarter of folding a log
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final
 
 import msgspec
@@ -81,7 +82,7 @@ def _leaf(
     key: str,
     body: Content,
 ) -> Leaf:
-    said = analyze(body.text)
+    said = Counter(analyze(body.text))
     terms = page_terms(body, said)
     return Leaf(
         seq,
@@ -102,7 +103,7 @@ def _leaf(
         body.parts,
         speaker_terms(body.speaker) if body.speaker else None,
         terms.total(),
-        form_of(body, said, at_ms),
+        form_of(body, said.keys(), at_ms),
         tokens(terms),
         iso_ms(body.occurred_at) if body.occurred_at else None,
         superseded_by(body),

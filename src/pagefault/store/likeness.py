@@ -9,14 +9,15 @@ nobody can tell a time that is noise from one that is the news.
 The lower half is of the other words. Of a long text it is a SimHash: texts that share most words
 differ in few bits of it (Charikar, "Similarity estimation techniques from rounding algorithms",
 STOC 2002; Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007). A
-text of few words says something else with any other word, and a tool's result with any other value,
-so there it is a hash of them all. The order of words counts for nothing; how often one stands there
-counts for what is in the upper half alone.
+text of few words says something else with any other word, so there it is a hash of them all. The
+order of words counts for nothing; how often one stands there counts for what is in the upper half
+alone. Of data (`likeness_of_data`) nothing may differ but the blanks.
 """
 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Set
 from hashlib import blake2b
 from typing import Final
 
@@ -44,16 +45,21 @@ _SIGNS: Final = frozenset({"Sm", "Sc", "So"})  # of mathematics, of money, and p
 _OTHER_SIGNS: Final = frozenset("%&#@^")
 
 
-def likeness(text: str, terms: set[str], *, by: str, is_data: bool = False) -> int:
+def likeness_of_data(text: str, *, by: str) -> int:
+    """As `likeness`, of what a tool returned, a file, or a part of a longer text."""
+    return int.from_bytes(_hash(by, " ".join(text.split()), size=8), "big", signed=True)
+
+
+def likeness(text: str, terms: Set[str], *, by: str) -> int:
     """A signed number of 64 bits, from a text and its terms. `by` is what else must be equal for
-    two texts to say the same: who says it, for one. Of data no word may differ.
+    two texts to say the same: who says it, for one.
     """
     if len(_TOLD) > _REMEMBERED:
         _TOLD.clear()
     told = sorted(filter(None, map(_TOLD.__getitem__, text.split())))
-    words = terms.difference(told)
+    words = terms - set(told)
     is_long = LONG_TERMS <= len(words) < _LONG_MAX
-    if is_data or not is_long or not "".join(words).isascii():  # whose negations are not known here
+    if not is_long or not "".join(words).isascii():  # whose negations are not known here
         told = [one for one in told if not one.startswith(_NAME)]  # a name is a word here
         whole = _hash(by, *told, "", *sorted(words), size=8)
         return int.from_bytes(whole, "big", signed=True)
@@ -135,7 +141,7 @@ _ONES: Final = sum(1 << bit * _LANE for bit in range(_HALF))
 _AS_DIGITS: Final = bytes(ord("1") if byte & 0x80 else ord("0") for byte in range(256))
 
 
-def _simhash(terms: set[str]) -> int:
+def _simhash(terms: Set[str]) -> int:
     """Each bit is that of most terms."""
     if len(_LANES) > _REMEMBERED:
         _LANES.clear()

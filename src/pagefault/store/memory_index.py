@@ -101,8 +101,8 @@ class MemoryIndex:
         if isinstance(body, Content):
             row = row_of(event, body)
             name = frozenset(analyze(body.speaker))
-            said = analyze(body.text)
-            form = form_of(body, said, event.at_ms)
+            said = Counter(analyze(body.text))
+            form = form_of(body, said.keys(), event.at_ms)
             if is_note(event.origin, body):
                 row = replace(row, superseded=event.seq)
             self._pages[event.seq] = _Entry(row, page_terms(body, said), name, form)

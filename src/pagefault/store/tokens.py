@@ -20,7 +20,7 @@ _MARKS: Final = tuple(token("", count) for count in range(2, COUNT_MAX + 1))
 def tokens(counts: Mapping[str, int]) -> str:
     """All that a page has. The order is the text's: sort it where it could be read back."""
     words = [*counts]
-    for term, count in counts.items():
-        if count > 1:  # seldom: what is done for each term once is what a page pays
-            words += [term + mark for mark in _MARKS[: count - 1]]
+    again = [(term, count) for term, count in counts.items() if count > 1]  # seldom
+    for least, mark in enumerate(_MARKS, 2):
+        words += [term + mark for term, count in again if count >= least]
     return " ".join(words)

@@ -16,7 +16,6 @@ from pagefault.model.kinds import (
     EventType,
 )
 from pagefault.model.page import Derived, Page
-from pagefault.service.arguments import a_text
 from pagefault.service.journal import Journal
 from pagefault.service.ownership import Owned
 from pagefault.service.window.content import page_of
@@ -39,7 +38,7 @@ def plan_goal(owned: Owned, journal: Journal, text: str) -> tuple[list[Draft], P
     """The records that make `text` the goal, and its page's id; nothing but the end of the one
     before, if empty. `PinsFull` if the pins leave no room for it, `BadInput` for blanks.
     """
-    if a_text(text, called="a goal") and not text.strip():
+    if text and not text.strip():
         raise BadInput("a goal of blanks says nothing", hint='give its text; "" ends the goal')
     state = owned.state
     before = active_goal(state)

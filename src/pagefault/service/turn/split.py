@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
 from typing import Final
 
-from pagefault.pack.count import TokenCounter
+from pagefault.pack.count import BLOCK_CHARS, TokenCounter
 
 # From the best place to cut to the last resort: paragraphs, lines, sentences, words, anywhere.
 _SEAMS: Final = tuple(
@@ -25,8 +25,6 @@ _SEAMS: Final = tuple(
 _ANY_SEAM: Final = re.compile(r"[\s。！？]")
 
 _CHARACTER_TOKENS: Final = 4  # at most: its bytes in UTF-8
-BLOCK_CHARS: Final = 1 << 16
-"""Of a longer text it takes no count to know that it is cut, or it costs little to look."""
 _CHARACTER_MAX: Final = 1 << 12  # code points of what a reader sees as one, or of a row of flags
 _FULL: Final = 0.9  # of the tokens allowed, where nothing says where to cut
 

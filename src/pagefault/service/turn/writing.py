@@ -24,11 +24,11 @@ from pagefault.model.kinds import (
     Role,
 )
 from pagefault.model.signatures import check_fields
-from pagefault.pack.count import TokenCounter
-from pagefault.service.arguments import a_moment, a_share, a_short_text, a_text, one_of
-from pagefault.service.turn.split import BLOCK_CHARS, split
+from pagefault.pack.count import BLOCK_CHARS, TokenCounter
+from pagefault.service.arguments import a_moment, a_share, a_short_text, one_of
+from pagefault.service.turn.split import split
 from pagefault.service.window.content import page_of
-from pagefault.service.window.room import check_message, surely_fits
+from pagefault.service.window.room import check_length, check_message, surely_fits
 from pagefault.service.window.state import SessionState
 
 _ACTORS: Final = {
@@ -71,7 +71,6 @@ class Said:
         for name, of in _NAMED.items():
             object.__setattr__(self, name, one_of(of, getattr(self, name), name))
         check_fields(self)
-        a_text(self.key, called="key")
         for name in _SHORT:
             a_short_text(getattr(self, name), called=name)
         a_share(self.importance, called="importance")
@@ -129,6 +128,8 @@ def write_down(
         if tokens is not None and tokens <= tokens_max:
             parts = [(text, tokens)]
         else:
+            if opens_turn and tokens is None:
+                check_length(state, text, counter)
             parts = split(text, tokens_max, counter)
         first = numbers.get(stem, 0) + 1
         numbers[stem] = first + len(parts) - 1

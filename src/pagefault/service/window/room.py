@@ -13,6 +13,7 @@ from pagefault.model.kinds import Level
 from pagefault.model.page import Page
 from pagefault.model.request import ToolCall
 from pagefault.pack import envelope, render
+from pagefault.pack.count import BLOCK_CHARS, TokenCounter
 from pagefault.pack.layout import Entry, Shown
 from pagefault.pack.tools import PAGE_FAULT, SEARCH_PAGES
 from pagefault.service.window.state import SessionState
@@ -27,11 +28,30 @@ def check_message(state: SessionState, pages: Sequence[Page]) -> None:
     shown: list[Entry] = [Shown(page) for page in pages]
     needed = state.layout.tokens_of(shown)
     if needed > room:
-        raise MessageTooLarge(
-            f"the message takes {needed:,} tokens; the window of {state.window_tokens:,} has "
-            f"room for {max(room, 0):,} beside its rules and pins",
-            hint="send it as a document (it is then paged), or use a larger window",
-        )
+        raise _too_large(state, f"{needed:,}")
+
+
+def _too_large(state: SessionState, tokens: str) -> MessageTooLarge:
+    room = max(state.window_room - state.fixed_tokens(), 0)
+    return MessageTooLarge(
+        f"the message takes {tokens} tokens; the window of {state.window_tokens:,} has "
+        f"room for {room:,} beside its rules and pins",
+        hint="send it as a document (it is then paged), or use a larger window",
+    )
+
+
+def check_length(state: SessionState, text: str, counter: TokenCounter) -> None:
+    """Raise `MessageTooLarge` for a text that is surely too long, before all of it is counted.
+
+    Cutting a text in two may add a token or so at the cut, and blocks have thousands: what takes
+    twice the room in blocks takes more than the room whole.
+    """
+    room = state.window_room - state.fixed_tokens()
+    tokens = 0
+    for at in range(0, len(text), BLOCK_CHARS):
+        tokens += counter.count(text[at : at + BLOCK_CHARS])
+        if tokens > 2 * max(room, 0):
+            raise _too_large(state, f"more than {tokens // 2:,}")
 
 
 def surely_fits(state: SessionState, characters: int) -> bool:
