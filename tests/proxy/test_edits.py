@@ -218,6 +218,49 @@ async def test_claims_of_old_words_stand_no_longer(
         assert "standing" not in await statuses(to)
 
 
+@pytest.mark.parametrize("changed", [CHANGED, "Never mind the archive."])
+async def test_a_closed_claim_is_history_and_its_closing_is_never_found(
+    upstream: Upstream, tmp_path: Path, changed: str
+) -> None:
+    root = tmp_path / "memory"
+    async with standing(upstream, root=root, window=900) as to:
+        await post(to, body(*said(DECIDED, 3)))
+        await post(to, body(*said(changed, 3)))
+        name = (await to.sessions())[0]
+    asked, kept = "PostgreSQL archive of Heron: no longer said", SearchFilter(history=True)
+    async with pagefault.open(root) as memory:
+        session = await memory.session(name, create=False)
+        for asking in (session, memory):
+            for wanted in (SearchFilter(), SearchFilter(kinds=("claim",))):
+                hits = (await asking.recall(asked, limit=20, wanted=wanted)).hits
+                assert "clm_1" not in [hit.page.page_id for hit in hits]
+            hits = (await asking.recall(asked, limit=20, wanted=kept)).hits
+            marked = {hit.page.page_id: bool(hit.page.superseded) for hit in hits}
+            assert marked["clm_1"]
+            assert not [hit for hit in hits if "No longer said" in hit.excerpt]
+        for wanted in (
+            SearchFilter(kinds=("claim",)),
+            SearchFilter(kinds=("claim",), history=True),
+        ):
+            listed = (await memory.recent(20, wanted)).hits
+            assert not [hit for hit in listed if "No longer said" in hit.excerpt]
+
+
+async def test_old_words_lend_nothing_to_what_stands_beside_them(upstream: Upstream) -> None:
+    async def relevance(to: Standing, *, history: bool = False) -> float:
+        session = await to.memory.session((await to.sessions())[0], create=False)
+        kept = SearchFilter(history=history)
+        hits = (await session.recall("zeppelin price in garden 0", wanted=kept)).hits
+        return next(hit.relevance for hit in hits if "garden 0" in hit.excerpt)
+
+    async with standing(upstream, window=5_000) as to:
+        await post(to, body(*said("The zeppelin has a price.", 4)))
+        before = await relevance(to)
+        await post(to, body(*said("Never mind that.", 4)))
+        assert await relevance(to) < before
+        assert await relevance(to, history=True) == pytest.approx(before, abs=0.05)
+
+
 # --- what was forgotten -----------------------------------------------------------------------
 
 

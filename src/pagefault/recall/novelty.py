@@ -24,9 +24,10 @@ knows a phrase of any language:
    People who talk under their names know what they reply, and are no exchange.
 
 A short refusal in words that are rare in its conversation counts as an answer wherever nothing
-tells what was asked for, and so does a model's own knowledge above a page that only mentions it. On five LoCoMo conversations all this together costs up to half a point
-of what is found at ten and gains as much at five; on conversations with assistants it gains three
-at five and one at ten. Both had a part in choosing its numbers, so neither is a check on them.
+tells what was asked for, and what a model knew by itself stands below a page that only mentions it.
+On five LoCoMo conversations all this together costs up to half a point of what is found at ten and
+gains as much at five; on conversations with assistants it gains three at five and one at ten. Both
+had a part in choosing its numbers, so neither is a check on them.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 MERGE_PAGES: Final = 16
 """Of the full-text index, written at a time when its parts are merged: some milliseconds."""
 
-SCHEMA: Final = 8
+SCHEMA: Final = 9
 """Changes with the tables and with what stands in them. No migration: the index is made again."""
 
 _SQL: Final = Queries("index.sql")
@@ -271,7 +271,9 @@ class SqliteIndex:
                 going |= dict.fromkeys(
                     seq for (seq,) in _SQL.rows(db, "session_pages", first, last)
                 )
-            db.execute(_SQL["forget_keys"], (json.dumps(list(going)),))
+            gone = (json.dumps(list(going)),)
+            db.execute(_SQL["forget_keys"], gone)
+            db.execute(_SQL["forget_superseding"], gone)
             for step in ("uncount", "take", "terms", "page", "aside", "event"):
                 db.executemany(_SQL[f"forget_{step}"], ((seq,) for seq in going))
             for session in sessions:

@@ -10,6 +10,7 @@ from pagefault.model.ids import PageId
 from pagefault.model.kinds import (
     GOAL_SUBJECT,
     RUNTIME,
+    RUNTIME,
     USER_TYPED,
     Actor,
     ClaimType,
@@ -48,7 +49,7 @@ def plan_goal(owned: Owned, journal: Journal, text: str) -> tuple[list[Draft], P
     made = Made(
         event_type=EventType.CLAIM,
         text=text or "The goal no longer stands.",
-        origin=USER_TYPED,
+        origin=USER_TYPED if text else RUNTIME,
         importance=1.0,
         derived=Derived(
             claim_type=ClaimType.GOAL if text else ClaimType.RETRACTION,
