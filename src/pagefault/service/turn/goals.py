@@ -10,7 +10,6 @@ from pagefault.model.ids import PageId
 from pagefault.model.kinds import (
     GOAL_SUBJECT,
     RUNTIME,
-    RUNTIME,
     USER_TYPED,
     Actor,
     ClaimType,
