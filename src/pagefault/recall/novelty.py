@@ -17,11 +17,11 @@ knows a phrase of any language:
    adds to the question's words from one, stands just below it.
  - **Told before exchanged.** What a user asks a model, and what that replies in the same turn, have
    the question's words because they were asked for, and lend them to one another: five questions
-   and five refusals are ten pages about it. Who asks does not know, and a model knows what it was told,
-   or else it was not told here. So a short page of such an exchange stands below the best page that
-   tells `STATES` of its words unasked, and is no more relevant. In the interrogatives of a language
-   an exchange always has more of a question than the sentence that answers it: hence not all.
-   People who talk under their names know what they reply, and are no exchange.
+   and five refusals are ten pages about it. Who asks does not know, and a model knows what it was
+   told, or else it was not told here. So a short page of such an exchange stands below the best
+   page that tells `STATES` of its words unasked, and is no more relevant: not all of them, as an
+   exchange has the interrogatives, which a sentence that answers has not. People who talk under
+   their names know what they reply, and are no exchange.
 
 A short refusal in words that are rare in its conversation counts as an answer wherever nothing
 tells what was asked for, and what a model knew by itself stands below a page that only mentions it.
