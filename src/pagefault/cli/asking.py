@@ -26,11 +26,11 @@ JSON: Final = """JSON: {session, query, total, left_out, tokens, hits: [{session
     page_id, turn, role, speaker, kind, modality, origin, said_at, occurred_at, tokens, history,
     relevance, score, parts, excerpt, marks, why, hint, resident, also, archive}]}. `session` above
     the hits and `resident` are null where every session is asked, and `resident` where a proxy's
-    client decides. `parts` add up to `score`; both are 0 where pages are listed, not searched. `excerpt`
-    is the part of the page that was found, `marks` where in it the words stand that match: from and
-    to (without), in characters; `why` is words, link, meaning or neighbours, by which it was found.
-    `history` tells that other words, or another claim, stand in its place now. `also` are pages
-    that say the same. `archive` is the directory that a page's text is in, where
+    client decides. `parts` add up to `score`; both are 0 where pages are listed, not searched.
+    `excerpt` is the part of the page that was found, `marks` where in it the words stand that
+    match: from and to (without), in characters; `why` is words, link, meaning or neighbours, by
+    which it was found. `history` tells that other words, or another claim, stand in its place now.
+    `also` are pages that say the same. `archive` is the directory that a page's text is in, where
     that is not there now; else empty."""
 """What they all print, for their helps."""
 
