@@ -218,6 +218,134 @@ async def test_claims_of_old_words_stand_no_longer(
         assert "standing" not in await statuses(to)
 
 
+@pytest.mark.parametrize("changed", [CHANGED, "Never mind the archive."])
+async def test_a_closed_claim_is_history_and_its_closing_is_never_found(
+    upstream: Upstream, tmp_path: Path, changed: str
+) -> None:
+    root = tmp_path / "memory"
+    async with standing(upstream, root=root, window=900) as to:
+        await post(to, body(*said(DECIDED, 3)))
+        await post(to, body(*said(changed, 3)))
+        name = (await to.sessions())[0]
+    asked, kept = "PostgreSQL archive of Heron: no longer said", SearchFilter(history=True)
+    async with pagefault.open(root) as memory:
+        session = await memory.session(name, create=False)
+        for asking in (session, memory):
+            for wanted in (SearchFilter(), SearchFilter(kinds=("claim",))):
+                hits = (await asking.recall(asked, limit=20, wanted=wanted)).hits
+                assert "clm_1" not in [hit.page.page_id for hit in hits]
+            hits = (await asking.recall(asked, limit=20, wanted=kept)).hits
+            marked = {str(hit.page.page_id): bool(hit.page.superseded) for hit in hits}
+            assert marked["clm_1"]
+            assert not [hit for hit in hits if "No longer said" in hit.excerpt]
+        for wanted in (
+            SearchFilter(kinds=("claim",)),
+            SearchFilter(kinds=("claim",), history=True),
+        ):
+            listed = (await memory.recent(20, wanted)).hits
+            assert not [hit for hit in listed if "No longer said" in hit.excerpt]
+
+
+async def test_old_words_lend_nothing_to_what_stands_beside_them(upstream: Upstream) -> None:
+    async def relevance(to: Standing, *, history: bool = False) -> float:
+        session = await to.memory.session((await to.sessions())[0], create=False)
+        kept = SearchFilter(history=history)
+        hits = (await session.recall("zeppelin price in garden 0", wanted=kept)).hits
+        return next(hit.relevance for hit in hits if "garden 0" in hit.excerpt)
+
+    async with standing(upstream, window=5_000) as to:
+        await post(to, body(*said("The zeppelin has a price.", 4)))
+        before = await relevance(to)
+        await post(to, body(*said("Never mind that.", 4)))
+        assert await relevance(to) < before
+        assert await relevance(to, history=True) == pytest.approx(before, abs=0.05)
+
+
+# --- quotes that were sent ------------------------------------------------------------------
+
+
+def sent_by(upstream: Upstream) -> list[Json]:
+    messages: list[Json] = upstream.seen[-1].body["messages"]
+    return messages
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+async def test_a_quote_that_was_sent_stays_and_the_next_turn_closes_it(
+    upstream: Upstream, tmp_path: Path, *, restarts: bool
+) -> None:
+    root, before, after = tmp_path / "memory", [*said(OLD, 8), ASKED], [*said(NEW, 8), ASKED]
+    then = [model("Noted."), user("And what of the hedge?")]
+    async with standing(upstream, root=root, window=700) as to:
+        await in_requests(to, before)
+        quoted = sent_by(upstream)
+        assert OLD in str(quoted)
+        if not restarts:
+            await post(to, body(*after, *then))
+            assert sent_by(upstream)[: len(quoted)] == quoted
+    async with standing(upstream, root=root, window=700) as to:
+        await post(to, body(*after, *then))
+        closed = sent_by(upstream)
+        assert OLD in str(closed)
+        assert NEW in str(closed[len(quoted) :])
+        assert "supersedes msg_1)" in str(closed[len(quoted) :])
+        await post(to, body(*after, *then, model("Noted."), user("And the pond?")))
+        assert sent_by(upstream)[: len(closed)] == closed
+        assert str(sent_by(upstream)).count(NEW) == 1
+
+
+async def test_an_epoch_quotes_the_newest_words_only(upstream: Upstream, tmp_path: Path) -> None:
+    root, window = tmp_path / "memory", 1_200
+    asked = [ASKED, model("Noted."), *long_talk(2)[2:]]
+    more = [message for n in range(20, 28) for message in garden(n)]
+    async with standing(upstream, root=root, window=window) as to:
+        await in_requests(to, [*said(OLD, 15), ASKED])
+        assert OLD in str(sent_by(upstream))
+        history = [*said(NEW, 15), *asked, *more]
+        edges = len(said(NEW, 15)) + 3
+        epochs = 0
+        for upto in range(edges, len(history) + 1, 2):
+            was = sent_by(upstream)
+            await post(to, body(*history[:upto]))
+            now = sent_by(upstream)
+            if now[: len(was) - 1] != was[:-1]:
+                epochs += 1
+                assert "Monday" not in str(now)
+        assert epochs
+    async with standing(upstream, root=root, window=window) as to:
+        await post(to, body(*history[:upto]))
+        assert sent_by(upstream) == now
+
+
+def garden(n: int) -> list[Json]:
+    return [user(f"Tell me of garden {n}. " + f"leaf{n} " * 60), model(f"Garden {n} is green.")]
+
+
+async def test_an_edit_with_the_same_last_message_reaches_its_quote_at_once(
+    upstream: Upstream,
+) -> None:
+    async with standing(upstream, window=700) as to:
+        await in_requests(to, [*said(OLD, 8), ASKED])
+        quoted = sent_by(upstream)
+        await post(to, body(*said(NEW, 8), ASKED))
+        assert sent_by(upstream)[:-1] == quoted[:-1]
+        assert NEW in str(sent_by(upstream)[-1])
+
+
+async def test_a_claim_quoted_in_front_is_closed_when_its_words_are_edited(
+    upstream: Upstream,
+) -> None:
+    async with standing(upstream, window=900) as to:
+        await in_requests(to, [*said(DECIDED, 14), user("And the hedge?")])
+        quoted = sent_by(upstream)
+        assert "C (clm_1)" in str(quoted)
+        await post(
+            to, body(*said(CHANGED, 14), user("And the hedge?"), model("Noted."), user("The pond?"))
+        )
+        assert sent_by(upstream)[: len(quoted)] == quoted
+        assert "takes back clm_1" in str(sent_by(upstream)[len(quoted) :])
+        assert CHANGED in str(sent_by(upstream)[len(quoted) :])
+
+
 # --- what was forgotten -----------------------------------------------------------------------
 
 

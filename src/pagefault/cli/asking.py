@@ -23,12 +23,13 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 JSON: Final = """JSON: {session, query, total, left_out, tokens, hits: [{session, session_id,
-    page_id, turn, role, speaker, kind, modality, origin, said_at, occurred_at, tokens, relevance,
-    score, parts, excerpt, marks, why, hint, resident, also, archive}]}. `session` above the hits
-    and `resident` are null where every session is asked, and `resident` where a proxy's client
-    decides. `parts` add up to `score`; both are 0 where pages are listed, not searched. `excerpt`
-    is the part of the page that was found, `marks` where in it the words stand that match: from and
-    to (without), in characters; `why` is words, link, meaning or neighbours, by which it was found.
+    page_id, turn, role, speaker, kind, modality, origin, said_at, occurred_at, tokens, history,
+    relevance, score, parts, excerpt, marks, why, hint, resident, also, archive}]}. `session` above
+    the hits and `resident` are null where every session is asked, and `resident` where a proxy's
+    client decides. `parts` add up to `score`; both are 0 where pages are listed, not searched.
+    `excerpt` is the part of the page that was found, `marks` where in it the words stand that
+    match: from and to (without), in characters; `why` is words, link, meaning or neighbours, by
+    which it was found. `history` tells that other words, or another claim, stand in its place now.
     `also` are pages that say the same. `archive` is the directory that a page's text is in, where
     that is not there now; else empty."""
 """What they all print, for their helps."""
@@ -70,6 +71,9 @@ _OPTIONS = (
         metavar="WHEN",
         help='Only what was said from then on: 2026-03-01, yesterday, "3 days ago".',
     ),
+    click.option(
+        "--history", is_flag=True, help="Also what was edited since, and claims that are closed."
+    ),
     click.option("--until", metavar="WHEN", help="Only what was said before, or on that day."),
     json_option,
 )
@@ -95,6 +99,8 @@ def filter_of(
     origins: tuple[str, ...] = (),
     since: str | None = None,
     until: str | None = None,
+    *,
+    history: bool = False,
 ) -> SearchFilter:
     """The filter that these options make. Times are by this computer's clock."""
     from pagefault.cli.when import after_ms, first_ms
@@ -109,7 +115,12 @@ def filter_of(
             f"--since {since!r} is later than --until {until!r}", hint="give the earlier as --since"
         )
     return SearchFilter(
-        kinds=kinds, modalities=modalities, origins=origins, since=first, until=after
+        kinds=kinds,
+        modalities=modalities,
+        origins=origins,
+        since=first,
+        until=after,
+        history=history,
     )
 
 
@@ -207,6 +218,7 @@ async def _hits(
             "said_at": iso(hit.page.said_ms),
             "occurred_at": hit.occurred_at,
             "tokens": hit.page.tokens,
+            "history": bool(hit.page.superseded),
             "relevance": round(hit.relevance, 3),
             "score": round(hit.score, 4),
             "parts": {name: round(value, 4) for name, value in hit.parts.items()},
@@ -249,6 +261,7 @@ def _print(app: App, found: dict[str, Any]) -> None:
         return
     is_ranked = any(hit["score"] for hit in hits)
     is_known = any(hit["resident"] is not None for hit in hits)
+    has_state = is_known or any(hit["history"] for hit in hits)
     columns = {
         **({} if found["session"] else {"session": "session"}),
         "id": "page_id",
@@ -256,7 +269,7 @@ def _print(app: App, found: dict[str, Any]) -> None:
         "who": "who",
         "tokens": "tokens",
         **({"also": "also"} if any(hit["also"] for hit in hits) else {}),
-        **({"state": "state"} if is_known else {}),
+        **({"state": "state"} if has_state else {}),
         **({} if is_ranked else {"begins": "hint"}),
     }
     app.term.table(
@@ -321,7 +334,8 @@ def _cell(hit: dict[str, Any], field: str) -> str:
         case "said_at":
             return local(int(datetime.fromisoformat(hit["said_at"]).timestamp() * 1000))
         case "state":
-            return "in window" if hit["resident"] else ""
+            words = ["in window"] if hit["resident"] else []
+            return ", ".join([*words, *(["history"] if hit["history"] else [])])
     return str(hit[field])
 
 

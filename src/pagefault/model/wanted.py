@@ -33,7 +33,8 @@ class SearchFilter:
 
     `session`, a name or an id, is for who asks a whole memory: what that session sees.
 
-    With `history`, also pages in whose place other words stand now.
+    With `history`, also pages in whose place other words stand now, and claims that are closed:
+    `hit.page.superseded` is the record that did it.
 
     Without kinds, pages that were made of others (claims, summaries) are not among what is listed.
     """

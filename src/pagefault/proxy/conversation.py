@@ -38,7 +38,7 @@ from pagefault.model.kinds import (
     Origin,
     Role,
 )
-from pagefault.model.page import Page
+from pagefault.model.page import Derived, Page
 from pagefault.model.request import Usage
 from pagefault.pack import render
 from pagefault.pack.count import MESSAGE_TOKENS, TokenCounter
@@ -57,6 +57,7 @@ CALL_CHARS_MAX: Final = 4_000  # of a call's arguments that are kept: an edit qu
 QUERY_CHARS_MAX: Final = 4_000
 STANDS: Final = "[What the user decided, prefers and told there, as it stands:]"
 MODEL_CHARS_MAX: Final = 200
+TOO_LONG: Final = "[too long to be quoted here]"
 QUOTED: Final = "[From earlier in this conversation, quoted because it may bear on what follows:]"
 
 
@@ -127,6 +128,14 @@ class Conversation:
         self._keys: dict[str, str] = {}  # of nodes, by every page that they ever were
         self._edited: set[str] = set()  # keys of nodes whose present words are not logged yet
         self._words: dict[bytes, str] = {}
+        self._edits: dict[str, Sequence[str]] = {}  # the pages in whose place others stand
+        self._former: dict[str, str] = {}  # the same, the other way
+        self._unquote()
+
+    def _unquote(self) -> None:
+        self.passage.unquote()
+        self._inserted: dict[str, list[PageId]] = {}  # the pages of each of the passage's inserts
+        self._cored: dict[str, list[PageId]] = {}  # and of its cores
 
     async def receive(self, body: Json, history: History) -> Passed:
         """Take a request in, and say what to send on."""
@@ -176,7 +185,7 @@ class Conversation:
                 self._session, self._requests, self._order = None, 0, 0
                 self._pages = dict.fromkeys(self._pages, ())  # said, and nowhere any more
                 self._keys.clear()
-                self.passage.unquote()
+                self._unquote()
         except PagefaultError as error:
             self.problem = error.message
 
@@ -185,7 +194,7 @@ class Conversation:
         if self._forgettings == self._memory.forgettings or self._session is None:
             return
         self._forgettings = self._memory.forgettings
-        self.passage.unquote()
+        self._unquote()
         try:
             await self._quote_again(await self._memory.passed_on(self._session, texts=False))
         except PagefaultError as error:
@@ -209,16 +218,26 @@ class Conversation:
             free = passage.free_tokens(body, history, match) - room
             quotes.core = await self._standing(history, match, free)
             if quotes.core:
-                passage.cores[at] = _quoted(quotes.core, STANDS)
+                self._cored[at] = [page.page_id for page in quotes.core]
+                passage.cores[at] = self._quoted(quotes.core, STANDS)
+            await self._requote(passage.quoting(history, match))
+        if not aside:
+            quotes.here = await self._closing(history, match)
         if opening is not None:
             free = passage.free_tokens(body, history, match)
+            taken = sum(map(_cost, quotes.here))
+            free, room = free - taken, room - taken
             if self._owes_claims and not epoch:
-                quotes.here = await self._standing(history, match, free - room)
+                quotes.here += await self._standing(history, match, free - room)
             self._owes_claims = False
-            quotes.here += await self._recall(history, match, min(room, free))
-            if quotes.here:
-                quotes.opening = opening
-                passage.inserts[opening.key] = _quoted(quotes.here)
+            told = {page.page_id for page in quotes.here}
+            recalled = await self._recall(history, match, min(room, free))
+            quotes.here += [page for page in recalled if page.page_id not in told]
+        quotes.opening = passage.turn(history, match) if quotes.here else None
+        if quotes.opening is not None:
+            ids = self._inserted.setdefault(quotes.opening.key, [])
+            ids += [page.page_id for page in quotes.here]
+            await self._put_in(quotes.opening.key)
         return passage.compose(body, history, match, epoch=epoch)
 
     async def answered(self, passed: Passed, answered: Answered, *, is_next: bool = True) -> None:
@@ -363,11 +382,17 @@ class Conversation:
             if not any(page_id in self._keys for page_id in pages):
                 self._order += len(pages)
         if is_edited:
+            self._note_edit(source or (), pages)
             node.origin = None  # these words are said here, wherever the old ones were
             self._edited.discard(node.key)
         self._pages[node.key] = pages
         for page_id in pages:
             self._keys.setdefault(page_id, node.key)
+
+    def _note_edit(self, old: Sequence[str], new: Sequence[str]) -> None:
+        if old and new and old != new:
+            self._edits.update(dict.fromkeys(old, new))
+            self._former.update(dict.fromkeys(new, old[0]))
 
     def _before(self, node: Node) -> str:
         """The page that a node's own follows in the client's history."""
@@ -451,8 +476,10 @@ class Conversation:
         said, orders = _logged(events)
         for page_id, node in self.trie.restore([one for one, _ in said], orders).items():
             self._keys[page_id] = node.key
+        parts = {one.page_id: pages for one, pages in said}
         for one, pages in said:
             self._pages[self._keys[one.page_id]] = pages
+            self._note_edit(parts.get(PageId(one.supersedes), ()), pages)
         self._order = session.owned.state.order_next
         told = [event.body.request for event in events if isinstance(event.body, Relayed)]
         self._requests = max(told, default=-1) + 1
@@ -469,14 +496,14 @@ class Conversation:
                 self.passage.starts[at] = first
                 core = await self._still_there(told.core)
                 if core:
-                    self.passage.cores[at] = _quoted(core, STANDS)
+                    self._cored[at] = [page.page_id for page in core]
+                    self.passage.cores[at] = self._quoted(core, STANDS)
+                await self._requote(list(self._inserted), upto=event.seq)
             opening = self._keys.get(told.opening)
             if opening is not None:
-                here = await self._still_there(
-                    [page_id for page_id in told.recalled if page_id not in told.core]
-                )
-                if here:
-                    self.passage.inserts[opening] = _quoted(here)
+                here = [page_id for page_id in told.recalled if page_id not in told.core]
+                self._inserted.setdefault(opening, []).extend(here)
+                await self._put_in(opening)
 
     async def _still_there(self, ids: Iterable[PageId]) -> list[Page]:
         pages = []
@@ -485,6 +512,95 @@ class Conversation:
             with suppress(RecordGone, CallerError):
                 pages.append(await session.page(page_id))
         return pages
+
+    # --- quotes -------------------------------------------------------------------------------
+
+    def _quoted(self, pages: Sequence[Page], why: str = QUOTED) -> str:
+        """Claims first, then what was said, each in order. Words that took the place of others name
+        them, so that a quote of those, further up, is closed by this one.
+        """
+        ordered = sorted(pages, key=lambda page: (page.derived is None, page.row.order))
+        return f"{why}\n{render.block([self._line(page) for page in ordered])}"
+
+    def _line(self, page: Page) -> str:
+        former = self._former.get(page.page_id)
+        if former is None:
+            return render.line([page])
+        text = page.text if _cost(page) <= self._recall_room() else TOO_LONG
+        return render.line([replace(page, text=text, derived=Derived(supersedes=PageId(former)))])
+
+    async def _put_in(self, opening: str) -> None:
+        pages = await self._still_there(dict.fromkeys(self._inserted[opening]))
+        if pages:
+            self.passage.put_in(opening, self._quoted(pages))
+
+    async def _requote(self, openings: Iterable[str], upto: int | None = None) -> None:
+        """Quote the newest words in the place of those that were edited since, where an epoch
+        begins: what a provider had is lost to it there anyway. `upto` a record, where the log is
+        read again.
+        """
+        if not self._edits:
+            return
+        closed = await self._closed_by_edits(upto)
+        for opening in openings:
+            old = self._inserted[opening]
+            new = [
+                now
+                for page_id in old
+                if page_id not in closed
+                for now in await self._now(page_id, upto)
+            ]
+            if new != old:
+                self._inserted[opening] = new
+                await self._put_in(opening)
+
+    async def _now(self, page_id: PageId, upto: int | None = None) -> list[PageId]:
+        """The pages in whose words something is said now: itself, unless it was edited."""
+        found, seen = [page_id], {page_id}
+        while (new := self._edits.get(found[0])) and await self._is_before(PageId(new[0]), upto):
+            found = [PageId(one) for one in new]
+            if not seen.isdisjoint(found):
+                break
+            seen.update(found)
+        return found
+
+    async def _is_before(self, page_id: PageId, upto: int | None) -> bool:
+        return upto is None or any(
+            page.row.seq < upto for page in await self._still_there([page_id])
+        )
+
+    async def _closed_by_edits(self, upto: int | None = None) -> dict[PageId, PageId]:
+        """Claims whose words were edited, each with the note that closed it."""
+        session = await self._opened()
+        found: dict[PageId, PageId] = {}
+        for claim in await session.claims():
+            is_edited = any(span.page_id in self._edits for span in claim.evidence)
+            if is_edited and claim.closed_by and await self._is_before(claim.closed_by, upto):
+                found[claim.claim_id] = claim.closed_by
+        return found
+
+    async def _closing(self, history: History, match: Match) -> list[Page]:
+        """What takes the place of words that were edited after they were quoted, and that the
+        request quotes still: those bytes were sent, and stay. Nothing where no turn opens.
+        """
+        passage = self.passage
+        if not self._edits or passage.turn(history, match) is None:
+            return []
+        shown = list(self._cored.get(passage.epoch(match), ()))
+        for key in passage.quoting(history, match):
+            shown += self._inserted[key]
+        try:
+            closed = await self._closed_by_edits()
+            wanted: dict[PageId, None] = {}
+            for page_id in shown:
+                if page_id in closed:
+                    wanted[closed[page_id]] = None
+                elif page_id in self._edits:
+                    wanted.update(dict.fromkeys(await self._now(page_id)))
+            return await self._still_there(one for one in wanted if one not in shown)
+        except PagefaultError as error:
+            self.problem = error.message
+            return []
 
     # --- recall -------------------------------------------------------------------------------
 
@@ -529,10 +645,9 @@ class Conversation:
                 if not is_standing or not said or not said <= allowed:
                     continue
                 page = await session.page(claim.claim_id)
-                cost = page.row.tokens + render.LABEL_TOKENS
-                if cost <= room:
+                if _cost(page) <= room:
                     chosen.append(page)
-                    room -= cost
+                    room -= _cost(page)
         except PagefaultError as error:
             self.problem = error.message
         return chosen[::-1]
@@ -608,10 +723,8 @@ def _logged(events: Sequence[Event]) -> tuple[list[tuple[Logged, list[str]]], se
 _CALL: Final = re.compile(r"\[calls [^\]]*\] ")
 
 
-def _quoted(pages: Sequence[Page], why: str = QUOTED) -> str:
-    """Claims first, then what was said, each in order."""
-    ordered = sorted(pages, key=lambda page: (page.derived is None, page.row.order))
-    return f"{why}\n{render.block([render.line([page]) for page in ordered])}"
+def _cost(page: Page) -> int:
+    return page.row.tokens + render.LABEL_TOKENS
 
 
 def _change(match: Match, weighed: Weighed) -> str:

@@ -128,12 +128,36 @@ class Passage:
         """The node of the message that opened the newest turn, if it is the last that was said and
         was not sent before: the moment to recall.
         """
+        node = self.turn(history, match)
+        if node is None or node.key in self._slots or node.key in self.inserts:
+            return None
+        return node
+
+    def turn(self, history: History, match: Match) -> Node | None:
+        """The same, whether it was sent before or not."""
         places = self._places(history, match)
         turns = _turns(places)
         if not turns or not all(place.opens for place in places[turns[-1] :]):
             return None
-        node = places[-1].node
-        return None if node.key in self._slots or node.key in self.inserts else node
+        return places[-1].node
+
+    def quoting(self, history: History, match: Match) -> list[str]:
+        """The keys of `inserts` that the request shows, as planned, in its order."""
+        places = self._places(history, match)
+        shown = places[self._first(places, match) :]
+        return [place.node.key for place in shown if place.node.key in self.inserts]
+
+    def epoch(self, match: Match) -> str:
+        """The key by which the epoch on this path began, or ""."""
+        return next((node.key for node in reversed(match.path) if node.key in self.starts), "")
+
+    def put_in(self, key: str, quoted: str) -> None:
+        """Put this before a turn's opening, which is made anew where it was sent with other words
+        before it.
+        """
+        if self.inserts.get(key) != quoted:
+            self.inserts[key] = quoted
+            self._slots.pop(key, None)
 
     def plan(self, body: Json, history: History, match: Match, spare_tokens: int = 0) -> str:
         """Begin an epoch if the request, and `spare_tokens`, would not fit. Returns why, or ""."""
@@ -290,10 +314,8 @@ class Passage:
 
     def _notice(self, match: Match) -> str:
         """What is put before the first message that is shown, where others left."""
-        for node in reversed(match.path):
-            if node.key in self.starts:
-                return f"{GONE}\n{self.cores[node.key]}" if node.key in self.cores else GONE
-        return GONE
+        core = self.cores.get(self.epoch(match))
+        return GONE if core is None else f"{GONE}\n{core}"
 
     def _leading(self, history: History, places: Sequence[_Place]) -> list[Any]:
         """What stands before the first place: instructions as they are now, the rest as first."""

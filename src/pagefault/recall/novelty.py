@@ -1,7 +1,7 @@
 """What a page tells that the question does not: what knows nothing stands below what does.
 
 Much of a score is borrowed: an answer need not repeat the words of its question, so a page is worth
-what stands around it, too. But so is whatever else was said there. Three measures, none of which
+what stands around it, too. But so is whatever else was said there. Four measures, none of which
 knows a phrase of any language:
 
  - **Information.** Of a page without a word of the question only its other words can answer it.
@@ -15,11 +15,19 @@ knows a phrase of any language:
    found by, is the question: nothing is told there. One of whose words half are the question's
    stands below a statement of them all. An answer that cites a page, or takes what it
    adds to the question's words from one, stands just below it.
+ - **Told before exchanged.** What a user asks a model, and what that replies in the same turn, have
+   the question's words because they were asked for, and lend them to one another: five questions
+   and five refusals are ten pages about it. Who asks does not know, and a model knows what it was
+   told, or else it was not told here. So a short page of such an exchange stands below the best
+   page that tells `STATES` of its words unasked, and is no more relevant: not all of them, as an
+   exchange has the interrogatives, which a sentence that answers has not. People who talk under
+   their names know what they reply, and are no exchange.
 
 A short refusal in words that are rare in its conversation counts as an answer wherever nothing
-states what was asked for. On five LoCoMo conversations all this together costs up to half a point
-of what is found at ten and gains as much at five; on conversations with assistants it gains three
-at five and one at ten. Both had a part in choosing its numbers, so neither is a check on them.
+tells what was asked for, and what a model knew by itself stands below a page that only mentions it.
+On five LoCoMo conversations all this together costs up to half a point of what is found at ten and
+gains as much at five; on conversations with assistants it gains three at five and one at ten. Both
+had a part in choosing its numbers, so neither is a check on them.
 """
 
 from __future__ import annotations
@@ -42,6 +50,9 @@ ECHO: Final = 0.5  # of the words of a question: it asks what is asked now
 ECHO_MIN: Final = 0.25  # what the question itself is worth, of what its words are
 WEIGHED_MAX: Final = 20  # of the best pages, however few are asked for
 SHORT_TOKENS: Final = 48  # what is longer says something
+STATES: Final = 0.35  # of what an exchange has of the question's words
+TOLD_MIN: Final = 0.2  # of the question's words: it is about them
+EXCHANGES_MAX: Final = 50  # of the best pages, and of those that ask
 ALL_TOLD: Final = 0.99  # of the question's words: rounding apart, each
 BELOW: Final = 0.005  # of the best score: more than recency moves a page
 NEIGHBOUR_MIN: Final = 0.2  # of the best page's relevance
@@ -78,6 +89,7 @@ def settled(
         most = stating - BELOW * abs(stating)
         ranked = _below(ranked, most, [_is_wordless(one) or one.place in echoes for one in ranked])
     if reading is not None:
+        ranked = _statements_first(index, reading, scope, ranked)
         ranked = _sources_first(index, reading, scope, query, ranked)
     return ranked
 
@@ -176,6 +188,67 @@ def _times(one: Ranked, weight: float) -> Ranked:
     }
     relevance = one.relevance * weight
     return one._replace(score=sum(parts.values()), parts=parts, relevance=relevance)
+
+
+# --- exchanges ----------------------------------------------------------------------------------
+
+
+def _statements_first(
+    index: PageIndex, reading: Reading, scope: Scope, ranked: list[Ranked]
+) -> list[Ranked]:
+    """The same, but nothing of an exchange, nor what only stands beside some words, is worth more
+    than the best page that tells as much unasked.
+    """
+    exchanged = _exchanged(index, reading, scope, ranked)
+    if not exchanged:
+        return ranked
+    most = max(one.told for one in ranked if one.place in exchanged)
+    stating = (
+        one
+        for one in ranked[:EXCHANGES_MAX]
+        if one.place not in exchanged and not one.asks and one.told >= max(STATES * most, TOLD_MIN)
+    )
+    best = next(stating, None)
+    if best is None:
+        return ranked
+    which = [one.place in exchanged or _is_wordless(one) for one in ranked]
+    capped = [
+        one._replace(relevance=min(one.relevance, best.relevance)) if is_one else one
+        for one, is_one in zip(ranked, which, strict=True)
+    ]
+    return _below(capped, best.score - BELOW * abs(best.score), which)
+
+
+def _exchanged(
+    index: PageIndex, reading: Reading, scope: Scope, ranked: Sequence[Ranked]
+) -> set[int]:
+    """Where, among the best, words of the question are asked of a model, and where that replies.
+
+    Both short: what is longer says something. Who speaks under a name is a person, in a transcript
+    of people, and knows what they reply.
+    """
+    asking = {one.place for one in [one for one in ranked if one.asks][:EXCHANGES_MAX]}
+    asking &= {one.place for one in ranked if one.told >= TOLD_MIN}
+    if not asking:
+        return set()
+    best = asking.union(one.place for one in ranked[:EXCHANGES_MAX])
+    rows = [row for row in index.pages_at(scope, list(best)) if row.tokens <= SHORT_TOKENS]
+    unnamed = {place_in(scope, row): row for row in rows if _is_unnamed(reading.page(row))}
+    asked: dict[tuple[int, int], int] = {}  # in this turn, by the record
+    for place, row in unnamed.items():
+        if place in asking and row.role is Role.USER:
+            turn = row.session, row.turn
+            asked[turn] = min(row.seq, asked.get(turn, row.seq))
+    return {
+        place
+        for place, row in unnamed.items()
+        if (place in asking and row.role is Role.USER)
+        or (row.role is Role.ASSISTANT and row.seq > asked.get((row.session, row.turn), row.seq))
+    }
+
+
+def _is_unnamed(page: Page | None) -> bool:
+    return page is not None and not page.speaker
 
 
 # --- statements and sources ---------------------------------------------------------------------

@@ -9,7 +9,7 @@ from datetime import date
 from typing import Final
 
 from pagefault.recall.when import Days, days_in_digits, days_named
-from pagefault.store.analyzer import analyze, date_terms, query_terms
+from pagefault.store.analyzer import analyze, date_terms, is_telling, query_terms
 from pagefault.store.form import TELLS_NAME, TELLS_NUMBER, TELLS_TIME
 
 _WHEN: Final = re.compile(
@@ -37,6 +37,7 @@ class Question:
     terms: tuple[str, ...]
     days: tuple[Days, ...] = ()
     wants: int = 0
+    tells: bool = True  # it has a word that is no stop word
 
 
 def read(query: str, *, today: date | None = None) -> Question:
@@ -49,7 +50,9 @@ def read(query: str, *, today: date | None = None) -> Question:
     if _WHO_OR_WHERE.search(query):
         wants |= TELLS_NAME
     terms = query_terms(query) + [term for one in days_in_digits(query) for term in _terms_of(one)]
-    return Question(tuple(dict.fromkeys(terms)), days_named(query, today=today), wants)
+    return Question(
+        tuple(dict.fromkeys(terms)), days_named(query, today=today), wants, is_telling(query)
+    )
 
 
 def _terms_of(days: Days) -> list[str]:

@@ -25,6 +25,12 @@ from pagefault.store.likely import Numbers, among, distinct, rarity
 
 OWN: Final = 1.2
 MENTION: Final = 0.5  # what the speaker's name tells as a word, once it was read as a speaker
+LITTLE: Final = 0.2
+"""Of what stands in a page, where the query has nothing but stop words: those that we know, and in
+any language those that stand in most pages of a conversation of `MANY` or more.
+"""
+
+MANY: Final = 20
 MEASURED_MAX: Final = 400
 """Places that are looked at closely: those that lead before they are."""
 
@@ -130,6 +136,8 @@ def rank(
     }
     if similar is not None:
         columns["meaning"] = similar.weight * seen.best * close
+    if not _tells(found, asked):
+        relevance = LITTLE * relevance
     score = np.sum([*columns.values()], axis=0)
     order = np.lexsort((places, -score))
     rows = np.stack([*columns.values()], axis=1)[order].tolist()
@@ -149,6 +157,13 @@ def rank(
         ),
         total,
     )
+
+
+def _tells(found: Candidates, asked: Question) -> bool:
+    """Whether the query has a word that tells one page of this scope from most others."""
+    there = [frequency for frequency in found.frequencies if frequency]
+    is_common = found.pages >= MANY and bool(there) and 2 * min(there) > found.pages
+    return asked.tells and not is_common
 
 
 _NOWHERE: Final = np.empty(0, dtype=np.int64)

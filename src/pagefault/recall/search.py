@@ -17,7 +17,7 @@ from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.recall.reading import Reading
 from pagefault.recall.studio import rescored
 from pagefault.store.analyzer import query_terms
-from pagefault.store.api import PageFilter, PageIndex
+from pagefault.store.api import Candidates, PageFilter, PageIndex
 from pagefault.store.likeness import bucket, say_the_same
 from pagefault.store.place import place_in
 
@@ -163,7 +163,10 @@ class Searcher:
             places = self._index.matching(scope, wanted).places
             only = places if only is None else np.intersect1d(places, only, assume_unique=True)
         speakers = self._index.speakers(scope)
-        ranked = partial(self._ranking, scope, speakers=speakers, only=only, today=today)
+        passed = frozenset[int]() if wanted.history else self._index.history(scope)
+        ranked = partial(
+            self._ranking, scope, speakers=speakers, only=only, today=today, passed=passed
+        )
         pages, ranking = ranked(query)
         ranking = merged(ranking, [ranked(one)[1] for one in decompose(query)])
         standing = self._standing(scope, ranking.places, pages=pages)
@@ -171,14 +174,13 @@ class Searcher:
         if standing and self._reading is not None:
             known = speakers.union(query_terms(query))
             standing = linked(self._index, self._reading, scope, standing, known, only=only)
-        if not wanted.history:
-            history = self._index.history(scope)
-            standing = [one for one in standing if one.place not in history]
+        standing = [one for one in standing if one.place not in passed]
         standing = settled(self._index, self._reading, scope, query, standing)
         groups = copies(standing)
         total = unlooked + len(groups)
         groups = groups[: max(SHORTLIST, limit)]
         admitted = self._pages(scope, [place for group in groups for place in group])
+        admitted = [(place, page) for place, page in admitted if not page.is_note]
         if scope.is_everything and not wanted.kinds:  # else no scope has them beside what was said
             admitted = [(place, page) for place, page in admitted if page.kind not in RETOLD]
         if not admitted:
@@ -226,8 +228,12 @@ class Searcher:
         speakers: frozenset[str],
         only: NDArray[np.int64] | None,
         today: date | None,
+        passed: frozenset[int],
     ) -> tuple[int, Ranking]:
-        """How many pages there are in scope, and how those rank that may answer."""
+        """How many pages there are in scope, and how those rank that may answer. What stands at
+        places that are `passed`, in whose place something else stands now, lends nothing to what
+        stands beside it.
+        """
         from pagefault.recall.daily import PAGES_MAX, asks_of_days_alone, spans_ms, with_word
         from pagefault.recall.question import read, speakers_named, subject
         from pagefault.recall.rank import NOTHING_RANKED, rank
@@ -236,6 +242,7 @@ class Searcher:
         if not asked.terms:
             return 0, NOTHING_RANKED
         found = self._index.candidates(scope, asked.terms, limit=STRETCHES_MAX, near=only)
+        found = without(found, passed)
         named = speakers_named(query, speakers)
         if asks_of_days_alone(asked, named):
             places = self._said_in(scope, spans_ms(asked.days, today), only)
@@ -245,7 +252,7 @@ class Searcher:
             partial(self._index.traits, scope, names=subject(query, named)),
             asked,
             speakers=[at for at, term in enumerate(asked.terms) if term in named],
-            similar=self._similar(scope, query, only),
+            similar=self._similar(scope, query, only, passed),
             relevance_min=RELEVANCE_MIN,
             only=only,
         )
@@ -264,10 +271,18 @@ class Searcher:
         places = np.unique(np.concatenate([np.empty(0, np.int64), *found]))
         return places if only is None else np.intersect1d(places, only, assume_unique=True)
 
-    def _similar(self, scope: Scope, query: str, only: NDArray[np.int64] | None) -> Similar | None:
+    def _similar(
+        self,
+        scope: Scope,
+        query: str,
+        only: NDArray[np.int64] | None,
+        passed: frozenset[int],
+    ) -> Similar | None:
         if self._semantic is None:
             return None
-        return self._semantic(scope, query, limit=SIMILAR_MAX, only=only)
+        found = self._semantic(scope, query, limit=SIMILAR_MAX, only=only)
+        stays = _elsewhere(found.places, passed)
+        return replace(found, places=found.places[stays], scores=found.scores[stays])
 
     def _pages(self, scope: Scope, places: Sequence[Ranked]) -> list[tuple[Ranked, PageRow]]:
         """Places and the pages there, best place first."""
@@ -286,6 +301,18 @@ class Searcher:
                 return [one for one in places if first <= one.place < first + pages]
         standing = self._index.standing(scope, [one.place for one in places])
         return [one for one in places if one.place in standing]
+
+
+def without(found: Candidates, passed: frozenset[int]) -> Candidates:
+    """The same candidates, but for those at these places."""
+    stays = _elsewhere(found.places, passed)
+    return replace(found, places=found.places[stays], counts=found.counts[stays])
+
+
+def _elsewhere(places: NDArray[np.int64], passed: frozenset[int]) -> NDArray[np.bool_]:
+    import numpy as np
+
+    return ~np.isin(places, list(passed))
 
 
 def copies(places: Sequence[Ranked]) -> list[list[Ranked]]:

@@ -271,7 +271,9 @@ class SqliteIndex:
                 going |= dict.fromkeys(
                     seq for (seq,) in _SQL.rows(db, "session_pages", first, last)
                 )
-            db.execute(_SQL["forget_keys"], (json.dumps(list(going)),))
+            gone = (json.dumps(list(going)),)
+            db.execute(_SQL["forget_keys"], gone)
+            db.execute(_SQL["forget_superseding"], gone)
             for step in ("uncount", "take", "terms", "page", "aside", "event"):
                 db.executemany(_SQL[f"forget_{step}"], ((seq,) for seq in going))
             for session in sessions:

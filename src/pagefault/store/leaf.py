@@ -13,7 +13,7 @@ import msgspec
 
 from pagefault.model.events import Content, Event
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import DERIVED_TYPES
+from pagefault.model.kinds import RUNTIME, ClaimType, EventType
 from pagefault.model.times import iso_ms
 from pagefault.store import codec
 from pagefault.store.analyzer import analyze, page_terms
@@ -106,20 +106,18 @@ def _leaf(
         form_of(body, said.keys(), at_ms),
         tokens(terms),
         iso_ms(body.occurred_at) if body.occurred_at else None,
-        superseded_by(body),
+        body.supersedes or None,
         is_note(origin, body),
     )
 
 
-def superseded_by(body: Content) -> PageId | None:
-    """The page of something said that a content record makes history."""
-    return body.supersedes if body.supersedes and body.event_type not in DERIVED_TYPES else None
-
-
 def is_note(origin: str, body: Content) -> bool:
-    """Whether a record is a note of the proxy's own, as it wrote them among what was said before
-    `relayed` records told such things.
+    """Whether a record is a note of ours that nobody said: that a claim's words were edited away,
+    or a note of the proxy's, as it wrote them among what was said before `relayed` records told
+    such things.
     """
+    if body.event_type == EventType.CLAIM:
+        return origin == RUNTIME and body.claim_type == ClaimType.RETRACTION
     return origin == "tool:pagefault" and body.title in _NOTES
 
 

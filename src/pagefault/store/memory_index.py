@@ -32,7 +32,7 @@ from pagefault.store.fold import (
     is_orphan,
 )
 from pagefault.store.form import Form, form_of
-from pagefault.store.leaf import is_note, superseded_by
+from pagefault.store.leaf import is_note
 from pagefault.store.likely import Numbers, likeliest
 from pagefault.store.place import place_of
 from pagefault.store.soundness import sound
@@ -106,9 +106,8 @@ class MemoryIndex:
             if is_note(event.origin, body):
                 row = replace(row, superseded=event.seq)
             self._pages[event.seq] = _Entry(row, page_terms(body, said), name, form)
-            old = superseded_by(body)
-            if old is not None:
-                self._supersede(event.session, old, event.seq)
+            if body.supersedes:
+                self._supersede(event.session, body.supersedes, event.seq)
 
     def _supersede(self, session: SessionNo, page_id: PageId, by: Seq) -> None:
         """All parts of the text that a page begins are history."""
@@ -293,6 +292,9 @@ class MemoryIndex:
             if entry is not None:
                 self._taken.setdefault((entry.row.session, entry.row.page_id), seq)
         gone = whole.union(seqs)
+        for seq, entry in self._pages.items():
+            if entry.row.superseded in gone:
+                self._pages[seq] = replace(entry, row=replace(entry.row, superseded=NOTHING))
         self._keys = {
             key: seq
             for key, seq in self._keys.items()

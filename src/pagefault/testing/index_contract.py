@@ -209,6 +209,25 @@ class PageIndexContract:
         assert len(index.history(EVERYTHING)) == 2
         assert index.check() == []
 
+    def test_a_claim_that_another_closed_is_history_until_that_is_forgotten(
+        self, index: PageIndex
+    ) -> None:
+        records = Records()
+        records.open("planning")
+        records.derive(1, "we use tulips", number=1)
+        new = records.derive(1, "we use roses", number=2, supersedes=PageId("clm_1"))
+        index.apply(records.events)
+        derived = whole(1).derived
+        assert [row.superseded for row in index.pages(derived, PageFilter(), limit=9)] == [
+            new.seq,
+            NOTHING,
+        ]
+        assert index.history(whole(1)) == frozenset()
+        assert len(index.history(derived)) == len(index.history(EVERYTHING)) == 1
+        index.forget([new.seq], [])
+        assert index.history(derived) == frozenset()
+        assert index.check() == []
+
     def test_a_page_is_of_when_it_was_said_or_else_of_when_it_was_logged(
         self, index: PageIndex
     ) -> None:

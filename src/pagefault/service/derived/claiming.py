@@ -19,7 +19,7 @@ from pagefault.model.kinds import (
     GOAL_SUBJECT,
     HANDED_IN,
     PAGE_PREFIX,
-    USER_TYPED,
+    RUNTIME,
     USERS,
     ClaimType,
     EventType,
@@ -138,7 +138,8 @@ class Claims:
         """What takes back every claim that rests on words in whose place these are put.
 
         With the user's authority, whoever said the words: it is the client that put others there,
-        and a claim on words that stand nowhere any more is nobody's.
+        and a claim on words that stand nowhere any more is nobody's. Nobody said that, so it is a
+        note of ours, which no search finds.
         """
         if not body.supersedes or body.part:
             return []
@@ -156,7 +157,7 @@ class Claims:
                 text="No longer said",
                 evidence=(Evidence(page_id=body.page_id, start=0, end=len(body.text.encode())),),
                 authority=Authority.USER,
-                origin=USER_TYPED,
+                origin=RUNTIME,
                 confidence=1.0,
                 resting_on=tuple(page.page_id for page in old),
             )

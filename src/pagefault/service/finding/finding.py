@@ -11,7 +11,7 @@ import asyncio
 from dataclasses import replace
 from typing import Final
 
-from pagefault.model.kinds import Kind, Modality, Profile
+from pagefault.model.kinds import RUNTIME, Kind, Modality, Profile
 from pagefault.model.page import Scope
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.recall.search import SearchHit, SearchResult
@@ -68,13 +68,15 @@ class Finder:
         self, scope: Scope, query: str, *, limit: int, wanted: SearchFilter = ANY
     ) -> list[SearchHit]:
         """The claims that bear on a query by their own words, best first; in the place of one that
-        was closed stands what closed it.
+        was closed stands what closed it, unless that is a note of ours. With history it stands
+        itself, marked.
         """
         state = self._owned.state
         if CLAIM not in state.numbers:
             return []
         telling = await asyncio.to_thread(self._claims.telling, query, state)
-        search, claims = self._runtime.search, replace(wanted, kinds=(Kind.CLAIM,))
+        search = self._runtime.search
+        claims = replace(wanted, kinds=(Kind.CLAIM,), history=True)
         result = await search(
             scope.derived, telling, limit=limit, wanted=claims, profile=Profile.MEASURED
         )
@@ -85,6 +87,9 @@ class Finder:
         found: dict[str, SearchHit] = {}
         for hit in hits:
             row = current.get(hit.page.page_id)
+            if row is not None and row.page_id != hit.page.page_id:
+                closed = replace(hit.page, superseded=row.seq)
+                row = closed if wanted.history else None if row.origin == RUNTIME else row
             if row is not None and claims.admits(row):
                 found.setdefault(row.page_id, replace(hit, page=row))
         return list(found.values())

@@ -197,7 +197,8 @@ def _listed(
             history = list(runtime.index.history(part))
             order = order[~np.isin(matching.places[order], history)]
         chosen = order[::-1][:limit] if newest_first else order[:limit]
-        found += runtime.index.pages_at(part, matching.places[chosen].tolist())
+        rows = runtime.index.pages_at(part, matching.places[chosen].tolist())
+        found += [row for row in rows if not row.is_note]
         total += len(order)
     found.sort(key=lambda row: (row.said_ms, place_in(scope, row)), reverse=newest_first)
     hits = tuple(SearchHit(row, 0.0, 0.0, {}) for row in found[:limit])

@@ -47,7 +47,7 @@ def plan_goal(owned: Owned, journal: Journal, text: str) -> tuple[list[Draft], P
     made = Made(
         event_type=EventType.CLAIM,
         text=text or "The goal no longer stands.",
-        origin=USER_TYPED,
+        origin=USER_TYPED if text else RUNTIME,
         importance=1.0,
         derived=Derived(
             claim_type=ClaimType.GOAL if text else ClaimType.RETRACTION,

@@ -363,6 +363,11 @@ DELETE FROM page WHERE place = (SELECT place FROM event WHERE seq = ?);
 -- whoever has the root's secret could try texts until one fits.
 DELETE FROM key WHERE seq IN (SELECT value FROM json_each(?));
 
+-- forget_superseding: What one of these records (a JSON array) made history is none any more.
+UPDATE page SET superseded = NULL
+WHERE superseded IS NOT NULL AND superseded <> seq
+    AND superseded IN (SELECT value FROM json_each(?));
+
 -- forget_aside: A record that no fold could take.
 DELETE FROM aside WHERE seq = ?;
 
