@@ -4,6 +4,7 @@ those of the formulas.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -64,9 +65,10 @@ def counter() -> Remembering:
     return Remembering(O200k())
 
 
-@pytest.fixture
-async def calls() -> list[Call]:
-    return await calls_of(talk(60, days_every=20), window=WINDOW, limits=LIMITS)
+@pytest.fixture(scope="module")
+def calls() -> list[Call]:
+    """Made once: nothing that reads them changes them."""
+    return asyncio.run(calls_of(talk(60, days_every=20), window=WINDOW, limits=LIMITS))
 
 
 def others(counter: Remembering) -> dict[str, RequestLayout]:

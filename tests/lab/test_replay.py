@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -161,16 +162,20 @@ async def _costs(conversation: Conversation, **how: Any) -> dict[str, Any]:
     return report.to_dict()
 
 
-async def test_what_requests_cost_is_measured_on_their_bytes() -> None:
-    told = await _costs(talk(60))
-    assert told["layout"] == "stable"
-    assert told["prefix_breaks_outside_epochs"] == 0
-    assert told["prefix_survival_outside_epochs"] == 1.0
-    assert 0 < told["epochs"] < told["requests"] / 2
-    assert 0 < told["prefix_survival"] < 1
-    assert told["cost_vs_rebuild"] < 1
-    assert 1.0 <= told["regret"] < 3.0
-    assert told["tlb_hit_rate"] > 0.8
+@pytest.fixture(scope="module")
+def steady() -> dict[str, Any]:
+    return asyncio.run(_costs(talk(60)))
+
+
+def test_what_requests_cost_is_measured_on_their_bytes(steady: dict[str, Any]) -> None:
+    assert steady["layout"] == "stable"
+    assert steady["prefix_breaks_outside_epochs"] == 0
+    assert steady["prefix_survival_outside_epochs"] == 1.0
+    assert 0 < steady["epochs"] < steady["requests"] / 2
+    assert 0 < steady["prefix_survival"] < 1
+    assert steady["cost_vs_rebuild"] < 1
+    assert 1.0 <= steady["regret"] < 3.0
+    assert steady["tlb_hit_rate"] > 0.8
 
 
 async def test_a_prefix_that_changes_is_seen_in_a_replay(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,9 +194,8 @@ async def test_a_prefix_that_changes_is_seen_in_a_replay(monkeypatch: pytest.Mon
     assert told["prefix_survival"] < 0.5
 
 
-async def test_a_pause_of_days_lets_the_cache_lapse() -> None:
+async def test_a_pause_of_days_lets_the_cache_lapse(steady: dict[str, Any]) -> None:
     paused = await _costs(talk(60, days_every=10))
-    steady = await _costs(talk(60))
     assert paused["epochs_by_reason"].get("cache_cold", 0) >= 2
     assert "cache_cold" not in steady["epochs_by_reason"]
     assert paused["effective_input_cost"] > steady["effective_input_cost"]
