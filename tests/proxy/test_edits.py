@@ -294,25 +294,20 @@ async def test_a_quote_that_was_sent_stays_and_the_next_turn_closes_it(
 
 
 async def test_an_epoch_quotes_the_newest_words_only(upstream: Upstream, tmp_path: Path) -> None:
-    root, window = tmp_path / "memory", 1_200
-    asked = [ASKED, model("Noted."), *long_talk(2)[2:]]
-    more = [message for n in range(20, 28) for message in garden(n)]
+    root, window = tmp_path / "memory", 700
     async with standing(upstream, root=root, window=window) as to:
-        await in_requests(to, [*said(OLD, 15), ASKED])
-        assert OLD in str(sent_by(upstream))
-        history = [*said(NEW, 15), *asked, *more]
-        edges = len(said(NEW, 15)) + 3
-        epochs = 0
-        for upto in range(edges, len(history) + 1, 2):
-            was = sent_by(upstream)
-            await post(to, body(*history[:upto]))
-            now = sent_by(upstream)
-            if now[: len(was) - 1] != was[:-1]:
-                epochs += 1
-                assert "Monday" not in str(now)
-        assert epochs
+        await in_requests(to, [*said(OLD, 6), ASKED])
+        was = sent_by(upstream)
+        assert OLD in str(was)
+        messages = [*said(NEW, 6), ASKED, model("Noted."), *garden(30), *garden(31)]
+        await in_requests(to, messages, first=len(messages) - 3)
+        now = sent_by(upstream)
+        assert now[: len(was) - 1] != was[:-1]  # an epoch began
+        assert ASKED["content"][0]["text"] in str(now)  # and kept the turn that quotes
+        assert NEW in str(now)
+        assert "Monday" not in str(now)
     async with standing(upstream, root=root, window=window) as to:
-        await post(to, body(*history[:upto]))
+        await post(to, body(*messages[:-1]))
         assert sent_by(upstream) == now
 
 
