@@ -294,20 +294,25 @@ async def test_a_quote_that_was_sent_stays_and_the_next_turn_closes_it(
 
 
 async def test_an_epoch_quotes_the_newest_words_only(upstream: Upstream, tmp_path: Path) -> None:
-    root, window = tmp_path / "memory", 700
+    def messages(offer: str) -> list[Json]:
+        gardens = [message for n in range(50, 65) for message in garden(n)]
+        return [*said(offer, 30), user("Go on."), model("Noted."), *gardens, ASKED]
+
+    root, window = tmp_path / "memory", 2_000
     async with standing(upstream, root=root, window=window) as to:
-        await in_requests(to, [*said(OLD, 6), ASKED])
+        await post(to, body(*messages(OLD)[:63]))
+        await post(to, body(*messages(OLD)))
         was = sent_by(upstream)
-        assert OLD in str(was)
-        messages = [*said(NEW, 6), ASKED, model("Noted."), *garden(30), *garden(31)]
-        await in_requests(to, messages, first=len(messages) - 3)
+        assert OLD in str(was[-1])
+        edited = [*messages(NEW), model("Noted."), user("And the hedge? " + "leaf " * 60)]
+        await post(to, body(*edited))
         now = sent_by(upstream)
-        assert now[: len(was) - 1] != was[:-1]  # an epoch began
-        assert ASKED["content"][0]["text"] in str(now)  # and kept the turn that quotes
-        assert NEW in str(now)
+        assert now[0] != was[0]  # an epoch began, and kept the turn that quotes
+        [asked] = [message for message in now if "how many euros" in str(message)]
+        assert NEW in str(asked)
         assert "Monday" not in str(now)
     async with standing(upstream, root=root, window=window) as to:
-        await post(to, body(*messages[:-1]))
+        await post(to, body(*edited))
         assert sent_by(upstream) == now
 
 
