@@ -294,25 +294,25 @@ async def test_a_quote_that_was_sent_stays_and_the_next_turn_closes_it(
 
 
 async def test_an_epoch_quotes_the_newest_words_only(upstream: Upstream, tmp_path: Path) -> None:
-    root, window = tmp_path / "memory", 1_200
-    asked = [ASKED, model("Noted."), *long_talk(2)[2:]]
-    more = [message for n in range(20, 28) for message in garden(n)]
+    def messages(offer: str) -> list[Json]:
+        gardens = [message for n in range(50, 65) for message in garden(n)]
+        return [*said(offer, 30), user("Go on."), model("Noted."), *gardens, ASKED]
+
+    root, window = tmp_path / "memory", 2_000
     async with standing(upstream, root=root, window=window) as to:
-        await in_requests(to, [*said(OLD, 15), ASKED])
-        assert OLD in str(sent_by(upstream))
-        history = [*said(NEW, 15), *asked, *more]
-        edges = len(said(NEW, 15)) + 3
-        epochs = 0
-        for upto in range(edges, len(history) + 1, 2):
-            was = sent_by(upstream)
-            await post(to, body(*history[:upto]))
-            now = sent_by(upstream)
-            if now[: len(was) - 1] != was[:-1]:
-                epochs += 1
-                assert "Monday" not in str(now)
-        assert epochs
+        await post(to, body(*messages(OLD)[:63]))
+        await post(to, body(*messages(OLD)))
+        was = sent_by(upstream)
+        assert OLD in str(was[-1])
+        edited = [*messages(NEW), model("Noted."), user("And the hedge? " + "leaf " * 60)]
+        await post(to, body(*edited))
+        now = sent_by(upstream)
+        assert now[0] != was[0]  # an epoch began, and kept the turn that quotes
+        [asked] = [message for message in now if "how many euros" in str(message)]
+        assert NEW in str(asked)
+        assert "Monday" not in str(now)
     async with standing(upstream, root=root, window=window) as to:
-        await post(to, body(*history[:upto]))
+        await post(to, body(*edited))
         assert sent_by(upstream) == now
 
 
