@@ -1,12 +1,18 @@
 """What every test shares: how long Hypothesis may think, and what it prints of a failure."""
 
+from __future__ import annotations
+
 import os
 import random
+import typing
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+
+if typing.TYPE_CHECKING:
+    from tests.faults.nursery import Nursery
 
 # No deadline: loading a vocabulary, or a busy machine, is not a slow example.
 # Nor chance: the same examples each time, so that a run says something about the code alone. Once
@@ -32,6 +38,18 @@ def _a_state_folder_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iter
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield
+
+
+@pytest.fixture(scope="session")
+def nursery(
+    tmp_path_factory: pytest.TempPathFactory, _a_state_folder_of_its_own: None
+) -> Iterator[Nursery]:
+    """Where processes come from that need no time to start."""
+    from tests.faults.nursery import Nursery
+
+    nursery = Nursery(tmp_path_factory.mktemp("nursery"))
+    yield nursery
+    nursery.close()
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import json
 import os
 import shutil
 import socket
-import subprocess
 import sys
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,7 +22,8 @@ from pagefault.service.config import find_project
 from pagefault.store.archive_format import pack
 from pagefault.store.root_file import read_root
 from pagefault.store.segment_format import file_name
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, Outcome
+from tests.faults.nursery import Nursery
 
 FILES = ("lock turnstile root.json secret index.db index.db-wal index.db-shm index.db-journal "
          "index.db.new index.db.new-wal vectors.db embedding.lock log/00000001.g0.jsonl "
@@ -397,33 +398,16 @@ def test_a_project_s_folder_that_is_none_is_named(tmp_path: Path, what: str) -> 
 
 # --- what does not belong there -----------------------------------------------------------------
 
-_BOUNDED = """
-import math, resource, runpy, sys
-import pagefault.cli.outcome, pagefault.service.bootstrap, pagefault.service.memory, apsw, numpy
-import pagefault.store.gc, pagefault.store.backup, pagefault.store.archiving, pagefault.pack.count
-import pagefault.recall.search, pagefault.service.adopt, pagefault.cli.checks, pagefault.cli.upkeep
-pagefault.pack.count.O200k().count("warm")
-used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-cpu = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
-resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(cpu) + int(sys.argv[1]), math.ceil(cpu) + 60))
-resource.setrlimit(resource.RLIMIT_AS, (used + int(sys.argv[2]),) * 2)
-sys.exit(pagefault.cli.outcome.run(sys.argv[3:]))
-"""
-
 SECONDS = 2  # of a processor
 BYTES = 64 << 20  # of address space, beside what the imports take
 
 
-def _bounded(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def _bounded(nursery: Nursery, root: Path, *words: str) -> Outcome:
     """A command with so many seconds of a processor and so much memory, and no more."""
-    limits = [str(SECONDS), str(BYTES)]
-    return subprocess.run(  # noqa: PLW1510
-        [sys.executable, "-c", _BOUNDED, *limits, "--root", str(root), *words],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        stdin=subprocess.DEVNULL,
-    )
+    limits = {"CPU": SECONDS, "AS": BYTES}
+    ended = nursery.bear("attempt", root=root, words=words, limits=limits)
+    assert ended.how == "returned", (ended.how, ended.error)
+    return Outcome(**ended.result)
 
 
 def _socket(path: Path) -> None:
@@ -461,14 +445,14 @@ STRAYS: dict[str, tuple[str, Callable[[Path], object]]] = {
 @pytest.mark.parametrize("words", [("sessions",), ("verify",), ("repair",)], ids=" ".join)
 @pytest.mark.parametrize("kind", STRAYS)
 def test_what_is_no_part_of_the_log_is_named_and_passed_over(
-    memory_root: Path, kind: str, words: tuple[str, ...]
+    nursery: Nursery, memory_root: Path, kind: str, words: tuple[str, ...]
 ) -> None:
     name, make = STRAYS[kind]
     make(memory_root / "log" / name)
     before = sorted(os.listdir(memory_root / "log"))
-    told = _bounded(memory_root, *words)
-    assert told.returncode == 0, told.stderr[-2_000:]
-    assert "is no part of the log and is passed over" in told.stderr
+    told = _bounded(nursery, memory_root, *words)
+    assert told.code == 0, told.err[-2_000:]
+    assert "is no part of the log and is passed over" in told.err
     assert sorted(os.listdir(memory_root / "log")) == before
 
 
@@ -526,22 +510,29 @@ def test_what_no_such_file_ever_held_is_damage_of_that_file(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="measures its own address space")
 def test_an_archive_that_unpacks_to_more_than_it_says_is_not_unpacked(
-    memory_root: Path, tmp_path: Path
+    nursery: Nursery, memory_root: Path
 ) -> None:
     log = memory_root / "log"
     segment = _sealed(log / file_name(1, 0))
     stub, _ = pack(segment)
-    bomb = gzip.compress(b"\n" * (800 << 20), 1)
     (log / file_name(1, 0)).unlink()
     (log / "00000001.g0.archived").write_bytes(stub.encode())
     (memory_root / "archive").mkdir()
     mark = {"pagefault": "archive", "root": read_root(memory_root).id}
     (memory_root / "archive" / "archive.json").write_text(json.dumps(mark))
-    (memory_root / "archive" / "00000001.g0.jsonl.gz").write_bytes(bomb)
+    (memory_root / "archive" / "00000001.g0.jsonl.gz").write_bytes(_bomb())
     for words in (("sessions",), ("verify",)):
-        told = _bounded(memory_root, *words)
-        assert told.returncode in (0, 1, 4), told.stderr[-2_000:]
-        assert "MemoryError" not in told.stderr
+        told = _bounded(nursery, memory_root, *words)
+        assert told.code in (0, 1, 4), told.err[-2_000:]
+        assert "MemoryError" not in told.err
+
+
+def _bomb() -> bytes:
+    """A gzip of 800 MiB of line ends, made of one MiB again and again."""
+    deflate = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    block = deflate.compress(b"\n" * (1 << 20)) + deflate.flush(zlib.Z_FULL_FLUSH)
+    header = gzip.compress(b"", mtime=0)[:10]
+    return header + block * 800 + deflate.flush() + bytes(8)
 
 
 def _sealed(path: Path) -> bytes:

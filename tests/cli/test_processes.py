@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import start
+from tests.faults.nursery import Nursery
 
 
 def test_help_loads_nothing_that_is_slow() -> None:
@@ -78,7 +79,7 @@ def _wait_for_records(root: Path, process: subprocess.Popen[str]) -> None:
 
 
 def test_an_interrupted_replay_leaves_a_sound_memory_and_its_neighbours_can_work(
-    tmp_path: Path,
+    tmp_path: Path, nursery: Nursery
 ) -> None:
     root = tmp_path / "memory"
     transcript = _long_transcript(tmp_path / "long.jsonl")
@@ -97,13 +98,12 @@ def test_an_interrupted_replay_leaves_a_sound_memory_and_its_neighbours_can_work
                 (["replay", str(short), "--json"], 0),
                 (["forget", "--session", "short", "--session-whole", "--yes", "--json"], 0),
             ):
-                with start("--root", root, *argv) as neighbour:
-                    out, err = neighbour.communicate(timeout=60)
-                assert neighbour.returncode == code, (argv, err)
+                neighbour = nursery.bear("attempt", root=root, words=argv).result
+                assert neighbour["code"] == code, (argv, neighbour["err"])
                 if code:
-                    assert str(writer.pid) in json.loads(err)["error"]["message"]
+                    assert str(writer.pid) in json.loads(neighbour["err"])["error"]["message"]
                 else:
-                    json.loads(out)
+                    json.loads(neighbour["out"])
         finally:
             writer.send_signal(signal.SIGINT)
         out, err = writer.communicate(timeout=60)

@@ -16,13 +16,6 @@ from tests.faults.tracing import cannot_trace
 
 
 @pytest.fixture(scope="session")
-def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
-    nursery = Nursery(tmp_path_factory.mktemp("nursery"))
-    yield nursery
-    nursery.close()
-
-
-@pytest.fixture(scope="session")
 def tracing() -> None:
     """Skips where system calls cannot be traced."""
     if why := cannot_trace():
