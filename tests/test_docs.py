@@ -251,7 +251,11 @@ def test_every_field_that_a_command_prints_is_described(monkeypatch: pytest.Monk
     assert set(doctor) | set(doctor["checks"][0]) == described
 
 
-def test_every_figure_of_a_replay_and_of_the_bench_is_defined(away: Path) -> None:
+def test_every_figure_of_a_replay_and_of_the_bench_is_defined(
+    away: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pagefault.lab.kernel.SEARCHES", 10)
+    monkeypatch.setattr("pagefault.lab.kernel.SAMPLES", 20)
     text = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
     (away / "talk.jsonl").write_text('{"role": "user", "content": "Hello there."}\n')
     replayed = run("replay", "talk.jsonl", "--ephemeral")

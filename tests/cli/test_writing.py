@@ -218,7 +218,9 @@ def test_the_demo_can_be_repeated_in_one_memory(cli: Cli, tmp_path: Path) -> Non
     assert "superseded by clm_" in second.out
 
 
-def test_the_kernel_is_timed(cli: Cli, tmp_path: Path) -> None:
+def test_the_kernel_is_timed(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pagefault.lab.kernel.SEARCHES", 10)
+    monkeypatch.setattr("pagefault.lab.kernel.SAMPLES", 20)
     told = cli("bench", "kernel", "--pages", "20", "--at", tmp_path, "--json")
     assert told.code == 0
     assert told.data["pages"] == 20

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
-from pagefault.lab.northstar import FAULTS_MAX, TURNS_MIN, figures, run_script
+from pagefault.lab.northstar import FAULTS_MAX, TURNS_MIN, Run, figures, run_script
 
 
-@pytest.mark.parametrize("window", [32_000, 4_000])
-async def test_two_hundred_turns_keep_to_their_window_and_their_faults(window: int) -> None:
-    run = await run_script(1, window=window)
+@pytest.fixture(scope="module")
+def small() -> Run:
+    return asyncio.run(run_script(1, window=4_000))
+
+
+@pytest.fixture(scope="module")
+def large() -> Run:
+    return asyncio.run(run_script(1, window=32_000))
+
+
+@pytest.mark.parametrize("which", ["large", "small"])
+def test_two_hundred_turns_keep_to_their_window_and_their_faults(
+    which: str, request: pytest.FixtureRequest
+) -> None:
+    run: Run = request.getfixturevalue(which)
     assert run.recalls_right + len(run.wrong) == run.recalls > 0
     assert run.recalls_right > 0, run.wrong
     assert run.turns >= TURNS_MIN
@@ -24,6 +38,6 @@ async def test_without_claims_a_small_window_forgets_what_was_decided() -> None:
     assert run.wrong
 
 
-async def test_the_same_seed_is_the_same_conversation() -> None:
-    first, second = [figures([await run_script(2, window=4_000)], 4_000) for _ in range(2)]
-    assert first == second
+async def test_the_same_seed_is_the_same_conversation(small: Run) -> None:
+    again = await run_script(1, window=4_000)
+    assert figures([again], 4_000) == figures([small], 4_000)

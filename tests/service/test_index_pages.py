@@ -49,7 +49,7 @@ async def _index(session: Session) -> tuple[str, list[Line]]:
 async def test_a_long_session_lists_its_oldest_summaries_in_one_index(layout: str) -> None:
     async with open_memory(":memory:", window=3_000, layout=layout) as memory:
         session = await memory.session("work")
-        request = await _talk(session, 260)
+        request = await _talk(session, 200)
         assert len(_index_lines(request)) == 1
         text, lines = await _index(session)
         assert str(lines[0]) == text.split("\n")[0]

@@ -1,4 +1,4 @@
-"""Two thousand turns of mixed and hostile talk: the invariants of docs/design.md after every one.
+"""Long mixed and hostile talk: the invariants of docs/design.md after every turn.
 
 The checks are those of `SessionMachine`, whose model is a dict, and who sees only what a model
 would: the bytes of each request.
@@ -19,7 +19,7 @@ from pagefault.model.request import ToolCall
 from pagefault.pack.layout import Layout
 from pagefault.testing.session_machine import FORGED, WORDS, SessionMachine
 
-TURNS = 2_000
+TURNS, TURNS_LONG = 400, 2_000
 STRANGE = (
     "",
     " ",
@@ -98,7 +98,7 @@ def talk() -> Iterator[Talk]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_every_invariant_holds_after_each_of_two_thousand_turns(talk: Talk) -> None:
+def test_every_invariant_holds_after_each_turn(talk: Talk) -> None:
     for number in range(TURNS):
         talk.turn(number)
     talk.machine.every_text_is_kept()
@@ -108,12 +108,13 @@ def test_every_invariant_holds_after_each_of_two_thousand_turns(talk: Talk) -> N
 @pytest.mark.slow
 @pytest.mark.torture
 @pytest.mark.timeout(3_600)
-@pytest.mark.parametrize("seed", range(10))
-def test_every_invariant_holds_for_other_talks(seed: int) -> None:
+@pytest.mark.parametrize("seed", [20_260, 1, 2])
+def test_every_invariant_holds_after_each_of_two_thousand_turns(seed: int) -> None:
     talk = Talk(seed)
     try:
-        for number in range(TURNS):
+        for number in range(TURNS_LONG):
             talk.turn(number)
+        talk.machine.every_text_is_kept()
         talk.machine.restart()
     finally:
         talk.machine.teardown()

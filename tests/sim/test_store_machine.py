@@ -31,7 +31,7 @@ SHORT = settings(
     print_blob=True,
     suppress_health_check=list(HealthCheck),
 )
-LONG = settings(SHORT, max_examples=2_000, stateful_step_count=60, phases=tuple(Phase))
+LONG = settings(SHORT, max_examples=400, stateful_step_count=60, phases=tuple(Phase))
 CONTROL = settings(
     SHORT, max_examples=150, phases=(Phase.generate,), database=None, report_multiple_bugs=False
 )
