@@ -103,8 +103,18 @@ def test_a_change_that_names_no_subject_closes_nothing(change: str) -> None:
 
 
 def test_one_word_in_common_is_not_the_same_subject() -> None:
-    book = _book("Let's use oak for the kitchen-floor.", "Let's use tiles for the bathroom-floor.")
+    book = _book("Let's use oak for the kitchen_floor.", "Let's use tiles for the bathroom_floor.")
     assert len(_standing(book)) == 2
+
+
+def test_what_is_mine_is_not_what_is_ours() -> None:
+    book = _book("Our launch is 15 March.", "My launch is 16 March.")
+    assert len(_standing(book)) == 2
+
+
+def test_a_rule_and_its_opposite_never_both_stand() -> None:
+    book = _book("Please always reply in French.", "Please never reply in French.")
+    assert _standing(book) == ["Please never reply in French"]
 
 
 def test_where_two_could_be_meant_both_stand() -> None:

@@ -23,12 +23,15 @@ from pagefault.model.kinds import ClaimType
 _POINTS: Final = (
     "it|its|this|that|these|those|them|him|her|me|you|us|both|one|ones|either|neither|none|all|some|any|each|more|less|most"
     "|something|anything|everything|nothing|someone|anyone|everyone|nobody|whatever|whichever|what|which|who|how|so|too|not|no"
+    "|other|others|another|same|such|former|latter|fewer|many|much|enough"
     "|never|ever|again|here|there|now|then|today|tonight|tomorrow|yet|soon|later|instead|once"
 )
 """Words that name nothing by themselves, or say when."""
 _LETTER: Final = "A-Za-zÀ-ÖØ-öø-ɏ"
-_WORD: Final = rf"(?!(?:{_POINTS})\b)[{_LETTER}][{_LETTER}\d]*(?:[-_][{_LETTER}\d]+)*[+#]*"
-_NAME: Final = rf"[A-ZÀ-ÖØ-Þ][{_LETTER}]*(?:[-'][{_LETTER}]+)*"
+_NAMES: Final = rf"(?!(?i:{_POINTS})\b)"
+_WORD: Final = rf"{_NAMES}[{_LETTER}][{_LETTER}\d]*(?:_[{_LETTER}\d]+)*[+#]*"
+_CAPITAL: Final = "[A-ZÀ-ÖØ-Þ]"
+_NAME: Final = rf"{_NAMES}{_CAPITAL}[{_LETTER}]*(?:[-']{_CAPITAL}[{_LETTER}]*)*"
 _CHOICE: Final = rf"{_WORD}(?: \d[\d.]*)?"
 _VALUE: Final = rf"(?P<value>{_CHOICE})"
 _OLD: Final = rf"(?P<old>{_CHOICE})"
@@ -40,7 +43,17 @@ _TAKE: Final = (
     r"(?:(?:let's|we'll|we will|we) use|(?:let's|we'll|we will) (?:go|stick) with|(?:we're|we are|I'm|I am) (?:going|sticking) with"
     r"|(?:we|I)(?:'ve| have)? (?:decided (?:on|to use|to go with)|agreed on|settled on|chosen|chose|picked))"
 )
-_AMOUNT: Final = rf"(?:[$€£¥]\d[\d.,]*[kKmM]?|\d\d? {_NAME}(?: \d{{4}})?|{_NAME} \d\d?(?:st|nd|rd|th)?(?:,? \d{{4}})?)"
+_DAYS: Final = {
+    "January": 31, "February": 29, "March": 31, "April": 30, "May": 31, "June": 30, "July": 31,
+    "August": 31, "September": 30, "October": 31, "November": 30, "December": 31,
+}  # fmt: skip
+"""How many days each month has, at most."""
+_MONTH: Final = "|".join(_DAYS)
+_DATE: Final = (
+    rf"(?:(?P<day>\d\d?) (?P<month>{_MONTH})|(?P<month2>{_MONTH}) (?P<day2>\d\d?)(?:st|nd|rd|th)?)"
+    r"(?:,? \d{4})?"
+)
+_AMOUNT: Final = rf"(?:[$€£¥]\d[\d.,]*[kKmM]?|{_DATE})"
 
 FORMS: Final = tuple(
     (kind, fixed, re.compile(pattern))
@@ -66,7 +79,7 @@ FORMS: Final = tuple(
             ClaimType.RULE,
             "",
             r"(?:please|I want you to|I need you to|I'd like you to|I would like you to) (?:always|never) (?!mind )"
-            rf"{_WORD} (?:(?:in|on|to|with|from|at|by) )?(?:(?:the|our|my) )?{_WORD}",
+            rf"(?P<subject>{_WORD} (?:(?:in|on|to|with|from|at|by) )?(?:(?:the|our|my) )?{_WORD})",
         ),
         (ClaimType.PREFERENCE, "", rf"I prefer {_WORD}(?: (?:over|to) {_WORD})?"),
         (ClaimType.PREFERENCE, "", rf"my favou?rite (?P<subject>{_WORD}) is {_NAME}"),
@@ -74,8 +87,8 @@ FORMS: Final = tuple(
         (ClaimType.FACT, "home", rf"I live in {_NAME}"),
         (ClaimType.FACT, "employer", rf"I work (?:at|for) {_NAME}"),
         (ClaimType.FACT, "", rf"(?:I'm|I am) allergic to {_WORD}(?: and {_WORD})?"),
-        (ClaimType.FACT, "", rf"(?:my|our) (?P<subject>{_WORD}) is (?:now )?{_AMOUNT}"),
-        (ClaimType.FACT, "", rf"(?:my|our) (?P<subject>{_WORD}) is (?:called|named) {_NAME}"),
+        (ClaimType.FACT, "", rf"(?P<subject>(?:my|our) {_WORD}) is (?:now )?{_AMOUNT}"),
+        (ClaimType.FACT, "", rf"(?P<subject>(?:my|our) {_WORD}) is (?:called|named) {_NAME}"),
         (
             ClaimType.RETRACTION,
             "",
@@ -149,7 +162,10 @@ def choice_of(value: str) -> str:
 
 def _reading(kind: ClaimType, fixed: str, found: re.Match[str]) -> Reading | None:
     parts = {name: part or "" for name, part in found.groupdict().items()}
-    if parts.get("subject", "").lower() in NO_SUBJECT:
+    thing = parts.get("subject", "").lower().removeprefix("my ").removeprefix("our ")
+    day, month, *others = (parts.pop(name, "") for name in ("day", "month", "day2", "month2"))
+    day, month = (day, month) if day else others
+    if thing in NO_SUBJECT or (day and not 1 <= int(day) <= _DAYS[month]):
         return None
     return Reading(kind, **{"subject": fixed, **parts})
 

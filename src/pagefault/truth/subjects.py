@@ -8,7 +8,7 @@ from typing import Final
 
 _WORD: Final = re.compile(r"[\w+#]+")
 _FILLERS: Final = frozenset(
-    "a an the our my this that these those your its of for in on to and with we us i "
+    "a an the this that these those your its of for in on to and with we us i "
     "choice decision pick selection whole entire overall project projects".split()
 )
 _ONE_WORD: Final = {
