@@ -242,14 +242,15 @@ def _is_plain(kind: type) -> bool:
 
 _HEX: Final = r"3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]"  # of a letter or digit of ASCII
 _DECIMAL: Final = r"4[89]|5[0-7]|6[5-9]|[78]\d|9[0789]|1[01]\d|12[0-2]"
+_OCTAL: Final = r"0?6[0-7]|0?7[01]|1(?:0[1-7]|1[0-7]|2[0-7]|3[0-2]|4[1-7]|5[0-7]|6[0-7]|7[0-2])"
 _LETTER: Final = re.compile(
-    rf"\\{{1,15}}(?:(?:u00|x)(?P<escaped>{_HEX})|u\{{0{{0,4}}(?P<braced>{_HEX})\}})"
+    rf"\\{{1,15}}(?:(?:u00|x)(?P<escaped>{_HEX})|u\{{0{{0,4}}(?P<braced>{_HEX})\}}|(?P<octal>{_OCTAL}))"
     rf"|%(?:25){{0,3}}(?P<percent>{_HEX})"
     rf"|&(?:amp;){{0,3}}#(?:[xX]0{{0,4}}(?P<entity>{_HEX})|0{{0,4}}(?P<decimal>{_DECIMAL}));"
 )
 _BREAK: Final = re.compile(
     r"(?<=[A-Za-z0-9+/_-])[ \t]{0,8}"  # after so many, a line is not wrapped but padded
-    r"(?:(?:\r?\n|\r|(?:\\{1,15}r)?\\{1,15}n|(?:%(?:25)?0[Dd])?%(?:25)?0[Aa])[ \t]*"
+    r"(?:(?:\\{0,15}(?:\r?\n|\r)|(?:\\{1,15}r)?\\{1,15}n|(?:%(?:25)?0[Dd])?%(?:25)?0[Aa])[ \t]*"
     r"(?:[>|#*]{1,4}[ \t]*)?)+"
     r"(?=[A-Za-z0-9+/_-])"
 )
@@ -266,7 +267,7 @@ _AROUND_BREAK: Final = " \t\\>|#*"
 def _letter(match: re.Match[str]) -> str:
     group = match.lastgroup
     assert group is not None
-    return chr(int(match[group], 10 if group == "decimal" else 16))
+    return chr(int(match[group], {"decimal": 10, "octal": 8}.get(group, 16)))
 
 
 _STEPS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...]] = (
@@ -380,10 +381,13 @@ def _spellings_of(char: str) -> str:
         rf"\\{{1,{_BACKSLASHES_MAX}}}u{_any_case(units[i : i + 4])}"
         for i in range(0, len(units), 4)
     )
+    braced = rf"\\{{1,{_BACKSLASHES_MAX}}}u\{{0{{0,4}}{_any_case(f'{ord(char):x}')}\}}"
     percent = "".join(f"%(?:25){{0,3}}{_any_case(f'{byte:02x}')}" for byte in _bytes(char))
-    either = [slashes + re.escape(char), json_long, percent, _entity(ord(char))]
+    either = [slashes + re.escape(char), json_long, braced, percent, _entity(ord(char))]
     if ord(char) < 256:
-        either.append(rf"\\{{1,{_BACKSLASHES_MAX}}}x{_any_case(f'{ord(char):02x}')}")
+        either.append(
+            rf"\\{{1,{_BACKSLASHES_MAX}}}(?:x{_any_case(f'{ord(char):02x}')}|0?{ord(char):o})"
+        )
     if char in _JSON_SHORT:
         either.append(rf"\\{{1,{_BACKSLASHES_MAX}}}{_JSON_SHORT[char]}")
     if char == " ":

@@ -23,7 +23,7 @@ from pagefault.proxy.relay import Headers
 
 NOBODY: Final = "~"  # the principal of requests without a credential
 _CREDENTIAL: Final = re.compile(
-    r"auth|token|key|secret|cookie|credential|signature|passw|account|organi[sz]ation|project|tenant"
+    r"auth|token|key|secret|cookie|credential|jwt|sig|passw|account|organi[sz]ation|project|tenant"
     r"|workspace|user-?id"
 )
 _NO_CREDENTIAL: Final = re.compile(r"x-pagefault-.*|(x-)?idempotency-key|sec-websocket-.*")

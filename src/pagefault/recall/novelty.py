@@ -60,6 +60,7 @@ NEIGHBOUR_STATED_MIN: Final = 0.5  # the same, where a page has every word of th
 QUOTED: Final = 0.8  # of what an answer adds to the question's words
 QUOTING_MAX: Final = 10  # of the best pages are looked at for quotations
 QUOTE_TOKENS: Final = 200  # an answer of more says something of its own
+EXCHANGED: Final = 0.5  # of the relevance of what tells as much unasked
 BORROWED: Final = ("neighbourhood", "told", "reply", "sitting")
 """The parts that a page without a word of the question has of those around it."""
 
@@ -213,7 +214,7 @@ def _statements_first(
         return ranked
     which = [one.place in exchanged or _is_wordless(one) for one in ranked]
     capped = [
-        one._replace(relevance=min(one.relevance, best.relevance)) if is_one else one
+        one._replace(relevance=min(one.relevance, EXCHANGED * best.relevance)) if is_one else one
         for one, is_one in zip(ranked, which, strict=True)
     ]
     return _below(capped, best.score - BELOW * abs(best.score), which)
