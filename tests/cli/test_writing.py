@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import pagefault
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, Outcome
 from tests.store.roots import make_segments_tiny
 
 
@@ -198,7 +198,7 @@ def test_the_demo_recalls_what_had_left_the_window(cli: Cli, tmp_path: Path) -> 
     assert totals["problems"] == []
     assert totals["request_tokens_max"] <= 3_000
     assert sum(not question["citations"] for question in told.data["questions"]) == 1
-    first, then = [one for one in told.data["claims"] if one["subject"] == "opening"]
+    first, then = [one for one in told.data["claims"] if one["subject"] == "our opening"]
     assert "14 March" in first["value"]
     assert (first["status"], first["closed_by"]) == ("superseded", then["claim_id"])
     assert then["status"] == "standing"
@@ -297,3 +297,17 @@ def test_garbage_is_only_named_until_it_is_confirmed(cli: Cli, memory_root: Path
     told = cli("--root", memory_root, "gc", "--yes", "--json").data
     assert (told["done"], told["leftover_bytes"]) == (True, 4)
     assert not left.exists()
+
+
+def test_a_chat_says_that_its_session_is_new_and_none_is_without_a_name(
+    cli: Cli, memory_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def chat(name: str) -> Outcome:
+        _say(monkeypatch, b"Who rides a bicycle?")
+        return cli("--root", memory_root, "chat", name, "--engine", "scripted")
+
+    assert "a new session: tolk" in chat("tolk").err
+    assert "a new session" not in chat("tolk").err
+    told = chat("")
+    assert told.code == 2
+    assert "cannot be a session's name" in told.err

@@ -166,7 +166,7 @@ async def find_row(memory: Memory, name: str | None) -> SessionRow:
     by_name = [row for row in rows if row.name == name]
     found = by_id or by_name
     if not found:
-        found = [row for row in rows if name in _short_names(row.name)]
+        found = [row for row in rows if name in short_names(row.name)]
     if not found:
         raise SessionNotFound(name)
     if len(found) > 1:
@@ -184,7 +184,7 @@ _PROXIED = re.compile(
 _NAMES_TOLD = 5
 
 
-def _short_names(name: str) -> set[str]:
+def short_names(name: str) -> set[str]:
     """What a proxied session may be called for short: its client's own id, and the name that a
     header or a path gave it, less what tells apart several conversations under one, or whose it is.
     """

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagefault.cli.app import App, Command, json_option, pass_app
+from pagefault.cli.app import App, Command, json_option, pass_app, short_names
 from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def chat(
     talks = app.term.is_interactive and not as_json
     message = "" if talks else _message()
     with asyncio.Runner() as runner:
-        opening = _open(app, config, session_name, engine_name, setting)
+        opening = _open(app, config, session_name, engine_name, setting, as_json=as_json)
         memory, session, engine = runner.run(opening.__aenter__())
         try:
             if talks:
@@ -85,18 +85,38 @@ def chat(
 
 @asynccontextmanager
 async def _open(
-    app: App, config: Config, name: str, engine_name: str, setting: dict[str, Any]
+    app: App, config: Config, name: str, engine_name: str, setting: dict[str, Any], *, as_json: bool
 ) -> AsyncIterator[tuple[Memory, Session, Engine]]:
     if engine_name == "scripted":
         from pagefault.engine.scripted import ScriptedEngine
 
         async with app.writing(config) as memory:
-            yield memory, await memory.session(name, **setting), ScriptedEngine()
+            yield (
+                memory,
+                await _session(app, memory, name, setting, as_json=as_json),
+                ScriptedEngine(),
+            )
         return
     from pagefault.cli.engines import remote_engine
 
     async with remote_engine(config) as engine, app.writing(config) as memory:
-        yield memory, await memory.session(name, **setting), engine
+        yield memory, await _session(app, memory, name, setting, as_json=as_json), engine
+
+
+async def _session(
+    app: App, memory: Memory, name: str, setting: dict[str, Any], *, as_json: bool
+) -> Session:
+    """The session of that name; where there is none it is made, and people are told."""
+    from pagefault.service.arguments import check_name
+
+    rows = await memory.sessions()
+    if not any(name in (row.name, row.session_id) for row in rows):
+        check_name(name)
+        others = [row.name for row in rows if name in short_names(row.name)]
+        besides = f"; of a proxy there is {', '.join(others)}" if others else ""
+        if not as_json:
+            app.term.note(f"a new session: {name}{besides}")
+    return await memory.session(name, **setting)
 
 
 def _message() -> str:

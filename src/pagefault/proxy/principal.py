@@ -35,8 +35,8 @@ def checked_user(name: str) -> str:
     """The name of a principal, if it can be one. Raises `BadInput`."""
     if not _USER.fullmatch(name):
         raise BadInput(
-            "a user of the proxy has a name of 1 to 32 letters, digits, '.', '_' and '-', which "
-            "begins with a letter or a digit"
+            "a user of the proxy has a name of 1 to 32 ASCII letters, digits, '.', '_' and '-', "
+            "which begins with a letter or a digit"
         )
     return name
 

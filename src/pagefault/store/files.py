@@ -25,6 +25,7 @@ _NO_LINK_AT_ALL: Final = getattr(os, "O_NOFOLLOW_ANY", 0)  # macOS: in one call
 
 _KINDS: Final = (
     (stat.S_ISLNK, "a link"),
+    (stat.S_ISREG, "a file"),
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISFIFO, "a pipe"),
     (stat.S_ISSOCK, "a socket"),

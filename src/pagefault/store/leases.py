@@ -74,8 +74,8 @@ class Leases:
         """The error for a session that somebody else writes to."""
         return SessionBusy(
             f"session {name!r} is being written to by {who}",
-            hint="close it there, write to another session, or fork this one; "
-            f"a process that is stopped loses it after {self._lease_s:g} seconds",
+            hint="close it there (a proxy has its own as it runs), write to another session, "
+            f"or fork this one; a process that is stopped loses it after {self._lease_s:g} seconds",
         )
 
     def taken_over(self, name: str, instance: str) -> SessionBusy:
