@@ -91,6 +91,21 @@ async def test_what_a_fork_made_of_its_parents_pages_goes_with_the_parent(tmp_pa
         assert (await memory.verify()).problems == ()
 
 
+async def test_what_a_fork_made_goes_with_a_page_of_its_parent_that_is_forgotten_in_the_fork(
+    tmp_path: Path,
+) -> None:
+    root = tmp_path / "m"
+    async with pagefault.open(root) as memory:
+        page = await (await memory.session("talk")).user("The word is zqsecretxy. " * 40)
+        fork = await (await memory.session("talk")).fork("aside")
+        made = await fork.compress(page, 2)
+        forgotten = await memory.forget("aside", page)
+        assert made.page_id in forgotten.pages
+        with pytest.raises((pagefault.NoSuchPage, pagefault.RecordGone)):
+            await fork.page(made.page_id)
+        assert _found(root, "zqsecretxy") == []
+
+
 async def test_a_fork_keeps_what_it_made_of_a_page_of_its_own_with_the_same_id(
     tmp_path: Path,
 ) -> None:

@@ -137,7 +137,7 @@ def _plan(runtime: Runtime, target: SessionNo, rows: list[PageRow], *, whole: bo
         and any(part in owners for part, _ in runtime.scope(other.session).parts)
     ]
     # Also of forks: what they inherited cannot be counted again once the records are gone.
-    losing = [*map(index.session, sorted(owners)), *forks]
+    losing = [*map(index.session, sorted(owners | {target})), *forks]
     taken = [
         Taken(
             session=row.session,
@@ -149,7 +149,7 @@ def _plan(runtime: Runtime, target: SessionNo, rows: list[PageRow], *, whole: bo
         for row in {row.session: row for row in losing if row is not None}.values()
         for stem, number in index.prefix_counts(runtime.scope(row.session)).items()
     ]
-    family = sorted(owners | {fork.session for fork in forks})
+    family = sorted(owners | {target} | {fork.session for fork in forks})
     going = Going(runtime, family, rows)
     add_derivatives(runtime, family, going)
     calls = list(_calls(runtime, family, going))
