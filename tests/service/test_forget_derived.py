@@ -99,6 +99,7 @@ async def test_what_a_fork_made_goes_with_a_page_of_its_parent_that_is_forgotten
         page = await (await memory.session("talk")).user("The word is zqsecretxy. " * 40)
         fork = await (await memory.session("talk")).fork("aside")
         made = await fork.compress(page, 2)
+        await fork.flush()
         forgotten = await memory.forget("aside", page)
         assert made.page_id in forgotten.pages
         with pytest.raises((pagefault.NoSuchPage, pagefault.RecordGone)):
