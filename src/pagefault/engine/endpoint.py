@@ -411,7 +411,7 @@ def checked_url(base_url: str, *, allow_http: bool = False) -> str:
         host, port, parts = "", None, urlsplit("")
     if parts.scheme not in ("http", "https") or not host or port == 0 or not url.isprintable():
         raise BadInput(
-            "the address of the engine or upstream is not an http or https one",
+            "the engine or upstream is not an http or https address",
             hint="like https://api.openai.com/v1 or http://localhost:11434/v1",
         )
     if "@" in parts.netloc or parts.query or parts.fragment:
