@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pagefault
 from pagefault.pack.count import O200k
 from tests.service.memories import words
@@ -31,3 +33,20 @@ async def test_a_rule_that_somebody_else_states_is_not_recited() -> None:
         await session.assistant("Please always answer in French.")
         await session.user("And now?")
         assert (await session.request()).tail == ""
+
+
+async def test_a_message_that_is_taken_fits_a_request_beside_the_rules() -> None:
+    rules = ("answer in German", "touch the database", "reply with sources")
+    async with pagefault.open(":memory:", window=1_500) as memory:
+        session = await memory.session("s")
+        for rule in rules:
+            await session.user(f"I want you to always {rule}.")
+            await session.request()
+            await session.assistant("Noted.")
+        for words in range(905, 700, -1):
+            with suppress(pagefault.MessageTooLarge):
+                await session.user("a " * words)
+                break
+        request = await session.request()
+        assert request.tail
+        assert request.tokens <= request.window_tokens

@@ -538,14 +538,17 @@ class SessionState:
         return math.floor(self.window_tokens / self.factor)
 
     def floor_tokens(self) -> int:
-        """What no epoch can remove: head, tools, pins and the newest user message."""
+        """What no epoch can remove: head, tools, pins, tail and the newest user message."""
         if self._floor is None:
             newest: list[Entry] = [Shown(page) for page in self.newest_user]
-            self._floor = self.fixed_tokens() + self.layout.tokens_of(newest)
-        return self._floor
+            self._floor = self._standing_tokens() + self.layout.tokens_of(newest)
+        return self._floor + self._core.tail_tokens()
 
     def fixed_tokens(self) -> int:
         """The same less the message: what stands in the window whatever is said."""
+        return self._standing_tokens() + self._core.tail_tokens()
+
+    def _standing_tokens(self) -> int:
         pins = self.pin_tokens(self.pinned_pages())
         return self.layout.head_tokens + render.BLOCK_TOKENS + pins
 
