@@ -74,6 +74,10 @@ TEXT_FORMS: dict[str, Callable[[str], str]] = {
         f"\\u{ord(c):04x}" if n % 2 and ord(c) < 128 else in_json(c, ascii_only=True)
         for n, c in enumerate(s)
     ),
+    "every letter \\u{}": lambda s: "".join(f"\\u{{{ord(c):x}}}" for c in s),
+    "every letter octal": lambda s: "".join(
+        f"\\{ord(c):03o}" if ord(c) < 256 else in_json(c, ascii_only=True) for c in s
+    ),
     "html": html.escape,
     "html in json": lambda s: in_json(html.escape(s), ascii_only=False),
     "hex": lambda s: s.encode().hex(),

@@ -89,6 +89,7 @@ async def test_two_who_begin_alike_never_see_each_other(
         ({"cookie": "session=a"}, {"cookie": "session=b"}),
         ({"api-key": "a"}, {}),
         ({"x-some-gateway-auth": "a"}, {"x-some-gateway-auth": "b"}),
+        ({"x-jwt": "a"}, {"x-jwt": "b"}),
     ],
     ids=str,
 )
