@@ -22,7 +22,6 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from pagefault.model.errors import StoreCorrupt
 from pagefault.model.events import (
     CallRefused,
     Descent,
@@ -36,7 +35,7 @@ from pagefault.model.events import (
 from pagefault.model.ids import PageId, Seq, SessionNo
 from pagefault.model.page import PageRow, SessionRow, is_derived
 from pagefault.pack.citations import cited_pages
-from pagefault.service.derived.derivatives import Going, add_derivatives
+from pagefault.service.derived.derivatives import Going, add_derivatives, readable_events
 from pagefault.service.runtime import Runtime
 from pagefault.store.api import PageFilter
 
@@ -136,8 +135,9 @@ def _plan(runtime: Runtime, target: SessionNo, rows: list[PageRow], *, whole: bo
         if other.session != target
         and any(part in owners for part, _ in runtime.scope(other.session).parts)
     ]
+    family = sorted({target, *owners, *(fork.session for fork in forks)})
     # Also of forks: what they inherited cannot be counted again once the records are gone.
-    losing = [*map(index.session, sorted(owners | {target})), *forks]
+    losing = map(index.session, family)
     taken = [
         Taken(
             session=row.session,
@@ -146,10 +146,10 @@ def _plan(runtime: Runtime, target: SessionNo, rows: list[PageRow], *, whole: bo
             order=row.pages - 1,
             turns=row.turns,
         )
-        for row in {row.session: row for row in losing if row is not None}.values()
+        for row in losing
+        if row is not None
         for stem, number in index.prefix_counts(runtime.scope(row.session)).items()
     ]
-    family = sorted(owners | {target} | {fork.session for fork in forks})
     going = Going(runtime, family, rows)
     add_derivatives(runtime, family, going)
     calls = list(_calls(runtime, family, going))
@@ -189,7 +189,7 @@ def _calls(runtime: Runtime, sessions: Collection[SessionNo], going: Going) -> I
             for row in going.rows
             if not is_derived(row.page_id) and going.seen(session, row)
         }
-        for event in _events(runtime, session, _CALLS):
+        for event in readable_events(runtime, session, _CALLS):
             if event.turn in turns or going.meets(session, _named(event)):
                 yield event
 
@@ -241,18 +241,9 @@ def _staying(what: str, row: SessionRow, count: int) -> Staying:
 
 
 def _systems(runtime: Runtime, session: SessionNo) -> Iterator[str]:
-    for event in _events(runtime, session, _SYSTEMS):
+    for event in readable_events(runtime, session, _SYSTEMS):
         if isinstance(event.body, SessionOpened | SessionConfigured):
             yield event.body.system
-
-
-def _events(runtime: Runtime, session: SessionNo, types: Collection[str]) -> Iterator[Event]:
-    """A session's own records of some types; damaged ones are left out."""
-    for seq in runtime.index.events(session, types=types):
-        try:
-            yield runtime.log.get(seq)
-        except StoreCorrupt:
-            continue
 
 
 def _called(row: SessionRow) -> str:

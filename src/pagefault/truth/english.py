@@ -4,12 +4,12 @@ A form is matched against a whole message, and every word of it has its place in
 number, or one word for a thing. So nothing can stand before, within or behind the sentence that
 turns it round, in whatever words or language: there is no room for it. Where a word alone could be
 anything ("my name is important"), a capital or a number is asked for, as evidence that it names
-something; and nobody can tell a verb that orders from one that tells ("always fails"), so a rule has to
-be asked for ("please always", "I want you to never").
+something; and nobody can tell a verb that orders from one that tells ("always fails"), so a rule
+has to be asked for ("please always", "I want you to never").
 
-Frozen, and not fitted to the labelled sentences, though three of those were seen by accident before.
-`docs/truth.md` has what they score on other people's. What they get wrong: a joke that is one plain sentence ("I'm allergic to Mondays"), a
-play whose roles were given in another message, a word that could be two things.
+Not to be extended: `docs/truth.md` has what the forms score on other people's sentences. What they
+get wrong: a joke that is one plain sentence ("I'm allergic to Mondays"), a play whose roles were
+given in another message, a word that could be two things.
 """
 
 from __future__ import annotations

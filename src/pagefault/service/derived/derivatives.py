@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from pagefault.model.errors import StoreCorrupt
-from pagefault.model.events import Content
+from pagefault.model.events import Content, Event
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import DERIVED_TYPES, GOAL_SUBJECT
 from pagefault.model.page import PageRow
@@ -93,14 +94,19 @@ def _add_resting(made: Sequence[_Made], going: Going) -> None:
 
 
 def _derived(runtime: Runtime, session: SessionNo) -> Iterator[_Made]:
-    for seq in runtime.index.events(session, types=sorted(map(str, DERIVED_TYPES))):
-        try:
-            body = runtime.log.get(seq).body
-        except StoreCorrupt:
-            continue
-        row = runtime.index.page_at(seq)
-        if row is not None and isinstance(body, Content):
-            yield _Made(session, row, body)
+    for event in readable_events(runtime, session, sorted(map(str, DERIVED_TYPES))):
+        row = runtime.index.page_at(event.seq)
+        if row is not None and isinstance(event.body, Content):
+            yield _Made(session, row, event.body)
+
+
+def readable_events(
+    runtime: Runtime, session: SessionNo, types: Collection[str]
+) -> Iterator[Event]:
+    """A session's own records of some types; damaged ones are left out."""
+    for seq in runtime.index.events(session, types=types):
+        with suppress(StoreCorrupt):
+            yield runtime.log.get(seq)
 
 
 def _words_of(runtime: Runtime, one: _Made) -> set[str]:
