@@ -13,15 +13,16 @@ knows a phrase of any language:
    below what is known. One whose neighbours tell too little is not offered at all.
  - **Question and quotation.** A page that asks, and has no more to say than the question that it is
    found by, is the question: nothing is told there. One of whose words half are the question's
-   stands below a statement of them all. An answer that cites a page, or takes what it
-   adds to the question's words from one, stands just below it.
+   stands below a statement of them all. An answer that cites a page, or takes what it adds to the
+   question's words from one, stands just below it.
  - **Told before exchanged.** What a user asks a model, and what that replies in the same turn, have
    the question's words because they were asked for, and lend them to one another: five questions
    and five refusals are ten pages about it. Who asks does not know, and a model knows what it was
    told, or else it was not told here. So a short page of such an exchange stands below the best
-   page that tells `STATES` of its words unasked, and is no more relevant: not all of them, as an
-   exchange has the interrogatives, which a sentence that answers has not. People who talk under
-   their names know what they reply, and are no exchange.
+   page that tells `STATES` of its words unasked, and is half as relevant at the most (a choice, not
+   a measurement; it moves no page): not all of them, as an exchange has the interrogatives, which a
+   sentence that answers has not. People who talk under their names know what they reply, and are
+   no exchange.
 
 A short refusal in words that are rare in its conversation counts as an answer wherever nothing
 tells what was asked for, and what a model knew by itself stands below a page that only mentions it.
