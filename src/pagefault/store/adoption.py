@@ -52,15 +52,15 @@ class Adoptions:
     def holds(self, root: Path, root_id: str | None) -> bool:
         """Whether the user vouches for this root; None if it cannot tell which it is."""
         try:
-            told = root.stat()
+            st = root.stat()
         except OSError:
             return False
-        note = self._find(root, root_id, told)
+        note = self._find(root, root_id, st)
         if note is not None:
-            more = told.st_mode & _OTHERS_WRITE & ~_whole(note.get("mode"))
-            return note.get("adopted") is True and note.get("uid") == told.st_uid and not more
+            more = st.st_mode & _OTHERS_WRITE & ~_whole(note.get("mode"))
+            return note.get("adopted") is True and note.get("uid") == st.st_uid and not more
         is_own = _real(root) == _real(self.own)
-        return is_own and told.st_uid == os.geteuid() and not told.st_mode & _OTHERS_WRITE
+        return is_own and st.st_uid == os.geteuid() and not st.st_mode & _OTHERS_WRITE
 
     def add(self, root: Path, root_id: str) -> None:
         """Vouch for a root from now on. `StoreError` if that cannot be noted."""
@@ -75,11 +75,11 @@ class Adoptions:
         if not self.holds(root, root_id):
             raise not_adopted(root)
 
-    def _find(self, root: Path, root_id: str | None, told: os.stat_result) -> dict[str, Any] | None:
-        return next((note for _, note in self._notes(root, root_id, told)), None)
+    def _find(self, root: Path, root_id: str | None, st: os.stat_result) -> dict[str, Any] | None:
+        return next((note for _, note in self._notes(root, root_id, st)), None)
 
     def _notes(
-        self, root: Path, root_id: str | None, told: os.stat_result
+        self, root: Path, root_id: str | None, st: os.stat_result
     ) -> Iterator[tuple[Path, dict[str, Any]]]:
         path, born = str(_real(root)), born_ns(root)
         for name in self._names():
@@ -88,8 +88,8 @@ class Adoptions:
                     note = read_facts(file := _real(self.folder) / name)
                 except (OSError, ValueError):  # what cannot be read vouches for nothing
                     continue
-                is_there = note.get("path") == path or note.get("device") == told.st_dev
-                is_it = note.get("inode") == told.st_ino and note.get("born") in (born, None)
+                is_there = note.get("path") == path or note.get("device") == st.st_dev
+                is_it = note.get("inode") == st.st_ino and note.get("born") in (born, None)
                 if is_it and is_there:
                     yield file, note
 
@@ -102,22 +102,22 @@ class Adoptions:
     def _note(self, root: Path, root_id: str, *, adopted: bool) -> None:
         disk, folder = Disk(), _real(self.folder)
         try:
-            told = root.stat()
+            st = root.stat()
             note = {
                 "adopted": adopted,
                 "root": root_id,
                 "path": str(_real(root)),
-                "device": told.st_dev,
-                "inode": told.st_ino,
+                "device": st.st_dev,
+                "inode": st.st_ino,
                 "born": born_ns(root),
-                "uid": told.st_uid,
-                "mode": told.st_mode & 0o777,
+                "uid": st.st_uid,
+                "mode": st.st_mode & 0o777,
             }
             disk.make_directory(folder)
-            file = folder / f"{_digest(root_id)}-{_digest(f'{told.st_dev} {told.st_ino}')}.json"
+            file = folder / f"{_digest(root_id)}-{_digest(f'{st.st_dev} {st.st_ino}')}.json"
             temporary = file.with_name(f"{file.name}.{os.getpid()}.tmp")
             disk.place(file, temporary, json.dumps(note).encode())
-            for other, _ in list(self._notes(root, root_id, told)):
+            for other, _ in list(self._notes(root, root_id, st)):
                 if other != file:  # of when its disk had another number
                     disk.unlink(other)
         except OSError as failure:

@@ -126,10 +126,10 @@ class DirectoryBlobs:
     def put_at(self, name: str) -> tuple[float, int] | None:
         """When a blob was last put, in seconds since 1970, and its bytes; nothing if it is gone."""
         try:
-            told = status(self._path(name))
+            st = status(self._path(name))
         except FileNotFoundError:
             return None
-        return told.st_mtime, told.st_size
+        return st.st_mtime, st.st_size
 
     def names(self) -> Iterator[str]:
         """Every name, in order, as of when each directory was reached."""
@@ -154,15 +154,15 @@ class DirectoryBlobs:
         try:
             fd = open_file(path)
             try:
-                told = os.fstat(fd)
-                if (told.st_size, told.st_nlink) != (len(data), 1) or os.pread(
+                st = os.fstat(fd)
+                if (st.st_size, st.st_nlink) != (len(data), 1) or os.pread(
                     fd, len(data), 0
                 ) != data:
                     return False
                 os.utime(fd)
                 # `expire` may have put it aside before it was young; who finds it here after the
                 # mark was made finds what `expire` will give back or never take.
-                return os.path.samestat(told, status(path))
+                return os.path.samestat(st, status(path))
             finally:
                 os.close(fd)
         except FileNotFoundError:

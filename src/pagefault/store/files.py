@@ -161,21 +161,21 @@ def is_folder(path: Path) -> bool:
         return False
 
 
-def kind_of(mode: int) -> str:
+def file_kind(mode: int) -> str:
     """What a file that is none is, in words."""
     return next((words for is_it, words in _KINDS if is_it(mode)), "no plain file")
 
 
-def _check_file(told: os.stat_result, path: Path, flags: int) -> None:
-    _check_kind(told, path, stat.S_ISREG)
-    if told.st_nlink > 1 and flags & (os.O_WRONLY | os.O_RDWR):
+def _check_file(st: os.stat_result, path: Path, flags: int) -> None:
+    _check_kind(st, path, stat.S_ISREG)
+    if st.st_nlink > 1 and flags & (os.O_WRONLY | os.O_RDWR):
         what = "it has another name elsewhere (a hard link), where it would change too"
         raise NotPlain(errno.EMLINK, what, str(path))
 
 
-def _check_kind(told: os.stat_result, path: Path, is_right: Callable[[int], bool]) -> None:
-    if is_right(told.st_mode):
+def _check_kind(st: os.stat_result, path: Path, is_right: Callable[[int], bool]) -> None:
+    if is_right(st.st_mode):
         return
-    number = errno.ELOOP if stat.S_ISLNK(told.st_mode) else errno.EINVAL
+    number = errno.ELOOP if stat.S_ISLNK(st.st_mode) else errno.EINVAL
     what = "it is a link, and none is followed here" if number == errno.ELOOP else ""
-    raise NotPlain(number, what or f"it is {kind_of(told.st_mode)}", str(path))
+    raise NotPlain(number, what or f"it is {file_kind(st.st_mode)}", str(path))

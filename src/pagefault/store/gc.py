@@ -95,16 +95,16 @@ def collect(
     with lock.held() if delete else nullcontext():
         for leftover in _leftovers(path):
             try:
-                told = status(leftover)
+                st = status(leftover)
             except FileNotFoundError:
                 continue
-            if told.st_mtime >= before_s:
+            if st.st_mtime >= before_s:
                 young += 1
                 continue
             if delete:
                 discard(leftover, disk)
             leftovers.append(leftover)
-            leftover_bytes += told.st_size
+            leftover_bytes += st.st_size
     return Garbage(
         blobs=tuple(blobs),
         blob_bytes=blob_bytes,
@@ -198,7 +198,7 @@ def _leftovers(path: Path) -> Iterator[Path]:
 def _plain_in(folder: Path) -> list[Path]:
     """The plain files in a folder; none of one that is not there, or is a link."""
     try:
-        return [folder / name for name, told in listing(folder).items() if S_ISREG(told.st_mode)]
+        return [folder / name for name, st in listing(folder).items() if S_ISREG(st.st_mode)]
     except OSError:
         return []
 

@@ -20,7 +20,7 @@ from pagefault.model.errors import StoreCorrupt, StoreError, StoreIncompatible
 from pagefault.store import codec
 from pagefault.store.archive import Archive
 from pagefault.store.archive_format import parse_stub_name
-from pagefault.store.files import kind_of, listing, open_file
+from pagefault.store.files import file_kind, listing, open_file
 from pagefault.store.segment_format import (
     FILE_BYTES_MAX,
     TEMPORARY,
@@ -77,9 +77,9 @@ def take_inventory(directory: Path) -> Inventory:
     by_number: dict[int, list[_Candidate]] = {}
     leftovers: list[Path] = []
     strays: list[Stray] = []
-    for name, told in _listed(directory).items():
+    for name, st in _listed(directory).items():
         parsed = parse_name(name)
-        if wrong := _wrong_with(name, told):
+        if wrong := _wrong_with(name, st):
             strays.append(Stray(directory / name, wrong))
         elif name.endswith(TEMPORARY):
             leftovers.append(directory / name)
@@ -119,16 +119,16 @@ def _listed(directory: Path) -> dict[str, os.stat_result]:
         ) from failure
 
 
-def _wrong_with(name: str, told: os.stat_result) -> str:
+def _wrong_with(name: str, st: os.stat_result) -> str:
     """Why this cannot be a file of the log, whatever its name says; nothing if it can be."""
     is_named_so = name.endswith((TEMPORARY, ".jsonl", ".archived"))
-    if stat.S_ISREG(told.st_mode):
-        is_large = is_named_so and told.st_size > FILE_BYTES_MAX
+    if stat.S_ISREG(st.st_mode):
+        is_large = is_named_so and st.st_size > FILE_BYTES_MAX
         is_large = is_large and not name.endswith(TEMPORARY)
         if is_large:
-            return f"it has {told.st_size:,} bytes, and no segment has"
-    elif is_named_so and not (name.endswith(TEMPORARY) and stat.S_ISLNK(told.st_mode)):
-        return f"it is {kind_of(told.st_mode)}"
+            return f"it has {st.st_size:,} bytes, and no segment has"
+    elif is_named_so and not (name.endswith(TEMPORARY) and stat.S_ISLNK(st.st_mode)):
+        return f"it is {file_kind(st.st_mode)}"
     if name.endswith((".jsonl", ".archived")) and not (parse_name(name) or parse_stub_name(name)):
         return "no segment has such a name"
     return ""

@@ -155,10 +155,10 @@ class SegmentLog:
         if segment is None or segment.footer is not None or (self._fd < 0 and not self._read_only):
             return False
         try:
-            told = os.fstat(self._fd) if self._fd >= 0 else os.lstat(segment.path)
+            st = os.fstat(self._fd) if self._fd >= 0 else os.lstat(segment.path)
         except OSError:
             return False
-        return told.st_nlink > 0 and told.st_size == segment.end
+        return st.st_nlink > 0 and st.st_size == segment.end
 
     def refresh(self, acknowledged: Seq | None = None) -> None:
         """Take in what other processes wrote.
@@ -187,19 +187,19 @@ class SegmentLog:
         segment = self._segments[-1]
         try:
             with self._handles.hold(str(segment.path)) as fd:
-                told = os.fstat(fd)
-                data = os.pread(fd, max(0, told.st_size - segment.end), segment.end)
+                st = os.fstat(fd)
+                data = os.pread(fd, max(0, st.st_size - segment.end), segment.end)
         except OSError:
             return False
         tail = read_tail(data, Seq(self._head + 1), self._link)
-        if told.st_nlink == 0 or tail.is_sealed or (tail.rest and owned):
+        if st.st_nlink == 0 or tail.is_sealed or (tail.rest and owned):
             return False
         if tail.lengths:
             with self._latch.latching("taking in what others wrote"):
                 segment.grow(tail.lengths)
                 self._link = tail.link
                 self._head = Seq(self._head + len(tail.lengths))
-        return told.st_size >= segment.end
+        return st.st_size >= segment.end
 
     # --- writing ------------------------------------------------------------------------------
 
