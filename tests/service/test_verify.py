@@ -270,9 +270,13 @@ def test_control_a_check_that_does_not_give_way_hinders_a_forgetting(
     check = SqliteIndex.check
 
     def stay(self: SqliteIndex, give_way: Callable[[], bool]) -> list[str]:
+        waited = False
+
         def wait_instead() -> bool:
-            if give_way():
-                threading.Event().wait(_BUSY_MS / 1000 + 2)
+            nonlocal waited
+            if not waited and give_way():
+                waited = True
+                time.sleep(_BUSY_MS / 1000 + 2)
             return False
 
         return check(self, wait_instead)
