@@ -120,6 +120,7 @@ AROUND = st.text(max_size=40)
 @example("\\" * 8, "\\" * 5, "\\" * 3, "json")
 @example("aaaaaaaa", "aaaa", "aaaa", "raw")
 @example("1234567:", "", "8", "raw")
+@example("bell-at-the-end\a", "", "", "every letter octal")
 def test_no_text_form_of_a_secret_survives(secret: str, before: str, after: str, form: str) -> None:
     screening = screen(secret)
     assume(not screening.unscreenable)

@@ -386,7 +386,7 @@ def _spellings_of(char: str) -> str:
     either = [slashes + re.escape(char), json_long, braced, percent, _entity(ord(char))]
     if ord(char) < 256:
         either.append(
-            rf"\\{{1,{_BACKSLASHES_MAX}}}(?:x{_any_case(f'{ord(char):02x}')}|0?{ord(char):o})"
+            rf"\\{{1,{_BACKSLASHES_MAX}}}(?:x{_any_case(f'{ord(char):02x}')}|0{{0,2}}{ord(char):o})"
         )
     if char in _JSON_SHORT:
         either.append(rf"\\{{1,{_BACKSLASHES_MAX}}}{_JSON_SHORT[char]}")
