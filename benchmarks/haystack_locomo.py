@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pagefault.lab.transcripts import Conversation, read_conversations
-from pagefault.model.events import Body, Content, Event, SessionOpened
+from pagefault.model.events import Body, PageBody, Event, SessionOpened
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import IMPORT, RUNTIME, Actor, EventType, Kind, Mode, Role
 from pagefault.model.page import EVERYTHING
@@ -48,7 +48,7 @@ def recorded(talk: Conversation) -> tuple[list[Event], list[Question]]:
     seqs: dict[str, Seq] = {}
     for order, line in enumerate(talk.lines):
         seqs[line.ref] = Seq(order + 2)
-        body = Content(
+        body = PageBody(
             event_type=EventType.CHAT_TURN,
             page_id=PageId(f"msg_{order}"),
             order=order,
@@ -76,7 +76,7 @@ def _event(seq: int, turn: int, body: Body) -> Event:
         turn=TurnNo(turn),
         at_ms=0,
         actor=Actor.SYSTEM,
-        origin=IMPORT if isinstance(body, Content) else RUNTIME,
+        origin=IMPORT if isinstance(body, PageBody) else RUNTIME,
         body=body,
     )
 
@@ -113,9 +113,9 @@ def fill(
 ) -> list[Question]:
     """The conversations stand apart from one another, others before, between and after them."""
     turns = [
-        event.body for events, _ in talks for event in events if isinstance(event.body, Content)
+        event.body for events, _ in talks for event in events if isinstance(event.body, PageBody)
     ]
-    template = next(e for events, _ in talks for e in events if isinstance(e.body, Content))
+    template = next(e for events, _ in talks for e in events if isinstance(e.body, PageBody))
     opening = talks[0][0][0]
     words = [word for body in turns for word in body.text.split()]
     each = others // (len(talks) + 1)

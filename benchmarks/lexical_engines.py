@@ -20,7 +20,7 @@ import apsw
 import tantivy
 
 from pagefault.lab.kernel import BATCH, SESSION_PAGES, question, words
-from pagefault.model.events import Body, Content, Event, SessionOpened
+from pagefault.model.events import Body, PageBody, Event, SessionOpened
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, USER_TYPED, Actor, EventType, Kind, Mode, Role
 from pagefault.model.page import EVERYTHING, Scope
@@ -110,8 +110,8 @@ def _opened(seq: int) -> SessionOpened:
     )
 
 
-def _content(text: str, order: int) -> Content:
-    return Content(
+def _content(text: str, order: int) -> PageBody:
+    return PageBody(
         event_type=EventType.CHAT_TURN,
         page_id=PageId(f"msg_{order + 1}"),
         order=order,
@@ -130,7 +130,7 @@ def _event(seq: int, session: SessionNo, body: Body) -> Event:
         turn=TurnNo(0),
         at_ms=0,
         actor=Actor.USER,
-        origin=USER_TYPED if isinstance(body, Content) else RUNTIME,
+        origin=USER_TYPED if isinstance(body, PageBody) else RUNTIME,
         body=body,
     )
 

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
         StoreReadOnly,
         WindowTooSmall,
     )
-    from pagefault.model.events import Content, Event, Faulted, Relayed
+    from pagefault.model.events import Event, Faulted, PageBody, Relayed
     from pagefault.model.kinds import (
         Actor,
         EventType,
@@ -100,7 +100,7 @@ if TYPE_CHECKING:
     from pagefault.service.telling.targets import Judged, Target
     from pagefault.service.telling.timetravel import Difference, InWindow, Moment, Movement
     from pagefault.service.turn.drive import Answer
-    from pagefault.service.turn.writing import Said
+    from pagefault.service.turn.writing import Incoming
     from pagefault.store.backup import Copied
     from pagefault.store.store import Verification
 
@@ -121,7 +121,6 @@ __all__ = [
     "ClaimInfo",
     "Clock",
     "Compressor",
-    "Content",
     "Copied",
     "DeferredPage",
     "Derived",
@@ -144,6 +143,7 @@ __all__ = [
     "Faulted",
     "Forgetting",
     "InWindow",
+    "Incoming",
     "Judged",
     "Kind",
     "LayoutName",
@@ -165,6 +165,7 @@ __all__ = [
     "NotAdopted",
     "Origin",
     "Page",
+    "PageBody",
     "PageManifestEntry",
     "PageRow",
     "PagefaultError",
@@ -184,7 +185,6 @@ __all__ = [
     "Request",
     "Retries",
     "Role",
-    "Said",
     "ScreenFailed",
     "ScriptedEngine",
     "SearchFilter",
@@ -238,7 +238,7 @@ _HOMES = {
     "ClaimInfo": "service.derived.claiming",
     "Clock": "model.clock",
     "Compressor": "represent.api",
-    "Content": "model.events",
+    "PageBody": "model.events",
     "Copied": "store.backup",
     "DeferredPage": "paging.deferred",
     "Derived": "model.page",
@@ -303,7 +303,7 @@ _HOMES = {
     "Request": "model.request",
     "Retries": "engine.endpoint",
     "Role": "model.kinds",
-    "Said": "service.turn.writing",
+    "Incoming": "service.turn.writing",
     "ScreenFailed": "model.errors",
     "ScriptedEngine": "engine.scripted",
     "SearchFilter": "model.wanted",

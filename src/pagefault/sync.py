@@ -53,7 +53,7 @@ from pagefault.service.telling.reporting import Metrics
 from pagefault.service.telling.status import Status
 from pagefault.service.telling.timetravel import Difference, Moment, Movement
 from pagefault.service.turn.drive import Answer
-from pagefault.service.turn.writing import Said
+from pagefault.service.turn.writing import Incoming
 from pagefault.store.backup import Copied
 from pagefault.store.store import Verification
 
@@ -445,7 +445,7 @@ class Session(_Asks):
         """The bytes of an artifact. Raises `BadInput` for a page that has none, and as `page`."""
         return _LOOP.run(self.asynchronous.artifact_bytes(page_id))
 
-    def say(self, items: Sequence[Said], *, origin: str) -> builtins.list[PageId]:
+    def say(self, items: Sequence[Incoming], *, origin: str) -> builtins.list[PageId]:
         """Log several things in one batch: all or none. Returns the id of every page made."""
         return _LOOP.run(self.asynchronous.say(items, origin=origin))
 

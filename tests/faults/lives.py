@@ -90,11 +90,11 @@ class Hand:
 
 
 def _batch(hand: Hand, session: str, texts: list[str]) -> None:
-    from pagefault import Said
+    from pagefault import Incoming
     from pagefault.model.kinds import USER_TYPED, Role
 
     hand.session(session).say(
-        [Said(text=text, role=Role.USER) for text in texts], origin=USER_TYPED
+        [Incoming(text=text, role=Role.USER) for text in texts], origin=USER_TYPED
     )
 
 
@@ -407,7 +407,7 @@ def live_by_a_clock(
 def facts(note: Note, root: str) -> dict[str, Any]:
     """What the records of a log say of themselves, and the order of its texts."""
     from pagefault.cli.upkeep import store_tools
-    from pagefault.model.events import Content
+    from pagefault.model.events import PageBody
     from pagefault.store.root import open_store
 
     store = open_store(Path(root), read_only=True, **store_tools())
@@ -419,7 +419,7 @@ def facts(note: Note, root: str) -> dict[str, Any]:
         "ids": [event.event_id for event in events],
         "seqs": [event.seq for event in events],
         "order": [
-            event.body.text.split()[0] for event in events if isinstance(event.body, Content)
+            event.body.text.split()[0] for event in events if isinstance(event.body, PageBody)
         ],
     }
 
@@ -559,7 +559,7 @@ def readable_texts(memory: Any) -> tuple[dict[str, list[str]], list[str]]:
 def texts_in_log(root: Path) -> list[str]:
     """Every text that the log can still tell, whatever its session."""
     from pagefault.cli.upkeep import store_tools
-    from pagefault.model.events import Content
+    from pagefault.model.events import PageBody
     from pagefault.store.root import open_store
     from pagefault.store.segments import SegmentLog
 
@@ -569,7 +569,7 @@ def texts_in_log(root: Path) -> list[str]:
         bodies = [event.body for event in store.log.read_rest()]
     finally:
         store.close()
-    return [body.text for body in bodies if isinstance(body, Content)]
+    return [body.text for body in bodies if isinstance(body, PageBody)]
 
 
 def markers(root: Path) -> dict[str, list[str]]:
@@ -646,7 +646,7 @@ def index_differences(root: Path) -> str:
 def index_answers(root: Path) -> Iterator[Any]:
     """Everything that an index can be asked, through its contract."""
     from pagefault.cli.upkeep import store_tools
-    from pagefault.model.events import Content
+    from pagefault.model.events import PageBody
     from pagefault.model.page import Scope
     from pagefault.store.analyzer import analyze, page_terms
     from pagefault.store.api import PageFilter
@@ -659,7 +659,7 @@ def index_answers(root: Path) -> Iterator[Any]:
         yield "applied", index.applied_seq()
         terms: dict[int, set[str]] = {}
         for event in store.log.read():
-            if isinstance(event.body, Content):
+            if isinstance(event.body, PageBody):
                 terms.setdefault(event.session, set()).update(
                     page_terms(event.body, Counter(analyze(event.body.text)))
                 )

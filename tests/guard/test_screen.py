@@ -19,13 +19,18 @@ from pagefault.guard import screen as module
 from pagefault.guard.screen import CHARS_MIN, Screen, known_secrets
 from pagefault.model.errors import ScreenFailed, StoreError
 from pagefault.model.events import (
-    ArtifactRef,
-    Content,
+    Body,
+    ForgetBegun,
     Opaque,
+    Returned,
     SessionOpened,
+    Taken,
 )
-from pagefault.model.ids import PageId
-from pagefault.model.kinds import EventType, Kind, Mode, Role
+from pagefault.model.ids import PageId, SessionNo
+from pagefault.model.kinds import (
+    Mode,
+    Role,
+)
 
 ROOT_KEY = b"k" * 32
 SECRET = "sk-proj-4f9a8b7c6d5e4f3a2b1c"
@@ -309,33 +314,32 @@ def test_the_value_is_not_in_the_repr() -> None:
 
 # --- bodies ---------------------------------------------------------------------------------------
 
-CONTENT = Content(
-    event_type=EventType.TOOL_RESULT,
-    page_id=PageId("tool_1"),
-    order=0,
-    role=Role.TOOL,
-    kind=Kind.ARTIFACT,
-    text="fine",
-    tokens=1,
-)
+RETURNED = Returned(page_id=PageId("tool_1"), order=0, role=Role.TOOL, text="fine", tokens=1)
+TAKEN = Taken(session=SessionNo(1), stem="msg", number=1, order=0)
+FORGOTTEN = ForgetBegun(targets=(), taken=(TAKEN,))
 
 
 def test_every_string_of_a_body_is_clean() -> None:
     body = replace(
-        CONTENT,
+        RETURNED,
         text=f"key={SECRET}",
         title=f"key={SECRET}",
         topic_tags=("db", SECRET),
-        artifacts=(ArtifactRef(kind="file", ref="a"), ArtifactRef(kind="url", ref=f"?k={SECRET}")),
     )
     cleaned = screen(SECRET).clean_body(body)
     assert SECRET not in repr(cleaned)
-    assert repr(cleaned).count("[REDACTED:S0:") == 4
-    assert cleaned.artifacts[0] is body.artifacts[0]
+    assert repr(cleaned).count("[REDACTED:S0:") == 3
     assert cleaned.role is Role.TOOL
-    assert replace(cleaned, text="", title="", topic_tags=(), artifacts=()) == replace(
-        body, text="", title="", topic_tags=(), artifacts=()
+    assert replace(cleaned, text="", title="", topic_tags=()) == replace(
+        body, text="", title="", topic_tags=()
     )
+
+
+def test_a_value_inside_a_body_is_clean_and_its_neighbours_are_the_same() -> None:
+    body = replace(FORGOTTEN, taken=(TAKEN, replace(TAKEN, stem=SECRET)))
+    cleaned = screen(SECRET).clean_body(body)
+    assert SECRET not in repr(cleaned)
+    assert cleaned.taken[0] is TAKEN
 
 
 def test_an_opaque_payload_is_clean_at_any_depth_and_in_its_keys() -> None:
@@ -348,13 +352,14 @@ def test_an_opaque_payload_is_clean_at_any_depth_and_in_its_keys() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        CONTENT,
+        RETURNED,
         SessionOpened(session_id="s", name="n", window_tokens=1, mode=Mode.ACTIVE, system="Plan."),
-        replace(CONTENT, artifacts=(ArtifactRef(kind="file", ref="a"),), topic_tags=("db",)),
+        replace(RETURNED, topic_tags=("db",)),
+        FORGOTTEN,
         Opaque(type="new", payload={"a": [{"b": ("c", 1)}]}),
     ],
 )
-def test_a_body_without_a_secret_is_the_same_object(body: Content) -> None:
+def test_a_body_without_a_secret_is_the_same_object(body: Body) -> None:
     assert screen(SECRET).clean_body(body) is body
 
 
@@ -369,7 +374,7 @@ def test_whatever_fails_inside_is_refused_without_the_text(monkeypatch: pytest.M
     monkeypatch.setattr(Screen, "_spans", broken)
     for refused in (
         lambda: screening.clean(f"x {SECRET}"),
-        lambda: screening.clean_body(replace(CONTENT, text=SECRET)),
+        lambda: screening.clean_body(replace(RETURNED, text=SECRET)),
     ):
         with pytest.raises(ScreenFailed) as caught:
             refused()

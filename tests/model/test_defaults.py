@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from pagefault.model import defaults
-from pagefault.model.events import Content
+from pagefault.model.events import PageBody
 from pagefault.model.kinds import FaultReason, Level
 from pagefault.model.request import ToolCall
 from pagefault.pack.tools import vm_tools
@@ -16,7 +16,7 @@ from pagefault.paging.tlb import TLB
 from pagefault.service import bootstrap
 from pagefault.service.limits import Limits
 from pagefault.service.turn.turn import read_call
-from pagefault.service.turn.writing import Said
+from pagefault.service.turn.writing import Incoming
 from pagefault.store import segments
 
 OURS = {row.name: row.ours for row in defaults.TABLE}
@@ -86,8 +86,8 @@ def test_segments_of_the_log_are_as_long_as_the_table_says() -> None:
 
 
 def test_what_is_said_has_the_importance_of_the_table() -> None:
-    assert field_default(Content, "importance") == OURS["importance"]
-    assert field_default(Said, "importance") == OURS["importance"]
+    assert field_default(PageBody, "importance") == OURS["importance"]
+    assert field_default(Incoming, "importance") == OURS["importance"]
 
 
 def test_a_memory_opens_with_the_window_and_the_policy_of_the_table() -> None:

@@ -12,7 +12,7 @@ from pagefault.model.kinds import EventType, Origin, Role
 from pagefault.pack.ledger import Broke
 from pagefault.proxy.history import Json
 from pagefault.service.session import Session
-from pagefault.service.turn.writing import Said
+from pagefault.service.turn.writing import Incoming
 from tests.proxy.histories import FACT, body, long_talk, model, user
 from tests.proxy.recorded import asks_for_summary
 from tests.proxy.standing import SESSION, Standing, post, standing, talk
@@ -145,7 +145,7 @@ async def test_notes_of_an_older_proxy_are_not_found_and_not_listed(tmp_path: Pa
     async with pagefault.open(tmp_path / "memory") as memory:
         session = await memory.session("planning:abcdef")
         for title in ("pagefault:epoch", "pagefault:recall"):
-            note = Said(
+            note = Incoming(
                 text='{"at": "1f", "from": "2e", "why": "window_full", "core": []}',
                 role=Role.TOOL,
                 event_type=EventType.TOOL_RESULT,

@@ -17,7 +17,7 @@ from pagefault.proxy.history import Item, Part
 from pagefault.proxy.unnamed import Chain, Chains
 from pagefault.service.memory import Memory
 from pagefault.service.runtime import PageReader
-from pagefault.service.turn.writing import Said
+from pagefault.service.turn.writing import Incoming
 from tests.proxy.histories import body, user
 from tests.proxy.standing import standing
 from tests.proxy.upstream import Upstream, always
@@ -105,7 +105,7 @@ async def talk(memory: Memory, name: str, texts: Sequence[str]) -> None:
     follows = "start"
     for text, key in zip(texts, keys_of(texts), strict=True):
         [follows] = await session.say(
-            [Said(text=text, role=Role.USER, key=key(follows))], origin=USER_TYPED
+            [Incoming(text=text, role=Role.USER, key=key(follows))], origin=USER_TYPED
         )
 
 

@@ -13,9 +13,9 @@ import pagefault
 from pagefault import (
     BadInput,
     EventType,
+    Incoming,
     Memory,
     Role,
-    Said,
     Session,
     ToolCall,
     Usage,
@@ -42,15 +42,15 @@ CALLS: dict[str, Callable[[Any, Any], Awaitable[object]]] = {
     "a user who says nothing": lambda _, s: s.user(""),
     "a time that is none, in words": lambda _, s: s.user("x", occurred_at="tomorrowish"),
     "a summary as if it had been said": lambda _, s: s.say(
-        [Said(text="x", role=Role.USER, event_type=EventType.SUMMARY)], origin="user_typed"
+        [Incoming(text="x", role=Role.USER, event_type=EventType.SUMMARY)], origin="user_typed"
     ),
     "a modality there is none of": lambda _, s: s.say(
-        [Said(text="x", role=Role.USER, modality=SMELL)], origin="user_typed"
+        [Incoming(text="x", role=Role.USER, modality=SMELL)], origin="user_typed"
     ),
     "a text where texts belong": lambda _, s: s.say("x", origin="user_typed"),
     "what was said by whom nobody knows": lambda _, s: s.say([], origin="hearsay"),
     "bytes that `say` does not keep": lambda _, s: s.say(
-        [Said(text="x", role=Role.USER, blob="0" * 64)], origin="user_typed"
+        [Incoming(text="x", role=Role.USER, blob="0" * 64)], origin="user_typed"
     ),
     "an engine that is a text": lambda _, s: s.run("engine"),
     "a call that is a dict": lambda _, s: s.call({"name": "page_fault"}),
@@ -121,7 +121,7 @@ async def test_a_session_of_another_memory_is_refused(tmp_path: Path) -> None:
 async def test_what_was_closed_says_so_at_every_verb() -> None:
     async with pagefault.open(":memory:") as memory:
         session = await memory.session("work")
-        await session.user("Said.")
+        await session.user("Incoming.")
     for call in (
         session.user("More."),
         session.page("msg_1"),

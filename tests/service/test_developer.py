@@ -18,7 +18,7 @@ from pagefault.engine.scripted import ScriptedEngine
 from pagefault.model.errors import BadInput
 from pagefault.model.kinds import Role
 from pagefault.pack.manifest import ENTRIES_MAX, schema
-from pagefault.service.turn.writing import Said
+from pagefault.service.turn.writing import Incoming
 from tests.service.memories import (
     COUNTER,
     Replies,
@@ -189,7 +189,9 @@ async def test_a_manifest_is_bounded_however_many_pages_there_are(pages: int) ->
     async with pagefault.open(":memory:", window=16_000, layout="developer") as memory:
         session = await memory.session("s")
         for start in range(0, pages, 1_000):
-            items = [Said(text=f"line {start + n} of many", role=Role.USER) for n in range(1_000)]
+            items = [
+                Incoming(text=f"line {start + n} of many", role=Role.USER) for n in range(1_000)
+            ]
             await session.say(items, origin=pagefault.model.kinds.USER_TYPED)
         await session.user("line of many?")
         request = await session.request()

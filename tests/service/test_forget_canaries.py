@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import pagefault
-from pagefault import Memory, Reply, Said, ScriptedEngine, SearchFilter, Session, ToolCall
+from pagefault import Incoming, Memory, Reply, ScriptedEngine, SearchFilter, Session, ToolCall
 from pagefault.model.clock import SystemClock
 from pagefault.model.kinds import EventType, Modality, Origin, Role
 from pagefault.store.archiving import archive
@@ -21,21 +21,21 @@ from tests.service.memories import fault, search
 from tests.service.traces import Files, canary
 from tests.store.roots import make_segments_tiny
 
-TELLING = ("str", "bytes", "datetime", "Said", "ToolCall", "Engine", "SearchFilter", "Time")
+TELLING = ("str", "bytes", "datetime", "Incoming", "ToolCall", "Engine", "SearchFilter", "Time")
 """Types of parameters by which a caller's words come in."""
 
 CHOICES = {
     "Memory.session.mode", "Memory.session.layout", "Memory.recall.profile",
     "Session.configure.mode", "Session.configure.layout", "Session.history.actor",
-    "Session.recall.profile", "Session.request.format", "Said.event_type", "Said.role",
-    "Said.modality", "Said.importance", "Said.follows", "Said.supersedes",
+    "Session.recall.profile", "Session.request.format", "Incoming.event_type", "Incoming.role",
+    "Incoming.modality", "Incoming.importance", "Incoming.follows", "Incoming.supersedes",
     "Memory.keyed.text", "Memory.written.text", "Memory.find_said.names", "Memory.find_said.keys",
 }  # fmt: skip
 """One of a few words of ours, or a number: anything else is refused."""
 
 TIMES = {
     "Session.assistant.occurred_at", "Session.document.occurred_at",
-    "Session.tool_result.occurred_at", "Session.artifact.occurred_at", "Said.occurred_at",
+    "Session.tool_result.occurred_at", "Session.artifact.occurred_at", "Incoming.occurred_at",
     "Session.at.time", "Session.timeline.start", "Session.timeline.end",
     "Memory.timeline.start", "Memory.timeline.end",
 }  # fmt: skip
@@ -47,7 +47,7 @@ NAMES_OF_OURS = {
     "Session.at_level.page_id", "Session.compress.page_id", "Session.defer.page_id",
     "Session.history.page_id", "Session.page.page_id", "Session.pin.page_id",
     "Session.unpin.page_id", "Session.no_such_page.page_id", "Session.say.items",
-    "Session.run.engine", "Session.call.call", "Said.blob", "Session.run.on_text",
+    "Session.run.engine", "Session.call.call", "Incoming.blob", "Session.run.on_text",
 }  # fmt: skip
 """Names that pagefault gave, and values whose own fields are below."""
 
@@ -78,7 +78,7 @@ def _parameters() -> Iterator[str]:
                 for parameter in inspect.signature(verb).parameters.values():
                     if any(one in str(parameter.annotation) for one in TELLING):
                         yield f"{owner.__name__}.{name}.{parameter.name}"
-    for cls in (Said, ToolCall, SearchFilter, Reply):
+    for cls in (Incoming, ToolCall, SearchFilter, Reply):
         yield from (f"{cls.__name__}.{one.name}" for one in fields(cls))
 
 
@@ -136,14 +136,14 @@ async def tell(memory: Memory) -> Told:
     await session.user("Still here.")
     [told.pages["said"]] = await session.say(
         [
-            Said(
+            Incoming(
                 text=f"It says {word('Said.text', 'said')}.",
                 role=Role.TOOL,
                 event_type=EventType.COMMAND_RUN,
-                speaker=word("Said.speaker", "said"),
-                title=word("Said.title", "said"),
-                call_id=word("Said.call_id", "said"),
-                key=word("Said.key", "said"),
+                speaker=word("Incoming.speaker", "said"),
+                title=word("Incoming.title", "said"),
+                call_id=word("Incoming.call_id", "said"),
+                key=word("Incoming.key", "said"),
                 modality=Modality.STRUCTURED,
             )
         ],

@@ -10,7 +10,9 @@ import pytest
 import pagefault
 from pagefault import Limits, Session
 from pagefault.model.errors import BadInput, NoSuchPage
-from pagefault.model.events import Content
+from pagefault.model.events import (
+    Represented,
+)
 from pagefault.pack.count import O200k
 from tests.service.memories import check_request, fault, faulted, files_with, text_of, words
 
@@ -46,7 +48,7 @@ def served(result: Any) -> tuple[int, str, int]:
     return page["level"], page["content"]["text"], result["effects"]["tokens_est"]
 
 
-async def representations(root: Path) -> list[Content]:
+async def representations(root: Path) -> list[Represented]:
     """As the log has them, read by somebody else."""
     async with pagefault.open(root, read_only=True) as memory:
         events = [
@@ -54,7 +56,7 @@ async def representations(root: Path) -> list[Content]:
             for row in await memory.sessions()
             for event in memory._runtime.events_of(row.session, ("representation",))
         ]
-    return [event.body for event in events if isinstance(event.body, Content)]
+    return [event.body for event in events if isinstance(event.body, Represented)]
 
 
 async def test_no_level_is_longer_than_the_one_above_and_each_is_what_it_says(

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pagefault
-from pagefault import BadInput, Role, Said, SearchFilter, ToolCall, Usage
+from pagefault import BadInput, Incoming, Role, SearchFilter, ToolCall, Usage
 
 
 class Text(str):
@@ -50,7 +50,7 @@ async def test_every_text_a_verb_takes_may_be_a_kind_of_text(tmp_path: Path, tex
         await session.document(text, title=text)
         await session.tool_result(text, name=text, call_id=text)
         await session.artifact(b"x", name=text, text=text)
-        await session.say([Said(text=text, role=Role.USER, title=text)], origin="user_typed")
+        await session.say([Incoming(text=text, role=Role.USER, title=text)], origin="user_typed")
         await session.goal(text)
         await session.checkpoint(text)
         await session.configure(system=text)
@@ -107,12 +107,12 @@ async def test_bytes_that_were_let_go_of_are_refused() -> None:
 async def test_a_list_is_read_once() -> None:
     """What was checked is what is used."""
 
-    class Changing(list[Said]):
+    class Changing(list[Incoming]):
         asked = 0
 
         def __iter__(self) -> Any:
             self.asked += 1
-            return iter([Said(text="one", role=Role.USER)] if self.asked == 1 else [object()])
+            return iter([Incoming(text="one", role=Role.USER)] if self.asked == 1 else [object()])
 
     async with pagefault.open(":memory:") as memory:
         session = await memory.session("work")

@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import pagefault
-from pagefault import Limits, Memory, Said
+from pagefault import Incoming, Limits, Memory
 from pagefault.model.errors import (
     BadInput,
     MessageTooLarge,
@@ -106,8 +106,8 @@ async def test_a_typed_message_larger_than_the_window_changes_nothing(tmp_path: 
         with pytest.raises(MessageTooLarge, match=r"takes [\d,]+ tokens") as refused:
             await session.user(words(3_000))
         assert "document" in refused.value.hint
-        fits = Said(text="fits", role=Role.USER)
-        too_large = Said(text=words(3_000), role=Role.USER)
+        fits = Incoming(text="fits", role=Role.USER)
+        too_large = Incoming(text=words(3_000), role=Role.USER)
         with pytest.raises(MessageTooLarge):
             await session.say([fits, too_large], origin=USER_TYPED)
         assert sum(path.stat().st_size for path in log) == size

@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -17,9 +17,25 @@ from hypothesis import strategies as st
 import pagefault
 from pagefault.cli.outcome import run
 from pagefault.model.clock import SystemClock
-from pagefault.model.events import BODY_TYPES, Body, Content, Draft
+from pagefault.model.events import (
+    BODY_TYPES,
+    Body,
+    Claimed,
+    Draft,
+    PageBody,
+    Represented,
+    Said,
+    Summarised,
+)
 from pagefault.model.ids import IdMinter, PageId, SessionNo, TurnNo
-from pagefault.model.kinds import RUNTIME, USER_TYPED, Actor, EventType, Kind, Role
+from pagefault.model.kinds import (
+    RUNTIME,
+    USER_TYPED,
+    Actor,
+    EventType,
+    Kind,
+    Role,
+)
 from pagefault.model.page import DERIVED_ORDER
 from pagefault.store import acceptance, backup
 from pagefault.store.root import open_store, rebuild, repair
@@ -41,17 +57,24 @@ def _unchecked() -> Iterator[None]:
         yield
 
 
-def _page(**fields: Any) -> Content:
+_Body = TypeVar("_Body", bound=Body)
+
+
+def _made(cls: Callable[..., _Body], order: int = 8, **fields: Any) -> _Body:
+    """Something that was made of other pages, in a place among what was said."""
+    return cls(page_id=PageId("msg_9"), order=order, text="It is.", tokens=6, **fields)
+
+
+def _page(**fields: Any) -> Said:
     usual: dict[str, Any] = {
         "event_type": EventType.CHAT_TURN,
         "page_id": PageId("msg_9"),
         "order": 8,
         "role": Role.USER,
-        "kind": Kind.TRANSCRIPT,
         "text": "Aside is what I am.",
         "tokens": 6,
     }
-    return Content(**(usual | fields))
+    return Said(**(usual | fields))
 
 
 def _draft(body: Body, turn: int = 1) -> Draft:
@@ -59,7 +82,7 @@ def _draft(body: Body, turn: int = 1) -> Draft:
         session=SessionNo(1),
         turn=TurnNo(turn),
         actor=Actor.USER,
-        origin=USER_TYPED if isinstance(body, Content) else RUNTIME,
+        origin=USER_TYPED if isinstance(body, PageBody) else RUNTIME,
         body=body,
     )
 
@@ -82,12 +105,12 @@ async def _begin(root: Path) -> None:
         await session.request()
 
 
-BAD: Final[dict[str, Callable[[], Content]]] = {
-    "a summary in the place of what was said": lambda: _page(event_type=EventType.SUMMARY),
-    "a claim in the place of what was said": lambda: _page(event_type=EventType.CLAIM, order=0),
+BAD: Final[dict[str, Callable[[], Body]]] = {
+    "a summary in the place of what was said": lambda: _made(Summarised),
+    "a claim in the place of what was said": lambda: _made(Claimed, order=0, claim_type="fact"),
     "something said in the place of what was made": lambda: _page(order=DERIVED_ORDER),
     "a modality there is none of": lambda: _page(modality="smell"),
-    "a kind there is none of": lambda: _page(kind="rumour"),
+    "a message of a type there is none of": lambda: _page(event_type=EventType.SUMMARY),
     "a place that is taken": lambda: _page(order=0),
     "an id that is taken": lambda: _page(page_id=PageId("msg_1")),
     "an id that is none": lambda: _page(page_id=PageId("nine")),
@@ -96,13 +119,15 @@ BAD: Final[dict[str, Callable[[], Content]]] = {
     "a place beyond the last": lambda: _page(order=1 << 40),
     "more tokens than a number holds": lambda: _page(tokens=1 << 70),
     "a part that there is not": lambda: _page(part=7, parts=2),
-    "a level there is none of": lambda: _page(level=17),
+    "a level there is none of": lambda: _made(
+        Represented, order=DERIVED_ORDER, represents=PageId("msg_1"), level=17
+    ),
 }
 
 
 @pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
 async def test_it_is_named_and_everything_else_opens(
-    tmp_path: Path, bad: Callable[[], Content]
+    tmp_path: Path, bad: Callable[[], Body]
 ) -> None:
     root = tmp_path / "m"
     await _begin(root)
@@ -196,7 +221,7 @@ async def test_a_key_of_what_was_set_aside_is_free(tmp_path: Path) -> None:
 # --- any record at all --------------------------------------------------------------------------
 
 BODIES = st.one_of(
-    *(st.from_type(cls) for cls in sorted(set(BODY_TYPES.values()) - {Content}, key=str)),
+    *(st.from_type(cls) for cls in sorted(set(BODY_TYPES.values()) - {PageBody}, key=str)),
     st.builds(
         _page,
         event_type=st.sampled_from(EventType),

@@ -12,7 +12,7 @@ import pytest
 
 import pagefault
 from pagefault.model.errors import NoSuchPage
-from pagefault.model.events import Content, Draft
+from pagefault.model.events import Draft, PageBody
 from pagefault.model.ids import PageId, TurnNo
 from pagefault.model.kinds import Kind, Modality
 from pagefault.model.page import Told
@@ -64,7 +64,7 @@ async def test_what_an_older_record_tells_of_its_topics_is_taken_at_its_word(
         new = await session.user("Granite is not an otter, says GEO-7.")
         [row] = await memory.pages(session)
         said = memory._runtime.log.get(row.seq)
-        assert isinstance(said.body, Content)
+        assert isinstance(said.body, PageBody)
         assert (said.body.topic_tags, said.body.entities, said.body.task_refs) == ((), (), ())
         older = Draft(
             session=said.session,

@@ -22,7 +22,7 @@ from pagefault.model.errors import (
     StoreError,
     StoreIncompatible,
 )
-from pagefault.model.events import Content, Draft, Erased, Event, Lost
+from pagefault.model.events import Draft, Erased, Event, Lost, PageBody
 from pagefault.model.ids import Seq
 from pagefault.service.bootstrap import open_memory
 from pagefault.store import archiving, root_file, segments
@@ -580,7 +580,7 @@ def test_a_damaged_archive_is_repaired_and_what_can_be_read_is_kept(
     if damage != "file":
         assert report.quarantined
     assert not log.repair().rewritten, "a second repair finds nothing"
-    assert isinstance(log.get(log.append([said("on")])[0].seq).body, Content)
+    assert isinstance(log.get(log.append([said("on")])[0].seq).body, PageBody)
     log.close()
 
 

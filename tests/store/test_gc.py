@@ -6,15 +6,18 @@ import os
 import shutil
 import threading
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 from pagefault.model.errors import PlanOutdated, StoreBusy, StoreCorrupt
-from pagefault.model.events import Content, Draft
+from pagefault.model.events import (
+    Draft,
+    Said,
+    Stored,
+)
 from pagefault.model.ids import Seq
-from pagefault.model.kinds import EventType
 from pagefault.store import gc
 from pagefault.store.backup import backup
 from pagefault.store.blobs import DirectoryBlobs
@@ -42,8 +45,10 @@ OLD_S = StillClock().now_ms() / 1000 - 2 * gc.SAFE_S
 
 def about(blob: str, order: int) -> Draft:
     draft = said("a picture", order=order)
-    assert isinstance(draft.body, Content)
-    return replace(draft, body=replace(draft.body, event_type=EventType.ARTIFACT, blob=blob))
+    assert isinstance(draft.body, Said)
+    fields = asdict(draft.body)
+    del fields["event_type"]
+    return replace(draft, body=Stored(**fields, blob=blob))
 
 
 def keep(store: Store, data: bytes) -> str:

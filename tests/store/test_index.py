@@ -12,6 +12,7 @@ from hypothesis import settings
 
 from pagefault.model.errors import StoreReadOnly
 from pagefault.model.ids import Seq, SessionNo
+from pagefault.model.kinds import Kind, Role
 from pagefault.model.page import Scope
 from pagefault.store import batch
 from pagefault.store import index as index_module
@@ -198,7 +199,9 @@ def test_a_reader_sees_what_another_process_applied_since(tmp_path: Path) -> Non
     writer = filled(path, ["tea"])
     reader = SqliteIndex.open(path, root_id="root", read_only=True)
     records = Records(after=2)
-    records.say(1, "cake", order=1, role="tool", kind="artifact")  # words the reader never met
+    records.say(
+        1, "cake", order=1, role=Role.TOOL, kind=Kind.ARTIFACT
+    )  # words the reader never met
     writer.apply(records.events)
     row = reader.page_at(Seq(3))
     assert row is not None
@@ -277,7 +280,7 @@ def test_requirement_004_finds_its_tables(tmp_path: Path) -> None:
     path = tmp_path / "index.db"
     records = Records()
     records.open("planning")
-    records.say(1, "tea", kind="artifact", page_id="art_1")
+    records.say(1, "tea", kind=Kind.ARTIFACT, page_id="art_1")
     index = SqliteIndex.create(path, root_id="root")
     index.apply(records.events)
     index.close()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pagefault.model.events import Content
+from pagefault.model.events import PageBody
 from pagefault.store.segments import SegmentLog
 from tests.store.logs import open_log
 
@@ -68,7 +68,7 @@ def check_after_kill(root: Path, acknowledged: int) -> SegmentLog:
     assert log.head() >= acknowledged, "an acknowledged record is gone"
     assert log.verify() == []
     for event in log.read():
-        if isinstance(event.body, Content):
+        if isinstance(event.body, PageBody):
             assert event.body.text == f"turn {event.seq}"
     return log
 

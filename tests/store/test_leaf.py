@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
 
 from pagefault.model.errors import StoreCorrupt
-from pagefault.model.events import Content, Event
+from pagefault.model.events import (
+    BODY_TYPES,
+    Event,
+    PageBody,
+)
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import DERIVED_TYPES, USER_TYPED, Actor, EventType, Kind, Role
+from pagefault.model.kinds import (
+    DERIVED_TYPES,
+    USER_TYPED,
+    Actor,
+    EventType,
+    Role,
+)
 from pagefault.model.page import DERIVED_ORDER
 from pagefault.store import codec
 from pagefault.store.leaf import Leaf, leaf_of, to_fold
@@ -18,15 +29,23 @@ SALT, LINK = b"s" * codec.SALT_BYTES, b"l" * codec.CUT_BYTES
 
 
 def page(event_type: EventType = EventType.CHAT_TURN, **fields: object) -> Event:
-    body = {
-        "event_type": event_type,
+    cls = BODY_TYPES[event_type]
+    page = {
         "page_id": PageId("msg_7"),
         "order": 6,
-        "role": Role.USER,
-        "kind": Kind.TRANSCRIPT,
         "text": "We chose tea, green tea and the src/tea_pot.py; tea!",
         "tokens": 12,
     }
+    required = {
+        "event_type": event_type,
+        "role": Role.USER,
+        "call_id": "c1",
+        "represents": PageId("msg_6"),
+        "level": 2,
+        "claim_type": "fact",
+    }
+    names = {field.name for field in dataclasses.fields(cls)}
+    body = page | {name: value for name, value in required.items() if name in names}
     return Event(
         seq=Seq(9),
         event_id="01kjyjqwq0ega909y4t71rdey4",
@@ -35,7 +54,7 @@ def page(event_type: EventType = EventType.CHAT_TURN, **fields: object) -> Event
         at_ms=1_772_700_300_000,
         actor=Actor.USER,
         origin=USER_TYPED,
-        body=Content(**(body | fields)),  # type: ignore[arg-type]
+        body=cls(**(body | fields)),
         key="k" * 22,
     )
 
@@ -56,7 +75,7 @@ def rewritten(event: Event, old: bytes, new: bytes) -> codec.Record:
 def test_a_page_is_the_same_from_its_event_and_from_its_record(event_type: EventType) -> None:
     order = DERIVED_ORDER if event_type in DERIVED_TYPES else 6
     event = page(event_type, order=order)
-    assert isinstance(event.body, Content)
+    assert isinstance(event.body, PageBody)
     assert to_fold(record_of(event)) == leaf_of(event, event.body)
 
 
@@ -75,7 +94,7 @@ def test_a_page_is_the_same_from_its_event_and_from_its_record(event_type: Event
 )
 def test_whatever_a_page_says_it_is_the_same(fields: dict[str, Any]) -> None:
     event = page(**fields)
-    assert isinstance(event.body, Content)
+    assert isinstance(event.body, PageBody)
     assert to_fold(record_of(event)) == leaf_of(event, event.body)
 
 
@@ -86,7 +105,7 @@ def test_what_was_forgotten_is_no_page() -> None:
 
 
 def test_a_page_of_a_newer_version_with_a_value_unknown_here_is_opaque() -> None:
-    newer = b'{"v":"1.9"'
+    newer = b'{"v":"2.9"'
     line, _ = codec.encode(page(), more=0, salt=SALT, previous=LINK)
     old = line[: line.index(b",")]
     body = line[: line.rindex(b',"crc":')].replace(old, newer)

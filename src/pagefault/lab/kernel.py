@@ -26,16 +26,24 @@ from typing import Any, Final
 from pagefault.engine.scripted import ScriptedEngine
 from pagefault.model.clock import SystemClock
 from pagefault.model.errors import StoreError
-from pagefault.model.events import Content, Draft
+from pagefault.model.events import (
+    Draft,
+    Said,
+)
 from pagefault.model.ids import IdMinter, PageId, TurnNo
-from pagefault.model.kinds import USER_TYPED, Actor, EventType, Kind, Role
+from pagefault.model.kinds import (
+    USER_TYPED,
+    Actor,
+    EventType,
+    Role,
+)
 from pagefault.model.progress import StageProgress
 from pagefault.model.request import ToolCall
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
 from pagefault.service.stopwatch import Stopwatch
-from pagefault.service.turn.writing import Said
+from pagefault.service.turn.writing import Incoming
 from pagefault.store.root import open_store, rebuild
 
 WORDS: Final = 60
@@ -140,7 +148,7 @@ async def _ingest(
         last = min(first + SESSION_PAGES, pages)
         for start in range(first, last, BATCH):
             batch = [
-                Said(text=words(chance), role=Role.ASSISTANT if n % 2 else Role.USER)
+                Incoming(text=words(chance), role=Role.ASSISTANT if n % 2 else Role.USER)
                 for n in range(start, min(start + BATCH, last))
             ]
             size += sum(len(said.text.encode()) for said in batch)
@@ -260,12 +268,11 @@ def append_only(home: Path, records: int, seed: int) -> None:
             turn=TurnNo(row.turns - 1),
             actor=Actor.MODEL,
             origin=USER_TYPED,
-            body=Content(
+            body=Said(
                 event_type=EventType.CHAT_TURN,
                 page_id=PageId(f"msg_{row.pages + n + 1}"),
                 order=row.pages + n,
                 role=Role.ASSISTANT,
-                kind=Kind.TRANSCRIPT,
                 text=words(chance),
                 tokens=WORDS,
             ),

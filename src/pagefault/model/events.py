@@ -9,10 +9,11 @@ renaming or removing one, or changing what one means, is a new major version.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from typing import Final
+from typing import TYPE_CHECKING, ClassVar, Final, get_args
 
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import (
+    SAID_TYPES,
     SOME_TOOL,
     Actor,
     EventType,
@@ -28,7 +29,7 @@ from pagefault.model.page import Evidence, PageRow
 from pagefault.model.prices import PriceList
 from pagefault.model.times import iso_ms
 
-VERSION: Final = (1, 0)
+VERSION: Final = (2, 0)
 """Major and minor version of the record format."""
 
 
@@ -70,21 +71,52 @@ class SessionConfigured:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ArtifactRef:
-    """Something outside the text that an event is about. `ref` is a name, a path or a blob's."""
+class PageBody:
+    """What every record of a page tells: the common envelope of requirement 004.
 
-    kind: str
-    ref: str
+    `tokens` counts `text` alone (o200k) and never changes. `order` numbers the pages of a session
+    from 0 without gaps, across forks; those that were made of other pages from `DERIVED_ORDER`, in
+    their turn. Where a record tells no tags, entities and tasks, its text does, when asked.
+    """
+
+    page_id: PageId
+    order: int
+    text: str
+    tokens: int
+    title: str = ""
+    topic_tags: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    task_refs: tuple[str, ...] = ()
+    importance: float = 0.5
+    source: str = ""  # what it came out of: one of `Source`; nothing where nobody said
+    agent: str = ""  # the model or the tool that made it, where one is known
+
+    if TYPE_CHECKING:  # fields of some, and the same for all of others
+
+        @property
+        def event_type(self) -> EventType: ...
+        @property
+        def kind(self) -> Kind: ...
+        @property
+        def role(self) -> Role: ...
+        @property
+        def modality(self) -> Modality: ...
+        @property
+        def occurred_at(self) -> str: ...
+        @property
+        def speaker(self) -> str: ...
+        @property
+        def part(self) -> int: ...
+        @property
+        def parts(self) -> int: ...
+        @property
+        def supersedes(self) -> PageId: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Content:
-    """Something was said, done or handed in; it is a page from now on.
+class OriginalBody(PageBody):
+    """What was said, done or handed in.
 
-    The fields from `topic_tags` on are the common envelope of requirement 004. Where a record of
-    something said has no tags, entities and tasks, its text tells them, when asked. `tokens` counts
-    `text` alone (o200k) and never changes. `order` numbers the pages of a session from 0 without
-    gaps, across forks; derived pages, those of `DERIVED_TYPES`, from `DERIVED_ORDER` in their turn.
     A long text is split: its parts follow one another, every part but the first names the first in
     `part_of`, and the texts joined are the original, byte for byte.
 
@@ -93,40 +125,143 @@ class Content:
     the place of a page, the page of these words `supersedes` it: it is history from then on.
     """
 
-    event_type: EventType
-    page_id: PageId
-    order: int
     role: Role
-    kind: Kind
-    text: str
-    tokens: int
     modality: Modality = Modality.TEXT
-    speaker: str = ""
-    title: str = ""
     occurred_at: str = ""  # ISO 8601 with its zone, or local time where no zone is known
+    speaker: str = ""
     part: int = 0
     parts: int = 1
     part_of: PageId = PageId("")
-    call_id: str = ""  # of the tool call that this answers
-    provenance: tuple[PageId, ...] = ()
-    represents: PageId = PageId("")
-    topic_tags: tuple[str, ...] = ()
-    entities: tuple[str, ...] = ()
-    task_refs: tuple[str, ...] = ()
-    artifacts: tuple[ArtifactRef, ...] = ()
-    importance: float = 0.5
-    confidence: float = 1.0
-    blob: str = ""  # of an artifact: the name of its bytes in the blob store
-    level: int = 0  # of a representation: how much of what it represents it shows
-    evidence: tuple[Evidence, ...] = ()  # of a claim: where it is said
-    supersedes: PageId = PageId("")  # the claim, or the words, that it takes the place of
-    claim_type: str = ""  # decision, preference, fact, …
-    subject: str = ""  # of a claim: what it is about; a later claim on the same supersedes it
-    value: str = ""  # of a claim: what it says of its subject, as it was written
-    source_tokens: int = 0  # of a summary: what it sums up takes so many at level 0
-    made_by: str = ""  # of a representation: the compressor that wrote it, if not our rules
-    follows: PageId = PageId("")  # in the history that a client of a proxy sends
+    follows: PageId = PageId("")
+    supersedes: PageId = PageId("")
+    kind: ClassVar[Kind] = Kind.TRANSCRIPT
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said(OriginalBody):
+    """A message. `event_type` is one of `SAID_TYPES`: what somebody was doing who said it."""
+
+    event_type: EventType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Called(OriginalBody):
+    """A model called a tool of the host or of a client, which `Returned` answers."""
+
+    call_id: str
+    event_type: ClassVar[EventType] = EventType.TOOL_CALL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Returned(OriginalBody):
+    """What a tool returned. `title` is its name."""
+
+    call_id: str = ""
+    event_type: ClassVar[EventType] = EventType.TOOL_RESULT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandedIn(OriginalBody):
+    """A document."""
+
+    kind: ClassVar[Kind] = Kind.ARTIFACT
+    event_type: ClassVar[EventType] = EventType.DOCUMENT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored(OriginalBody):
+    """An artifact: the text describes it, and `blob` names its bytes in the blob store."""
+
+    blob: str = ""
+    kind: ClassVar[Kind] = Kind.ARTIFACT
+    event_type: ClassVar[EventType] = EventType.ARTIFACT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DerivedBody(PageBody):
+    """What was made of other pages, and could be made again."""
+
+    provenance: tuple[PageId, ...] = ()
+    role: ClassVar[Role] = Role.SYSTEM
+    modality: ClassVar[Modality] = Modality.TEXT
+    occurred_at: ClassVar[str] = ""
+    speaker: ClassVar[str] = ""
+    part: ClassVar[int] = 0
+    parts: ClassVar[int] = 1
+
+    if TYPE_CHECKING:  # a field of some
+
+        @property
+        def evidence(self) -> tuple[Evidence, ...]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summarised(DerivedBody):
+    """A run of turns was summed up; at level 0 it takes `source_tokens`."""
+
+    source_tokens: int = 0
+    supersedes: ClassVar[PageId] = PageId("")
+    evidence: ClassVar[tuple[Evidence, ...]] = ()
+    kind: ClassVar[Kind] = Kind.SUMMARY
+    event_type: ClassVar[EventType] = EventType.SUMMARY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Represented(DerivedBody):
+    """A page of `source_tokens` was shortened: this stands for it at `level`, and `evidence` is
+    what it shows of it word for word.
+    """
+
+    represents: PageId
+    level: int
+    evidence: tuple[Evidence, ...] = ()
+    source_tokens: int = 0
+    supersedes: ClassVar[PageId] = PageId("")
+    kind: ClassVar[Kind] = Kind.SUMMARY
+    event_type: ClassVar[EventType] = EventType.REPRESENTATION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claimed(DerivedBody):
+    """Something is held to be true from here on, or, as a retraction, no longer.
+
+    `value` is what it says of its `subject`, as it was written; a later claim on the same subject
+    `supersedes` it. `evidence` is where it is said.
+    """
+
+    claim_type: str  # decision, preference, fact, …
+    subject: str = ""
+    value: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    supersedes: PageId = PageId("")
+    confidence: float = 1.0
+    kind: ClassVar[Kind] = Kind.CLAIM
+    event_type: ClassVar[EventType] = EventType.CLAIM
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learned(DerivedBody):
+    """A way to do something was stated: what it is for is its `subject`."""
+
+    subject: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    supersedes: PageId = PageId("")
+    kind: ClassVar[Kind] = Kind.PROCEDURE
+    event_type: ClassVar[EventType] = EventType.PROCEDURE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indexed(DerivedBody):
+    """A line for each of the oldest summaries, which it lists."""
+
+    supersedes: ClassVar[PageId] = PageId("")
+    evidence: ClassVar[tuple[Evidence, ...]] = ()
+    kind: ClassVar[Kind] = Kind.INDEX
+    event_type: ClassVar[EventType] = EventType.INDEX
+
+
+_Original = Said | Called | Returned | HandedIn | Stored
+_Derived = Summarised | Represented | Claimed | Learned | Indexed
 
 HISTORY_START: Final = PageId("start")
 """What the first message of a client's history follows."""
@@ -419,7 +554,8 @@ Body = (
     SessionOpened
     | SessionConfigured
     | SessionLeased
-    | Content
+    | _Original
+    | _Derived
     | Packed
     | Reported
     | Priced
@@ -457,23 +593,26 @@ _TYPES: Final[dict[type, str]] = {
     ForgetBegun: "forget_begun",
     ForgetDone: "forget_done",
     Lost: "lost",
-}
+} | {cls: str(cls.event_type) for cls in get_args(_Original | _Derived) if cls is not Said}
 
 BODY_TYPES: Final[dict[str, type]] = {name: cls for cls, name in _TYPES.items()} | {
-    str(name): Content for name in EventType
+    str(name): Said for name in SAID_TYPES
 }
 """Every type a record can have, and the class of its body."""
 
 
 def type_of(body: Body) -> str:
     """The record type of a body: its event type for content, else the name of what happened."""
+    name = _TYPES.get(type(body))
+    if name is not None:
+        return name
     match body:
-        case Content(event_type=event_type):
+        case Said(event_type=event_type):
             return str(event_type)
         case Erased(type=name) | Opaque(type=name) | SetAside(type=name):
             return name
         case _:
-            return _TYPES[type(body)]
+            raise AssertionError(f"{type(body).__name__} has no type")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -534,8 +673,8 @@ def erased(event: Event) -> Event:
     return replace(event, body=Erased(type=event.type), origin=origin, key="")
 
 
-def row_of(event: Event, body: Content) -> PageRow:
-    """What is known of the page that a content record made, without its text."""
+def row_of(event: Event, body: PageBody) -> PageRow:
+    """What is known of the page that a record made, without its text."""
     return PageRow(
         page_id=body.page_id,
         seq=event.seq,

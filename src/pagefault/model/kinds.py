@@ -121,9 +121,19 @@ class ClaimRules(StrEnum):
     OFF = "off"
 
 
+class Source(StrEnum):
+    """What a record came out of: requirement 004's sources."""
+
+    CHAT = "chat"
+    TERMINAL = "terminal"
+    GIT = "git"
+    FILES = "files"
+    DOCS = "docs"
+
+
 class EventType(StrEnum):
-    """What happened: requirement 004's taxonomy, then documents, results of tools, and bytes;
-    then what is made of other pages.
+    """What happened: requirement 004's taxonomy, then documents, calls of tools and what they
+    returned, and bytes; then what is made of other pages.
     """
 
     CHAT_TURN = "chat_turn"
@@ -136,6 +146,7 @@ class EventType(StrEnum):
     HANDOFF = "handoff"
     SUMMARY = "summary"
     DOCUMENT = "document"
+    TOOL_CALL = "tool_call"
     TOOL_RESULT = "tool_result"
     ARTIFACT = "artifact"
     CLAIM = "claim"
@@ -154,6 +165,18 @@ DERIVED_TYPES: Final = frozenset(
     }
 )
 """Records whose page was made of other pages, and could be made again."""
+
+SAID_TYPES: Final = (
+    EventType.CHAT_TURN,
+    EventType.VOICE_TRANSCRIPT,
+    EventType.COMMAND_INTENT,
+    EventType.COMMAND_RUN,
+    EventType.FILE_CHANGE,
+    EventType.TEST_RESULT,
+    EventType.DECISION,
+    EventType.HANDOFF,
+)
+"""Records of messages, whatever somebody did who said them."""
 
 HANDED_IN: Final = frozenset({EventType.DOCUMENT, EventType.ARTIFACT})
 """Records of what a user hands in, and does not say."""

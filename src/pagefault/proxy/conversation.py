@@ -29,7 +29,15 @@ from pagefault.model.errors import (
     RecordGone,
     SessionNotFound,
 )
-from pagefault.model.events import HISTORY_START, Content, Event, Relayed
+from pagefault.model.events import (
+    HISTORY_START,
+    Called,
+    Event,
+    OriginalBody,
+    PageBody,
+    Relayed,
+    Returned,
+)
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import (
     MODEL_GENERATED,
@@ -50,7 +58,7 @@ from pagefault.service.memory import Memory
 from pagefault.service.session import Session
 from pagefault.service.telling.relaying import note_relayed, note_reported
 from pagefault.service.turn.turn import encodable
-from pagefault.service.turn.writing import Said
+from pagefault.service.turn.writing import Incoming
 
 CANDIDATES: Final = 50
 CALL_CHARS_MAX: Final = 4_000  # of a call's arguments that are kept: an edit quotes whole files
@@ -404,7 +412,7 @@ class Conversation:
             parent = parent.parent
         return HISTORY_START
 
-    async def _write(self, session: Session, said: Said, origin: Origin) -> list[PageId]:
+    async def _write(self, session: Session, said: Incoming, origin: Origin) -> list[PageId]:
         try:
             return await session.say([said], origin=origin)
         except MessageTooLarge:  # larger than a window: kept as a document, to be found in parts
@@ -413,7 +421,7 @@ class Conversation:
             )
             return await session.say([document], origin=origin)
 
-    def _said(self, item: Item, follows: str, old: str) -> tuple[Said | None, Origin]:
+    def _said(self, item: Item, follows: str, old: str) -> tuple[Incoming | None, Origin]:
         """What is written of an item; nothing where it says nothing that can be."""
         text = _text_of(item)
         call_id = encodable(item.call_id)
@@ -421,12 +429,13 @@ class Conversation:
         match item.part:
             case Part.TEXT if text:
                 origin = USER_TYPED if item.role is Role.USER else MODEL_GENERATED
-                said = Said(text=text, role=item.role, key=key, follows=follows, supersedes=old)
+                said = Incoming(text=text, role=item.role, key=key, follows=follows, supersedes=old)
                 return said, origin
             case Part.CALL:
-                said = Said(
+                said = Incoming(
                     text=text,
                     role=Role.ASSISTANT,
+                    event_type=EventType.TOOL_CALL,
                     call_id=call_id,
                     key=key,
                     follows=follows,
@@ -435,7 +444,7 @@ class Conversation:
                 return said, MODEL_GENERATED
             case Part.RESULT if text:
                 name = _tool_name(self._names.get(item.call_id, ""))
-                said = Said(
+                said = Incoming(
                     text=text,
                     role=Role.TOOL,
                     event_type=EventType.TOOL_RESULT,
@@ -686,13 +695,15 @@ def _text_of(item: Item) -> str:
 
 def _logged(events: Sequence[Event]) -> tuple[list[tuple[Logged, list[str]]], set[int]]:
     """What was said in a client's history, each with its pages, and the orders of all pages."""
-    texts: list[list[Content]] = []
+    texts: list[list[OriginalBody]] = []
     orders: set[int] = set()
     for event in events:
         body = event.body
-        if not isinstance(body, Content):
+        if not isinstance(body, PageBody):
             continue
         orders.add(body.order)
+        if not isinstance(body, OriginalBody):
+            continue
         if body.follows:
             texts.append([body])
         elif texts and body.part and body.part_of == texts[-1][0].page_id:
@@ -700,7 +711,8 @@ def _logged(events: Sequence[Event]) -> tuple[list[tuple[Logged, list[str]]], se
     found: list[tuple[Logged, list[str]]] = []
     for parts in texts:
         first, text = parts[0], "".join(part.text for part in parts)
-        call = _CALL.match(text) if first.call_id and first.role is Role.ASSISTANT else None
+        call = _CALL.match(text) if isinstance(first, Called) else None
+        call_id = first.call_id if isinstance(first, Called | Returned) else ""
         found.append(
             (
                 Logged(
@@ -709,8 +721,8 @@ def _logged(events: Sequence[Event]) -> tuple[list[tuple[Logged, list[str]]], se
                     supersedes=first.supersedes,
                     role=str(first.role),
                     words=digest(text),
-                    text=text[call.end() :] if call else text if first.call_id else "",
-                    call_id=first.call_id,
+                    text=text[call.end() :] if call else text if call_id else "",
+                    call_id=call_id,
                     first=first.order,
                     last=first.order + first.parts - 1,
                 ),

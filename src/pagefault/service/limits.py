@@ -7,8 +7,14 @@ from typing import Final
 
 from pagefault.model import defaults
 from pagefault.model.errors import BadInput
-from pagefault.model.events import Content
-from pagefault.model.kinds import EventType, Role
+from pagefault.model.events import (
+    HandedIn,
+    PageBody,
+    Stored,
+)
+from pagefault.model.kinds import (
+    Role,
+)
 from pagefault.model.signatures import check_fields
 from pagefault.paging.fault import THRESHOLDS, FaultLimits
 from pagefault.policy.prefetch import LOADING
@@ -113,15 +119,15 @@ class Limits:
         """How many parts of a long text enter the window by themselves: a quarter of it."""
         return max(1, window_tokens // (4 * self.page_room(window_tokens)))
 
-    def parts_entering(self, body: Content, window_tokens: int) -> int:
+    def parts_entering(self, body: PageBody, window_tokens: int) -> int:
         """How many parts of a text enter the window by themselves.
 
         What a user typed is shown whole; a document not at all; anything else up to a quarter of
         the window. The rest is found and faulted like any other page.
         """
-        if body.event_type is EventType.DOCUMENT:
+        if isinstance(body, HandedIn):
             return 0
-        if body.role is Role.USER and body.event_type is not EventType.ARTIFACT:
+        if body.role is Role.USER and not isinstance(body, Stored):
             return body.parts
         return min(body.parts, self.parts_shown(window_tokens))
 

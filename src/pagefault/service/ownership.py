@@ -26,10 +26,10 @@ from pagefault.model.errors import (
 from pagefault.model.events import (
     Body,
     CallRefused,
-    Content,
     Draft,
     Event,
     Faulted,
+    PageBody,
     Reported,
     Searched,
     expected,
@@ -297,7 +297,7 @@ class Owned:
                 raise outcome
             self.folded = max([self.folded, *(event.seq for event in outcome)])
             for event in outcome:
-                if isinstance(event.body, Content):  # a derived page that was dirty till now
+                if isinstance(event.body, PageBody):  # a derived page that was dirty till now
                     self.state.fold(event)
 
 

@@ -19,7 +19,7 @@ from pagefault.model.errors import (
     StoreClosed,
     StoreCorrupt,
 )
-from pagefault.model.events import Content, Event, SessionOpened
+from pagefault.model.events import Event, PageBody, SessionOpened
 from pagefault.model.ids import PageId, Seq, SessionNo
 from pagefault.model.kinds import Profile
 from pagefault.model.page import Page, PageRow, Scope
@@ -83,7 +83,7 @@ class PageReader:
                 raise RecordDamaged(
                     f"page {row.page_id} is damaged: {damage}", hint=damage.hint
                 ) from damage
-            if not isinstance(event.body, Content):
+            if not isinstance(event.body, PageBody):
                 raise RecordGone(
                     f"page {row.page_id} is gone: its record is {event.type}",
                     hint="it was forgotten on purpose, or set aside as damaged: `Memory.verify`",

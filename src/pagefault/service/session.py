@@ -96,7 +96,7 @@ from pagefault.service.turn.recalling import TurnRecall
 from pagefault.service.turn.requesting import Requests
 from pagefault.service.turn.saying import Saying
 from pagefault.service.turn.serving import REFUSAL_TOKENS, serve
-from pagefault.service.turn.writing import Said
+from pagefault.service.turn.writing import Incoming
 from pagefault.service.window.abi import abi_of
 from pagefault.service.window.room import check_pins
 from pagefault.service.window.state import SessionState
@@ -160,7 +160,7 @@ class Session(Asking):
         Raises `MessageTooLarge`, with nothing written, if it could not be shown whole.
         """
         at = a_moment(occurred_at)
-        said = Said(text=text, role=Role.USER, speaker=speaker, occurred_at=at, key=key)
+        said = Incoming(text=text, role=Role.USER, speaker=speaker, occurred_at=at, key=key)
         return (await self.say([said], origin=USER_TYPED))[0]
 
     async def assistant(
@@ -168,7 +168,7 @@ class Session(Asking):
     ) -> PageId:
         """Log what the model answered, where you call the model yourself."""
         at = a_moment(occurred_at)
-        said = Said(text=text, role=Role.ASSISTANT, speaker=speaker, occurred_at=at, key=key)
+        said = Incoming(text=text, role=Role.ASSISTANT, speaker=speaker, occurred_at=at, key=key)
         return (await self.say([said], origin=MODEL_GENERATED))[0]
 
     async def document(
@@ -184,7 +184,7 @@ class Session(Asking):
 
         The window gets one line that says it is there.
         """
-        said = Said(
+        said = Incoming(
             text=text,
             role=Role.USER,
             event_type=EventType.DOCUMENT,
@@ -204,7 +204,7 @@ class Session(Asking):
         key: str = "",
     ) -> list[PageId]:
         """Log what a tool of yours returned. A long result is split; its head enters the window."""
-        said = Said(
+        said = Incoming(
             text=text,
             role=Role.TOOL,
             event_type=EventType.TOOL_RESULT,
@@ -256,14 +256,14 @@ class Session(Asking):
         page = await self.page(page_id)
         return await asyncio.to_thread(bytes_of, page, self._state, self._runtime)
 
-    async def say(self, items: Sequence[Said], *, origin: str) -> list[PageId]:
+    async def say(self, items: Sequence[Incoming], *, origin: str) -> list[PageId]:
         """Log several things in one batch: all or none. Returns the id of every page made."""
         channel = an_origin(origin)
         if any(item.blob for item in items):
             raise BadInput("`say` keeps no bytes", hint="`artifact` does")
         return await self.owned.whole(lambda: self._say(items, channel))
 
-    async def _say(self, items: Sequence[Said], origin: Origin) -> list[PageId]:
+    async def _say(self, items: Sequence[Incoming], origin: Origin) -> list[PageId]:
         made, fresh = await self._saying.say(items, origin)
         for item in fresh:
             if item.role is Role.TOOL and item.title:

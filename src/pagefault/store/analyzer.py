@@ -26,7 +26,9 @@ from typing import Final
 
 import Stemmer
 
-from pagefault.model.events import Content
+from pagefault.model.events import (
+    PageBody,
+)
 from pagefault.model.kinds import EventType
 from pagefault.store.irregular import led_back
 
@@ -122,7 +124,7 @@ def is_telling(text: str) -> bool:
 _SAYS_AGAIN: Final = frozenset({EventType.SUMMARY, EventType.REPRESENTATION})
 
 
-def page_terms(body: Content, said: Counter[str]) -> Counter[str]:
+def page_terms(body: PageBody, said: Counter[str]) -> Counter[str]:
     """What a page can be found by, and how often: its text, its title and when it happened.
     `said` are the terms of its text.
 

@@ -11,10 +11,10 @@ from typing import Any, Final
 import apsw
 
 from pagefault.model.events import (
-    Content,
     Erased,
     Event,
     ForgetBegun,
+    PageBody,
     SessionOpened,
     SetAside,
 )
@@ -147,7 +147,7 @@ class Batch:
             self._add_page(entry)
             return
         entry = sound(entry)  # of the log it is already; it may come from who wrote it
-        if isinstance(entry.body, Content):
+        if isinstance(entry.body, PageBody):
             self._add_page(leaf_of(entry, entry.body))
         else:
             self._add_event(entry)

@@ -1,6 +1,6 @@
 """Records as lines of JSON, and back: the only module that knows how a record looks on disk.
 
-    {"v":"1.0","seq":7,"id":"01jd…","ses":1,"turn":3,"at":1764000000000,"type":"chat_turn",
+    {"v":"2.0","seq":7,"id":"01jd…","ses":1,"turn":3,"at":1764000000000,"type":"chat_turn",
      "actor":"user","origin":"user_typed","cause":…,"key":…,"more":…,                  (header)
      "salt":…,"commit":…,"link":…,"payload":{…},"crc":"89abcdef"}                (one line, "\\n")
 
@@ -23,7 +23,8 @@ How the format may change. In every version a record is one line that begins wit
 with the crc of what is before it, so damage and novelty are told apart. A newer minor version may
 add fields (ignored here, kept on disk, because rewriting copies lines and never re-encodes them),
 types (read as `Opaque`) and values inside a payload (the payload is then read as `Opaque` too).
-Anything else, a new actor or origin included, is a new major version, which is refused.
+Anything else, a new actor or origin included, is a new major version: a newer one is refused, and
+an older one converted, whole, by `upgrade.py`.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from functools import lru_cache
 from math import isfinite
 from operator import attrgetter
-from typing import Any, Final, cast, get_args, get_type_hints
+from typing import Any, ClassVar, Final, cast, get_args, get_origin, get_type_hints
 
 import google_crc32c
 import msgspec
@@ -47,10 +48,11 @@ from pagefault.model.events import (
     BODY_TYPES,
     VERSION,
     Body,
-    Content,
     Erased,
     Event,
     Opaque,
+    PageBody,
+    Said,
     SetAside,
     type_of,
 )
@@ -196,17 +198,18 @@ def is_sealed(line: bytes) -> bool:
 def parse(line: bytes) -> Record:
     """Take a line apart.
 
-    `StoreCorrupt` if it is damaged, `StoreIncompatible` if it is whole but too new.
+    `StoreCorrupt` if it is damaged, `StoreIncompatible` if it is whole and of another major
+    version.
     """
     if not is_sealed(line):
         raise StoreCorrupt("a record is damaged: its checksum is not that of its bytes")
     try:
         record = _RECORD.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
-        refuse_newer_major(line)
+        refuse_another_major(line)
         raise StoreCorrupt(f"a record is whole but cannot be read: {problem}") from problem
     if record.v != _V:
-        refuse_newer_major(line)
+        refuse_another_major(line)
     return record
 
 
@@ -265,18 +268,20 @@ def _blob_named(payload: bytes) -> str:
     return blob if isinstance(blob, str) else ""
 
 
-def to_content(record: Record) -> Content | None:
-    """The content of a page's record as a value with the same fields, at a third of the cost; for
-    folds over many. `None` for anything else, and for what only `to_event` can judge.
+def to_page(record: Record) -> PageBody | None:
+    """The body of a page's record as a value with the same attributes, but not of its class, at a
+    third of the cost; for folds over many. `None` for anything else, and for what only `to_event`
+    can judge.
     """
-    if record.salt is None or record.v != _V or BODY_TYPES.get(record.type) is not Content:
+    decoder = _QUICK.get(record.type)
+    if record.salt is None or record.v != _V or decoder is None:
         return None
     try:
         _origin(record.origin)
-        content = cast(Content, _CONTENT.decode(_typed(record)))
+        page = cast(PageBody, decoder.decode(_typed(record)))
     except (msgspec.MsgspecError, UnicodeDecodeError, ValueError):
         return None
-    return content if record.actor in _ACTORS else None
+    return page if record.actor in _ACTORS else None
 
 
 def confirms(record: Record) -> bool:
@@ -307,12 +312,23 @@ def long(text: str) -> bytes:
         raise StoreCorrupt(f"{text!r} is not base64url") from problem
 
 
-def refuse_newer_major(line: bytes) -> None:
-    """`StoreIncompatible` if a whole line says it is of a newer major version."""
+def refuse_another_major(line: bytes) -> None:
+    """`StoreIncompatible` if a whole line says it is of another major version."""
     version = line[6 : line.find(b'"', 6)].decode("ascii", "replace")
     major, _, _ = version.partition(".")
-    if line.startswith(b'{"v":"') and major.isdecimal() and int(major) > VERSION[0]:
-        raise StoreIncompatible(f"a record has format {version}, this version reads up to {_V}")
+    if line.startswith(b'{"v":"') and major.isdecimal():
+        check_major(int(major), f"a record has format {version}")
+
+
+def check_major(major: int, found: str) -> None:
+    """Raise `StoreIncompatible` for a major version that is not ours."""
+    if major > VERSION[0]:
+        raise StoreIncompatible(f"{found}, this version reads up to {_V}")
+    if major < VERSION[0]:
+        raise StoreIncompatible(
+            f"{found}, this version reads from {VERSION[0]}.0 on",
+            hint="`pagefault upgrade` converts the memory that it is of",
+        )
 
 
 # --- pieces -----------------------------------------------------------------------------------
@@ -370,7 +386,7 @@ def _getter(names: list[str]) -> Callable[[Any], tuple[object, ...]]:
 
 
 def _encoder(cls: type) -> Callable[[Any], bytes]:
-    encoded = _fields_encoder(cls, leave_out="event_type" if cls is Content else "")
+    encoded = _fields_encoder(cls, leave_out="event_type" if cls is Said else "")
     return lambda body: _JSON.encode(encoded(body))
 
 
@@ -384,23 +400,39 @@ _DECODERS: Final[dict[type, msgspec.json.Decoder[Any]]] = {
 
 
 def _struct_of(cls: type) -> type[msgspec.Struct]:
-    """A struct with the fields of a dataclass: what fits one fits the other."""
+    """A struct with the attributes of a dataclass: what fits one fits the other."""
     hints = get_type_hints(cls)
     told = [(f.name, hints[f.name], f.default) for f in fields(cls)]
+    same = {name: getattr(cls, name) for name, hint in hints.items() if _is_same_for_all(hint)}
     return msgspec.defstruct(
         f"Quick{cls.__name__}",
         [(name, hint) if value is MISSING else (name, hint, value) for name, hint, value in told],
+        namespace=same,
+        kw_only=True,
         frozen=True,
         gc=False,
     )
 
 
-_CONTENT: Final = msgspec.json.Decoder(_struct_of(Content))
+def _is_same_for_all(hint: object) -> bool:
+    return get_origin(hint) is ClassVar
+
+
+_QUICK: Final[dict[str, msgspec.json.Decoder[Any]]] = {
+    name: msgspec.json.Decoder(_struct_of(cls))
+    for name, cls in BODY_TYPES.items()
+    if issubclass(cls, PageBody)
+}
 
 
 def _typed(record: Record) -> bytes:
-    """The payload of content, whose type stands in the header; the last of two names counts."""
-    return b'%b,"event_type":%b}' % (bytes(record.payload)[:-1], _known(record.type).encode())
+    """The payload of a record. The type of a message stands in the header; the last of two names
+    counts.
+    """
+    payload = bytes(record.payload)
+    if BODY_TYPES[record.type] is not Said:
+        return payload
+    return b'%b,"event_type":%b}' % (payload[:-1], _known(record.type).encode())
 
 
 def _body(record: Record) -> Body:
@@ -410,15 +442,13 @@ def _body(record: Record) -> Body:
     payload = bytes(record.payload)
     if kind is None:
         return _opaque(record.type, payload)
-    if kind is Content:
-        payload = _typed(record)
     try:
-        body: Body = _DECODERS[kind].decode(payload)
+        body: Body = _DECODERS[kind].decode(_typed(record))
         return body
     except msgspec.ValidationError:
         if record.v == _V:
             raise
-        return _opaque(record.type, bytes(record.payload))
+        return _opaque(record.type, payload)
 
 
 def _opaque(type_: str, payload: bytes) -> Opaque:

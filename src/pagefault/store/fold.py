@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from pagefault.model.events import (
-    Content,
     EpochBegun,
     Erased,
     Event,
+    PageBody,
     SessionLeased,
     SessionOpened,
     SetAside,
@@ -116,7 +116,7 @@ class SessionTally:
         self.last_seq = event.seq
         self.last_used_ms = event.at_ms
         match event.body:
-            case Content(order=order):
+            case PageBody(order=order):
                 self.paged(event.seq, event.at_ms, event.turn, order)
             case Erased(type=name) if name in _SAID_TYPES:
                 self.turns = max(self.turns, event.turn + 1)

@@ -12,7 +12,7 @@ from collections.abc import Set
 from datetime import date
 from typing import Final, NamedTuple
 
-from pagefault.model.events import Content
+from pagefault.model.events import PageBody
 from pagefault.model.kinds import Kind, Role
 from pagefault.store.analyzer import analyze
 from pagefault.store.likeness import likeness, likeness_of_data
@@ -58,7 +58,7 @@ class Form(NamedTuple):
     likeness: int
 
 
-def form_of(body: Content, terms: Set[str], at_ms: int) -> Form:
+def form_of(body: PageBody, terms: Set[str], at_ms: int) -> Form:
     """The form of a page, of whose text these are the terms; its day is when it happened, or else
     when it was logged (UTC).
     """

@@ -11,9 +11,16 @@ from typing import Final
 
 import msgspec
 
-from pagefault.model.events import Content, Event
+from pagefault.model.events import (
+    Event,
+    PageBody,
+)
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import RUNTIME, ClaimType, EventType
+from pagefault.model.kinds import (
+    RUNTIME,
+    ClaimType,
+    EventType,
+)
 from pagefault.model.times import iso_ms
 from pagefault.store import codec
 from pagefault.store.analyzer import analyze, page_terms
@@ -52,7 +59,7 @@ class Leaf(msgspec.Struct, frozen=True, gc=False):
     is_history: bool  # from the beginning
 
 
-def leaf_of(event: Event, body: Content) -> Leaf:
+def leaf_of(event: Event, body: PageBody) -> Leaf:
     return _leaf(
         event.seq, event.session, event.turn, event.at_ms, event.type, event.origin, event.key, body
     )
@@ -60,7 +67,7 @@ def leaf_of(event: Event, body: Content) -> Leaf:
 
 def to_fold(record: codec.Record) -> Leaf | Event:
     """What a fold of the log takes of a record; errors as for `codec.to_event`."""
-    body = codec.to_content(record)
+    body = codec.to_page(record)
     seq, session, turn = Seq(record.seq), SessionNo(record.ses), TurnNo(record.turn)
     if body is None or header_flaw(session, turn, record.at) or content_flaw(session, body):
         return sound(codec.to_event(record))
@@ -80,7 +87,7 @@ def _leaf(
     type_: str,
     origin: str,
     key: str,
-    body: Content,
+    body: PageBody,
 ) -> Leaf:
     said = Counter(analyze(body.text))
     terms = page_terms(body, said)
@@ -111,14 +118,9 @@ def _leaf(
     )
 
 
-def is_note(origin: str, body: Content) -> bool:
-    """Whether a record is a note of ours that nobody said: that a claim's words were edited away,
-    or a note of the proxy's, as it wrote them among what was said before `relayed` records told
-    such things.
+def is_note(origin: str, body: PageBody) -> bool:
+    """Whether a record is a note of ours, which nobody said: that a claim's words were edited
+    away.
     """
-    if body.event_type == EventType.CLAIM:
-        return origin == RUNTIME and body.claim_type == ClaimType.RETRACTION
-    return origin == "tool:pagefault" and body.title in _NOTES
-
-
-_NOTES: Final = ("pagefault:recall", "pagefault:epoch")
+    is_claim = body.event_type is EventType.CLAIM and origin == RUNTIME
+    return is_claim and getattr(body, "claim_type", "") == ClaimType.RETRACTION

@@ -10,10 +10,10 @@ import numpy as np
 
 from pagefault.model.errors import StoreError
 from pagefault.model.events import (
-    Content,
     Erased,
     Event,
     ForgetBegun,
+    PageBody,
     SessionOpened,
     SetAside,
     row_of,
@@ -98,7 +98,7 @@ class MemoryIndex:
                 self._taken[taken.session, PageId(f"{taken.stem}_{taken.number}")] = NOTHING
                 if taken.session in self._sessions:
                     self._sessions[taken.session].recall(taken)
-        if isinstance(body, Content):
+        if isinstance(body, PageBody):
             row = row_of(event, body)
             name = frozenset(analyze(body.speaker))
             said = Counter(analyze(body.text))
@@ -122,7 +122,7 @@ class MemoryIndex:
     def _collision(self, event: Event) -> str:
         """Why a page cannot stand where its record says; nothing if it can."""
         body = event.body
-        if not isinstance(body, Content):
+        if not isinstance(body, PageBody):
             return ""
         rows = [e.row for e in self._pages.values() if e.row.session == event.session]
         if any(row.order == body.order for row in rows):

@@ -7,7 +7,12 @@ from typing import Any, Final
 import msgspec
 
 from pagefault.model.errors import StoreError
-from pagefault.model.events import BODY_TYPES, VERSION, Content, SetAside
+from pagefault.model.events import (
+    BODY_TYPES,
+    VERSION,
+    Said,
+    SetAside,
+)
 from pagefault.model.kinds import ORIGINS, Actor
 from pagefault.store import codec
 
@@ -24,9 +29,9 @@ def record_schema() -> dict[str, Any]:
     """
     bodies = sorted(set(BODY_TYPES.values()), key=lambda cls: cls.__name__)
     _, parts = msgspec.json.schema_components(bodies, ref_template="#/$defs/{name}")
-    content = parts[Content.__name__]
-    del content["properties"]["event_type"]  # it stands in the header, as `type`
-    content["required"].remove("event_type")
+    said = parts[Said.__name__]
+    del said["properties"]["event_type"]  # it stands in the header, as `type`
+    said["required"].remove("event_type")
     for part in parts.values():
         part.pop("description", None)  # docstrings of classes speak to programmers
     natural = {"type": "integer", "minimum": 0}

@@ -15,26 +15,36 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from math import isfinite
-from typing import Final
+from typing import Final, cast
 
 from pagefault.model.errors import BadInput
 from pagefault.model.events import (
     Body,
-    Content,
+    Claimed,
     EpochBegun,
     Event,
     ForgetBegun,
     Packed,
+    PageBody,
     Priced,
     Relayed,
     Reported,
+    Represented,
     SessionConfigured,
     SessionOpened,
     SetAside,
+    Stored,
+    Summarised,
     Taken,
 )
 from pagefault.model.ids import SessionNo, TurnNo
-from pagefault.model.kinds import DERIVED_TYPES, Kind, Level, Modality, Role
+from pagefault.model.kinds import (
+    DERIVED_TYPES,
+    EventType,
+    Level,
+    Modality,
+    Role,
+)
 from pagefault.model.page import DERIVED_ORDER
 from pagefault.model.signatures import INT_MAX
 from pagefault.store.place import ORDER_BITS, ORDER_MAX
@@ -44,7 +54,7 @@ SESSIONS_MAX: Final = 1 << 63 - ORDER_BITS
 FACTOR_MAX: Final = 100_000
 
 _PAGE_ID: Final = re.compile(r"[a-z]+_[0-9]{1,15}")
-_WORDS: Final = frozenset[str]({*Role, *Kind, *Modality})
+_WORDS: Final = frozenset[str]({*Role, *Modality})
 _LEVELS: Final = frozenset(map(int, Level))
 
 
@@ -69,7 +79,7 @@ def set_aside(event: Event, why: str) -> Event:
 
 def blob_of(body: Body) -> str:
     """The blob that a record names, whatever it is worth otherwise; nothing if it names none."""
-    return body.blob if isinstance(body, Content | SetAside) else ""
+    return body.blob if isinstance(body, Stored | SetAside) else ""
 
 
 def flaw(event: Event) -> str:
@@ -77,7 +87,7 @@ def flaw(event: Event) -> str:
     if why := header_flaw(event.session, event.turn, event.at_ms):
         return why
     match event.body:
-        case Content() as body:
+        case PageBody() as body:
             return content_flaw(event.session, body)
         case SessionOpened(window_tokens=tokens, parent=parent):
             if not 0 <= parent < event.seq:
@@ -114,12 +124,12 @@ def header_flaw(session: SessionNo, turn: TurnNo, at_ms: int) -> str:
     return "" if 0 <= session < SESSIONS_MAX else "its session cannot be"
 
 
-def content_flaw(session: SessionNo, body: Content) -> str:
+def content_flaw(session: SessionNo, body: PageBody) -> str:
     is_derived = body.event_type in DERIVED_TYPES
     if not session:
         return "it is a page of no session"
-    if not {body.role, body.kind, body.modality} <= _WORDS:
-        return "its role, kind or modality is none"
+    if not {body.role, body.modality} <= _WORDS:
+        return "its role or modality is none"
     if not _PAGE_ID.fullmatch(body.page_id):
         return "its page's id is none"
     if not 0 <= body.order <= ORDER_MAX:
@@ -130,13 +140,23 @@ def content_flaw(session: SessionNo, body: Content) -> str:
         return f"it says that it was {one}, and stands among what was {other}"
     if not 0 <= body.part < body.parts <= ORDER_MAX:
         return "it is a part that its text does not have"
-    if not 0 <= body.tokens <= INT_MAX or not 0 <= body.source_tokens <= INT_MAX:
+    if not 0 <= body.tokens <= INT_MAX:
         return "its tokens cannot be"
-    if body.level not in _LEVELS:
-        return "its level is none"
-    if not isfinite(body.importance) or not isfinite(body.confidence):
-        return "its importance or confidence is no number"
-    return ""
+    if not isfinite(body.importance):
+        return "its importance is no number"
+    # By their type: a fold over many gives values that are of no class of these.
+    match body.event_type:
+        case EventType.SUMMARY if not 0 <= cast(Summarised, body).source_tokens <= INT_MAX:
+            return "its tokens cannot be"
+        case EventType.REPRESENTATION:
+            shorter = cast(Represented, body)
+            if not 0 <= shorter.source_tokens <= INT_MAX:
+                return "its tokens cannot be"
+            return "" if shorter.level in _LEVELS else "its level is none"
+        case EventType.CLAIM if not isfinite(cast(Claimed, body).confidence):
+            return "its confidence is no number"
+        case _:
+            return ""
 
 
 def _is_countable(taken: Taken) -> bool:

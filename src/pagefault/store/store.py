@@ -25,7 +25,6 @@ from pagefault.model.errors import (
     StoreLatched,
 )
 from pagefault.model.events import (
-    Content,
     Descent,
     Draft,
     Event,
@@ -34,6 +33,7 @@ from pagefault.model.events import (
     SessionLeased,
     SessionOpened,
     SetAside,
+    Stored,
     Taken,
 )
 from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
@@ -290,7 +290,7 @@ class Store:
         if planned is not None and planned != self.forgets:
             raise PlanOutdated("something was forgotten since this was planned")
         for draft in drafts:  # whoever deletes a blob does it in `writing`, too
-            blob = draft.body.blob if isinstance(draft.body, Content) else ""
+            blob = draft.body.blob if isinstance(draft.body, Stored) else ""
             if blob and not self.blobs.holds(blob):
                 raise PlanOutdated(f"blob {blob} was deleted since it was put")
         for session in {draft.session for draft in drafts}:

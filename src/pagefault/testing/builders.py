@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from pagefault.model.events import Content, Draft, SessionOpened
+from pagefault.model.events import (
+    Draft,
+    Said,
+    SessionOpened,
+)
 from pagefault.model.ids import PageId, SessionNo, TurnNo
 from pagefault.model.kinds import (
     RUNTIME,
     USER_TYPED,
     Actor,
     EventType,
-    Kind,
     Mode,
     Origin,
     Role,
@@ -37,12 +40,11 @@ def said(
     key: str = "",
 ) -> Draft:
     """One chat turn, said by the user unless told otherwise; its turn is its order."""
-    body = Content(
+    body = Said(
         event_type=EventType.CHAT_TURN,
         page_id=PageId(f"msg_{order + 1}"),
         order=order,
         role=role,
-        kind=Kind.TRANSCRIPT,
         text=text,
         tokens=len(text.split()),
     )

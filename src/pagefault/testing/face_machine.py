@@ -34,7 +34,7 @@ from pagefault.service.finding.questions import Asking
 from pagefault.service.limits import Limits
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
-from pagefault.service.turn.writing import Said
+from pagefault.service.turn.writing import Incoming
 from pagefault.store.root import rebuild
 
 T = TypeVar("T")
@@ -64,7 +64,7 @@ JUNK: Final = st.sampled_from(
     [
         *(None, True, 0, -1, 1.5, 10**30, float("nan"), float("inf"), "\ud800", "x", "", b"x"),
         *((), [], ["x"], {}, {"x": 1}, {1}, object, object(), lambda: None, Path("/"), len),
-        *(Role.USER, EventType.SUMMARY, Modality.TEXT, Session, Said, 1j, range(3), ...),
+        *(Role.USER, EventType.SUMMARY, Modality.TEXT, Session, Incoming, 1j, range(3), ...),
     ]
 )
 """What belongs nowhere, or only here and there."""
@@ -92,7 +92,7 @@ def _made(cls: Callable[..., T], **fields: st.SearchStrategy[Any]) -> st.SearchS
 
 
 SAID: Final = _made(
-    lambda **given: Said(**({"text": "said", "role": Role.USER} | given)),
+    lambda **given: Incoming(**({"text": "said", "role": Role.USER} | given)),
     text=TEXTS,
     role=st.sampled_from([*Role, "user"]),
     event_type=st.sampled_from([*EventType, "chat_turn"]),

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from pagefault.model.errors import StoreError
 from pagefault.model.events import (
-    Content,
     EpochBegun,
     Erased,
     Event,
     ForgetBegun,
     Lost,
+    PageBody,
     Pinned,
     SessionLeased,
     Taken,
@@ -174,7 +174,7 @@ class PageIndexContract:
         records = Records()
         records.open("planning")
         for number in range(6):
-            records.say(1, "tea", kind=Kind.SUMMARY if number == 3 else Kind.TRANSCRIPT)
+            records.say(1, "tea", kind=Kind.ARTIFACT if number == 3 else Kind.TRANSCRIPT)
         index.apply(records.events)
 
         def orders(wanted: PageFilter, *, limit: int = 9, newest_first: bool = False) -> list[int]:
@@ -184,7 +184,7 @@ class PageIndexContract:
         assert orders(PageFilter()) == [0, 1, 2, 3, 4, 5]
         assert orders(PageFilter(), limit=2, newest_first=True) == [5, 4]
         assert orders(PageFilter(after_order=1, before_order=4)) == [2, 3]
-        assert orders(PageFilter(kinds=(Kind.SUMMARY,))) == [3]
+        assert orders(PageFilter(kinds=(Kind.ARTIFACT,))) == [3]
         assert orders(PageFilter(kinds=(Kind.CLAIM,))) == []
         assert [row.order for row in index.pages_at(whole(1), [9, 4, 0])] == [0, 4]
         assert index.standing(whole(1), [9, 4, 0, -1]) == {0, 4}
@@ -667,7 +667,7 @@ def _renumbered(events: list[Event], by: int) -> list[Event]:
     records = Records()
     for event in events:
         body = event.body
-        if isinstance(body, Content):
+        if isinstance(body, PageBody):
             records.add(event.session - by, body, turn=event.turn)
         else:
             records.add(0, body)

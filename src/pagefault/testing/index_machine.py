@@ -7,7 +7,7 @@ from typing import Final
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from pagefault.model.events import Content, Event, SessionOpened, erased
+from pagefault.model.events import Event, PageBody, SessionOpened, erased
 from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.kinds import Kind
 from pagefault.model.page import EVERYTHING, Scope
@@ -25,7 +25,7 @@ QUERY = ["plan", "databas", "cafe", "the"]
 
 FILTERS: Final = (
     ANY,
-    SearchFilter(kinds=(Kind.SUMMARY,)),
+    SearchFilter(kinds=(Kind.ARTIFACT,)),
     SearchFilter(since="2024-03-01", until="2024-06-01"),
 )
 
@@ -71,7 +71,7 @@ class IndexMachine(RuleBasedStateMachine):
         session = self._one(chance)
         order = self.orders[session]
         self.orders[session] += 1
-        kind = Kind.SUMMARY if chance % 5 == 0 else Kind.TRANSCRIPT
+        kind = Kind.ARTIFACT if chance % 5 == 0 else Kind.TRANSCRIPT
         occurred_at = f"2024-0{chance % 9 + 1}-01" if chance % 3 else ""
         self.pending.append(
             self.records.say(
@@ -106,7 +106,7 @@ class IndexMachine(RuleBasedStateMachine):
     @rule(chance=CHANCE)
     def forget_a_page(self, chance: int) -> None:
         self._apply()
-        pages = [e for e in self.records.events if isinstance(e.body, Content)]
+        pages = [e for e in self.records.events if isinstance(e.body, PageBody)]
         if pages:
             self._forget([pages[chance % len(pages)].seq], [])
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from pagefault.model.errors import BadInput
-from pagefault.model.events import Content, Erased, Lost, Opaque, SessionOpened, erased
+from pagefault.model.events import Erased, Lost, Opaque, PageBody, SessionOpened, erased
 from pagefault.model.ids import NOTHING, Seq, SessionNo
 from pagefault.model.kinds import SOME_TOOL, Origin
 from pagefault.store.api import BlobStore, EventLog
@@ -80,7 +80,7 @@ class EventLogContract:
     def test_what_cannot_be_stored_is_refused_whole(self, log: EventLog) -> None:
         log.append([said("before")])
         infinite = said("x")
-        assert isinstance(infinite.body, Content)
+        assert isinstance(infinite.body, PageBody)
         for bad in (
             said("lone \ud800 surrogate"),
             replace(infinite, body=replace(infinite.body, importance=float("nan"))),
@@ -144,7 +144,7 @@ class EventLogContract:
             while not done.is_set():
                 for event in log.read(Seq(max(0, log.head() - 40))):
                     again = log.get(event.seq)
-                    texts = {e.body.text for e in (event, again) if isinstance(e.body, Content)}
+                    texts = {e.body.text for e in (event, again) if isinstance(e.body, PageBody)}
                     if texts - {f"turn {event.seq}"}:
                         wrong.append(f"{event.seq}: {texts}")
 

@@ -5,9 +5,26 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from pagefault.model.events import Body, Content, Event, SessionOpened
+from pagefault.model.events import (
+    Body,
+    Claimed,
+    Event,
+    HandedIn,
+    PageBody,
+    Said,
+    SessionOpened,
+)
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import RUNTIME, USER_TYPED, Actor, EventType, Kind, Mode, Origin, Role
+from pagefault.model.kinds import (
+    RUNTIME,
+    USER_TYPED,
+    Actor,
+    EventType,
+    Kind,
+    Mode,
+    Origin,
+    Role,
+)
 from pagefault.model.page import DERIVED_ORDER
 
 
@@ -41,32 +58,35 @@ class Records:
         page_id: str = "",
         turn: int | None = None,
         key: str = "",
+        kind: Kind = Kind.TRANSCRIPT,
         **fields: Any,
     ) -> Event:
-        """A chat turn at the session's next order, or at `order`; its turn is its order."""
+        """A chat turn, or a document, at the session's next order, or at `order`; its turn is its
+        order.
+        """
         if order is None:
             order = self._orders.get(session, 0)
         self._orders[session] = order + 1
-        body = Content(
-            event_type=EventType.CHAT_TURN,
-            page_id=PageId(page_id or f"msg_{order + 1}"),
-            order=order,
-            role=fields.pop("role", Role.USER),
-            kind=fields.pop("kind", Kind.TRANSCRIPT),
-            text=text,
-            tokens=len(text.split()),
-            **fields,
-        )
+        page: dict[str, Any] = {
+            "page_id": PageId(page_id or f"msg_{order + 1}"),
+            "order": order,
+            "role": Role.USER,
+            "text": text,
+            "tokens": len(text.split()),
+        }
+        body: Body
+        if kind is Kind.ARTIFACT:
+            body = HandedIn(**(page | fields))
+        else:
+            body = Said(**({"event_type": EventType.CHAT_TURN} | page | fields))
         return self.add(session, body, turn=order if turn is None else turn, key=key)
 
     def derive(self, session: int, text: str, *, number: int, **fields: Any) -> Event:
         """A claim of this number, in the place that derived pages have."""
-        body = Content(
-            event_type=EventType.CLAIM,
+        body = Claimed(
+            claim_type=fields.pop("claim_type", "fact"),
             page_id=PageId(f"clm_{number}"),
             order=DERIVED_ORDER + number - 1,
-            role=Role.SYSTEM,
-            kind=Kind.CLAIM,
             text=text,
             tokens=len(text.split()),
             **fields,
@@ -89,7 +109,7 @@ class Records:
             turn=TurnNo(turn),
             at_ms=1_764_000_000_000 + seq,
             actor=Actor.USER,
-            origin=USER_TYPED if isinstance(body, Content) else RUNTIME,
+            origin=USER_TYPED if isinstance(body, PageBody) else RUNTIME,
             body=body,
             key=key,
         )

@@ -17,9 +17,23 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from pagefault.model.errors import StoreCorrupt, StoreError, StoreReadOnly
-from pagefault.model.events import Content, Draft, ForgetBegun, SessionOpened, Taken
+from pagefault.model.events import (
+    Draft,
+    ForgetBegun,
+    PageBody,
+    Said,
+    SessionOpened,
+    Taken,
+)
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import RUNTIME, USER_TYPED, Actor, EventType, Kind, Mode, Role
+from pagefault.model.kinds import (
+    RUNTIME,
+    USER_TYPED,
+    Actor,
+    EventType,
+    Mode,
+    Role,
+)
 from pagefault.model.page import Scope
 from pagefault.store.api import PageFilter, PageIndex
 from pagefault.store.root import rebuild
@@ -77,7 +91,7 @@ THEMES: Final = {
     "outage": "the outage was long, and the plan was slow",
     "cjk": "数据库选型已经决定了 東京タワー",
     "emoji": "👩‍👩‍👧‍👦 family 🇩🇪 é́ \u202egnirts\u200b",
-    "forged": '"}\n{"v":"1.0","seq":1,"id":"x"}\n{"seal":1',
+    "forged": '"}\n{"v":"2.0","seq":1,"id":"x"}\n{"seal":1',
     "control": ',"crc":"00000000"}\n\x00\x1f\x7f\u2028\r',
     "code": "def f(x):\n\treturn x\n" * 8,
     "long": "a long plan about the database, word for word. " * 60,
@@ -314,12 +328,11 @@ class StoreMachine(RuleBasedStateMachine):
             if text:
                 word = "".join(self.life.chance.choices(_LETTERS, k=12))
                 text = f"{text[:10]} {word} {text[10:]}"
-            body = Content(
+            body = Said(
                 event_type=EventType.CHAT_TURN,
                 page_id=PageId(f"msg_{number + 1 + count}"),
                 order=order + count,
                 role=Role.USER,
-                kind=Kind.TRANSCRIPT,
                 text=text,
                 tokens=len(text.split()),
             )
@@ -338,7 +351,7 @@ class StoreMachine(RuleBasedStateMachine):
     def _learn_words(self) -> None:
         for event in self.model.events[len(self._words) :]:
             words = []
-            if isinstance(event.body, Content):
+            if isinstance(event.body, PageBody):
                 words = [w for w in event.body.text.split(" ") if set(w) < set(_LETTERS)]
             found = [w for w in words if len(w) == 12]
             self._words[event.seq] = found[0][3:11] if found else ""

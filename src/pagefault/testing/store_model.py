@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pagefault.model.events import (
-    Content,
     Draft,
     Erased,
     Event,
     ForgetBegun,
     ForgetDone,
     Lost,
+    PageBody,
     SessionOpened,
     erased,
 )
@@ -51,7 +51,7 @@ class StoreModel:
         return [e.session for e in self.events if isinstance(e.body, SessionOpened)]
 
     def pages(self, session: SessionNo) -> list[Event]:
-        return [e for e in self.events if e.session == session and isinstance(e.body, Content)]
+        return [e for e in self.events if e.session == session and isinstance(e.body, PageBody)]
 
     def acknowledge(self, events: Iterable[Event]) -> None:
         for event in events:

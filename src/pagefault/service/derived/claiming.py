@@ -13,11 +13,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from pagefault.model.errors import ArchiveMissing, RecordGone
-from pagefault.model.events import Content, Draft
+from pagefault.model.events import (
+    Draft,
+    HandedIn,
+    PageBody,
+    Stored,
+)
 from pagefault.model.ids import PageId, SessionNo
 from pagefault.model.kinds import (
     GOAL_SUBJECT,
-    HANDED_IN,
     PAGE_PREFIX,
     RUNTIME,
     USERS,
@@ -98,7 +102,7 @@ class Claims:
         if not any(
             is_user_message(draft.body) or draft.body.supersedes
             for draft in said
-            if isinstance(draft.body, Content)
+            if isinstance(draft.body, PageBody)
         ):
             return []
         from pagefault.truth.extract import extract  # with its rules, which only this needs
@@ -109,7 +113,7 @@ class Claims:
         book: ClaimBook | None = None
         for draft in said:
             body = draft.body
-            assert isinstance(body, Content)
+            assert isinstance(body, PageBody)
             turn = Turn(body.page_id, body.role, draft.origin, body.text)
             # Other words for an old message: what was said lately is not what stands before it.
             shown_before = [] if body.supersedes else before
@@ -130,11 +134,11 @@ class Claims:
                 written += self._procedures.drafts(turn, draft, state, written)
             if body.supersedes:
                 continue
-            shown = _wall(turn) if body.event_type in HANDED_IN else turn
+            shown = _wall(turn) if isinstance(body, HandedIn | Stored) else turn
             before = [shown]
         return written
 
-    def _closing(self, body: Content, state: SessionState) -> list[Claim]:
+    def _closing(self, body: PageBody, state: SessionState) -> list[Claim]:
         """What takes back every claim that rests on words in whose place these are put.
 
         With the user's authority, whoever said the words: it is the client that put others there,

@@ -7,7 +7,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from pagefault.model.errors import StoreCorrupt
-from pagefault.model.events import Content, Event
+from pagefault.model.events import (
+    Claimed,
+    DerivedBody,
+    Event,
+    Learned,
+    PageBody,
+    Represented,
+)
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import DERIVED_TYPES, GOAL_SUBJECT
 from pagefault.model.page import PageRow
@@ -53,12 +60,13 @@ class Going:
 class _Made:
     session: SessionNo
     row: PageRow
-    body: Content
+    body: DerivedBody
 
     @property
     def sources(self) -> set[PageId]:
         body = self.body
-        return {*body.provenance, body.represents, *(span.page_id for span in body.evidence)}
+        spans = (span.page_id for span in body.evidence)
+        return {*body.provenance, *spans, *_represented(body)}
 
 
 def add_derivatives(runtime: Runtime, sessions: Collection[SessionNo], going: Going) -> None:
@@ -76,9 +84,9 @@ def add_derivatives(runtime: Runtime, sessions: Collection[SessionNo], going: Go
     for one in made:  # in the order of the log: what supersedes comes after
         body = one.body
         if one.row in going:
-            claimed |= set(analyze(f"{body.subject} {body.value}"))
-        elif body.supersedes and body.subject != GOAL_SUBJECT:
-            says = set(analyze(f"{body.text} {body.subject} {body.value}"))
+            claimed |= set(analyze(_claim_of(body)))
+        elif body.supersedes and not _is_goal(body):
+            says = set(analyze(f"{body.text} {_claim_of(body)}"))
             if going.meets(one.session, [body.supersedes]) and not claimed.isdisjoint(
                 says - _words_of(runtime, one)
             ):
@@ -93,10 +101,29 @@ def _add_resting(made: Sequence[_Made], going: Going) -> None:
         going.add(one.row for one in rest)
 
 
+def _represented(body: DerivedBody) -> tuple[PageId, ...]:
+    return (body.represents,) if isinstance(body, Represented) else ()
+
+
+def _claim_of(body: DerivedBody) -> str:
+    """What a claim says of what, or what a procedure is for."""
+    match body:
+        case Claimed(subject=subject, value=value):
+            return f"{subject} {value}"
+        case Learned(subject=subject):
+            return subject
+        case _:
+            return ""
+
+
+def _is_goal(body: DerivedBody) -> bool:
+    return isinstance(body, Claimed) and body.subject == GOAL_SUBJECT
+
+
 def _derived(runtime: Runtime, session: SessionNo) -> Iterator[_Made]:
     for event in readable_events(runtime, session, sorted(map(str, DERIVED_TYPES))):
         row = runtime.index.page_at(event.seq)
-        if row is not None and isinstance(event.body, Content):
+        if row is not None and isinstance(event.body, DerivedBody):
             yield _Made(session, row, event.body)
 
 
@@ -125,4 +152,4 @@ def _text(runtime: Runtime, seq: Seq) -> str:
         body = runtime.log.get(seq).body
     except StoreCorrupt:
         return ""
-    return body.text if isinstance(body, Content) else ""
+    return body.text if isinstance(body, PageBody) else ""

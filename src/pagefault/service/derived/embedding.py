@@ -27,7 +27,7 @@ from pagefault.model.errors import (
     StoreError,
     StoreReadOnly,
 )
-from pagefault.model.events import Content
+from pagefault.model.events import PageBody
 from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.page import PageRow, Scope
 from pagefault.model.progress import Progress
@@ -240,7 +240,7 @@ class Embedding:
             body = self._store.log.get(row.seq).body
         except StoreCorrupt:
             return ""
-        return text_to_embed(body) if isinstance(body, Content) else ""
+        return text_to_embed(body) if isinstance(body, PageBody) else ""
 
     # --- finding ------------------------------------------------------------------------------
 
@@ -356,7 +356,7 @@ def _of_the_embedder(failure: Exception) -> EngineError:
     return EngineError(f"the embedder failed: {type(failure).__name__}: {failure}", hint=_CONTRACT)
 
 
-def text_to_embed(body: Content) -> str:
+def text_to_embed(body: PageBody) -> str:
     """A page's text, and who says it: what a question about somebody is near to."""
     text = body.text[:TEXT_CHARS_MAX]
     return f"{body.speaker}: {text}" if body.speaker else text

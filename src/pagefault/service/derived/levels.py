@@ -12,7 +12,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from pagefault.model.errors import StoreCorrupt
-from pagefault.model.events import Content
+from pagefault.model.events import (
+    Represented,
+)
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Actor, EventType, Level
 from pagefault.model.page import Derived, Page
@@ -129,7 +131,7 @@ class Levels:
             except StoreCorrupt:
                 continue
             match event.body:
-                case Content(represents=of, level=at) as body if (of, at) == (page_id, level):
+                case Represented(represents=of, level=at) as body if (of, at) == (page_id, level):
                     return page_of(event, body)
                 case _:
                     pass  # it was forgotten, or the key is somebody's own

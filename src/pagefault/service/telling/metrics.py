@@ -24,18 +24,24 @@ from typing import Any, Final
 
 from pagefault.model.defaults import THRASH_WINDOW_TURNS, WINDOW_TOKENS
 from pagefault.model.events import (
-    Content,
+    DerivedBody,
     EpochBegun,
     Event,
     Faulted,
     Packed,
+    PageBody,
     Relayed,
     Searched,
     SessionConfigured,
     SessionOpened,
+    Summarised,
 )
 from pagefault.model.ids import PageId, Seq, SessionNo
-from pagefault.model.kinds import DERIVED_TYPES, EventType, Kind, Level, Role
+from pagefault.model.kinds import (
+    Kind,
+    Level,
+    Role,
+)
 from pagefault.pack.citations import cited_pages
 from pagefault.recall.corrections import asks_to_recall, corrects
 from pagefault.represent.topics import topic_tags
@@ -182,7 +188,7 @@ class Meter:
         is_own = event.session == self._session
         tally = self._tally(event.turn) if is_own else Tally()
         match event.body:
-            case Content() as body:
+            case PageBody() as body:
                 self._fold_content(event, body, tally)
             case Packed() as body:
                 self._fold_packed(body, tally)
@@ -206,15 +212,15 @@ class Meter:
             tally = self.turns[turn] = Tally(turns=1)
         return tally
 
-    def _fold_content(self, event: Event, body: Content, tally: Tally) -> None:
+    def _fold_content(self, event: Event, body: PageBody, tally: Tally) -> None:
         tally.text_bytes += len(body.text.encode())
         tally.pages += 1
         tally.page_tokens += body.tokens
         self._tokens[body.page_id] = body.tokens
-        if body.event_type in DERIVED_TYPES:
-            if body.event_type is EventType.SUMMARY:
-                tally.summarised_tokens += body.source_tokens
-                tally.summary_tokens += body.tokens
+        if isinstance(body, Summarised):
+            tally.summarised_tokens += body.source_tokens
+            tally.summary_tokens += body.tokens
+        if isinstance(body, DerivedBody):
             return
         if body.part < self._limits.parts_entering(body, self.window_tokens):
             self.resident[body.page_id] = event.seq
@@ -226,7 +232,7 @@ class Meter:
             self._used |= dict.fromkeys(cited)
             self._fold_answer(tally)
 
-    def _fold_question(self, turn: int, body: Content) -> None:
+    def _fold_question(self, turn: int, body: PageBody) -> None:
         if turn != self._used_turn:
             self._used, self._used_turn, self._last_request = {}, turn, 0
         self._used[body.page_id] = None

@@ -9,23 +9,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Any
 
 from pagefault.model.errors import BadInput
 from pagefault.model.events import (
-    Content,
+    Claimed,
+    DerivedBody,
     EpochBegun,
     Erased,
     Event,
     Faulted,
+    OriginalBody,
     Packed,
+    PageBody,
     Pinned,
     Relayed,
+    Represented,
     Searched,
     Unpinned,
 )
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import DERIVED_TYPES, Actor, EventType, Level, Role
+from pagefault.model.kinds import (
+    Actor,
+    Level,
+    Role,
+)
 from pagefault.model.page import Scope, SessionRow
 from pagefault.pack.citations import cited_pages
 from pagefault.pack.layout import Exchange, Front, Note, Recalled, Shown
@@ -293,7 +301,7 @@ _Told = tuple[str, PageId, int | None, str]
 
 def _movements(event: Event) -> Iterator[_Told]:
     match event.body:
-        case Content() as body:
+        case PageBody() as body:
             yield from _made(body)
         case Packed(request=request, recalled=recalled):
             for item in recalled:
@@ -319,21 +327,20 @@ def _movements(event: Event) -> Iterator[_Told]:
             pass  # nothing is left that would tell of which page it was
 
 
-_MADE_OF: Final = {EventType.REPRESENTATION: "represented", EventType.CLAIM: "claimed_from"}
-"""What is told of a page of which something was made."""
-
-
-def _made(body: Content) -> Iterator[_Told]:
+def _made(body: PageBody) -> Iterator[_Told]:
     yield "created", body.page_id, None, str(body.event_type)
-    if body.event_type in DERIVED_TYPES:
-        what = _MADE_OF.get(body.event_type, "summed_up")
-        for source in dict.fromkeys([*body.provenance, *filter(None, [body.represents])]):
-            yield what, source, body.level or None, body.page_id
-        if body.supersedes:
-            yield "superseded", body.supersedes, None, body.page_id
-    elif body.role is Role.ASSISTANT:
-        for cited in cited_pages(body.text):
-            yield "cited", cited, None, body.page_id
+    match body:
+        case Represented(represents=source, level=level):
+            yield "represented", source, level, body.page_id
+        case DerivedBody():
+            what = "claimed_from" if isinstance(body, Claimed) else "summed_up"
+            for source in body.provenance:
+                yield what, source, None, body.page_id
+            if body.supersedes:
+                yield "superseded", body.supersedes, None, body.page_id
+        case OriginalBody(role=Role.ASSISTANT):
+            for cited in cited_pages(body.text):
+                yield "cited", cited, None, body.page_id
 
 
 def _moved(body: EpochBegun) -> Iterator[_Told]:

@@ -9,7 +9,7 @@ from pagefault.model.errors import BadInput, RecordGone, StoreCorrupt
 from pagefault.model.kinds import EventType, Modality, Role
 from pagefault.model.page import Page
 from pagefault.service.runtime import Runtime
-from pagefault.service.turn.writing import Said
+from pagefault.service.turn.writing import Incoming
 from pagefault.service.window.state import SessionState
 
 NAME_CHARS_MAX: Final = 200
@@ -18,7 +18,7 @@ UNKNOWN: Final = "application/octet-stream"
 
 def describe(
     data: bytes, *, name: str, media_type: str, text: str, key: str, bytes_max: int
-) -> Said:
+) -> Incoming:
     """The page of an artifact, before its bytes have a place. Raises `BadInput`."""
     if len(data) > bytes_max:
         raise BadInput(
@@ -32,7 +32,7 @@ def describe(
         )
     kind = media_type or mimetypes.guess_type(name)[0] or UNKNOWN
     told = f"{name} ({kind}, {len(data):,} bytes)"
-    return Said(
+    return Incoming(
         text=f"{told}: {text}" if text else told,
         role=Role.USER,
         event_type=EventType.ARTIFACT,

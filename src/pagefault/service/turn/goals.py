@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pagefault.model.errors import BadInput
-from pagefault.model.events import Content, Draft, Pinned, Unpinned, expected
+from pagefault.model.events import Draft, PageBody, Pinned, Unpinned, expected
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import (
     GOAL_SUBJECT,
@@ -62,7 +62,7 @@ def plan_goal(owned: Owned, journal: Journal, text: str) -> tuple[list[Draft], P
         counter=state.counter,
         clean=journal.clean,
     )
-    assert isinstance(draft.body, Content)
+    assert isinstance(draft.body, PageBody)
     drafts = [replace(draft, actor=Actor.USER)]
     if before is not None and state.table.is_pinned(before.page_id):
         drafts.append(_bookkeeping(owned, Unpinned(page_id=before.page_id)))

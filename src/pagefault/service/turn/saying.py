@@ -7,13 +7,18 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from pagefault.model.errors import PlanOutdated
-from pagefault.model.events import Content, Draft
+from pagefault.model.events import (
+    Draft,
+    OriginalBody,
+)
 from pagefault.model.ids import PageId
-from pagefault.model.kinds import DERIVED_TYPES, Origin
+from pagefault.model.kinds import (
+    Origin,
+)
 from pagefault.service.derived.claiming import Claims
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
-from pagefault.service.turn.writing import Said, write_down
+from pagefault.service.turn.writing import Incoming, write_down
 from pagefault.service.window.plan import plan_backlog
 
 
@@ -23,7 +28,9 @@ class Saying:
         self._runtime = runtime
         self._claims = claims
 
-    async def say(self, items: Sequence[Said], origin: Origin) -> tuple[list[PageId], list[Said]]:
+    async def say(
+        self, items: Sequence[Incoming], origin: Origin
+    ) -> tuple[list[PageId], list[Incoming]]:
         """The id of every page that these became, now or before; and the items that are new."""
         planned = self._runtime.journal.forgets
         known, fresh = await self.known(items)
@@ -43,8 +50,7 @@ class Saying:
                 await self._owned.commit(backlog, planned=planned)
         texts: list[list[PageId]] = []
         for event in events:
-            assert isinstance(event.body, Content)
-            if event.body.event_type in DERIVED_TYPES:
+            if not isinstance(event.body, OriginalBody):
                 continue
             if event.body.part == 0:
                 texts.append([])
@@ -64,10 +70,10 @@ class Saying:
             return self._claims.drafts(drafts, self._owned.state)
         return await asyncio.to_thread(self._claims.drafts, drafts, self._owned.state)
 
-    async def known(self, items: Sequence[Said]) -> tuple[list[list[PageId]], list[Said]]:
+    async def known(self, items: Sequence[Incoming]) -> tuple[list[list[PageId]], list[Incoming]]:
         """For each item the pages it became before, if it did; and the items to write now."""
         known: list[list[PageId]] = []
-        fresh: list[Said] = []
+        fresh: list[Incoming] = []
         keys: set[str] = set()
         for item in items:
             pages: list[PageId] = []

@@ -7,10 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from pagefault.model.errors import BadInput
-from pagefault.model.events import Content, Draft, expected
+from pagefault.model.events import (
+    Body,
+    Called,
+    Draft,
+    HandedIn,
+    PageBody,
+    Returned,
+    Said,
+    Stored,
+    expected,
+)
 from pagefault.model.ids import PageId, SessionNo, TurnNo
 from pagefault.model.kinds import (
     DERIVED_TYPES,
@@ -18,7 +28,6 @@ from pagefault.model.kinds import (
     PAGE_PREFIX,
     Actor,
     EventType,
-    Kind,
     Modality,
     Origin,
     Role,
@@ -41,11 +50,12 @@ _ACTORS: Final = {
 
 _SHORT: Final = ("speaker", "title", "occurred_at", "call_id", "blob", "follows", "supersedes")
 _SAYABLE: Final = tuple(one for one in EventType if one not in DERIVED_TYPES)
+_OF_CALLS: Final = (EventType.TOOL_CALL, EventType.TOOL_RESULT)
 _NAMED: Final = {"role": Role, "event_type": EventType, "modality": Modality}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Incoming:
     """One thing to be written down: what a verb, or a line of a transcript, hands in.
 
     Role, event type and modality may be given by their names. Raises `BadInput` for what is not
@@ -80,6 +90,13 @@ class Said:
                 f"a {self.event_type} is made of what was said, and cannot be said",
                 hint=f"event_type is one of {', '.join(_SAYABLE)}",
             )
+        if self.call_id and self.event_type not in _OF_CALLS:
+            raise BadInput(
+                "a call_id is of a call or of what a tool returned",
+                hint="event_type is tool_call or tool_result; else leave it out",
+            )
+        if self.blob and self.event_type is not EventType.ARTIFACT:
+            raise BadInput("a blob is of an artifact", hint="`session.artifact` makes one")
         if self.role is Role.USER and not self.text:
             raise BadInput("an empty text says nothing", hint="leave it out")
 
@@ -103,7 +120,7 @@ class Said:
 
 
 def write_down(
-    items: Sequence[Said],
+    items: Sequence[Incoming],
     origin: Origin,
     *,
     session: SessionNo,
@@ -139,12 +156,11 @@ def write_down(
                 turn=turn,
                 actor=_ACTORS[item.role],
                 origin=origin,
-                body=Content(
-                    event_type=item.event_type,
+                body=_body(
+                    item,
                     page_id=PageId(f"{stem}_{first + part}"),
                     order=order + part,
                     role=item.role,
-                    kind=Kind.ARTIFACT if stem == "art" else Kind.TRANSCRIPT,
                     text=part_text,
                     tokens=part_tokens,
                     speaker=item.speaker and clean(item.speaker),
@@ -153,10 +169,8 @@ def write_down(
                     part=part,
                     parts=len(parts),
                     part_of=PageId(f"{stem}_{first}" if part else ""),
-                    call_id=item.call_id,
                     importance=item.importance,
                     modality=item.modality,
-                    blob=item.blob,
                     follows=PageId("" if part else item.follows),
                     supersedes=PageId(item.supersedes),
                 ),
@@ -165,9 +179,24 @@ def write_down(
             for part, (part_text, part_tokens) in enumerate(parts)
         ]
         if opens_turn and not surely_fits(state, len(text)):
-            events = map(expected, drafts)
-            pages = [page_of(e, e.body) for e in events if isinstance(e.body, Content)]
+            pages = [
+                page_of(e, e.body) for e in map(expected, drafts) if isinstance(e.body, PageBody)
+            ]
             check_message(state, pages)
         order += len(parts)
         written += drafts
     return written
+
+
+def _body(item: Incoming, **page: Any) -> Body:
+    match item.event_type:
+        case EventType.TOOL_CALL:
+            return Called(**page, call_id=item.call_id)
+        case EventType.TOOL_RESULT:
+            return Returned(**page, call_id=item.call_id)
+        case EventType.DOCUMENT:
+            return HandedIn(**page)
+        case EventType.ARTIFACT:
+            return Stored(**page, blob=item.blob)
+        case event_type:
+            return Said(**page, event_type=event_type)

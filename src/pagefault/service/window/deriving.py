@@ -8,11 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from pagefault.model.events import Content, Draft
+from pagefault.model.events import (
+    Body,
+    Claimed,
+    Draft,
+    Indexed,
+    Learned,
+    PageBody,
+    Represented,
+    Summarised,
+)
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import PAGE_PREFIX, Actor, EventType, Kind, Origin, Role
+from pagefault.model.kinds import PAGE_PREFIX, Actor, EventType, Kind, Origin
 from pagefault.model.page import Derived
 from pagefault.pack.count import TokenCounter
 
@@ -61,42 +70,16 @@ def write_derived(
     """
     numbers, order = dict(state.numbers), state.derived_order_next + len(before)
     for earlier in before:
-        if isinstance(earlier.body, Content):
+        if isinstance(earlier.body, PageBody):
             stem = PAGE_PREFIX[earlier.body.kind]
             numbers[stem] = numbers.get(stem, 0) + 1
     texts = [clean(item.text) for item in items]
     drafts: list[Draft] = []
     counts = counter.count_all(texts)
     for place, (item, text, tokens) in enumerate(zip(items, texts, counts, strict=True)):
-        kind = _KINDS[item.event_type]
-        stem = PAGE_PREFIX[kind]
+        stem = PAGE_PREFIX[_KINDS[item.event_type]]
         numbers[stem] = numbers.get(stem, 0) + 1
-        derived = item.derived
-        body = Content(
-            event_type=item.event_type,
-            page_id=PageId(f"{stem}_{numbers[stem]}"),
-            order=order + place,
-            role=Role.SYSTEM,
-            kind=kind,
-            text=text,
-            tokens=tokens,
-            title=item.title and clean(item.title),
-            provenance=derived.provenance,
-            represents=derived.represents,
-            level=derived.level,
-            evidence=derived.evidence,
-            supersedes=derived.supersedes,
-            claim_type=derived.claim_type,
-            subject=derived.subject and clean(derived.subject),
-            value=derived.value and clean(derived.value),
-            source_tokens=derived.source_tokens,
-            made_by=derived.made_by,
-            importance=item.importance,
-            confidence=item.confidence,
-            topic_tags=item.topic_tags,
-            entities=item.entities,
-            task_refs=item.task_refs,
-        )
+        body = _body(item, PageId(f"{stem}_{numbers[stem]}"), order + place, text, tokens, clean)
         drafts.append(
             Draft(
                 session=session,
@@ -108,3 +91,54 @@ def write_derived(
             )
         )
     return drafts
+
+
+def _body(
+    item: Made,
+    page_id: PageId,
+    order: int,
+    text: str,
+    tokens: int,
+    clean: Callable[[str], str],
+) -> Body:
+    derived = item.derived
+    page: dict[str, Any] = {
+        "page_id": page_id,
+        "order": order,
+        "text": text,
+        "tokens": tokens,
+        "title": clean(item.title),
+        "provenance": derived.provenance,
+        "importance": item.importance,
+        "topic_tags": item.topic_tags,
+        "entities": item.entities,
+        "task_refs": item.task_refs,
+        "agent": derived.made_by,
+    }
+    about: dict[str, Any] = {"subject": clean(derived.subject), "evidence": derived.evidence}
+    match item.event_type:
+        case EventType.SUMMARY:
+            return Summarised(**page, source_tokens=derived.source_tokens)
+        case EventType.REPRESENTATION:
+            return Represented(
+                **page,
+                represents=derived.represents,
+                level=derived.level,
+                evidence=derived.evidence,
+                source_tokens=derived.source_tokens,
+            )
+        case EventType.CLAIM:
+            return Claimed(
+                **page,
+                **about,
+                supersedes=derived.supersedes,
+                claim_type=derived.claim_type,
+                value=clean(derived.value),
+                confidence=item.confidence,
+            )
+        case EventType.PROCEDURE:
+            return Learned(**page, **about, supersedes=derived.supersedes)
+        case EventType.INDEX:
+            return Indexed(**page)
+        case other:
+            raise AssertionError(f"nothing is derived as a {other}")

@@ -12,7 +12,10 @@ from dataclasses import replace
 from typing import Any
 
 from pagefault.model.errors import ArchiveMissing, SessionNotFound
-from pagefault.model.events import Content, Event
+from pagefault.model.events import (
+    Claimed,
+    Event,
+)
 from pagefault.model.ids import NOTHING, Seq, SessionNo
 from pagefault.pack.cache import PackCache
 from pagefault.service.lineage import Lineage
@@ -48,7 +51,7 @@ def _claimed(runtime: Runtime, session: SessionNo) -> Iterator[Seq]:
     scope = runtime.scope(session)
     for event in runtime.events_of(session, ("claim",)):
         yield event.seq
-        if isinstance(event.body, Content):
+        if isinstance(event.body, Claimed):
             for span in event.body.evidence:
                 row = runtime.index.find_page(scope, span.page_id)
                 if row is not None:

@@ -23,16 +23,17 @@ from pagefault.guard.neutralise import neutralise
 from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.events import (
     CallRefused,
-    Content,
     EpochBegun,
     Erased,
     Event,
     Faulted,
     Packed,
+    PageBody,
     PagedIn,
     Pinned,
     Priced,
     Reported,
+    Represented,
     Searched,
     SessionConfigured,
     SessionOpened,
@@ -42,7 +43,6 @@ from pagefault.model.ids import NOTHING, PageId, Seq, TurnNo
 from pagefault.model.kinds import (
     DERIVED_STEMS,
     Actor,
-    EventType,
     Kind,
     LayoutName,
     Level,
@@ -186,7 +186,7 @@ class SessionState:
         """Take one more record of this session, or of an ancestor, into account."""
         self._room = self._floor = None
         match event.body:
-            case Content() as body:
+            case PageBody() as body:
                 self._fold_content(event, page_of(event, body), body)
             case Packed() as body:
                 self._fold_packed(event, body)
@@ -210,14 +210,14 @@ class SessionState:
             case _:
                 pass  # lost, of a newer version, or about the store and not the session
 
-    def _fold_content(self, event: Event, page: Page, body: Content) -> None:
+    def _fold_content(self, event: Event, page: Page, body: PageBody) -> None:
         stem, _, number = page.page_id.rpartition("_")
         self.numbers[stem] = max(self.numbers.get(stem, 0), int(number))
         if page.derived is None:
             self._fold_said(page, body)
         elif page.row.kind is Kind.CLAIM:
             self._core.fold(page, page.derived)
-        elif body.event_type is EventType.REPRESENTATION:
+        elif isinstance(body, Represented):
             self._fold_representation(event, page, page.derived)
 
     def _fold_representation(self, event: Event, page: Page, derived: Derived) -> None:
@@ -236,7 +236,7 @@ class SessionState:
         """The order of the derived page that is made next. Numbers of derived ids have no gaps."""
         return DERIVED_ORDER + sum(self.numbers.get(stem, 0) for stem in DERIVED_STEMS)
 
-    def _fold_said(self, page: Page, body: Content) -> None:
+    def _fold_said(self, page: Page, body: PageBody) -> None:
         if page.row.turn > self.turn:
             self.turn = page.row.turn
             self.working_set.turn_began(self.turn)
@@ -285,7 +285,7 @@ class SessionState:
         """Whether more has come in since the last request than a window could ever show."""
         return self.working_set.tokens_used > 2 * self.window_tokens
 
-    def parts_shown(self, body: Content) -> int:
+    def parts_shown(self, body: PageBody) -> int:
         """How many parts of a long text enter the window by themselves."""
         return self.limits.parts_entering(body, self.window_tokens)
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from pagefault.model.events import Content, Draft, PagedIn, expected
+from pagefault.model.events import Draft, PageBody, PagedIn, expected
 from pagefault.model.ids import PageId, SessionNo
 from pagefault.model.kinds import Kind, Level, Role
 from pagefault.model.page import Page
@@ -112,7 +112,7 @@ def _drafts(items: Sequence[Made], state: SessionState, session: SessionNo) -> l
 
 def _pages(drafts: Sequence[Draft]) -> list[Page]:
     events = map(expected, drafts)
-    return [page_of(event, event.body) for event in events if isinstance(event.body, Content)]
+    return [page_of(event, event.body) for event in events if isinstance(event.body, PageBody)]
 
 
 def _as_told(page: Page) -> Shown:
