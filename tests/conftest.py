@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import random
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 if typing.TYPE_CHECKING:
     from tests.faults.nursery import Nursery
+
+T = TypeVar("T")
 
 # No deadline: loading a vocabulary, or a busy machine, is not a slow example.
 # Nor chance: the same examples each time, so that a run says something about the code alone. Once
@@ -69,6 +72,12 @@ def empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--fault-seed", type=int, help="the seed of the tests that draw their faults")
+    parser.addoption(
+        "--faults-max",
+        type=int,
+        default=60,
+        help="how many faults a test of torture draws, where it could try more; 0 tries all",
+    )
 
 
 @pytest.fixture
@@ -84,6 +93,21 @@ def seed(pytestconfig: pytest.Config) -> int:
 @pytest.fixture
 def chance(seed: int) -> random.Random:
     return random.Random(seed)
+
+
+class Some(Protocol):
+    def __call__(self, things: Sequence[T]) -> list[T]: ...
+
+
+@pytest.fixture
+def some(pytestconfig: pytest.Config, chance: random.Random) -> Some:
+    """As many of these, drawn, as one run of torture tries: the next one tries others."""
+    most: int = pytestconfig.getoption("--faults-max")
+
+    def drawn(things: Sequence[T]) -> list[T]:
+        return chance.sample(things, min(most or len(things), len(things)))
+
+    return drawn
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -96,10 +96,10 @@ def test_a_flipped_bit_is_noticed_and_costs_one_record_at_most(
 
 @pytest.mark.torture
 @pytest.mark.timeout(3_600)
-def test_of_a_thousand_flipped_bits_each_is_noticed_and_costs_one_record_at_most(
+def test_of_many_flipped_bits_each_is_noticed_and_costs_one_record_at_most(
     nursery: Nursery, rooms: Rooms, tally: Tally, chance: random.Random
 ) -> None:
-    for place in _places(rooms, chance, 1_000):
+    for place in _places(rooms, chance, 200):
         _check(nursery, rooms, tally, place)
 
 
@@ -199,8 +199,8 @@ def test_a_flipped_bit_of_the_first_page_of_the_index_changes_nothing_that_is_se
 
 @pytest.mark.torture
 @pytest.mark.timeout(3_600)
-@pytest.mark.parametrize(("file", "count"), [(_INDEX, 1_000), (_WAL, 200)])
-def test_of_a_thousand_flipped_bits_of_the_index_none_changes_what_is_served(
+@pytest.mark.parametrize(("file", "count"), [(_INDEX, 250), (_WAL, 50)])
+def test_of_many_flipped_bits_of_the_index_none_changes_what_is_served(
     nursery: Nursery, rooms: Rooms, tally: Tally, chance: random.Random, file: str, count: int
 ) -> None:
     _check_index(nursery, rooms, tally, file, _bits(rooms, file, chance, count))

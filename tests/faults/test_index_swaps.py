@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import Some
 from tests.faults.conftest import Rooms, Tally, look, peek
 from tests.faults.damage import segments
 from tests.faults.nursery import Nursery
@@ -235,10 +236,10 @@ def test_an_overwritten_list_of_free_pages_is_told(museum: Museum, chance: rando
 @pytest.mark.timeout(1_800)
 @pytest.mark.parametrize("how", ["zeros", "noise"])
 def test_any_overwritten_page_of_the_index_gives_no_other_answer(
-    how: str, museum: Museum, chance: random.Random
+    how: str, museum: Museum, chance: random.Random, some: Some
 ) -> None:
     told = []
-    for page in range(_pages(museum)):
+    for page in some(range(_pages(museum))):
         root = museum.room()
         _overwrite(root, page, how, chance)
         told.append(museum.check_same_or_told(root))

@@ -1,7 +1,8 @@
 """kill -9 at every system call that changes a file of the root: nothing acknowledged is lost.
 
 A first run counts the calls of a life, then the life is lived anew for each of them and killed
-there. An ordinary run tries some of the calls; `make torture` tries all.
+there. An ordinary run tries some of the calls; `make torture` tries more,
+and `make torture ARGS=--faults-max=0` all.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.adopted import adopted
+from tests.conftest import Some
 from tests.faults.conftest import Rooms, Tally, look
 from tests.faults.damage import damage_record
 from tests.faults.lives import copy_of
@@ -179,10 +181,10 @@ def test_a_kill_at_some_call_loses_nothing(
 @pytest.mark.timeout(1_800)
 @pytest.mark.parametrize("name", LIVES)
 def test_a_kill_at_any_call_loses_nothing(
-    name: str, nursery: Nursery, rooms: Rooms, tally: Tally
+    name: str, nursery: Nursery, rooms: Rooms, tally: Tally, some: Some
 ) -> None:
     ground = Range(nursery, rooms, tally)
-    for at in range(1, len(ground.calls(name)) + 1):
+    for at in some(range(1, len(ground.calls(name)) + 1)):
         ground.strike(name, Fault(do="kill", at=at))
 
 

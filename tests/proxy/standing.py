@@ -14,6 +14,7 @@ import uvicorn
 
 import pagefault
 from pagefault.model.clock import SystemClock
+from pagefault.pack.count import TokenCounter
 from pagefault.proxy.history import Json
 from pagefault.proxy.listen import bound
 from pagefault.proxy.relay import Patience, Relay
@@ -63,6 +64,7 @@ async def standing(
     url: str = "",
     token: str = "",
     any_host: bool = False,
+    counter: TokenCounter = COUNTER,
     **more: Any,
 ) -> AsyncIterator[Standing]:
     listening = bound("127.0.0.1", 0)
@@ -72,7 +74,7 @@ async def standing(
         proxy = Proxy(
             memory=memory,
             relay=relay,
-            counter=COUNTER,
+            counter=counter,
             clock=SystemClock(),
             window_tokens=window,
             token=token,

@@ -262,8 +262,10 @@ def test_without_what_was_sent_a_rewritten_reminder_breaks_the_prefix() -> None:
 class Sliding(Passage):
     """The control: a window that slides with every request, as most clients' do."""
 
-    def plan(self, body: Any, history: Any, match: Any, spare_tokens: int = 400) -> str:
-        return super().plan(body, history, match, spare_tokens) and ""
+    def plan(
+        self, body: Any, history: Any, match: Any, spare_tokens: int = 400, **more: Any
+    ) -> str:
+        return super().plan(body, history, match, spare_tokens, **more) and ""
 
 
 def test_a_sliding_window_does_not_pass_as_stable() -> None:

@@ -90,6 +90,17 @@ async def test_two_who_begin_alike_never_see_each_other(
         ({"api-key": "a"}, {}),
         ({"x-some-gateway-auth": "a"}, {"x-some-gateway-auth": "b"}),
         ({"x-jwt": "a"}, {"x-jwt": "b"}),
+        ({"cookie": "cf_session=a"}, {"cookie": "cf_session=b"}),
+        ({"cookie": "_cf_login=a"}, {"cookie": "_cf_login=b"}),
+        ({"x-pat": "a"}, {"x-pat": "b"}),
+        ({"x-bearer": "a"}, {"x-bearer": "b"}),
+        ({"x-api-pass": "a"}, {"x-api-pass": "b"}),
+        ({"x-access-code": "a"}, {"x-access-code": "b"}),
+        ({"x-login": "a"}, {"x-login": "b"}),
+        ({"x-user_id": "a"}, {"x-user_id": "b"}),
+        ({"x-forwarded-user": "a"}, {"x-forwarded-user": "b"}),
+        ({"x-remote-email": "a"}, {"x-remote-email": "b"}),
+        ({"x-pagefault-key": "a"}, {"x-pagefault-key": "b"}),
     ],
     ids=str,
 )
@@ -118,6 +129,8 @@ def test_cookies_of_the_way_and_keys_of_a_request_are_no_credentials() -> None:
     ) == (NOBODY)
     assert told((b"cookie", b"__cf_bm=1; sid=3")) == told((b"Cookie", b"sid=3; __cf_bm=7"))
     assert told(query=b"key=1") != told(query=b"key=2") != NOBODY
+    assert told(query=b"key=%FEabc") != told(query=b"key=%FFabc")
+    assert told((b"sec-fetch-user", b"?1"), (b"x-claude-code-session-id", b"1")) == NOBODY
     assert told((b"a-key", b"1"), (b"b-key", b"2")) == told((b"b-key", b"2"), (b"a-key", b"1"))
     assert told((b"a-key", b"1")) != told((b"a-key", b"1"), (b"a-key", b"2"))
 

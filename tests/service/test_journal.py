@@ -12,6 +12,7 @@ import pagefault
 from pagefault import Reply, ToolCall
 from pagefault.guard.screen import Screen
 from pagefault.model.errors import ScreenFailed
+from pagefault.service.turn.turn import CALL_ID_MAX
 from tests.service.memories import Replies, calls, files_with, search, text_of, words
 
 SECRET = "hunter2-correct-horse"
@@ -63,6 +64,25 @@ async def test_the_screen_is_before_the_split(tmp_path: Path) -> None:
         pages = await session.document(SECRET * 900)
         assert len(pages) > 1
     assert files_with(tmp_path / "m", b"hunter2") == []
+
+
+async def test_half_of_a_secret_stays_of_no_call_that_is_cut(tmp_path: Path) -> None:
+    async with pagefault.open(
+        tmp_path / "m", sync="os", secrets=SECRETS, window=1_000, mode="active"
+    ) as memory:
+        session = await memory.session("s")
+        await session.user("Where is it?")
+        long = "t" * (CALL_ID_MAX - 10) + SECRET
+        called = ToolCall(long, long, json.dumps({"query": "tea"}))
+        # Its words are halved until they leave room: a secret stands across each middle.
+        words = "w " * 1_000
+        for _ in range(8):
+            words = f"{words[: len(words) // 2]}{SECRET}{words[len(words) // 2 :]}"
+        await session.run(Replies(calls(called, text=words), Reply(text="I cannot tell.")))
+        request = await session.request()
+    for piece in (SECRET[:8], SECRET[-8:]):
+        assert piece not in text_of(request)
+        assert files_with(tmp_path / "m", piece.encode()) == []
 
 
 async def test_what_was_shown_is_what_was_written(tmp_path: Path) -> None:

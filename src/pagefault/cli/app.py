@@ -119,6 +119,7 @@ class App:
                 secrets={
                     "engine.api_key": config.engine.api_key,
                     "engine.base_url": password_in(config.engine.base_url),
+                    **more.pop("secrets", {}),
                 },
                 read_only=read_only,
                 progress=lambda done, total: progress("building the index", done, total),

@@ -101,6 +101,12 @@ class _Who:
     tokens: dict[str, str]
     user: str
 
+    @property
+    def secrets(self) -> dict[str, str]:
+        """What nobody may find in the memory, though a client should show it: by name."""
+        by_name = {f"token of {name}": token for token, name in self.tokens.items()}
+        return by_name | ({"token": self.token} if self.token else {})
+
 
 async def _serve(
     app: App,
@@ -134,7 +140,7 @@ async def _serve(
                 "token, all that is said. A tunnel would be"
             )
 
-    async with app.writing(config) as memory:
+    async with app.writing(config, secrets=who.secrets) as memory:
         requests = await serve(
             memory,
             upstream=upstream,

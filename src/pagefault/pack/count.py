@@ -33,10 +33,17 @@ class O200k:
         return self.count_all([text])[0]
 
     def count_all(self, texts: Sequence[str]) -> list[int]:
-        """One count a text. Text that looks like a special token is counted as ordinary text."""
+        """One count a text. Text that looks like a special token is counted as ordinary text, and
+        half a surrogate pair as a question mark: clients send some.
+        """
         import toktok
 
-        counts: list[int] = toktok.batch_count(texts, "o200k_base", threads=1)
+        counts: list[int]
+        try:
+            counts = toktok.batch_count(texts, "o200k_base", threads=1)
+        except UnicodeEncodeError:
+            whole = [text.encode(errors="replace").decode() for text in texts]
+            counts = toktok.batch_count(whole, "o200k_base", threads=1)
         return counts
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from pagefault.model.catalogue import find_model
 from pagefault.model.clock import Clock
@@ -220,7 +220,7 @@ class Conversation:
         room = self._recall_room() if opening is not None else 0
         epoch = ""
         if not aside:  # a summary is made of what the model has seen: nothing leaves before it
-            epoch = passage.plan(body, history, match, room)
+            epoch = passage.plan(body, history, match, room, is_kept=self._is_kept)
         if epoch:
             at = match.path[-1].key
             free = passage.free_tokens(body, history, match) - room
@@ -285,7 +285,7 @@ class Conversation:
             weighed = self.passage.weigh(body, history, messages)
         if self._session is None:  # nothing was said yet, or the memory fails
             return -1
-        model = encodable(str(body.get("model") or ""))[:MODEL_CHARS_MAX]
+        model = self._model(body)
         hidden = (
             {page for node in composed.hidden for page in self._said_in(node)} if composed else ()
         )
@@ -343,6 +343,10 @@ class Conversation:
         """
         before, self._asked_s = self._asked_s, self._clock.monotonic_s()
         return before is None or find_model(model).prices.is_cold(self._asked_s - before)
+
+    def _is_kept(self, node: Node) -> bool:
+        """Whether what a node says now was written down, or need not be."""
+        return node.key in self._pages and node.key not in self._edited
 
     def _said_in(self, node: Node) -> Sequence[str]:
         """The pages that hold what a node says."""
@@ -422,46 +426,56 @@ class Conversation:
             return await session.say([document], origin=origin)
 
     def _said(self, item: Item, follows: str, old: str) -> tuple[Incoming | None, Origin]:
-        """What is written of an item; nothing where it says nothing that can be."""
+        """What is written of an item; nothing where it says nothing that can be. Raises
+        `ScreenFailed` where secrets cannot be told.
+        """
         text = _text_of(item)
         call_id = encodable(item.call_id)
         key = _key_of(item, follows, old)
+        place: dict[str, Any] = {"key": key, "follows": follows, "supersedes": old}
         match item.part:
             case Part.TEXT if text:
                 origin = USER_TYPED if item.role is Role.USER else MODEL_GENERATED
-                said = Incoming(text=text, role=item.role, key=key, follows=follows, supersedes=old)
-                return said, origin
+                return Incoming(text=text, role=item.role, **place), origin
             case Part.CALL:
-                said = Incoming(
-                    text=text,
+                called = Incoming(
+                    text=self._cut_call(text, item),
                     role=Role.ASSISTANT,
                     event_type=EventType.TOOL_CALL,
                     call_id=call_id,
-                    key=key,
-                    follows=follows,
-                    supersedes=old,
+                    **place,
                 )
-                return said, MODEL_GENERATED
+                return called, MODEL_GENERATED
             case Part.RESULT if text:
-                name = _tool_name(self._names.get(item.call_id, ""))
-                said = Incoming(
+                called_so = encodable(self._names.get(item.call_id, ""))
+                name = _tool_name(self._memory.written(called_so))
+                returned = Incoming(
                     text=text,
                     role=Role.TOOL,
                     event_type=EventType.TOOL_RESULT,
                     title=name,
                     call_id=call_id,
-                    key=key,
-                    follows=follows,
-                    supersedes=old,
+                    **place,
                 )
-                return said, Origin(f"tool:{name}")
+                return returned, Origin(f"tool:{name}")
         return None, USER_TYPED
+
+    def _cut_call(self, text: str, item: Item) -> str:
+        """What is kept of a call. What is cut is clean before: half a secret is not recognised."""
+        return self._memory.written(text)[: CALL_CHARS_MAX + len(item.name)]
+
+    def _model(self, body: Json) -> str:
+        try:
+            model = self._memory.written(encodable(str(body.get("model") or "")))
+        except PagefaultError:
+            return ""
+        return model[:MODEL_CHARS_MAX]
 
     def _words_of(self, item: Item) -> str:
         """A digest of what would be written of an item, "" where nothing would."""
         if item.exact not in self._words:
-            said, _ = self._said(item, "", "")
             try:
+                said, _ = self._said(item, "", "")
                 written = "" if said is None else self._memory.written(said.text)
             except PagefaultError:
                 written = ""  # it cannot be written, and was not
@@ -689,7 +703,7 @@ def _key_of(item: Item, follows: str, old: str = "") -> str:
 def _text_of(item: Item) -> str:
     text = encodable(essence(item.text))
     if item.part is Part.CALL:
-        return f"[calls {encodable(item.name)}] {text[:CALL_CHARS_MAX]}"
+        return f"[calls {encodable(item.name)}] {text}"
     return text if item.part in (Part.TEXT, Part.RESULT) else ""
 
 

@@ -14,7 +14,7 @@ Invariants, true after any `compose`:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -159,8 +159,19 @@ class Passage:
             self.inserts[key] = quoted
             self._slots.pop(key, None)
 
-    def plan(self, body: Json, history: History, match: Match, spare_tokens: int = 0) -> str:
-        """Begin an epoch if the request, and `spare_tokens`, would not fit. Returns why, or ""."""
+    def plan(
+        self,
+        body: Json,
+        history: History,
+        match: Match,
+        spare_tokens: int = 0,
+        *,
+        is_kept: Callable[[Node], bool] = lambda node: True,
+    ) -> str:
+        """Begin an epoch if the request, and `spare_tokens`, would not fit. Returns why, or "".
+
+        Nothing leaves but what `is_kept` says the memory has: else it would be nowhere.
+        """
         if not self.window_tokens or not match.path:
             return ""
         places = self._places(history, match)
@@ -176,7 +187,9 @@ class Passage:
         notice = self._weigh(self._notice(match)) if first else 0
         if notice + shown(first) <= room:
             return ""
-        turns = [at for at in _turns(places) if at > first]
+        missing = (at for at, one in enumerate(places) if not all(map(is_kept, one.nodes)))
+        upto = next(missing, len(places))
+        turns = [at for at in _turns(places) if first < at <= upto]
         if not turns:
             return ""
         target = self.window_tokens * EPOCH_TARGET_SHARE / self.factor - head - spare_tokens

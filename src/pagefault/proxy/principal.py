@@ -23,11 +23,15 @@ from pagefault.proxy.relay import Headers
 
 NOBODY: Final = "~"  # the principal of requests without a credential
 _CREDENTIAL: Final = re.compile(
-    r"auth|token|key|secret|cookie|credential|jwt|sig|passw|account|organi[sz]ation|project|tenant"
-    r"|workspace|user-?id"
+    r"auth|token|key|secret|cookie|credential|bearer|jwt|sig|pass|pwd|access-?code|login|account"
+    r"|member|organi[sz]ation|org-?id|project|tenant|workspace|customer|principal|identity|email"
+    r"|subject|user(?!-agent)|(?<![a-z])(?:pat|pin|uid)(?![a-z])"
 )
-_NO_CREDENTIAL: Final = re.compile(r"x-pagefault-.*|(x-)?idempotency-key|sec-websocket-.*")
-_OF_THE_WAY: Final = re.compile(r"\s*(__cf|_cf|cf_)")  # cookies of a network between: they change
+_NO_CREDENTIAL: Final = re.compile(
+    r"x-pagefault-(?:token|session)|(?:x-)?idempotency-key|sec-(?:websocket|fetch)-.*"
+)
+_OF_THE_WAY: Final = re.compile(r"\s*(?:__cf_bm|_cfuvid|__cflb|__cfruid|__cfseq)\s*=")
+"""Cookies that a network between sets anew all the time, and that tell nobody."""
 _USER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
 
 
@@ -50,13 +54,17 @@ def principal_of(headers: Headers, query: bytes, keyed: Callable[[str], str]) ->
         (name, value)
         for name, value in (
             *((n.decode("latin-1").lower(), v.decode("latin-1")) for n, v in headers),
-            *((f"?{n}".lower(), v) for n, v in parse_qsl(query.decode("latin-1"))),
+            *((f"?{n}".lower(), v) for n, v in _asked(query)),
         )
         if _CREDENTIAL.search(name) and not _NO_CREDENTIAL.fullmatch(name)
     ]
     told = [(name, _less_the_way(value) if name == "cookie" else value) for name, value in told]
     told = sorted((name, value) for name, value in told if value.strip())
     return f"{NOBODY}{keyed(f'principal {json.dumps(told)}')}" if told else NOBODY
+
+
+def _asked(query: bytes) -> list[tuple[str, str]]:
+    return parse_qsl(query.decode("latin-1"), encoding="latin-1")
 
 
 def _less_the_way(cookies: str) -> str:

@@ -267,7 +267,7 @@ class Proxy:
             told.words = f"not logged: {error.message}"
             return None
         except Exception as bug:  # a shape that nobody foresaw: no reason to keep it back (1)
-            told.words = f"not read: {type(bug).__name__}"
+            told.words = self._problem = f"not read: {type(bug).__name__}"
             return None
         told.words = _words(conversation, passed, len(history.messages))
         return _Taken(conversation, passed, chain, mark)
@@ -283,7 +283,8 @@ class Proxy:
         client = recognise(asked.headers, document, asked.named)
         if client is not None:
             name = client.session_name(lane, whose, keyed)
-            if self._memory.written(name) != name:  # it would be cut, perhaps where it says whose
+            told = client.key, name  # a name is made of parts of a key, and cut where it says whose
+            if any(self._memory.written(one) != one for one in told):
                 name = client.sealed_name(lane, whose, keyed)
             return self._conversation(name, wire), None, b""
         placed = history.placed

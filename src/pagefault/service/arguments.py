@@ -28,7 +28,7 @@ from pagefault.model.wanted import Time, a_time_ms, an_end_ms
 
 N = TypeVar("N", bound=StrEnum)
 
-_NAME: Final = re.compile(r"[^\x00-\x1f\x7f/\ud800-\udfff]{1,80}")
+_NAME: Final = re.compile(r"[^\x00-\x1f\x7f/\ud800-\udfff]{1,128}")
 
 
 def a_short_text(value: str, *, called: str) -> str:
@@ -85,7 +85,7 @@ def check_name(name: str, *, of: str = "session") -> None:
     if not _NAME.fullmatch(name):
         raise BadInput(
             f"{name!r} cannot be a {of}'s name",
-            hint="1 to 80 characters, without / and control characters",
+            hint="1 to 128 characters, without / and control characters",
         )
 
 

@@ -337,6 +337,7 @@ class Session(Asking):
                     read=self._runtime.pages.read,
                     find=self._recall.find_for_model,
                     levels=self._levels,
+                    clean=self._runtime.journal.clean,
                 )
                 result = self.owned.note_call(self._runtime.journal.clean_body(body))
             if isinstance(body, Faulted) and not body.refusal:
@@ -699,6 +700,10 @@ class Session(Asking):
     def _state(self) -> SessionState:
         """As it stands now: it may be another after every wait."""
         return self.owned.state
+
+    def written(self, text: str) -> str:
+        """A text as it would be written down: without secrets."""
+        return self._runtime.journal.clean(text)
 
     def calls_that_fit(self) -> int:
         """How many more calls the window can take in this turn, were each of them refused."""

@@ -55,7 +55,7 @@ async def drive(
             await session.observe(reply.usage)
         calls_max = min(CALLS_PER_REPLY_MAX, session.calls_that_fit()) if request.tools else 0
         reply_calls = unique_call_ids(
-            [as_kept(call) for call in reply.tool_calls[:calls_max]],
+            [as_kept(call, session.written) for call in reply.tool_calls[:calls_max]],
             str(requests),
             used={call.call_id for message in request.messages for call in message.tool_calls},
         )

@@ -36,19 +36,27 @@ Read = Callable[[PageRow], Page]
 
 
 async def serve(
-    call: ToolCall, said: str, *, state: SessionState, read: Read, find: Find, levels: Levels
+    call: ToolCall,
+    said: str,
+    *,
+    state: SessionState,
+    read: Read,
+    find: Find,
+    levels: Levels,
+    clean: Callable[[str], str],
 ) -> CallRefused | Faulted | Searched:
     """What becomes of a call, and of the words that came with it, as `state` stands.
 
-    `read` gives a page's text or raises `RecordGone`; `find` searches. What no request could
-    carry is cut off the words and the arguments. A page that is served in full is LOADING until the
-    record is folded: to be called in `PageTable.faults`, which ends that if it never is.
+    `read` gives a page's text or raises `RecordGone`; `find` searches; `clean` takes secrets out.
+    What no request could carry is cut off the words and the arguments. A page that is served in
+    full is LOADING until the record is folded: to be called in `PageTable.faults`, which ends that
+    if it never is.
     """
     action = read_call(call)
     if len(call.arguments) > ARGUMENTS_MAX:
         action = Refuse(call, "bad_arguments", "the arguments are too long")
-    words = _said_beside(said, state)
-    action = replace(action, call=_as_kept(action.call, words, state))
+    words = _said_beside(clean(encodable(said)), state)
+    action = replace(action, call=_as_kept(as_kept(action.call, clean), words, state))
     match action:
         case ServeFault():
             return _fault(action, words, state, read, levels)
@@ -68,7 +76,7 @@ async def serve(
 
 def _said_beside(said: str, state: SessionState) -> str:
     """What the model said with its calls; its beginning, where it would crowd them out."""
-    said, room = encodable(said), state.room_for_results() // 4
+    room = state.room_for_results() // 4
     while said and exchange_tokens(state, said) > room:
         said = said[: len(said) // 2]
     return said
@@ -76,7 +84,6 @@ def _said_beside(said: str, state: SessionState) -> str:
 
 def _as_kept(call: ToolCall, said: str, state: SessionState) -> ToolCall:
     """The call as it is written down and shown."""
-    call = as_kept(call)
     room = state.room_for_results() - exchange_tokens(state, said)
     if len(call.arguments) > min(ARGUMENTS_MAX, room - REFUSAL_TOKENS):
         return replace(call, arguments="{}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -143,10 +143,13 @@ def encodable(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
-def as_kept(call: ToolCall) -> ToolCall:
-    """The call as it can be written down and sent back to any provider."""
-    name = _NO_TOOL_NAME.sub("_", call.name)[:CALL_ID_MAX] or "_"
-    return ToolCall(encodable(call.call_id)[:CALL_ID_MAX], name, encodable(call.arguments))
+def as_kept(call: ToolCall, clean: Callable[[str], str]) -> ToolCall:
+    """The call as it can be written down and sent back to any provider. `clean` takes secrets out,
+    before anything is cut.
+    """
+    name, call_id = clean(encodable(call.name)), clean(encodable(call.call_id))
+    name = _NO_TOOL_NAME.sub("_", name)[:CALL_ID_MAX] or "_"
+    return ToolCall(call_id[:CALL_ID_MAX], name, clean(encodable(call.arguments)))
 
 
 def unique_call_ids(
