@@ -29,7 +29,8 @@ CHOICES = {
     "Session.configure.mode", "Session.configure.layout", "Session.history.actor",
     "Session.recall.profile", "Session.request.format", "Said.event_type", "Said.role",
     "Said.modality", "Said.importance", "Said.follows", "Said.supersedes",
-    "Memory.keyed.text", "Memory.written.text", "Memory.find_said.names", "Memory.find_said.keys",
+    "Memory.keyed.text", "Memory.written.text", "Session.written.text",
+    "Memory.find_said.names", "Memory.find_said.keys",
 }  # fmt: skip
 """One of a few words of ours, or a number: anything else is refused."""
 
