@@ -37,7 +37,7 @@ def test_checkpoints_are_listed_and_no_name_is_given_twice(cli: Cli, memory_root
     assert cli("--root", memory_root, "verify").code == 0
 
 
-@pytest.mark.parametrize("name", ["", "a/b", "x" * 81])
+@pytest.mark.parametrize("name", ["", "a/b", "x" * 129])
 def test_what_cannot_name_a_checkpoint_is_refused(cli: Cli, memory_root: Path, name: str) -> None:
     told = cli("--root", memory_root, "checkpoint", "talk", name)
     assert told.code == 2

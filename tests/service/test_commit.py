@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import pagefault
-from pagefault import Said
+from pagefault import Incoming
 from pagefault.model.errors import StoreError, StoreLatched
 from pagefault.model.events import Draft, Event
 from pagefault.model.kinds import USER_TYPED, Role
@@ -244,8 +244,8 @@ async def test_control_an_index_that_fails_quietly_is_caught(
 async def test_a_batch_is_all_or_nothing(tmp_path: Path) -> None:
     async with pagefault.open(tmp_path / "m", sync="os") as memory:
         session = await memory.session("s", window=2_000)
-        said = [Said(text=f"{number}", role=Role.USER) for number in range(20)]
-        large = Said(text="large " * 3_000, role=Role.USER)
+        said = [Incoming(text=f"{number}", role=Role.USER) for number in range(20)]
+        large = Incoming(text="large " * 3_000, role=Role.USER)
         with pytest.raises(pagefault.MessageTooLarge):
             await session.say([*said, large], origin=USER_TYPED)
         assert (await session.status()).pages == 0

@@ -29,7 +29,8 @@ CHOICES = {
     "Session.configure.mode", "Session.configure.layout", "Session.history.actor",
     "Session.recall.profile", "Session.request.format", "Incoming.event_type", "Incoming.role",
     "Incoming.modality", "Incoming.importance", "Incoming.follows", "Incoming.supersedes",
-    "Memory.keyed.text", "Memory.written.text", "Memory.find_said.names", "Memory.find_said.keys",
+    "Memory.keyed.text", "Memory.written.text", "Session.written.text",
+    "Memory.find_said.names", "Memory.find_said.keys",
 }  # fmt: skip
 """One of a few words of ours, or a number: anything else is refused."""
 
@@ -137,9 +138,9 @@ async def tell(memory: Memory) -> Told:
     [told.pages["said"]] = await session.say(
         [
             Incoming(
-                text=f"It says {word('Said.text', 'said')}.",
+                text=f"It says {word('Incoming.text', 'said')}.",
                 role=Role.TOOL,
-                event_type=EventType.COMMAND_RUN,
+                event_type=EventType.TOOL_RESULT,
                 speaker=word("Incoming.speaker", "said"),
                 title=word("Incoming.title", "said"),
                 call_id=word("Incoming.call_id", "said"),

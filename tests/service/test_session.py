@@ -458,7 +458,7 @@ async def test_what_no_file_could_hold_is_refused_as_the_callers_fault(tmp_path:
             session.fork("a/b"),
             memory.session("\ud800"),
             memory.session("a\nb"),
-            memory.session("x" * 81),
+            memory.session("x" * 129),
             session.document("a", origin="hearsay"),
             session.page("\ud800"),
         ):

@@ -287,7 +287,7 @@ def test_requirement_004_finds_its_tables(tmp_path: Path) -> None:
     db = apsw.Connection(str(path))
     assert db.execute("SELECT event_type, page_id FROM events ORDER BY seq").fetchall() == [
         ("session_opened", None),
-        ("chat_turn", "art_1"),
+        ("document", "art_1"),
     ]
     assert db.execute("SELECT page_id, modality FROM artifacts").fetchall() == [("art_1", "text")]
     assert db.execute("SELECT name FROM sessions").fetchall() == [("planning",)]

@@ -20,10 +20,10 @@ TURNS = 30
 
 
 def _cut_two_lines(root: Path) -> None:
-    *_, before, last = sorted((root / "log").glob("*.jsonl"))
-    if last.read_bytes().count(b"\n") < 3:  # nothing but its header: it holds no record to lose
+    last = max((root / "log").glob("*.jsonl"))
+    if last.read_bytes().count(b"\n") < 3:  # it has no two records to lose
         last.unlink()
-        last = before
+        last = max((root / "log").glob("*.jsonl"))
     lines = last.read_bytes().splitlines(keepends=True)
     last.write_bytes(b"".join(lines[:-2]))
 
