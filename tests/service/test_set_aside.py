@@ -26,6 +26,7 @@ from pagefault.model.events import (
     PageBody,
     Represented,
     Said,
+    Stored,
     Summarised,
 )
 from pagefault.model.ids import IdMinter, PageId, SessionNo, TurnNo
@@ -249,8 +250,11 @@ ACCEPTED = sorted({"session_opened", "forget_begun", "forget_done", "lost"})
 
 
 def _is_of_a_session(body: Body) -> bool:
-    """Of a session alone: what a whole store says of itself is the store's to prove."""
-    return not any(type(body) is BODY_TYPES[name] for name in ACCEPTED)
+    """Of a session alone: what a whole store says of itself is the store's to prove. It names no
+    bytes, which would be missing.
+    """
+    is_of_a_store = any(type(body) is BODY_TYPES[name] for name in ACCEPTED)
+    return not is_of_a_store and not (isinstance(body, Stored) and body.blob)
 
 
 @settings(
