@@ -4,17 +4,32 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, assert_never
 
 from pagefault.model.events import (
+    CallRefused,
+    Checkpointed,
     EpochBegun,
     Erased,
     Event,
+    Faulted,
+    ForgetBegun,
+    ForgetDone,
+    Lost,
+    Opaque,
+    Packed,
     PageBody,
+    Pinned,
+    Priced,
+    Relayed,
+    Reported,
+    Searched,
+    SessionConfigured,
     SessionLeased,
     SessionOpened,
     SetAside,
     Taken,
+    Unpinned,
 )
 from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import DERIVED_TYPES, EventType
@@ -125,8 +140,18 @@ class SessionTally:
                 self.epoch_seq = event.seq
             case SessionLeased():
                 self.lease_seq = event.seq
-            case _:
-                pass
+            case Erased():
+                pass  # it was no page that was said: it had no number in the session
+            case SessionOpened() | SessionConfigured():
+                pass  # the row was made with it; no row tells the window
+            case Packed() | Reported() | Priced() | Relayed() | Checkpointed():
+                pass  # none of these has a place in a session's row
+            case Searched() | Faulted() | CallRefused() | Pinned() | Unpinned():
+                pass  # nor have these
+            case ForgetBegun() | ForgetDone() | Lost() | Opaque() | SetAside():
+                pass  # nor what is of the whole store, or cannot be read
+            case undecided:
+                assert_never(undecided)
 
     def row(self) -> SessionRow:
         return SessionRow(

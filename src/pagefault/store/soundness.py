@@ -15,27 +15,38 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from math import isfinite
-from typing import Final, cast
+from typing import Final, assert_never, cast
 
 from pagefault.model.errors import BadInput
 from pagefault.model.events import (
     Body,
+    CallRefused,
+    Checkpointed,
     Claimed,
     EpochBegun,
+    Erased,
     Event,
+    Faulted,
     ForgetBegun,
+    ForgetDone,
+    Lost,
+    Opaque,
     Packed,
     PageBody,
+    Pinned,
     Priced,
     Relayed,
     Reported,
     Represented,
+    Searched,
     SessionConfigured,
+    SessionLeased,
     SessionOpened,
     SetAside,
     Stored,
     Summarised,
     Taken,
+    Unpinned,
 )
 from pagefault.model.ids import SessionNo, TurnNo
 from pagefault.model.kinds import (
@@ -114,8 +125,14 @@ def flaw(event: Event) -> str:
             return ""
         case ForgetBegun(taken=taken):
             return "" if all(map(_is_countable, taken)) else "it takes ids that cannot be"
-        case _:
-            return ""
+        case SessionLeased() | Checkpointed() | Pinned() | Unpinned():
+            return ""  # names and numbers that are looked up, and may be nobody's
+        case Searched() | Faulted() | CallRefused() | ForgetDone():
+            return ""  # likewise
+        case Erased() | Lost() | Opaque() | SetAside():
+            return ""  # nothing is folded of it
+        case undecided:
+            assert_never(undecided)
 
 
 def header_flaw(session: SessionNo, turn: TurnNo, at_ms: int) -> str:

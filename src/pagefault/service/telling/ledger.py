@@ -10,17 +10,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import mean
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 from pagefault.model.catalogue import UNKNOWN, find_model
 from pagefault.model.events import (
+    CallRefused,
+    Checkpointed,
     EpochBegun,
+    Erased,
     Event,
+    Faulted,
+    ForgetBegun,
+    ForgetDone,
+    Lost,
+    Opaque,
     Packed,
+    PageBody,
+    Pinned,
     Priced,
     Relayed,
     Reported,
+    Searched,
     SessionConfigured,
+    SessionLeased,
+    SessionOpened,
+    SetAside,
+    Unpinned,
 )
 from pagefault.model.ids import Seq, SessionNo, TurnNo
 from pagefault.model.prices import PriceList
@@ -142,10 +157,20 @@ class Ledger:
                 self._priced = priced.prices
             case Packed() as packed:
                 self._fold_packed(event, packed)
-            case Relayed() as relayed if event.session == self._session:
-                self._fold_relayed(event, relayed)
-            case Reported() as reported if event.session == self._session:
-                self._fold_reported(reported)
+            case Relayed() as relayed:
+                if event.session == self._session:
+                    self._fold_relayed(event, relayed)
+            case Reported() as reported:
+                if event.session == self._session:
+                    self._fold_reported(reported)
+            case PageBody() | Searched() | Faulted() | CallRefused() | Pinned() | Unpinned():
+                pass  # what a request held, and not what it cost: the request itself says that
+            case SessionOpened() | SessionLeased() | Checkpointed():
+                pass  # no request
+            case ForgetBegun() | ForgetDone() | Erased() | Lost() | Opaque() | SetAside():
+                pass  # the store's own, or nothing that can be read
+            case undecided:
+                assert_never(undecided)
 
     def _fold_packed(self, event: Event, packed: Packed) -> None:
         before = self._before

@@ -20,21 +20,34 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 from pagefault.model.defaults import THRASH_WINDOW_TURNS, WINDOW_TOKENS
 from pagefault.model.events import (
+    CallRefused,
+    Checkpointed,
     DerivedBody,
     EpochBegun,
+    Erased,
     Event,
     Faulted,
+    ForgetBegun,
+    ForgetDone,
+    Lost,
+    Opaque,
     Packed,
     PageBody,
+    Pinned,
+    Priced,
     Relayed,
+    Reported,
     Searched,
     SessionConfigured,
+    SessionLeased,
     SessionOpened,
+    SetAside,
     Summarised,
+    Unpinned,
 )
 from pagefault.model.ids import PageId, Seq, SessionNo
 from pagefault.model.kinds import (
@@ -202,6 +215,16 @@ class Meter:
                 tally.searches += 1
             case SessionOpened(window_tokens=tokens) | SessionConfigured(window_tokens=tokens):
                 self.window_tokens = tokens
+            case CallRefused() | Pinned() | Unpinned() | Checkpointed():
+                pass  # no measure counts them
+            case Reported() | Priced():
+                pass  # what requests cost is the ledger's
+            case SessionLeased() | ForgetBegun() | ForgetDone():
+                pass  # the store's own bookkeeping: it weighs as a record, and says nothing
+            case Erased() | Lost() | Opaque() | SetAside():
+                pass  # what it said cannot be told any more, or not yet
+            case undecided:
+                assert_never(undecided)
         if is_own:
             line, _ = encode(event, more=0, salt=_SALT, previous=b"")
             tally.record_bytes += len(line)

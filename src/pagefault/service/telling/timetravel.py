@@ -9,23 +9,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, assert_never
 
 from pagefault.model.errors import BadInput
 from pagefault.model.events import (
+    CallRefused,
+    Checkpointed,
     Claimed,
     DerivedBody,
     EpochBegun,
     Erased,
     Event,
     Faulted,
+    ForgetBegun,
+    ForgetDone,
+    Lost,
+    Opaque,
     OriginalBody,
     Packed,
     PageBody,
     Pinned,
+    Priced,
     Relayed,
+    Reported,
     Represented,
     Searched,
+    SessionConfigured,
+    SessionLeased,
+    SessionOpened,
+    SetAside,
     Unpinned,
 )
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
@@ -323,8 +335,16 @@ def _movements(event: Event) -> Iterator[_Told]:
             yield "pinned", page_id, None, ""
         case Unpinned(page_id=page_id):
             yield "unpinned", page_id, None, ""
-        case Erased():
+        case SessionOpened() | SessionConfigured() | SessionLeased() | Checkpointed():
+            pass  # of the session, and no page
+        case CallRefused() | Reported() | Priced():
+            pass  # it moved nothing
+        case ForgetBegun() | ForgetDone() | Erased() | Lost():
             pass  # nothing is left that would tell of which page it was
+        case Opaque() | SetAside():
+            pass  # whatever it is, nothing of it is understood here
+        case undecided:
+            assert_never(undecided)
 
 
 def _made(body: PageBody) -> Iterator[_Told]:

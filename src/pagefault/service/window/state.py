@@ -17,26 +17,34 @@ import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Final
+from typing import Final, assert_never
 
 from pagefault.guard.neutralise import neutralise
 from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.events import (
     CallRefused,
+    Checkpointed,
     EpochBegun,
     Erased,
     Event,
     Faulted,
+    ForgetBegun,
+    ForgetDone,
+    Lost,
+    Opaque,
     Packed,
     PageBody,
     PagedIn,
     Pinned,
     Priced,
+    Relayed,
     Reported,
     Represented,
     Searched,
     SessionConfigured,
+    SessionLeased,
     SessionOpened,
+    SetAside,
     Unpinned,
 )
 from pagefault.model.ids import NOTHING, PageId, Seq, TurnNo
@@ -207,8 +215,18 @@ class SessionState:
                 self._configure(body, entries=self.layout.entries())
             case Erased():
                 self.epoch_due = "forgotten"
-            case _:
-                pass  # lost, of a newer version, or about the store and not the session
+            case Reported() | Relayed():
+                pass  # of a request that a client packed: the proxy folds these
+            case SessionOpened() | SessionLeased():
+                pass  # what the state was made with; and who may write, which no request shows
+            case Checkpointed():
+                pass  # a name for a moment
+            case ForgetBegun() | ForgetDone() | Lost():
+                pass  # of the whole store: `restore` looks whom they concern
+            case Opaque() | SetAside():
+                pass  # whatever it is, nothing of it is understood here
+            case undecided:
+                assert_never(undecided)
 
     def _fold_content(self, event: Event, page: Page, body: PageBody) -> None:
         stem, _, number = page.page_id.rpartition("_")
