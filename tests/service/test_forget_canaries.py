@@ -140,7 +140,7 @@ async def tell(memory: Memory) -> Told:
             Incoming(
                 text=f"It says {word('Incoming.text', 'said')}.",
                 role=Role.TOOL,
-                event_type=EventType.TOOL_RESULT,
+                event_type=EventType.COMMAND_RUN,
                 speaker=word("Incoming.speaker", "said"),
                 title=word("Incoming.title", "said"),
                 call_id=word("Incoming.call_id", "said"),

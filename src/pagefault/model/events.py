@@ -29,7 +29,7 @@ from pagefault.model.page import Evidence, PageRow
 from pagefault.model.prices import PriceList
 from pagefault.model.times import iso_ms
 
-VERSION: Final = (2, 0)
+VERSION: Final = (1, 0)
 """Major and minor version of the record format."""
 
 
@@ -88,8 +88,7 @@ class PageBody:
     entities: tuple[str, ...] = ()
     task_refs: tuple[str, ...] = ()
     importance: float = 0.5
-    source: str = ""  # what it came out of: one of `Source`; nothing where nobody said
-    agent: str = ""  # the model or the tool that made it, where one is known
+    made_by: str = ""  # the compressor that wrote it, if not our rules
 
     if TYPE_CHECKING:  # fields of some, and the same for all of others
 
@@ -142,14 +141,17 @@ class Said(OriginalBody):
     """A message. `event_type` is one of `SAID_TYPES`: what somebody was doing who said it."""
 
     event_type: EventType
+    call_id: str = ""  # of the tool call that it answers, if it does
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Called(OriginalBody):
-    """A model called a tool of the host or of a client, which `Returned` answers."""
+    """A model called a tool of the host or of a client, which `Returned` answers. In the log it is
+    a chat turn of an assistant that has a `call_id`.
+    """
 
     call_id: str
-    event_type: ClassVar[EventType] = EventType.TOOL_CALL
+    event_type: ClassVar[EventType] = EventType.CHAT_TURN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

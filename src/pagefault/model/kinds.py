@@ -121,19 +121,9 @@ class ClaimRules(StrEnum):
     OFF = "off"
 
 
-class Source(StrEnum):
-    """What a record came out of: requirement 004's sources."""
-
-    CHAT = "chat"
-    TERMINAL = "terminal"
-    GIT = "git"
-    FILES = "files"
-    DOCS = "docs"
-
-
 class EventType(StrEnum):
-    """What happened: requirement 004's taxonomy, then documents, calls of tools and what they
-    returned, and bytes; then what is made of other pages.
+    """What happened: requirement 004's taxonomy, then documents, results of tools, and bytes;
+    then what is made of other pages.
     """
 
     CHAT_TURN = "chat_turn"
@@ -146,7 +136,6 @@ class EventType(StrEnum):
     HANDOFF = "handoff"
     SUMMARY = "summary"
     DOCUMENT = "document"
-    TOOL_CALL = "tool_call"
     TOOL_RESULT = "tool_result"
     ARTIFACT = "artifact"
     CLAIM = "claim"

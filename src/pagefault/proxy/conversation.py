@@ -37,6 +37,7 @@ from pagefault.model.events import (
     PageBody,
     Relayed,
     Returned,
+    Said,
 )
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import (
@@ -441,7 +442,6 @@ class Conversation:
                 called = Incoming(
                     text=self._cut_call(text, item),
                     role=Role.ASSISTANT,
-                    event_type=EventType.TOOL_CALL,
                     call_id=call_id,
                     **place,
                 )
@@ -726,7 +726,7 @@ def _logged(events: Sequence[Event]) -> tuple[list[tuple[Logged, list[str]]], se
     for parts in texts:
         first, text = parts[0], "".join(part.text for part in parts)
         call = _CALL.match(text) if isinstance(first, Called) else None
-        call_id = first.call_id if isinstance(first, Called | Returned) else ""
+        call_id = first.call_id if isinstance(first, Said | Called | Returned) else ""
         found.append(
             (
                 Logged(

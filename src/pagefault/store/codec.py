@@ -1,6 +1,6 @@
 """Records as lines of JSON, and back: the only module that knows how a record looks on disk.
 
-    {"v":"2.0","seq":7,"id":"01jd…","ses":1,"turn":3,"at":1764000000000,"type":"chat_turn",
+    {"v":"1.0","seq":7,"id":"01jd…","ses":1,"turn":3,"at":1764000000000,"type":"chat_turn",
      "actor":"user","origin":"user_typed","cause":…,"key":…,"more":…,                  (header)
      "salt":…,"commit":…,"link":…,"payload":{…},"crc":"89abcdef"}                (one line, "\\n")
 
@@ -23,8 +23,7 @@ How the format may change. In every version a record is one line that begins wit
 with the crc of what is before it, so damage and novelty are told apart. A newer minor version may
 add fields (ignored here, kept on disk, because rewriting copies lines and never re-encodes them),
 types (read as `Opaque`) and values inside a payload (the payload is then read as `Opaque` too).
-Anything else, a new actor or origin included, is a new major version: a newer one is refused, and
-an older one converted, whole, by `upgrade.py`.
+Anything else, a new actor or origin included, is a new major version, which is refused.
 """
 
 from __future__ import annotations
@@ -48,6 +47,7 @@ from pagefault.model.events import (
     BODY_TYPES,
     VERSION,
     Body,
+    Called,
     Erased,
     Event,
     Opaque,
@@ -57,7 +57,12 @@ from pagefault.model.events import (
     type_of,
 )
 from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import SOME_TOOL, Actor, Origin
+from pagefault.model.kinds import (
+    SOME_TOOL,
+    Actor,
+    EventType,
+    Origin,
+)
 
 SALT_BYTES: Final = 16
 CUT_BYTES: Final = 16
@@ -198,18 +203,17 @@ def is_sealed(line: bytes) -> bool:
 def parse(line: bytes) -> Record:
     """Take a line apart.
 
-    `StoreCorrupt` if it is damaged, `StoreIncompatible` if it is whole and of another major
-    version.
+    `StoreCorrupt` if it is damaged, `StoreIncompatible` if it is whole but too new.
     """
     if not is_sealed(line):
         raise StoreCorrupt("a record is damaged: its checksum is not that of its bytes")
     try:
         record = _RECORD.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
-        refuse_another_major(line)
+        refuse_newer_major(line)
         raise StoreCorrupt(f"a record is whole but cannot be read: {problem}") from problem
     if record.v != _V:
-        refuse_another_major(line)
+        refuse_newer_major(line)
     return record
 
 
@@ -273,12 +277,12 @@ def to_page(record: Record) -> PageBody | None:
     third of the cost; for folds over many. `None` for anything else, and for what only `to_event`
     can judge.
     """
-    decoder = _QUICK.get(record.type)
-    if record.salt is None or record.v != _V or decoder is None:
+    cls = _class_of(record)
+    if cls is None or cls not in _QUICK or record.salt is None or record.v != _V:
         return None
     try:
         _origin(record.origin)
-        page = cast(PageBody, decoder.decode(_typed(record)))
+        page = cast(PageBody, _QUICK[cls].decode(_typed(record, cls)))
     except (msgspec.MsgspecError, UnicodeDecodeError, ValueError):
         return None
     return page if record.actor in _ACTORS else None
@@ -312,23 +316,12 @@ def long(text: str) -> bytes:
         raise StoreCorrupt(f"{text!r} is not base64url") from problem
 
 
-def refuse_another_major(line: bytes) -> None:
-    """`StoreIncompatible` if a whole line says it is of another major version."""
+def refuse_newer_major(line: bytes) -> None:
+    """`StoreIncompatible` if a whole line says it is of a newer major version."""
     version = line[6 : line.find(b'"', 6)].decode("ascii", "replace")
     major, _, _ = version.partition(".")
-    if line.startswith(b'{"v":"') and major.isdecimal():
-        check_major(int(major), f"a record has format {version}")
-
-
-def check_major(major: int, found: str) -> None:
-    """Raise `StoreIncompatible` for a major version that is not ours."""
-    if major > VERSION[0]:
-        raise StoreIncompatible(f"{found}, this version reads up to {_V}")
-    if major < VERSION[0]:
-        raise StoreIncompatible(
-            f"{found}, this version reads from {VERSION[0]}.0 on",
-            hint="`pagefault upgrade` converts the memory that it is of",
-        )
+    if line.startswith(b'{"v":"') and major.isdecimal() and int(major) > VERSION[0]:
+        raise StoreIncompatible(f"a record has format {version}, this version reads up to {_V}")
 
 
 # --- pieces -----------------------------------------------------------------------------------
@@ -387,15 +380,26 @@ def _getter(names: list[str]) -> Callable[[Any], tuple[object, ...]]:
 
 def _encoder(cls: type) -> Callable[[Any], bytes]:
     encoded = _fields_encoder(cls, leave_out="event_type" if cls is Said else "")
-    return lambda body: _JSON.encode(encoded(body))
+    if not issubclass(cls, PageBody):
+        return lambda body: _JSON.encode(encoded(body))
+
+    def page(body: PageBody) -> bytes:
+        """Every page tells its role and kind, though its type may say them already."""
+        told = encoded(body)
+        first = {"page_id": told["page_id"], "order": told["order"]}
+        return _JSON.encode(first | {"role": body.role, "kind": body.kind} | told)
+
+    return page
 
 
-_ENCODERS: Final[dict[type, Callable[[Any], bytes]]] = {
-    cls: _encoder(cls) for cls in set(BODY_TYPES.values())
-} | {Opaque: lambda body: _JSON.encode(body.payload)}
+_CLASSES: Final = {*BODY_TYPES.values(), Called}
+
+_ENCODERS: Final[dict[type, Callable[[Any], bytes]]] = {cls: _encoder(cls) for cls in _CLASSES} | {
+    Opaque: lambda body: _JSON.encode(body.payload)
+}
 
 _DECODERS: Final[dict[type, msgspec.json.Decoder[Any]]] = {
-    cls: msgspec.json.Decoder(cls) for cls in set(BODY_TYPES.values())
+    cls: msgspec.json.Decoder(cls) for cls in _CLASSES
 }
 
 
@@ -418,32 +422,42 @@ def _is_same_for_all(hint: object) -> bool:
     return get_origin(hint) is ClassVar
 
 
-_QUICK: Final[dict[str, msgspec.json.Decoder[Any]]] = {
-    name: msgspec.json.Decoder(_struct_of(cls))
-    for name, cls in BODY_TYPES.items()
-    if issubclass(cls, PageBody)
+_QUICK: Final[dict[type, msgspec.json.Decoder[Any]]] = {
+    cls: msgspec.json.Decoder(_struct_of(cls)) for cls in _DECODERS if issubclass(cls, PageBody)
 }
 
 
-def _typed(record: Record) -> bytes:
+def _class_of(record: Record) -> type | None:
+    """The class of a record's body, nothing for a type that is not known: that of its type, but for
+    the calls that a model made of tools that are not ours, which are chat turns with a `call_id`.
+    """
+    cls = BODY_TYPES.get(record.type)
+    if record.type == EventType.CHAT_TURN:
+        payload = bytes(record.payload)  # within a text the quotes are escaped
+        if b'"call_id":' in payload and b'"role":"assistant"' in payload:
+            return Called
+    return cls
+
+
+def _typed(record: Record, cls: type) -> bytes:
     """The payload of a record. The type of a message stands in the header; the last of two names
     counts.
     """
     payload = bytes(record.payload)
-    if BODY_TYPES[record.type] is not Said:
+    if cls is not Said:
         return payload
     return b'%b,"event_type":%b}' % (payload[:-1], _known(record.type).encode())
 
 
 def _body(record: Record) -> Body:
-    kind = BODY_TYPES.get(record.type)
+    cls = _class_of(record)
     if record.salt is None:
         return Erased(type=record.type)
     payload = bytes(record.payload)
-    if kind is None:
+    if cls is None:
         return _opaque(record.type, payload)
     try:
-        body: Body = _DECODERS[kind].decode(_typed(record))
+        body: Body = _DECODERS[cls].decode(_typed(record, cls))
         return body
     except msgspec.ValidationError:
         if record.v == _V:

@@ -119,8 +119,14 @@ def _leaf(
 
 
 def is_note(origin: str, body: PageBody) -> bool:
-    """Whether a record is a note of ours, which nobody said: that a claim's words were edited
-    away.
+    """Whether a record is a note of ours that nobody said: that a claim's words were edited away,
+    or a note of the proxy's, as it wrote them among what was said before `relayed` records told
+    such things.
     """
-    is_claim = body.event_type is EventType.CLAIM and origin == RUNTIME
-    return is_claim and getattr(body, "claim_type", "") == ClaimType.RETRACTION
+    if body.event_type is EventType.CLAIM:
+        retracts = getattr(body, "claim_type", "") == ClaimType.RETRACTION
+        return origin == RUNTIME and retracts
+    return origin == "tool:pagefault" and body.title in _NOTES
+
+
+_NOTES: Final = ("pagefault:recall", "pagefault:epoch")

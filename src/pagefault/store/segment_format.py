@@ -2,7 +2,7 @@
 
     00000001.g0.jsonl      segment 1, generation 0 (rewriting makes the next generation)
 
-    {"pagefault":"segment","v":"2.0","segment":1,"generation":0,"first":1,"root":…,"project":…,
+    {"pagefault":"segment","v":"1.0","segment":1,"generation":0,"first":1,"root":…,"project":…,
      "link":…,"crc":…}                                     the link before its first record
     …records…
     {"seal":1,"records":9,"last":9,"link":…,"offsets":[…],"crc":…}          only once it is full
@@ -19,9 +19,7 @@ from array import array
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pagefault.model.errors import (
-    StoreCorrupt,
-)
+from pagefault.model.errors import StoreCorrupt, StoreIncompatible
 from pagefault.model.events import VERSION
 from pagefault.model.ids import Seq
 from pagefault.store import codec
@@ -109,14 +107,14 @@ def _compact(fields: dict[str, object]) -> bytes:
 
 
 def parse_header(line: bytes) -> Header | None:
-    """The header, or nothing if the line is none. `StoreIncompatible` if it is of another major
-    version."""
+    """The header, or nothing if the line is none. `StoreIncompatible` if it is too new."""
     fields = _open(line)
     try:
         if fields is None or fields["pagefault"] != "segment":
             return None
         version = str(fields["v"])
-        codec.check_major(int(version.partition(".")[0]), f"a segment has format {version}")
+        if int(version.partition(".")[0]) > VERSION[0]:
+            raise StoreIncompatible(f"a segment has format {version}")
         return Header(
             segment=int(fields["segment"]),
             generation=int(fields["generation"]),

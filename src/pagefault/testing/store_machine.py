@@ -91,7 +91,7 @@ THEMES: Final = {
     "outage": "the outage was long, and the plan was slow",
     "cjk": "数据库选型已经决定了 東京タワー",
     "emoji": "👩‍👩‍👧‍👦 family 🇩🇪 é́ \u202egnirts\u200b",
-    "forged": '"}\n{"v":"2.0","seq":1,"id":"x"}\n{"seal":1',
+    "forged": '"}\n{"v":"1.0","seq":1,"id":"x"}\n{"seal":1',
     "control": ',"crc":"00000000"}\n\x00\x1f\x7f\u2028\r',
     "code": "def f(x):\n\treturn x\n" * 8,
     "long": "a long plan about the database, word for word. " * 60,

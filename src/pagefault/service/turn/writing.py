@@ -50,7 +50,6 @@ _ACTORS: Final = {
 
 _SHORT: Final = ("speaker", "title", "occurred_at", "call_id", "blob", "follows", "supersedes")
 _SAYABLE: Final = tuple(one for one in EventType if one not in DERIVED_TYPES)
-_OF_CALLS: Final = (EventType.TOOL_CALL, EventType.TOOL_RESULT)
 _NAMED: Final = {"role": Role, "event_type": EventType, "modality": Modality}
 
 
@@ -89,11 +88,6 @@ class Incoming:
             raise BadInput(
                 f"a {self.event_type} is made of what was said, and cannot be said",
                 hint=f"event_type is one of {', '.join(_SAYABLE)}",
-            )
-        if self.call_id and self.event_type not in _OF_CALLS:
-            raise BadInput(
-                "a call_id is of a call or of what a tool returned",
-                hint="event_type is tool_call or tool_result; else leave it out",
             )
         if self.blob and self.event_type is not EventType.ARTIFACT:
             raise BadInput("a blob is of an artifact", hint="`session.artifact` makes one")
@@ -189,9 +183,10 @@ def write_down(
 
 
 def _body(item: Incoming, **page: Any) -> Body:
+    is_turn = item.event_type is EventType.CHAT_TURN
+    if is_turn and item.role is Role.ASSISTANT and item.call_id:
+        return Called(**page, call_id=item.call_id)
     match item.event_type:
-        case EventType.TOOL_CALL:
-            return Called(**page, call_id=item.call_id)
         case EventType.TOOL_RESULT:
             return Returned(**page, call_id=item.call_id)
         case EventType.DOCUMENT:
@@ -199,4 +194,4 @@ def _body(item: Incoming, **page: Any) -> Body:
         case EventType.ARTIFACT:
             return Stored(**page, blob=item.blob)
         case event_type:
-            return Said(**page, event_type=event_type)
+            return Said(**page, event_type=event_type, call_id=item.call_id)

@@ -14,6 +14,7 @@ from pagefault.model.events import (
     PageBody,
     Represented,
     Returned,
+    Said,
     Stored,
     Summarised,
     row_of,
@@ -33,7 +34,7 @@ def page_of(event: Event, body: PageBody) -> Page:
         speaker=body.speaker,
         title=body.title,
         occurred_at=body.occurred_at,
-        call_id=body.call_id if isinstance(body, Called | Returned) else "",
+        call_id=body.call_id if isinstance(body, Said | Called | Returned) else "",
         part_of=original.part_of if original else PageId(""),
         blob=body.blob if isinstance(body, Stored) else "",
         derived=_derived(body) if isinstance(body, DerivedBody) else None,
@@ -46,7 +47,7 @@ def _derived(body: DerivedBody) -> Derived:
         provenance=body.provenance,
         evidence=body.evidence,
         supersedes=body.supersedes,
-        made_by=body.agent,
+        made_by=body.made_by,
     )
     match body:
         case Represented(represents=represents, level=level, source_tokens=tokens):

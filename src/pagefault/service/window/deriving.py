@@ -113,7 +113,7 @@ def _body(
         "topic_tags": item.topic_tags,
         "entities": item.entities,
         "task_refs": item.task_refs,
-        "agent": derived.made_by,
+        "made_by": derived.made_by,
     }
     about: dict[str, Any] = {"subject": clean(derived.subject), "evidence": derived.evidence}
     match item.event_type:
