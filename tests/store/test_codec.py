@@ -17,17 +17,19 @@ from pagefault.model.errors import StoreCorrupt, StoreIncompatible
 from pagefault.model.events import (
     BODY_TYPES,
     Body,
+    Called,
     Erased,
     Event,
     Opaque,
     Packed,
     PageBody,
     PagedIn,
+    Said,
     SetAside,
     erased,
 )
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import ORIGINS, Actor, EventType, Origin
+from pagefault.model.kinds import ORIGINS, SAID_TYPES, Actor, EventType, Origin, Role
 from pagefault.store import codec
 from pagefault.store.schema import record_schema, validate
 from pagefault.testing.builders import said
@@ -47,6 +49,7 @@ _JSON = st.recursive(
 )
 _BODIES: st.SearchStrategy[Body] = st.one_of(
     *(st.from_type(cls) for cls in sorted(set(BODY_TYPES.values()), key=lambda cls: cls.__name__)),
+    st.builds(Called, role=st.just(Role.ASSISTANT), call_id=_TEXT.filter(bool)),
     st.builds(
         Opaque,
         type=st.text(string.ascii_lowercase + ' "\\é', min_size=1).filter(
@@ -59,6 +62,19 @@ _ORIGINS = st.sampled_from([Origin(text) for text in ORIGINS]) | st.builds(
     lambda name: Origin(f"tool:{name}"),
     st.text(st.characters(codec="utf-8"), min_size=1, max_size=9),
 )
+
+
+def _is_called(body: Said) -> bool:
+    """Whether it is what the log tells a call by."""
+    is_turn = body.event_type is EventType.CHAT_TURN
+    return is_turn and body.role is Role.ASSISTANT and bool(body.call_id)
+
+
+def _can_be(body: Body) -> bool:
+    """A message is of a message's type, and is no call."""
+    return not isinstance(body, Said) or (body.event_type in SAID_TYPES and not _is_called(body))
+
+
 _EVENTS = st.builds(
     Event,
     seq=st.integers(1, 2**53).map(Seq),
@@ -68,7 +84,7 @@ _EVENTS = st.builds(
     at_ms=st.integers(0, 2**45),
     actor=st.sampled_from(Actor),
     origin=_ORIGINS,
-    body=_BODIES,
+    body=_BODIES.filter(_can_be),
     cause=st.integers(0, 2**53).map(Seq),
     key=st.sampled_from(["", "A" * 22]),
 )
