@@ -452,6 +452,55 @@ def test_secrets_are_told_by_their_names() -> None:
 
 
 @pytest.mark.parametrize(
+    "name",
+    [
+        "ADMIN_PASSWORD",
+        "MINIO_ROOT_PASSWORD",
+        "ACCOUNT_TOKEN",
+        "LIMITED_KEY",
+        "TIMEOUT_SECRET",
+        "MAX_TOKEN",
+        "SIZE_PASS",
+        "EXPIRED_KEY",
+        "adminPassword",
+    ],
+)
+def test_a_password_of_digits_is_no_count_because_its_name_holds_the_letters(name: str) -> None:
+    assert known_secrets({name: "4711081504711"}, {}) == {name: "4711081504711"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "MAX_TOKENS",
+        "OPENAI_MAX_TOKENS",
+        "TOKEN_LIMIT",
+        "SESSION_TOKEN_TTL",
+        "TOKEN_TTL_SECONDS",
+        "TOKEN_EXPIRES_AT",
+        "MAX_TOKENS_PER_MINUTE",
+        "KEY_MAX_2",
+        "maxTokens",
+    ],
+)
+def test_a_number_under_the_name_of_a_count_is_no_secret(name: str) -> None:
+    assert known_secrets({name: "1000000000"}, {}) == {}
+
+
+@pytest.mark.parametrize(
+    "name",
+    "ADMINPASS ROOTPWD XPWD MYJWT APPDSN HTTPCOOKIE USERAUTH MYPAT myJwt rootPwd XPWD2".split(),
+)
+def test_the_end_of_the_last_word_tells_a_secret(name: str) -> None:
+    assert known_secrets({name: SECRET}, {}) == {name: SECRET}
+
+
+@pytest.mark.parametrize("name", ["REPUBLIC_API_KEY", "PUBLICATION_TOKEN", "slackSecretUrl"])
+def test_a_name_is_public_by_a_whole_word(name: str) -> None:
+    assert known_secrets({name: SECRET}, {}) == {name: SECRET}
+
+
+@pytest.mark.parametrize(
     ("name", "value", "password"),
     [
         ("DATABASE_URL", "postgres://me:hunter22!@db.example:5432/app", "hunter22!"),
@@ -498,6 +547,13 @@ def test_a_password_in_an_address_is_a_secret_and_so_is_the_address(
         ("AUTH", "disabled"),
         ("POSTGRES_PASSWORD", "postgres"),
         ("COMPASS", "north-north-west"),
+        ("GYRO_COMPASS", "north-north-west"),
+        ("LIB_COMPAT", "version-1.2.3"),
+        ("NO_BYPASS", "localhost,10.0.0.0/8"),
+        ("JWT_PUBLICKEY", "MIIBIjANBgkqhkiG9w0"),
+        ("firebasePublicKey", "AIza0123456789"),
+        ("SECRETS_HOST", "vault-1.example:8200"),
+        ("KEY_VAULT_REGION", "westeurope-2"),
         ("BYPASS", "localhost,10.0.0.0/8"),
         ("KEYBOARD_LAYOUT", "de-nodeadkeys"),
         ("MONKEY", "a long-tailed one"),

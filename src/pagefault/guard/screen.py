@@ -435,12 +435,16 @@ _SECRET: Final = re.compile(
 )
 """A word that says so wherever it stands, also at the end of another: `PGPASSWORD`, `APIKEY`."""
 
-_ACCESS: Final = re.compile(
-    r"(?:PG|DB|SSH|MYSQL|REDIS|SMTP|FTP|API|GH)?(?:PASS|PWD|AUTH|PAT|COOKIES?|JWT|BEARER|DSN|CREDS?)"
-)
-"""A word that says so as the last of a name: `MYSQL_PWD` and `GH_PAT`, and neither `PWD` alone,
-which is a folder, nor `AUTHOR`, `SSH_AUTH_SOCK` or `AUTH_MODE`.
+_ACCESS: Final = re.compile(r"(?:PASS|PWD|AUTH|PAT|COOKIES?|JWT|BEARER|DSN|CREDS?)\Z")
+"""An end of the last word that says so: `MYSQL_PWD`, `ROOTPWD` and `GH_PAT`, and neither `AUTHOR`,
+`SSH_AUTH_SOCK` nor `AUTH_MODE`.
 """
+
+_NO_ACCESS: Final = frozenset(
+    "COMPASS ENCOMPASS BYPASS TRESPASS SURPASS OVERPASS UNDERPASS LOWPASS HIGHPASS BANDPASS"
+    " COMPAT EXPAT SPAT FPAT SACRED OLDPWD".split()
+)
+"""Words that end so and say nothing of the kind: of English, of signals, of awk and of a shell."""
 
 _SECRET_ADDRESS: Final = re.compile(
     r"(?:SECRET|PASSWORD|CREDENTIAL|WEBHOOK)\w*_(?:URL|URI|ENDPOINT)$", re.I
@@ -456,8 +460,15 @@ _USER_PART: Final = re.compile(
 _PLAIN_WORD: Final = re.compile(r"[A-Z]?[a-z]{,11}|[A-Z]{,12}|(?:true|false)\b.*", re.IGNORECASE)
 """`disabled`, `postgres`: it would be replaced in ordinary sentences, and hides nothing."""
 
-_PUBLIC_NAME: Final = re.compile(r"PUBLIC|_(?:URL|URI|ENDPOINT|HOST|REGION)$", re.IGNORECASE)
-_COUNT_NAME: Final = re.compile(r"MAX|MIN|LIMIT|COUNT|SIZE|TTL|TIMEOUT|BUDGET|EXPIR", re.IGNORECASE)
+_PUBLIC_WORDS: Final = frozenset({"PUBLIC", "PUBLICKEY"})
+_PLACE_NAME: Final = re.compile(r"_(?:URL|URI|ENDPOINT|HOST|REGION)$", re.IGNORECASE)
+_COUNT_NAME: Final = re.compile(
+    r"(?:^|_)(?:MAX|MIN|LIMIT|COUNT|SIZE|TTL|TIMEOUT|BUDGET|EXPIRES|EXPIRY|EXPIRATION)"
+    r"(?:_[A-Z]+(?<!S)S|_AT|_IN)?(?:_PER_[A-Z]+)?$"
+)
+"""A word that counts what stands before it, or after it in the plural: `TOKEN_LIMIT`, `MAX_TOKENS`,
+`TOKEN_EXPIRES_AT`, and neither `TIMEOUT_SECRET`, `ADMIN_PASSWORD` nor `ACCOUNT_TOKEN`.
+"""
 _PUBLIC_VALUE: Final = re.compile(
     r"(?:ssh-|ecdsa-|sk-ssh-)[a-z0-9@.-]+ |-----BEGIN (?:PUBLIC KEY|CERTIFICATE)"
 )
@@ -506,13 +517,12 @@ def without_password(value: str) -> str:
 
 
 def _is_secret_name(name: str) -> bool:
-    words = [word.upper() for word in _WORD.findall(name)]
-    if not words:
-        return False
+    words = _words(name)
     if any(map(_SECRET.search, words)) or _SECRET_ADDRESS.search(name):
         return True
-    last = _ACCESS.fullmatch(words[-1])
-    return last is not None and (len(words) > 1 or words[-1] != "PWD") and words[0] != "OLDPWD"
+    if not words or words == ["PWD"] or words[-1] in _NO_ACCESS:  # PWD alone is a folder
+        return False
+    return _ACCESS.search(words[-1]) is not None
 
 
 def _is_public(name: str, value: str) -> bool:
@@ -522,6 +532,11 @@ def _is_public(name: str, value: str) -> bool:
         return True
     if _SECRET_ADDRESS.search(name):
         return False
-    if _PUBLIC_NAME.search(name):
+    words = _words(name)
+    if not _PUBLIC_WORDS.isdisjoint(words) or _PLACE_NAME.search(name):
         return "@" not in value
-    return bool(_COUNT_NAME.search(name)) and value.isdigit()
+    return bool(_COUNT_NAME.search("_".join(words))) and value.isdigit()
+
+
+def _words(name: str) -> list[str]:
+    return [word.upper() for word in _WORD.findall(name)]
