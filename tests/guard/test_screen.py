@@ -9,6 +9,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from html.entities import html5
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -57,6 +58,9 @@ def units(text: str) -> list[str]:
     return [raw[at : at + 4] for at in range(0, len(raw), 4)]
 
 
+HTML_NAMES = {c: f"&{name}" for name, c in sorted(html5.items()) if name.endswith(";")}
+
+
 TEXT_FORMS: dict[str, Callable[[str], str]] = {
     "raw": str,
     "json": lambda s: in_json(s, ascii_only=True),
@@ -83,10 +87,16 @@ TEXT_FORMS: dict[str, Callable[[str], str]] = {
     "every letter octal": lambda s: "".join(
         f"\\{ord(c):03o}" if ord(c) < 256 else in_json(c, ascii_only=True) for c in s
     ),
+    "every letter \\x of utf-8": lambda s: "".join(f"\\x{byte:02x}" for byte in s.encode()),
+    "every letter octal of utf-8": lambda s: "".join(f"\\{byte:03o}" for byte in s.encode()),
+    "bytes in python": lambda s: repr(s.encode())[2:-1],
     "html": html.escape,
+    "html names": lambda s: "".join(HTML_NAMES.get(c, c) for c in s),
+    "html names twice": lambda s: html.escape("".join(HTML_NAMES.get(c, c) for c in s)),
     "html in json": lambda s: in_json(html.escape(s), ascii_only=False),
     "hex": lambda s: s.encode().hex(),
     "HEX": lambda s: s.encode().hex().upper(),
+    "hEx": lambda s: re.sub("[a-f](?=.?[0-9])", lambda m: m[0].upper(), s.encode().hex()),
     "crlf": lambda s: re.sub("\r?\n", "\r\n", s),
 }
 ALPHABETS: dict[str, Callable[[bytes], bytes]] = {
@@ -126,6 +136,14 @@ AROUND = st.text(max_size=40)
 @example("aaaaaaaa", "aaaa", "aaaa", "raw")
 @example("1234567:", "", "8", "raw")
 @example("bell-at-the-end\a", "", "", "every letter octal")
+@example("back\\slash\\\\es", "", "", "every letter octal")
+@example("back\\slash\\\\es", "", "", "every letter \\u{}")
+@example("back\\slash\\\\es", "", "", "every letter octal of utf-8")
+@example("stra\xdfe-\u20ac-\U0001f511", "", "", "bytes in python")
+@example("stra\xdfe-\u20ac-\U0001f511", "", "", "every letter octal of utf-8")
+@example("it's-(all)-here;", "", "", "html names")
+@example("it's-(all)-here;", "", "", "html names twice")
+@example("jklmnojklmno", "", "", "hEx")
 def test_no_text_form_of_a_secret_survives(secret: str, before: str, after: str, form: str) -> None:
     screening = screen(secret)
     assume(not screening.unscreenable)
@@ -147,6 +165,9 @@ def test_no_base64_of_data_that_holds_a_secret_survives(
         json.dumps(encoded),
         quote(encoded, safe=""),
         encoded.replace("/", "\\/"),
+        encoded.replace("+", "&#43;").replace("/", "&#47;").replace("=", "&#61;"),
+        encoded.replace("+", "&#x2B;").replace("/", "&#x2F;").replace("=", "&#x3D;"),
+        encoded.replace("+", "&amp;plus;").replace("/", "&amp;sol;").replace("=", "&amp;equals;"),
     ):
         cleaned = screening.clean(f"Basic {text} end")
         assert list(survivors(cleaned, secret)) == []
@@ -191,6 +212,27 @@ def test_no_wrapped_data_that_holds_a_secret_keeps_it(
     assert "[REDACTED:S0:" in cleaned
     unwrapped = re.sub(r"\\+[rn]|%0D%0A|[\s>]", "", cleaned)
     assert list(survivors(unwrapped, secret)) == []
+
+
+@pytest.mark.parametrize("wrap", sorted(WRAPS))
+def test_a_secret_is_found_wherever_its_own_signs_are_wrapped(wrap: str) -> None:
+    """A web token at its dot, a password at any sign that is not `>`, `|`, `#` or `*`."""
+    secret = "eyJhbGciOi.eyJzdWIi.c2ln(it's)!$&=%@[x]{y}~?,:;<^`"
+    for at in range(1, len(secret)):
+        wrapped = f"{WRAPS[wrap](secret[:at])}{WRAPS[wrap](secret[at:])}"
+        cleaned = screen(secret).clean(f"it is\n{wrapped}")
+        assert "[REDACTED:S0:" in cleaned, at
+        assert list(survivors(re.sub(r"\\+[rn]|%0D%0A|[\s>]", "", cleaned), secret)) == []
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\\n", "%0A"])
+def test_a_line_that_begins_with_a_sign_of_the_secret_is_not_taken_for_quoted(
+    line_end: str,
+) -> None:
+    secret = "left#right>down|across*up - over"
+    for at in range(1, len(secret)):
+        cleaned = screen(secret).clean(f"it is\n{secret[:at]}{line_end}{secret[at:]}\n")
+        assert "[REDACTED:S0:" in cleaned, at
 
 
 def test_what_the_usual_commands_print_is_found() -> None:
@@ -395,12 +437,24 @@ def test_a_text_that_cannot_be_made_clean_is_refused(monkeypatch: pytest.MonkeyP
 
 
 def test_a_hostile_text_takes_no_longer_than_its_length_allows() -> None:
-    screening = screen('abc\\\\"\\\n%%/ def', "\\" * 20 + "abcd", "%25%25%25xyz")
+    screening = screen(
+        'abc\\\\"\\\n%%/ def', "\\" * 20 + "abcd", "%25%25%25xyz", "abc" * 5, "&&+//é.&ü;abc"
+    )
     for text in (
         "\\" * 20_000 + "abc",
         "abc" + "\\" * 20_000,
         "%25" * 7_000 + "xyz",
         "abc\\" * 5_000,
+        "abc\\\n" * 5_000,
+        "abc" + "\n>>>>    " * 3_000,
+        "abc." + " \\\\r\\\\n " * 6_000 + ".",
+        "&" * 20_000 + "abc",
+        "abc" + "&amp;" * 5_000,
+        "abc" + "&amp;amp;amp;#" * 2_000,
+        "abc" + "\\134" * 5_000,
+        "abc" + "\\u{0000" * 3_000,
+        "616263" * 5_000,
+        "5c" * 10_000 + "616263",
     ):
         started = time.perf_counter()
         screening.clean(text + "def")
@@ -457,6 +511,55 @@ def test_secrets_are_told_by_their_names() -> None:
 
 
 @pytest.mark.parametrize(
+    "name",
+    [
+        "ADMIN_PASSWORD",
+        "MINIO_ROOT_PASSWORD",
+        "ACCOUNT_TOKEN",
+        "LIMITED_KEY",
+        "TIMEOUT_SECRET",
+        "MAX_TOKEN",
+        "SIZE_PASS",
+        "EXPIRED_KEY",
+        "adminPassword",
+    ],
+)
+def test_a_password_of_digits_is_no_count_because_its_name_holds_the_letters(name: str) -> None:
+    assert known_secrets({name: "4711081504711"}, {}) == {name: "4711081504711"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "MAX_TOKENS",
+        "OPENAI_MAX_TOKENS",
+        "TOKEN_LIMIT",
+        "SESSION_TOKEN_TTL",
+        "TOKEN_TTL_SECONDS",
+        "TOKEN_EXPIRES_AT",
+        "MAX_TOKENS_PER_MINUTE",
+        "KEY_MAX_2",
+        "maxTokens",
+    ],
+)
+def test_a_number_under_the_name_of_a_count_is_no_secret(name: str) -> None:
+    assert known_secrets({name: "1000000000"}, {}) == {}
+
+
+@pytest.mark.parametrize(
+    "name",
+    "ADMINPASS ROOTPWD XPWD MYJWT APPDSN HTTPCOOKIE USERAUTH MYPAT myJwt rootPwd XPWD2".split(),
+)
+def test_the_end_of_the_last_word_tells_a_secret(name: str) -> None:
+    assert known_secrets({name: SECRET}, {}) == {name: SECRET}
+
+
+@pytest.mark.parametrize("name", ["REPUBLIC_API_KEY", "PUBLICATION_TOKEN", "slackSecretUrl"])
+def test_a_name_is_public_by_a_whole_word(name: str) -> None:
+    assert known_secrets({name: SECRET}, {}) == {name: SECRET}
+
+
+@pytest.mark.parametrize(
     ("name", "value", "password"),
     [
         ("DATABASE_URL", "postgres://me:hunter22!@db.example:5432/app", "hunter22!"),
@@ -503,6 +606,13 @@ def test_a_password_in_an_address_is_a_secret_and_so_is_the_address(
         ("AUTH", "disabled"),
         ("POSTGRES_PASSWORD", "postgres"),
         ("COMPASS", "north-north-west"),
+        ("GYRO_COMPASS", "north-north-west"),
+        ("LIB_COMPAT", "version-1.2.3"),
+        ("NO_BYPASS", "localhost,10.0.0.0/8"),
+        ("JWT_PUBLICKEY", "MIIBIjANBgkqhkiG9w0"),
+        ("firebasePublicKey", "AIza0123456789"),
+        ("SECRETS_HOST", "vault-1.example:8200"),
+        ("KEY_VAULT_REGION", "westeurope-2"),
         ("BYPASS", "localhost,10.0.0.0/8"),
         ("KEYBOARD_LAYOUT", "de-nodeadkeys"),
         ("MONKEY", "a long-tailed one"),

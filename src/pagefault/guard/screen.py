@@ -1,12 +1,12 @@
 """The step before the log: every secret that the process knows is replaced wherever it stands.
 
 A secret is searched in the forms in which tools print it: as it is, escaped for JSON, JavaScript
-or HTML or percent-encoded (also twice, also letter by letter), in hexadecimal, and in base64 at
-each of the three offsets at which it can stand in longer data. A form says how the signs of a
-secret may be spelled. A text is looked at as it is, then with what stands for plain letters and
-digits read as those, then with its line ends taken out, since data is wrapped; what is found is
-replaced where it stands in the text. The mark, `[REDACTED:name:hmac8]`, tells that two secrets were
-equal and nothing else about them.
+or HTML or percent-encoded (also twice, also letter by letter), in hexadecimal with nothing between
+the digits, and in base64 at each of the three offsets at which it can stand in longer data. A form
+says how the signs of a secret may be spelled. A text is looked at as it is, then with what stands
+for plain letters and digits read as those, then with its line ends taken out, since data is
+wrapped; what is found is replaced where it stands in the text. The mark, `[REDACTED:name:hmac8]`,
+tells that two secrets were equal and nothing else about them.
 
 Clean a text before it is counted in tokens, split into parts, hashed or shown: a secret that a
 split cut in two is not found.
@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
 from functools import cache
-from html.entities import codepoint2name
+from html.entities import html5
 from typing import Any, Final, TypeVar
 from urllib.parse import unquote
 
@@ -49,9 +49,13 @@ B = TypeVar("B", bound=Body)
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """One way to write a secret. Where `anchor` is not in a text, `pattern` does not match it."""
+    """One way to write a secret. Where `anchor` is not in a text, `pattern` does not match it.
+
+    With `any_case`, where it is not in the text in small letters.
+    """
 
     anchor: str
+    any_case: bool
     pattern: re.Pattern[str]  # a look-ahead with one group, so that matches may overlap
     chars: int  # of the secret: of two that overlap, the longer names the mark
     mark: str
@@ -76,7 +80,7 @@ class Screen:
                 named.setdefault(value, name)  # one name for each value: the first
         self.too_short: Final = tuple(short)
         found = {value: tuple(_patterns(value)) for value in named}
-        everything = [pattern for patterns in found.values() for _, pattern in patterns]
+        everything = [pattern for patterns in found.values() for *_, pattern in patterns]
         forms: list[_Form] = []
         unscreenable: list[str] = []
         for number, (value, name) in enumerate(named.items()):
@@ -84,12 +88,14 @@ class Screen:
             for called in (re.sub(r"[^\w.-]", "_", name, flags=re.ASCII), f"s{number}"):
                 mark = f"[REDACTED:{called}{tag}]"
                 if not any(p.search(mark) for p in everything):
-                    forms += [_Form(a, p, len(value), mark) for a, p in found[value]]
+                    forms += [_Form(*form, len(value), mark) for form in found[value]]
                     break
             else:
                 unscreenable.append(name)
         self.unscreenable: Final = tuple(unscreenable)
         self._forms: Final = tuple(forms)
+        self._anchors: Final = tuple({form.anchor for form in forms if not form.any_case})
+        self._anchors_any_case: Final = tuple({form.anchor for form in forms if form.any_case})
         self._chars_max: Final = 6 * max((len(_bytes(value)) for value in named), default=0)
 
     def __repr__(self) -> str:
@@ -98,12 +104,8 @@ class Screen:
     def clean(self, text: str) -> str:
         """`text` with a mark in place of every secret. Raises `ScreenFailed`: then log nothing."""
         try:
-            for form in self._forms:
-                if form.anchor in text:
-                    break
-            else:
-                if not self._forms or not self._may_hold(text):
-                    return text
+            if not self._forms or not (self._anchored(text) or self._may_hold(text)):
+                return text
             cleaned = self._replaced(text)
         except Exception as error:  # fail closed, whatever it was
             failure = type(error).__name__
@@ -163,7 +165,7 @@ class Screen:
         hits = self._hits(text)
         for number, view in enumerate(_views(text)):
             if found := self._hits(view):
-                starts, ends = _places(text, number)
+                starts, ends = _places(text, _VIEWS[number])
                 hits += [(starts[a], ends[b - 1], chars, mark) for a, b, chars, mark in found]
         hits.sort()
         merged: list[tuple[int, int, int, str]] = []
@@ -181,7 +183,7 @@ class Screen:
         """Whether a view of `text` has an anchor, though it has none: quick, never wrongly no."""
         if "\\" in text or "%" in text or "&" in text:
             text = _LETTER.sub(_letter, text)
-            if any(form.anchor in text for form in self._forms):
+            if self._anchored(text):
                 return True
             for written in _WRITTEN_BREAKS:
                 text = text.replace(written, "\n")
@@ -189,13 +191,22 @@ class Screen:
             return False
         lines = text.replace("\r", "\n").split("\n")
         joined = "".join([line.strip(_AROUND_BREAK) for line in lines])
-        return any(form.anchor in joined for form in self._forms)
+        return self._anchored(joined)
+
+    def _anchored(self, text: str) -> bool:
+        """Whether an anchor is in `text` as it is."""
+        for anchor in self._anchors:
+            if anchor in text:
+                return True
+        text = text.lower()
+        return any(anchor in text for anchor in self._anchors_any_case)
 
     def _hits(self, text: str) -> list[tuple[int, int, int, str]]:
+        lowered = text.lower()
         return [
             (match.start(1), match.end(1), form.chars, form.mark)
             for form in self._forms
-            if form.anchor in text
+            if form.anchor in (lowered if form.any_case else text)
             for match in form.pattern.finditer(text)
         ]
 
@@ -248,11 +259,12 @@ _LETTER: Final = re.compile(
     rf"|%(?:25){{0,3}}(?P<percent>{_HEX})"
     rf"|&(?:amp;){{0,3}}#(?:[xX]0{{0,4}}(?P<entity>{_HEX})|0{{0,4}}(?P<decimal>{_DECIMAL}));"
 )
+# Each branch begins with a sign of its own, and the search passes over all others.
+_LINE_END: Final = r"\n|\r\n?|\\\\{0,14}(?:r\\{1,15})?n|%(?:25)?0(?:[Dd]%(?:25)?0)?[Aa]"
+_LINE_ENDS: Final = re.compile(_LINE_END)
 _BREAK: Final = re.compile(
-    r"(?<=[A-Za-z0-9+/_-])[ \t]{0,8}"  # after so many, a line is not wrapped but padded
-    r"(?:(?:\\{0,15}(?:\r?\n|\r)|(?:\\{1,15}r)?\\{1,15}n|(?:%(?:25)?0[Dd])?%(?:25)?0[Aa])[ \t]*"
-    r"(?:[>|#*]{1,4}[ \t]*)?)+"
-    r"(?=[A-Za-z0-9+/_-])"
+    r"(?=[ \t\r\n\\%])(?<=\S)[ \t]{0,8}"  # after so many, a line is not wrapped but padded
+    rf"(?:(?:\\{{1,15}}(?:\r?\n|\r)|{_LINE_END})[ \t]*(?:[>|#*]{{1,4}}[ \t]*)?)+(?=\S)"
 )
 """Where data is wrapped: an end of line, as it is or escaped, and what indents the next line."""
 
@@ -270,26 +282,34 @@ def _letter(match: re.Match[str]) -> str:
     return chr(int(match[group], {"decimal": 10, "octal": 8}.get(group, 16)))
 
 
-_STEPS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...]] = (
-    (_LETTER, _letter),
-    (_BREAK, lambda match: ""),
+def _nothing(match: re.Match[str]) -> str:
+    return ""
+
+
+_Step = tuple[re.Pattern[str], Callable[[re.Match[str]], str]]
+_LETTERS: Final[_Step] = (_LETTER, _letter)
+_VIEWS: Final[tuple[tuple[_Step, ...], ...]] = (
+    (_LETTERS,),
+    (_LETTERS, (_BREAK, _nothing)),
+    (_LETTERS, (_LINE_ENDS, _nothing)),  # a `#` or a space beside it may be the secret's own
 )
 
 
 def _views(text: str) -> Iterator[str]:
-    """`text` as it reads after each of the steps, where a step changes anything."""
+    """`text` as it reads in each of `_VIEWS`, without those that there is nothing to read in."""
     if "\\" in text or "%" in text or "&" in text:
         text = _LETTER.sub(_letter, text)
     yield text
     if "\n" in text or "\r" in text or "\\" in text or "%" in text:
         yield _BREAK.sub("", text)
+        yield _LINE_ENDS.sub("", text)
 
 
-def _places(text: str, steps: int) -> tuple[Sequence[int], Sequence[int]]:
+def _places(text: str, steps: Iterable[_Step]) -> tuple[Sequence[int], Sequence[int]]:
     """Where each character of a view begins and ends in `text`."""
     starts: Sequence[int] = range(len(text))
     ends: Sequence[int] = range(1, len(text) + 1)
-    for pattern, reads in _STEPS[: steps + 1]:
+    for pattern, reads in steps:
         first: list[int] = []
         last: list[int] = []
         pieces: list[str] = []
@@ -312,23 +332,24 @@ def _places(text: str, steps: int) -> tuple[Sequence[int], Sequence[int]]:
 # --- forms ----------------------------------------------------------------------------------------
 
 
-def _patterns(value: str) -> Iterable[tuple[str, re.Pattern[str]]]:
-    """Every form of `value`: a piece of text that is in all of its spellings, and the pattern."""
+def _patterns(value: str) -> Iterable[tuple[str, bool, re.Pattern[str]]]:
+    """Every form of `value`, as `_Form` begins: a piece of text that is in all of its spellings,
+    whether in capitals too, and the pattern.
+    """
     for written in {value, value.replace("\\n", "\n")}:  # a PEM key in a variable of one line
         yield _compiled(written, _escaped(written))
         raw = _bytes(written)
         for before in range(3):
             yield _compiled(*_base64(raw, before))
-        for digits in (raw.hex(), raw.hex().upper()):
-            yield _compiled(digits, digits)
+        yield raw.hex(), True, re.compile(f"(?=({raw.hex()}))", re.IGNORECASE)
 
 
-def _compiled(text: str, spelling: str) -> tuple[str, re.Pattern[str]]:
+def _compiled(text: str, spelling: str) -> tuple[str, bool, re.Pattern[str]]:
     # No escape that we read touches letters and digits of ASCII, so a run of them is always there.
     anchor = max(re.findall(r"[A-Za-z0-9]+", text), key=len, default="")
     if len(anchor) < _ANCHOR_CHARS_MIN:
         anchor = ""
-    return anchor, re.compile(f"(?=({spelling}))")
+    return anchor, False, re.compile(f"(?=({spelling}))")
 
 
 def _bytes(value: str) -> bytes:
@@ -351,14 +372,25 @@ def _escaped(value: str) -> str:
 
 def _backslashes(count: int) -> str:
     most = (_BACKSLASHES_MAX + 1) * (count + 1)  # and those that escape what comes after
-    spelled = rf"%(?:25){{0,3}}5[Cc]|\\{{1,{_BACKSLASHES_MAX}}}(?:u005[cC]|x5[cC])|{_entity(92)}"
+    escaped = r"u005[cC]|x5[cC]|0{0,2}134|u\{0{0,4}5[cC]\}"
+    spelled = rf"%(?:25){{0,3}}5[Cc]|\\{{1,{_BACKSLASHES_MAX}}}(?:{escaped})|{_entity(chr(92))}"
     return rf"(?:\\{{{count},{most}}}|(?:{spelled}){{{count}}})"
 
 
-def _entity(code: int) -> str:
+def _entity(char: str) -> str:
     """A pattern of what HTML writes for a character, also twice."""
-    name = f"|{codepoint2name[code]}" if code in codepoint2name else ""
-    return rf"&(?:amp;){{0,3}}(?:#0{{0,4}}{code}|#[xX]0{{0,4}}{_any_case(f'{code:x}')}{name});"
+    code = ord(char)
+    names = "".join(f"|{name}" for name in _entity_names().get(char, ()))
+    return rf"&(?:amp;){{0,3}}(?:#0{{0,4}}{code}|#[xX]0{{0,4}}{_any_case(f'{code:x}')}{names});"
+
+
+@cache
+def _entity_names() -> Mapping[str, Sequence[str]]:
+    names: dict[str, list[str]] = {}
+    for name, read in html5.items():
+        if name.endswith(";"):
+            names.setdefault(read, []).append(name[:-1])
+    return names
 
 
 _JSON_SHORT: Final = {"\n": "n", "\r": "r", "\t": "t", "\b": "b", "\f": "f"}
@@ -382,12 +414,12 @@ def _spellings_of(char: str) -> str:
         for i in range(0, len(units), 4)
     )
     braced = rf"\\{{1,{_BACKSLASHES_MAX}}}u\{{0{{0,4}}{_any_case(f'{ord(char):x}')}\}}"
-    percent = "".join(f"%(?:25){{0,3}}{_any_case(f'{byte:02x}')}" for byte in _bytes(char))
-    either = [slashes + re.escape(char), json_long, braced, percent, _entity(ord(char))]
-    if ord(char) < 256:
-        either.append(
-            rf"\\{{1,{_BACKSLASHES_MAX}}}(?:x{_any_case(f'{ord(char):02x}')}|0{{0,2}}{ord(char):o})"
-        )
+    raw = _bytes(char)
+    percent = "".join(f"%(?:25){{0,3}}{_any_case(f'{byte:02x}')}" for byte in raw)
+    either = [slashes + re.escape(char), json_long, braced, percent, _entity(char)]
+    either.append("".join(map(_byte, raw)))
+    if 128 <= ord(char) < 256:
+        either.append(_byte(ord(char)))  # of Latin-1, which is the code point
     if char in _JSON_SHORT:
         either.append(rf"\\{{1,{_BACKSLASHES_MAX}}}{_JSON_SHORT[char]}")
     if char == " ":
@@ -395,15 +427,16 @@ def _spellings_of(char: str) -> str:
     return f"(?:{'|'.join(either)})"
 
 
+def _byte(byte: int) -> str:
+    return rf"\\{{1,{_BACKSLASHES_MAX}}}(?:x{_any_case(f'{byte:02x}')}|0{{0,2}}{byte:o})"
+
+
 def _any_case(digits: str) -> str:
     return "".join(d if d.isdigit() else f"[{d}{d.upper()}]" for d in digits)
 
 
-_BASE64_SPELLINGS: Final = {
-    "+": r"(?:[+-]|%(?:25)?2[Bb]|\\{1,15}u002[Bb])",
-    "/": r"(?:\\{0,15}/|_|%(?:25)?2[Ff]|\\{1,15}u002[Ff])",
-}
-"""Standard and url-safe (RFC 4648 §4, §5), and the standard one inside JSON or a URL."""
+_BASE64_SPELLINGS: Final = {"+": f"(?:-|{_spellings_of('+')})", "/": f"(?:_|{_spellings_of('/')})"}
+"""Url-safe and standard (RFC 4648 §5, §4), the latter also inside JSON, HTML or a URL."""
 
 
 _BASE64_ANY: Final = "[A-Za-z0-9+/_-]?"
@@ -435,12 +468,16 @@ _SECRET: Final = re.compile(
 )
 """A word that says so wherever it stands, also at the end of another: `PGPASSWORD`, `APIKEY`."""
 
-_ACCESS: Final = re.compile(
-    r"(?:PG|DB|SSH|MYSQL|REDIS|SMTP|FTP|API|GH)?(?:PASS|PWD|AUTH|PAT|COOKIES?|JWT|BEARER|DSN|CREDS?)"
-)
-"""A word that says so as the last of a name: `MYSQL_PWD` and `GH_PAT`, and neither `PWD` alone,
-which is a folder, nor `AUTHOR`, `SSH_AUTH_SOCK` or `AUTH_MODE`.
+_ACCESS: Final = re.compile(r"(?:PASS|PWD|AUTH|PAT|COOKIES?|JWT|BEARER|DSN|CREDS?)\Z")
+"""An end of the last word that says so: `MYSQL_PWD`, `ROOTPWD` and `GH_PAT`, and neither `AUTHOR`,
+`SSH_AUTH_SOCK` nor `AUTH_MODE`.
 """
+
+_NO_ACCESS: Final = frozenset(
+    "COMPASS ENCOMPASS BYPASS TRESPASS SURPASS OVERPASS UNDERPASS LOWPASS HIGHPASS BANDPASS"
+    " COMPAT EXPAT SPAT FPAT SACRED OLDPWD".split()
+)
+"""Words that end so and say nothing of the kind: of English, of signals, of awk and of a shell."""
 
 _SECRET_ADDRESS: Final = re.compile(
     r"(?:SECRET|PASSWORD|CREDENTIAL|WEBHOOK)\w*_(?:URL|URI|ENDPOINT)$", re.I
@@ -456,8 +493,15 @@ _USER_PART: Final = re.compile(
 _PLAIN_WORD: Final = re.compile(r"[A-Z]?[a-z]{,11}|[A-Z]{,12}|(?:true|false)\b.*", re.IGNORECASE)
 """`disabled`, `postgres`: it would be replaced in ordinary sentences, and hides nothing."""
 
-_PUBLIC_NAME: Final = re.compile(r"PUBLIC|_(?:URL|URI|ENDPOINT|HOST|REGION)$", re.IGNORECASE)
-_COUNT_NAME: Final = re.compile(r"MAX|MIN|LIMIT|COUNT|SIZE|TTL|TIMEOUT|BUDGET|EXPIR", re.IGNORECASE)
+_PUBLIC_WORDS: Final = frozenset({"PUBLIC", "PUBLICKEY"})
+_PLACE_NAME: Final = re.compile(r"_(?:URL|URI|ENDPOINT|HOST|REGION)$", re.IGNORECASE)
+_COUNT_NAME: Final = re.compile(
+    r"(?:^|_)(?:MAX|MIN|LIMIT|COUNT|SIZE|TTL|TIMEOUT|BUDGET|EXPIRES|EXPIRY|EXPIRATION)"
+    r"(?:_[A-Z]+(?<!S)S|_AT|_IN)?(?:_PER_[A-Z]+)?$"
+)
+"""A word that counts what stands before it, or after it in the plural: `TOKEN_LIMIT`, `MAX_TOKENS`,
+`TOKEN_EXPIRES_AT`, and neither `TIMEOUT_SECRET`, `ADMIN_PASSWORD` nor `ACCOUNT_TOKEN`.
+"""
 _PUBLIC_VALUE: Final = re.compile(
     r"(?:ssh-|ecdsa-|sk-ssh-)[a-z0-9@.-]+ |-----BEGIN (?:PUBLIC KEY|CERTIFICATE)"
 )
@@ -506,13 +550,12 @@ def without_password(value: str) -> str:
 
 
 def _is_secret_name(name: str) -> bool:
-    words = [word.upper() for word in _WORD.findall(name)]
-    if not words:
-        return False
+    words = _words(name)
     if any(map(_SECRET.search, words)) or _SECRET_ADDRESS.search(name):
         return True
-    last = _ACCESS.fullmatch(words[-1])
-    return last is not None and (len(words) > 1 or words[-1] != "PWD") and words[0] != "OLDPWD"
+    if not words or words == ["PWD"] or words[-1] in _NO_ACCESS:  # PWD alone is a folder
+        return False
+    return _ACCESS.search(words[-1]) is not None
 
 
 def _is_public(name: str, value: str) -> bool:
@@ -522,6 +565,11 @@ def _is_public(name: str, value: str) -> bool:
         return True
     if _SECRET_ADDRESS.search(name):
         return False
-    if _PUBLIC_NAME.search(name):
+    words = _words(name)
+    if not _PUBLIC_WORDS.isdisjoint(words) or _PLACE_NAME.search(name):
         return "@" not in value
-    return bool(_COUNT_NAME.search(name)) and value.isdigit()
+    return bool(_COUNT_NAME.search("_".join(words))) and value.isdigit()
+
+
+def _words(name: str) -> list[str]:
+    return [word.upper() for word in _WORD.findall(name)]
