@@ -20,9 +20,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pagefault.lab.transcripts import Conversation, read_conversations
-from pagefault.model.events import Body, PageBody, Event, SessionOpened
+from pagefault.model.events import Body, Event, PageBody, Said, SessionOpened
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import IMPORT, RUNTIME, Actor, EventType, Kind, Mode, Role
+from pagefault.model.kinds import IMPORT, RUNTIME, Actor, EventType, Mode, Role
 from pagefault.model.page import EVERYTHING
 from pagefault.recall import search
 from pagefault.store.index import SqliteIndex
@@ -48,12 +48,11 @@ def recorded(talk: Conversation) -> tuple[list[Event], list[Question]]:
     seqs: dict[str, Seq] = {}
     for order, line in enumerate(talk.lines):
         seqs[line.ref] = Seq(order + 2)
-        body = PageBody(
+        body = Said(
             event_type=EventType.CHAT_TURN,
             page_id=PageId(f"msg_{order}"),
             order=order,
             role=Role.USER,
-            kind=Kind.TRANSCRIPT,
             text=line.text,
             tokens=0,
             speaker=line.speaker,

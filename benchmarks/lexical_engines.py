@@ -20,9 +20,9 @@ import apsw
 import tantivy
 
 from pagefault.lab.kernel import BATCH, SESSION_PAGES, question, words
-from pagefault.model.events import Body, PageBody, Event, SessionOpened
+from pagefault.model.events import Body, Event, PageBody, Said, SessionOpened
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import RUNTIME, USER_TYPED, Actor, EventType, Kind, Mode, Role
+from pagefault.model.kinds import RUNTIME, USER_TYPED, Actor, EventType, Mode, Role
 from pagefault.model.page import EVERYTHING, Scope
 from pagefault.store.analyzer import analyze, query_terms
 from pagefault.store.index import SqliteIndex
@@ -110,13 +110,12 @@ def _opened(seq: int) -> SessionOpened:
     )
 
 
-def _content(text: str, order: int) -> PageBody:
-    return PageBody(
+def _content(text: str, order: int) -> Said:
+    return Said(
         event_type=EventType.CHAT_TURN,
         page_id=PageId(f"msg_{order + 1}"),
         order=order,
         role=Role.USER,
-        kind=Kind.TRANSCRIPT,
         text=text,
         tokens=60,
     )

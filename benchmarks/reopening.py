@@ -25,7 +25,7 @@ from statistics import median
 import pagefault
 from pagefault.lab.kernel import BATCH, words
 from pagefault.model.kinds import USER_TYPED, Role
-from pagefault.service.turn.writing import Said
+from pagefault.service.turn.writing import Incoming
 
 SENT = 300  # turns
 AGAIN = 300  # requests
@@ -40,7 +40,7 @@ async def fill(home: Path, window: int, pages: int) -> None:
             numbers = range(first, min(first + BATCH, pages - SENT))
             roles = (Role.ASSISTANT if number % 2 else Role.USER for number in numbers)
             await session.say(
-                [Said(text=words(chance), role=role) for role in roles], origin=USER_TYPED
+                [Incoming(text=words(chance), role=role) for role in roles], origin=USER_TYPED
             )
         for _ in range(SENT // 2):
             await session.user(words(chance))
