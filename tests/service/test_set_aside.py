@@ -8,6 +8,7 @@ import json
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -23,6 +24,7 @@ from pagefault.model.events import (
     Body,
     Claimed,
     Draft,
+    Packed,
     PageBody,
     Represented,
     Said,
@@ -297,6 +299,34 @@ async def _check_any(root: Path, bodies: list[Body]) -> None:
 
 
 # --- controls -----------------------------------------------------------------------------------
+
+
+async def test_a_request_that_shares_more_than_it_has_is_set_aside(tmp_path: Path) -> None:
+    await _begin(tmp_path)
+    bad = Packed(request=1, renderer=3, tokens=100, shared=90, tail=20)
+    await asyncio.to_thread(_append, tmp_path, [bad])
+    async with pagefault.open(tmp_path) as memory:
+        assert any("set aside" in notice for notice in memory.notices)
+        session = await memory.session("talk", create=False)
+        await session.metrics(), await session.ledger(), await session.status()
+
+
+async def test_a_record_of_a_session_that_began_later_is_set_aside(tmp_path: Path) -> None:
+    await _begin(tmp_path)
+
+    def append() -> None:
+        store = open_store(tmp_path, **_tools())
+        try:
+            with _unchecked(), store.writing():
+                draft = replace(_draft(_page()), session=SessionNo(1_000))
+                store.index.apply(store.log.append([draft]))
+        finally:
+            store.close()
+
+    await asyncio.to_thread(append)
+    async with pagefault.open(tmp_path) as memory:
+        assert [row.name for row in await memory.sessions()] == ["talk"]
+        assert (await memory.verify()).problems == NONE
 
 
 async def test_control_without_setting_aside_such_a_log_opens_no_more(

@@ -50,3 +50,21 @@ async def test_a_message_that_is_taken_fits_a_request_beside_the_rules() -> None
         request = await session.request()
         assert request.tail
         assert request.tokens <= request.window_tokens
+
+
+async def test_the_rules_are_counted_where_a_pin_comes_after_the_answer() -> None:
+    """What is brought in then is the last message, so they are recited after it."""
+    async with pagefault.open(":memory:", window=1_500) as memory:
+        session = await memory.session("s")
+        old = await session.user("The code of the vault is 4711.")
+        await session.user("I want you to always answer in German.")
+        number = 1
+        while old in session.resident():
+            number += 1
+            await session.user(f"{number}: {words(60, f'n{number}w')}")
+            await session.request()
+            await session.assistant("Ja.")
+        await session.pin(old)
+        request = await session.request()
+        assert request.tail
+        assert (await session.at(turn=number)).request_tokens == request.tokens

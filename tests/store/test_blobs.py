@@ -113,3 +113,37 @@ def test_a_blob_goes_through_the_disk_or_stays(tmp_path: Path) -> None:
     assert blobs.get(name) == b"x"
     assert blobs.delete(name)
     assert not blobs.delete(name)
+
+
+def test_no_folder_tells_how_the_name_of_a_deleted_blob_began(tmp_path: Path) -> None:
+    blobs = DirectoryBlobs(tmp_path, secret=SECRET)
+    kept, gone, old = (blobs.put(data) for data in (b"kept", b"PIN 4711", b"old"))
+    assert blobs.delete(gone)
+    assert blobs.expire(old, before_s=float("inf"))
+    folders = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*/")}
+    assert folders == {kept[:2], f"{kept[:2]}/{kept[2:4]}"}
+
+
+def test_folders_that_an_older_version_left_are_removed(tmp_path: Path) -> None:
+    blobs = DirectoryBlobs(tmp_path, secret=SECRET)
+    kept = blobs.put(b"kept")
+    (tmp_path / "0a" / "bc").mkdir(parents=True)
+    blobs.remove_empty_folders()
+    assert {path.name for path in tmp_path.iterdir()} == {kept[:2]}
+    assert blobs.get(kept) == b"kept"
+
+
+def test_a_blob_is_put_though_another_takes_its_folder_away(tmp_path: Path) -> None:
+    class Raced(Disk):
+        taken = 0
+
+        def make_directory(self, path: Path) -> None:
+            super().make_directory(path)
+            if self.taken < 3 and path.parent.parent == tmp_path:
+                self.taken += 1
+                path.rmdir()
+
+    disk = Raced()
+    blobs = DirectoryBlobs(tmp_path, secret=SECRET, disk=disk)
+    assert blobs.get(blobs.put(b"x")) == b"x"
+    assert disk.taken == 3

@@ -275,10 +275,10 @@ class Layout:
 
     def last_role(self, recalled: Sequence[Page] = ()) -> Role:
         """Of the last message, if the request were packed now, with `recalled`."""
-        if self.pending:
-            last = self.pending[-1]
-            return Role.TOOL if isinstance(last, Exchange) else _role(last)
-        return Role.USER if recalled else self.messages()[-1].role
+        entries = with_recalled(self.pending, recalled)
+        if not entries:
+            return self.messages()[-1].role
+        return Role.TOOL if isinstance(entries[-1], Exchange) else _role(entries[-1])
 
     def check(self) -> None:
         """The invariants that can be seen from here, slowly."""

@@ -6,6 +6,7 @@ import hmac
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Final
@@ -17,6 +18,7 @@ from pagefault.store.segment_format import TEMPORARY
 
 _NAME: Final = re.compile(r"[0-9a-f]{64}")
 _PAIR: Final = re.compile(r"[0-9a-f]{2}")
+_TRIES: Final = 100  # of a put into folders that others take away
 
 BLOB_BYTES_MAX: Final = 1 << 30
 """No artifact is larger, whatever the limit of a memory says; a larger file is not read."""
@@ -52,15 +54,20 @@ class DirectoryBlobs:
             raise StoreReadOnly("these blobs were opened for reading")
         name = self._name(data)
         path = self._path(name)
-        try:
-            if self._is_there(path, data):
-                self._disk.sync_directory(path.parent)  # whoever wrote it may not have got so far
+        for tries_left in reversed(range(_TRIES)):
+            try:
+                if self._is_there(path, data):
+                    self._disk.sync_directory(path.parent)  # its writer may not have got so far
+                    return name
+                self._disk.make_directory(path.parent)
+                self._disk.place(path, self._temporary(path), data)
                 return name
-            self._disk.make_directory(path.parent)
-            self._disk.place(path, self._temporary(path), data)
-        except OSError as failure:
-            raise _failed(name, "written", failure) from failure
-        return name
+            except FileNotFoundError as failure:  # who deleted another took the folder away
+                if not tries_left:
+                    raise _failed(name, "written", failure) from failure
+            except OSError as failure:
+                raise _failed(name, "written", failure) from failure
+        raise AssertionError("the last try returns or raises")
 
     def get(self, name: str) -> bytes:
         try:
@@ -94,7 +101,7 @@ class DirectoryBlobs:
                     self._disk.unlink(path.with_name(half))  # the same bytes, or some of them
             was_there = is_file(path)
             self._disk.unlink(path)
-            self._disk.sync_directory(path.parent)
+            self._leave(path.parent)
         except FileNotFoundError:
             return False
         except OSError as failure:
@@ -116,7 +123,7 @@ class DirectoryBlobs:
                 self._disk.rename(aside, path)
                 return False
             self._disk.unlink(aside)
-            self._disk.sync_directory(path.parent)
+            self._leave(path.parent)
         except FileNotFoundError:
             return False
         except OSError as failure:
@@ -148,6 +155,22 @@ class DirectoryBlobs:
                 for name in names(inside):
                     if is_file(inside / name):
                         yield inside / name
+
+    def remove_empty_folders(self) -> None:
+        """Remove what was left of blobs by a version that left it: the name of a folder is the
+        beginning of their names, which with the secret confirms a guess at their bytes.
+        """
+        for first in _folders(self._directory):
+            for second in _folders(self._directory / first):
+                self._leave(self._directory / first / second)
+            self._disk.remove_directory(self._directory / first)
+
+    def _leave(self, inside: Path) -> None:
+        """After a deletion: let no folder tell how the name of what was in it began."""
+        with suppress(FileNotFoundError):  # another process did the same
+            self._disk.sync_directory(inside)
+            if self._disk.remove_directory(inside):
+                self._disk.remove_directory(inside.parent)
 
     def _is_there(self, path: Path, data: bytes) -> bool:
         """Whether it is, whole; it counts as put now, so that no `gc` takes it."""

@@ -9,6 +9,7 @@ link: see `files.py`.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import sys
@@ -59,6 +60,11 @@ class Disk:
         with suppress(FileNotFoundError), folder(path.parent) as place:
             os.unlink(path.name, dir_fd=place)
 
+    def rmdir(self, path: Path) -> None:
+        """Remove an empty directory."""
+        with folder(path.parent) as place:
+            os.rmdir(path.name, dir_fd=place)
+
     def make_directory(self, path: Path) -> None:
         """Make a directory and what leads to it, and their names durable: also of one that is
         there, as whoever made it may have been killed in between. One that stands in what this
@@ -76,6 +82,17 @@ class Disk:
         self.sync_directory(path.parent)
 
     # --- from the calls above -----------------------------------------------------------------
+
+    def remove_directory(self, path: Path) -> bool:
+        """Remove a directory, durably, if it is empty; whether it was."""
+        try:
+            self.rmdir(path)
+        except OSError as failure:
+            if failure.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT):
+                return False
+            raise
+        self.sync_directory(path.parent)
+        return True
 
     def write_all(self, fd: int, data: bytes) -> None:
         """Write every byte: in one call if the system takes it whole, which it may refuse to."""

@@ -105,6 +105,8 @@ def collect(
                 discard(leftover, disk)
             leftovers.append(leftover)
             leftover_bytes += st.st_size
+        if delete:
+            store.remove_empty_folders()
     return Garbage(
         blobs=tuple(blobs),
         blob_bytes=blob_bytes,

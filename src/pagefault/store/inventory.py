@@ -34,6 +34,11 @@ GAP_MAX: Final = 1_000
 
 _PEEK: Final = 1 << 20  # of a file after a gap: its first line, or a record, stands in that
 
+_SMALL_BYTES: Final = 1 << 20  # such a file is read whole, whatever it is
+_LOOKS: Final = 64  # into a larger one, if need be
+_LOOK_BYTES: Final = 4_096
+_MARKS: Final = (b'{"v":"', b',"crc":"', b'{"pagefault":"segment"')
+
 _Candidate = tuple[int, bool, str]
 """A generation of a segment, whether it is a plain file (else a stub), and its name."""
 
@@ -135,16 +140,20 @@ def _wrong_with(name: str, st: os.stat_result) -> str:
 
 
 def _set_apart(directory: Path, by_number: dict[int, list[_Candidate]]) -> Iterator[Stray]:
-    """Take from `by_number` what stands after a gap and is no segment."""
+    """Take from `by_number` what is no segment: what stands after a gap, and large files of
+    something else, which would be read whole.
+    """
     last = 0
     for number in sorted(by_number):
-        if number == last + 1:
-            last = number
-            continue
         kept = []
         for candidate in by_number[number]:
             name = candidate[2]
-            if number - last > GAP_MAX:
+            if number == last + 1:
+                if not candidate[1] or _may_hold(directory / name):
+                    kept.append(candidate)
+                    continue
+                what = "it is large, and nothing in it looks like a record"
+            elif number - last > GAP_MAX:
                 what = f"segment {number} would stand {number - last:,} behind segment {last}"
             elif candidate[1] and not _says_so(directory / name, number):
                 what = "segments are missing before it, and it holds no record"
@@ -176,6 +185,27 @@ def _says_so(path: Path, number: int) -> bool:
         )
     except StoreIncompatible:
         return True
+
+
+def _may_hold(path: Path) -> bool:
+    """Whether a file is small, or anything that looks like a record stands where one looks into it:
+    whatever a disk did to a segment, it did not do it everywhere.
+    """
+    try:
+        fd = open_file(path)
+        try:
+            size = os.fstat(fd).st_size
+            places = range(0, size, max(1, size // _LOOKS))
+            return size < _SMALL_BYTES or any(
+                mark in look
+                for at in places
+                for look in [os.pread(fd, _LOOK_BYTES, at)]
+                for mark in _MARKS
+            )
+        finally:
+            os.close(fd)
+    except OSError:
+        return True  # whoever reads it will say so
 
 
 def _is_record(line: bytes) -> bool:

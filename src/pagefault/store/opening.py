@@ -227,6 +227,8 @@ def segment_of(
 
     def follows() -> Seq:
         earlier = [one for one in segments if one.number < number]
+        for one in earlier:  # in their order: each may have to ask the one before
+            one.load()
         return Seq(earlier[-1].last + 1) if earlier else Seq(1)
 
     if archived:

@@ -7,9 +7,9 @@ and `repair` (when asked).
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -26,9 +26,10 @@ from pagefault.store.segment_format import (
 
 _BEGINNING: Final = b'{"v":"'
 _ENDING: Final = re.compile(rb',"crc":"[0-9a-f]{8}"\}')
-_NEXT: Final = b"\n" + _BEGINNING
 _RECORD_BYTES_MIN: Final = 64  # far less than the links in one take
+_NEXT: Final = re.compile(rb'\n(?=\{"v":"[^\n]{%d})' % (_RECORD_BYTES_MIN - len(_BEGINNING)))
 _ENDINGS_MAX: Final = 16  # tried for one beginning: within a record none stands, by its escapes
+_INSIDE_MAX: Final = 8  # beginnings within a record: a newer version's payload may hold some
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +168,9 @@ def _lines_or_more(data: bytes) -> Iterator[tuple[int, int]]:
     while offset < len(data):
         end = data.find(b"\n", offset) + 1 or len(data)
         if end - offset < _RECORD_BYTES_MIN and end < len(data):
-            following = data.find(_NEXT, end - 1) + 1 or data.rfind(b"\n", 0, len(data) - 1) + 1
-            end = max(end, following)
+            following = _NEXT.search(data, end - 1)
+            last = data.rfind(b"\n", 0, len(data) - 1) + 1
+            end = max(end, following.end() if following else last)
         yield offset, end
         offset = end
 
@@ -178,18 +180,37 @@ def salvage(data: bytes) -> Iterator[tuple[int, bytes]]:
 
     Damage to a newline joins two lines or splits one; what stood beside it can still be read.
     """
-    offset = data.find(_BEGINNING)
-    while offset >= 0:
-        after = offset + 1
-        for ending in islice(_ENDING.finditer(data, offset), _ENDINGS_MAX):
-            line = data[offset : ending.end()] + b"\n"
+    begun: deque[_Begun] = deque(maxlen=_INSIDE_MAX + 1)
+    at = 0
+    for ending in _ENDING.finditer(data):
+        begun.extend(_begun_between(data, at, ending.end()))
+        at = ending.end()
+        for one in begun:
+            if one.tried >= _ENDINGS_MAX:
+                continue
+            # Where another begins before this ending, the damage is in this one: tried once more.
+            one.tried = one.tried + 1 if one is begun[-1] else _ENDINGS_MAX
+            line = data[one.offset : at] + b"\n"
             if _record(line):
-                yield offset, line
-                after = ending.end()
+                yield one.offset, line
+                begun.clear()
                 break
-            if data.find(_BEGINNING, offset + 1, ending.end()) >= 0:
-                break  # another record begins before this ending: the damage is in this one
-        offset = data.find(_BEGINNING, after)
+
+
+@dataclass(slots=True)
+class _Begun:
+    """Where a record may begin, and with how many endings it was tried."""
+
+    offset: int
+    tried: int = 0
+
+
+def _begun_between(data: bytes, start: int, end: int) -> list[_Begun]:
+    """Where records may begin there, of many the last."""
+    found: list[_Begun] = []
+    while len(found) <= _INSIDE_MAX and (end := data.rfind(_BEGINNING, start, end)) >= 0:
+        found.append(_Begun(end))
+    return found[::-1]
 
 
 def last_hidden(data: bytes, stretch: Stretch) -> Seq:

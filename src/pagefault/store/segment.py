@@ -124,13 +124,15 @@ class Segment:
             self._offsets, self._end = footer.offsets, seal_at
             self._loaded = True
             return
+        if header is None:
+            self._first = self._follows()  # with no data at hand: it may load those before, too
         data = self.content()
         result = scan(data)
         around = Surroundings(
             path=self.path,
             number=self.number,
             generation=self.generation,
-            first=None if result.header else self._follows(),
+            first=None if result.header else self._first,
         )
         self.take(data, result, around)
 

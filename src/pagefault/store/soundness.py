@@ -48,14 +48,8 @@ from pagefault.model.events import (
     Taken,
     Unpinned,
 )
-from pagefault.model.ids import SessionNo, TurnNo
-from pagefault.model.kinds import (
-    DERIVED_TYPES,
-    EventType,
-    Level,
-    Modality,
-    Role,
-)
+from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
+from pagefault.model.kinds import DERIVED_TYPES, EventType, Level, Modality, Role
 from pagefault.model.page import DERIVED_ORDER
 from pagefault.model.signatures import INT_MAX
 from pagefault.store.place import ORDER_BITS, ORDER_MAX
@@ -95,7 +89,7 @@ def blob_of(body: Body) -> str:
 
 def flaw(event: Event) -> str:
     """Why no fold can take this event; nothing if they can."""
-    if why := header_flaw(event.session, event.turn, event.at_ms):
+    if why := header_flaw(event.seq, event.session, event.turn, event.at_ms):
         return why
     match event.body:
         case PageBody() as body:
@@ -106,10 +100,13 @@ def flaw(event: Event) -> str:
             return "" if 0 < tokens <= INT_MAX else "its window cannot be"
         case SessionConfigured(window_tokens=tokens):
             return "" if 0 < tokens <= INT_MAX else "its window cannot be"
-        case Packed() | Relayed() as body:
-            counts = (body.request, body.tokens, body.shared)
-            are = all(map(_is_count, counts)) and 0 < body.factor < FACTOR_MAX
+        case Packed() as body:
+            counts = (body.tail, body.dead, body.tokens_without_epoch)
+            is_whole = body.shared + body.tail <= body.tokens
+            are = all(map(_is_count, counts)) and is_whole and _is_request(body)
             return "" if are else "its counts cannot be"
+        case Relayed() as body:
+            return "" if _is_request(body) else "its counts cannot be"
         case Reported() as body:
             counts = (body.input_tokens, body.output_tokens, body.cached_tokens or 0)
             are = all(map(_is_count, (*counts, body.cache_write_tokens)))
@@ -135,7 +132,10 @@ def flaw(event: Event) -> str:
             assert_never(undecided)
 
 
-def header_flaw(session: SessionNo, turn: TurnNo, at_ms: int) -> str:
+def header_flaw(seq: Seq, session: SessionNo, turn: TurnNo, at_ms: int) -> str:
+    """`seq` is `NOTHING` for what is still to be written: its session is there, or is made."""
+    if seq != NOTHING and session > seq:
+        return "it is of a session that began later"
     if not (0 <= turn <= INT_MAX and 0 <= at_ms <= INT_MAX):
         return "its turn or its time cannot be"
     return "" if 0 <= session < SESSIONS_MAX else "its session cannot be"
@@ -174,6 +174,11 @@ def content_flaw(session: SessionNo, body: PageBody) -> str:
             return "its confidence is no number"
         case _:
             return ""
+
+
+def _is_request(body: Packed | Relayed) -> bool:
+    counts = (body.request, body.tokens, body.shared, body.tokens - body.shared)
+    return all(map(_is_count, counts)) and 0 < body.factor < FACTOR_MAX
 
 
 def _is_countable(taken: Taken) -> bool:

@@ -207,3 +207,9 @@ class SimulatedDisk(Disk):
         self.before(Call.UNLINK)
         super().unlink(path)
         self.medium.unlinked(path)
+
+    def rmdir(self, path: Path) -> None:
+        self.before(Call.UNLINK)
+        inode = path.stat().st_ino
+        super().rmdir(path)
+        self.medium.removed(path, inode)

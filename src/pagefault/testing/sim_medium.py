@@ -150,6 +150,11 @@ class Medium:
         if path.name in directory.current:
             directory.change(_Naming(directory.current[path.name], old=path.name))
 
+    def removed(self, path: Path, inode: int) -> None:
+        """A directory; the next one may get its inode."""
+        self.unlinked(path)
+        self._nodes.pop(inode, None)
+
     def directory_synced(self, path: Path) -> None:
         if not path.is_relative_to(self.root):
             return

@@ -1,0 +1,72 @@
+"""A file that is made to cost much costs little: what a log's folder may hold that is no log."""
+
+from __future__ import annotations
+
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pagefault.store import scan
+from pagefault.store.inventory import take_inventory
+from pagefault.store.scan import salvage
+from tests.store.roots import make_root, open_root
+
+BEGUN, ENDED = b'{"v":"1.0"}\n', b',"crc":"00000000"}\n'
+
+
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        BEGUN * 5_000,
+        BEGUN * 5_000 + ENDED,
+        (BEGUN * 7 + b"x" * 100 + ENDED) * 500,
+        BEGUN + ENDED * 5_000,
+        (BEGUN + ENDED) * 3_000,
+    ],
+    ids=["beginnings", "one end", "both", "ends", "in turn"],
+)
+def test_what_may_be_a_record_is_tried_a_bounded_number_of_times(
+    bomb: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = 0
+    of_line = scan._record
+
+    def record(line: bytes) -> Any:
+        nonlocal tried
+        tried += len(line)
+        return of_line(line)
+
+    monkeypatch.setattr(scan, "_record", record)
+    assert list(salvage(bomb)) == []
+    assert tried < 200 * len(bomb)
+
+
+def test_a_large_file_without_a_record_is_passed_over(tmp_path: Path) -> None:
+    make_root(tmp_path / "m", 3).close()
+    log = tmp_path / "m" / "log"
+    for number in range(2, 9):
+        with (log / f"{number:08d}.g0.jsonl").open("wb") as file:
+            file.truncate(60 << 20)
+    inventory = take_inventory(log)
+    assert list(inventory.generations) == [1]
+    assert len(inventory.strays) == 7
+    store = open_root(tmp_path / "m", read_only=True)
+    assert store.index.applied_seq() == 4
+    store.close()
+
+
+def test_files_that_begin_like_nothing_are_read_one_at_a_time(tmp_path: Path) -> None:
+    make_root(tmp_path / "m", 3).close()
+    size = 2 << 20
+    for number in range(2, 9):
+        path = tmp_path / "m" / "log" / f"{number:08d}.g0.jsonl"
+        path.write_bytes(b"x" * (size - 100) + b'\n{"v":"1.0"' + b"x" * 80)
+    tracemalloc.start()
+    try:
+        open_root(tmp_path / "m", read_only=True).close()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 5 * size
