@@ -25,7 +25,6 @@ class Turn:
     role: Role
     origin: Origin
     text: str
-    speaker: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
