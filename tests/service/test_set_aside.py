@@ -7,7 +7,6 @@ import json
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -277,24 +276,6 @@ async def test_a_request_that_shares_more_than_it_has_is_set_aside(tmp_path: Pat
         assert any("set aside" in notice for notice in memory.notices)
         session = await memory.session("talk", create=False)
         await session.metrics(), await session.ledger(), await session.status()
-
-
-async def test_a_record_of_a_session_that_began_later_is_set_aside(tmp_path: Path) -> None:
-    await _begin(tmp_path)
-
-    def append() -> None:
-        store = open_store(tmp_path, **_tools())
-        try:
-            with _unchecked(), store.writing():
-                draft = replace(_draft(_page()), session=SessionNo(1_000))
-                store.index.apply(store.log.append([draft]))
-        finally:
-            store.close()
-
-    await asyncio.to_thread(append)
-    async with pagefault.open(tmp_path) as memory:
-        assert [row.name for row in await memory.sessions()] == ["talk"]
-        assert (await memory.verify()).problems == NONE
 
 
 async def test_control_without_setting_aside_such_a_log_opens_no_more(
