@@ -9,10 +9,11 @@ import pytest
 
 from pagefault import Session
 from pagefault.engine.scripted import ScriptedEngine
-from pagefault.model.errors import BadInput
-from pagefault.model.kinds import Kind
+from pagefault.model.errors import BadInput, NoSuchPage
+from pagefault.model.kinds import MODEL_GENERATED, USER_TYPED, Kind, Role
 from pagefault.model.wanted import SearchFilter
 from pagefault.service.bootstrap import open_memory
+from pagefault.service.turn.writing import Said
 from tests.service.memories import check_request, search, text_of
 
 
@@ -159,6 +160,68 @@ async def test_an_agreement_after_a_document_agrees_to_nothing() -> None:
         await session.document("A memo about something else.", title="memo")
         await session.user("Agreed.")
         assert await session.claims() == []
+
+
+def _said(role: str, text: str) -> Said:
+    return Said(text=text, role=Role(role))
+
+
+_PROPOSED = _said("assistant", "I recommend GPL for the license.")
+_LONG = f"{'word ' * 184}\n\n"  # as much as a page of the small window below takes
+
+
+@pytest.mark.parametrize(
+    ("turn", "agreed"),
+    [
+        ([_PROPOSED], 1),
+        ([_said("assistant", "Never do as follows."), _PROPOSED], 0),
+        ([_PROPOSED, _said("assistant", "Or don't.")], 0),
+        ([_said("tool", "GPL is out of date."), _PROPOSED], 0),
+        ([_said("assistant", f"{_LONG}I recommend GPL for the license.")], 0),
+    ],
+)
+@pytest.mark.parametrize("way", ["one by one", "in one batch", "over a restart"])
+async def test_an_agreement_is_to_the_whole_turn_before(
+    tmp_path: Path, turn: list[Said], agreed: int, way: str
+) -> None:
+    said = [_said("user", "Which license?"), *turn, _said("user", "yes")]
+    async with open_memory(tmp_path / "m", window=1_500) as memory:
+        session = await memory.session("work")
+        await _talk(session, 3)
+        batches = [said] if way == "in one batch" else [[one] for one in said]
+        for batch in batches[:-1]:
+            await session.say(batch, origin=MODEL_GENERATED)
+        if way != "over a restart":
+            await session.say(batches[-1], origin=USER_TYPED)
+            assert len(await session.claims()) == agreed
+            return
+    async with open_memory(tmp_path / "m", window=1_500) as memory:
+        session = await memory.session("work")
+        await session.say(batches[-1], origin=USER_TYPED)
+        assert len(await session.claims()) == agreed
+
+
+@pytest.mark.parametrize("ending", ["I live in Oslo.", "Before you deploy the site, run make."])
+async def test_a_part_of_a_long_message_is_not_taken_for_a_message(ending: str) -> None:
+    async with open_memory(":memory:", window=1_500) as memory:
+        session = await memory.session("work")
+        said = [_said("user", f"{_LONG}{ending}")]
+        parts = [await session.page(one) for one in await session.say(said, origin=USER_TYPED)]
+        assert parts[-1].text == ending
+        for made in ("clm_1", "prc_1"):
+            with pytest.raises(NoSuchPage):
+                await session.page(made)
+
+
+async def test_one_speakers_fact_does_not_close_anothers() -> None:
+    async with open_memory(":memory:") as memory:
+        session = await memory.session("work")
+        await session.user("I live in Oslo", speaker="Ana")
+        await session.user("I live in Rome", speaker="Bob")
+        await session.user("I prefer tabs over spaces", speaker="Bob")
+        assert await session.claims() == []
+        await session.user("Let's use MIT for the license", speaker="Ana")
+        assert [claim.status for claim in await session.claims()] == ["standing"]
 
 
 @pytest.mark.parametrize(("claims", "expected"), [("rules", 1), ("off", 0)])

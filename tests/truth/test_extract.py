@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -149,6 +151,15 @@ def test_an_agreement_holds_the_one_sentence_that_was_proposed(yes: str) -> None
 
 
 @pytest.mark.parametrize(
+    "thanks", ["Thanks", "thanks.", "Thanks, thanks!", "please", "Please.", "Thanks, please"]
+)
+def test_thanks_alone_agree_to_nothing(thanks: str) -> None:
+    shown = assistant("I recommend MIT for the license.")
+    assert extract(user(thanks), [shown]) == []
+    assert len(extract(user(f"Yes, {thanks}"), [shown])) == 1
+
+
+@pytest.mark.parametrize(
     "shown",
     [
         "I recommend MIT for the license. Apache would do as well.",
@@ -176,6 +187,26 @@ def test_an_agreement_reaches_no_further_than_the_turn_right_before() -> None:
     shown = assistant("I recommend MIT for the license.", 6)
     assert extract(user("Agreed."), [shown, tool("found")]) == []
     assert extract(user("Agreed."), [shown, user("And the weather?", 7)]) == []
+
+
+@pytest.mark.parametrize("first", [assistant("Never do as follows.", 6), tool("found", 6)])
+def test_an_agreement_is_to_all_that_was_said_since_the_users_message(first: Turn) -> None:
+    assert extract(user("Agreed."), [first, assistant("I recommend MIT for the license.")]) == []
+
+
+# --- whose it is ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("text", "kind", "_subject"), MADE)
+def test_a_named_speaker_tells_nothing_of_a_person(text: str, kind: str, _subject: str) -> None:
+    made = [claim.type for claim in extract(replace(user(text), speaker="Ana"))]
+    assert made == ([] if kind in ("fact", "preference") else [kind])
+
+
+def test_a_named_speaker_takes_back_what_is_named_and_not_what_somebody_said() -> None:
+    for text, made in (("Forget about Redis.", 1), ("Ignore what I said about Redis.", 0)):
+        assert len(extract(user(text))) == 1
+        assert len(extract(replace(user(text), speaker="Ana"))) == made
 
 
 # --- whatever is written --------------------------------------------------------------------------

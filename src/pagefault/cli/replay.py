@@ -105,7 +105,8 @@ def replay(
 
     FILE holds LoCoMo samples (locomo), one {"role", "content"} a line (jsonl), or a list of OpenAI
     messages (openai). It is read whole first: a malformed line changes nothing. Each conversation
-    becomes a new session of the memory, unless --ephemeral. Answers come from the offline scripted
+    becomes a new session of the memory, unless --ephemeral. Its user lines count as typed by you,
+    with your authority: claims and procedures come of them. Answers come from the offline scripted
     engine; a pause in the conversation lets the provider's cache lapse. What requests cost is
     measured on their bytes, and compared with other layouts of the same conversation.
     JSON: one object of figures.

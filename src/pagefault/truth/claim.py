@@ -25,6 +25,7 @@ class Turn:
     role: Role
     origin: Origin
     text: str
+    speaker: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -108,10 +108,12 @@ PROPOSAL: Final = re.compile(
     rf"(?:I(?:'d| would)? (?:recommend|suggest|propose)(?: using)?|let's use) {_VALUE}{_FOR}"
 )
 """A turn that proposes one thing, and nothing else."""
-ASSENT: Final = re.compile(
-    r"(?:(?:yes|ok|okay|agreed|approved|confirmed|sounds good|go ahead|do it|let's do (?:that|it)|please|thanks)(?:, | |$))+"
+_YES: Final = (
+    r"(?:yes|ok|okay|agreed|approved|confirmed|sounds good|go ahead|do it|let's do (?:that|it))"
 )
-"""A turn that says yes, and nothing else; in small letters."""
+_POLITE: Final = r"(?:please|thanks)"
+ASSENT: Final = re.compile(rf"(?:{_POLITE},? )*{_YES}(?:,? (?:{_YES}|{_POLITE}))*")
+"""A turn that says yes, and nothing else; in small letters. Thanks alone agree to nothing."""
 NO_SUBJECT: Final = frozenset(
     "moment time day week month year sake future start beginning end weekend record rest thing stuff purpose reason win"
     " question point guess problem idea answer example demo joke fun".split()

@@ -14,17 +14,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from pagefault.model.kinds import MODEL_GENERATED, USER_APPROVED, USERS, Origin, Role
+from pagefault.model.kinds import MODEL_GENERATED, USER_APPROVED, USERS, ClaimType, Origin, Role
 from pagefault.model.page import Evidence
 from pagefault.truth import english
 from pagefault.truth.claim import Authority, Claim, Turn, wording
 
 _CONFIDENCE: Final = 0.9
+_OF_A_PERSON: Final = (ClaimType.FACT, ClaimType.PREFERENCE)
 
 
 def extract(turn: Turn, before: Sequence[Turn] = ()) -> list[Claim]:
-    """The claim that `turn` makes, if it makes one. `before` are the turns right before it, the
-    newest last. Pure.
+    """The claim that `turn` makes, if it makes one. `before` is all that was said since the user's
+    message before it, the newest last. Pure.
     """
     said = english.only_sentence(turn.text)
     if turn.role is not Role.USER or not said:
@@ -34,15 +35,17 @@ def extract(turn: Turn, before: Sequence[Turn] = ()) -> list[Claim]:
     reading = english.read(said)
     if reading is None:
         return []
+    if turn.speaker and (reading.kind in _OF_A_PERSON or reading.about):
+        return []  # "I" is one of many, perhaps, and no claim says whose it is
     authority = Authority.USER if turn.origin in USERS else Authority.PROPOSED
     return [_claim(reading, said, (_span(turn, said),), authority, turn.origin)]
 
 
 def _agreed(turn: Turn, before: Sequence[Turn]) -> list[Claim]:
     """What a mere "yes" agrees to: the turn right before, if it proposes one thing and no more."""
-    shown = before[-1] if before else None
-    if shown is None or shown.role is not Role.ASSISTANT:
+    if [shown.role for shown in before] != [Role.ASSISTANT]:
         return []
+    [shown] = before
     said = english.only_sentence(shown.text)
     reading = english.read_proposal(said)
     if reading is None:

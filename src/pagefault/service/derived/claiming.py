@@ -17,7 +17,6 @@ from pagefault.model.events import Content, Draft
 from pagefault.model.ids import PageId, SessionNo
 from pagefault.model.kinds import (
     GOAL_SUBJECT,
-    HANDED_IN,
     PAGE_PREFIX,
     RUNTIME,
     USERS,
@@ -28,7 +27,7 @@ from pagefault.model.kinds import (
     Role,
 )
 from pagefault.model.page import Derived, Evidence, Page, PageRow
-from pagefault.pack.layout import Note, Shown
+from pagefault.pack.layout import Exchange, Recalled, Shown
 from pagefault.represent.words import FUNCTION
 from pagefault.service.derived.asof import NEVER, AsOf, as_of
 from pagefault.service.derived.procedures import Procedures
@@ -52,6 +51,8 @@ IMPORTANCE: Final = {
 }
 _WORD: Final = re.compile(r"\w+")
 _ALL: Final = 2**31
+_WALL: Final = Turn(PageId(""), Role.TOOL, RUNTIME, "")
+"""What nobody agrees to, in the place of what was handed in or is not shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,11 +111,13 @@ class Claims:
         for draft in said:
             body = draft.body
             assert isinstance(body, Content)
-            turn = Turn(body.page_id, body.role, draft.origin, body.text)
+            turn = Turn(body.page_id, body.role, draft.origin, body.text, body.speaker)
+            is_users = is_user_message(body)
+            is_whole = is_users and body.parts == 1  # a part of a message is less than it says
             # Other words for an old message: what was said lately is not what stands before it.
             shown_before = [] if body.supersedes else before
             found = [self._closing(body, state)]
-            if is_user_message(body):
+            if is_whole:
                 found.append(extract(turn, shown_before))
             for claims in filter(None, found):
                 if book is None:
@@ -126,12 +129,13 @@ class Claims:
                 made = [_made(entry) for entry in entries]
                 claimed += len(made)
                 written += self._written(made, draft, state, written)
-            if is_user_message(body):
+            if is_whole:
                 written += self._procedures.drafts(turn, draft, state, written)
-            if body.supersedes:
-                continue
-            shown = _wall(turn) if body.event_type in HANDED_IN else turn
-            before = [shown]
+            if is_users and not body.supersedes:
+                before = []
+            else:
+                shown = turn if body.kind is Kind.TRANSCRIPT else _WALL
+                before = [*before[-1:], shown]  # two are as good as more
         return written
 
     def _closing(self, body: Content, state: SessionState) -> list[Claim]:
@@ -310,19 +314,20 @@ def authority_of(origin: Origin) -> Authority:
     return Authority.USER if origin in USERS else Authority.PROPOSED
 
 
-def _wall(turn: Turn) -> Turn:
-    """What was handed in between two turns: nothing was shown right before what follows it."""
-    return Turn(turn.page_id, Role.TOOL, turn.origin, "")
-
-
 def _shown_before(state: SessionState) -> list[Turn]:
-    """The turn right before, if the window shows one."""
+    """What the window shows since the user's message, the newest last; two are as good as more."""
+    opening = {page.page_id for page in state.newest_user}
+    shown: list[Turn] = []
     for entry in state.layout.latest():
         match entry:
+            case Shown(page=page) if page.page_id in opening:
+                break
             case Shown(page=page) if page.row.kind is Kind.TRANSCRIPT:
-                return [Turn(page.page_id, page.row.role, page.row.origin, page.text)]
-            case Shown() | Note():
-                return []
-            case _:
+                shown.append(Turn(page.page_id, page.row.role, page.row.origin, page.text))
+            case Recalled() | Exchange(said=""):
                 continue
-    return []
+            case _:
+                shown.append(_WALL)
+        if len(shown) > 1:
+            break
+    return shown[::-1]
