@@ -91,6 +91,63 @@ async def test_a_refusal_does_not_stand_above_the_source(
     assert hits[0][1].relevance > max(hit.relevance for text, hit in hits if text in refusals)
 
 
+CELLAR_KEY = {
+    "English without a mark": (
+        "The cellar key hangs behind the blue door.",
+        "where is the cellar key",
+        "I do not know where the cellar key is.",
+    ),
+    "Thai": (
+        "กุญแจห้องใต้ดินแขวนอยู่หลังประตูสีฟ้า",
+        "กุญแจห้องใต้ดินอยู่ที่ไหน",
+        "ฉันไม่รู้ว่ากุญแจห้องใต้ดินอยู่ที่ไหน",
+    ),
+    "Thai that ends with a vowel": (
+        "กุญแจห้องใต้ดินแขวนอยู่หลังประตูสีฟ้า",
+        "กุญแจห้องใต้ดินหาที่ไหนดี",
+        "ฉันไม่รู้ว่ากุญแจห้องใต้ดินหาที่ไหนดี",
+    ),
+    "Chinese without a mark": (
+        "地窖的钥匙挂在蓝色的门后面。",
+        "地窖的钥匙在哪里",
+        "我不知道地窖的钥匙在哪里。",
+    ),
+    "Japanese": (
+        "地下室の鍵は青いドアの後ろに掛かっています。",
+        "地下室の鍵はどこですか？",
+        "地下室の鍵がどこにあるかわかりません。",
+    ),
+    "Turkish": (
+        "Kiler anahtarı mavi kapının arkasında asılı.",
+        "Kilerin anahtarı nerede?",
+        "Kilerin anahtarının nerede olduğunu bilmiyorum.",
+    ),
+}
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["told before", "told after"])
+@pytest.mark.parametrize("language", CELLAR_KEY)
+async def test_what_was_told_stands_above_its_question_and_refusal_without_marks_and_inflected(
+    memory: pagefault.Memory, language: str, before: bool
+) -> None:
+    source, question, refusal = CELLAR_KEY[language]
+    asked = [("user", question), ("assistant", refusal)]
+    told = [("user", source)]
+    said = [*told, *EVERYDAY, *asked] if before else [*asked, *EVERYDAY, *told]
+    hits = await found(memory, said, question)
+    assert hits[0][0] == source
+
+
+async def test_a_statement_that_is_searched_word_for_word_stays_first(
+    memory: pagefault.Memory,
+) -> None:
+    """Its mark says that it was not asked; without one it does where nothing else tells of it."""
+    dog, milk = "My dog is called Rex.", "buy milk at the harbour"
+    said = [("user", dog), *EVERYDAY, ("user", "My dog Rex is ill."), ("user", milk), *EVERYDAY]
+    assert (await found(memory, said, dog))[0][0] == dog
+    assert (await found(memory, [], milk))[0][0] == milk
+
+
 async def test_an_answer_that_says_something_still_stands_above_its_question(
     memory: pagefault.Memory,
 ) -> None:

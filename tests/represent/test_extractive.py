@@ -132,10 +132,17 @@ def test_a_page_that_is_courtesy_alone_stays_and_goes_from_a_range() -> None:
     assert made.text == "Ada: The port is 5432." or "Thanks" not in made.text
 
 
-def test_of_what_is_said_again_the_last_stays() -> None:
-    """Between the two it may have been taken back."""
+def test_what_is_said_again_stays_each_time() -> None:
+    """What was decided, taken back and decided again is told by the order."""
     on, off = "We will use Redis as the cache.", "We will not use Redis as the cache."
     made = compress_range(talk((on, off, on)), Level.REDUCED, count=COUNT)
+    assert made.text == full_text(talk((on, off, on)))
+
+
+def test_an_abstract_quotes_the_last_of_what_is_said_again() -> None:
+    """Between the two it may have been taken back."""
+    on, off = "We will use Redis as the cache.", "We will not use Redis as the cache."
+    made = compress_range(talk((on, off, on)), Level.ABSTRACT, count=COUNT)
     assert made.text.count(on) == 1
     assert made.text.index(off) < made.text.index(on)
 

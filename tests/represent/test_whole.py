@@ -69,6 +69,19 @@ SAMPLES: Final = {
     "front matter": "---\ntitle: Hello!\n---\n\nHello!\n",
     "tree": "src\n├── a\n│   └── b\n└── c\n",
     "keys": "Hello: world!\n\nThanks: everybody!\n",
+    "cobol": "MOVE ZERO TO TOTAL OF RECORD.\n\nPERFORM READ-NEXT.\n\n"
+    "MOVE ZERO TO TOTAL OF RECORD.\n",
+    "log between blank lines": "Connection to the database was lost.\n\nTrying once more.\n\n"
+    "Connection to the database was lost.\n",
+    "villanelle": "The sea gives nothing back to those who wait.\n\nThe boats are gone.\n\n"
+    "The sea gives nothing back to those who wait.\n",
+    "knitting": "Knit two and purl two to the end of the row.\n\nPurl all stitches of the row.\n\n"
+    "Knit two and purl two to the end of the row.\n",
+    "expected output": "It prints this.\n\nHello world.\n\nHello world.\n\nHello, World!\n",
+    "steps on one line": "Turn the left wheel by one notch. Press the button. "
+    "Turn the left wheel by one notch. Press the lever.",
+    "a paragraph twice": "Open the valve for ten seconds. Wait until it is quiet.\n\n"
+    "Open the valve for ten seconds. Wait until it is quiet.\n",
 }
 
 

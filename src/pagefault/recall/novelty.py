@@ -21,8 +21,9 @@ knows a phrase of any language:
    told, or else it was not told here. So a short page of such an exchange stands below the best
    page that tells `STATES` of its words unasked, and is half as relevant at the most (a choice, not
    a measurement; it moves no page): not all of them, as an exchange has the interrogatives, which a
-   sentence that answers has not. People who talk under their names know what they reply, and are
-   no exchange.
+   sentence that answers has not, and other endings of the words. What is the query word for word,
+   without a mark at its end, was asked, too. People who talk under their names know what they
+   reply, and are no exchange.
 
 A short refusal in words that are rare in its conversation counts as an answer wherever nothing
 tells what was asked for, and what a model knew by itself stands below a page that only mentions it.
@@ -33,6 +34,7 @@ had a part in choosing its numbers, so neither is a check on them.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Collection, Sequence
 from typing import Final
 
@@ -40,7 +42,7 @@ from pagefault.model.kinds import Role
 from pagefault.model.page import Page, Scope
 from pagefault.recall.rank import Ranked
 from pagefault.recall.reading import Reading
-from pagefault.store.analyzer import is_telling, query_terms
+from pagefault.store.analyzer import analyze, is_telling, query_terms
 from pagefault.store.api import PageIndex
 from pagefault.store.likely import rarity
 from pagefault.store.place import place_in
@@ -51,7 +53,7 @@ ECHO: Final = 0.5  # of the words of a question: it asks what is asked now
 ECHO_MIN: Final = 0.25  # what the question itself is worth, of what its words are
 WEIGHED_MAX: Final = 20  # of the best pages, however few are asked for
 SHORT_TOKENS: Final = 48  # what is longer says something
-STATES: Final = 0.35  # of what an exchange has of the question's words
+STATES: Final = 0.3  # of what an exchange has of the question's words
 TOLD_MIN: Final = 0.2  # of the question's words: it is about them
 EXCHANGES_MAX: Final = 50  # of the best pages, and of those that ask
 ALL_TOLD: Final = 0.99  # of the question's words: rounding apart, each
@@ -91,7 +93,7 @@ def settled(
         most = stating - BELOW * abs(stating)
         ranked = _below(ranked, most, [_is_wordless(one) or one.place in echoes for one in ranked])
     if reading is not None:
-        ranked = _statements_first(index, reading, scope, ranked)
+        ranked = _statements_first(index, reading, scope, query, ranked)
         ranked = _sources_first(index, reading, scope, query, ranked)
     return ranked
 
@@ -196,12 +198,12 @@ def _times(one: Ranked, weight: float) -> Ranked:
 
 
 def _statements_first(
-    index: PageIndex, reading: Reading, scope: Scope, ranked: list[Ranked]
+    index: PageIndex, reading: Reading, scope: Scope, query: str, ranked: list[Ranked]
 ) -> list[Ranked]:
     """The same, but nothing of an exchange, nor what only stands beside some words, is worth more
     than the best page that tells as much unasked.
     """
-    exchanged = _exchanged(index, reading, scope, ranked)
+    exchanged = _exchanged(index, reading, scope, query, ranked)
     if not exchanged:
         return ranked
     most = max(one.told for one in ranked if one.place in exchanged)
@@ -222,7 +224,7 @@ def _statements_first(
 
 
 def _exchanged(
-    index: PageIndex, reading: Reading, scope: Scope, ranked: Sequence[Ranked]
+    index: PageIndex, reading: Reading, scope: Scope, query: str, ranked: Sequence[Ranked]
 ) -> set[int]:
     """Where, among the best, words of the question are asked of a model, and where that replies.
 
@@ -231,6 +233,7 @@ def _exchanged(
     """
     asking = {one.place for one in [one for one in ranked if one.asks][:EXCHANGES_MAX]}
     asking &= {one.place for one in ranked if one.told >= TOLD_MIN}
+    asking |= _said_before(index, reading, scope, query, ranked[:EXCHANGES_MAX])
     if not asking:
         return set()
     best = asking.union(one.place for one in ranked[:EXCHANGES_MAX])
@@ -246,6 +249,23 @@ def _exchanged(
         for place, row in unnamed.items()
         if (place in asking and row.role is Role.USER)
         or (row.role is Role.ASSISTANT and row.seq > asked.get((row.session, row.turn), row.seq))
+    }
+
+
+def _said_before(
+    index: PageIndex, reading: Reading, scope: Scope, query: str, ranked: Sequence[Ranked]
+) -> set[int]:
+    """Where the query itself was said, word for word and with no mark at its end: many write
+    questions so, and some scripts have no mark for them.
+    """
+    words, whole = analyze(query), [one.place for one in ranked if _states_all(one)]
+    return {
+        place_in(scope, row)
+        for row in index.pages_at(scope, whole)
+        if row.tokens <= SHORT_TOKENS
+        and (page := reading.page(row)) is not None
+        and not unicodedata.category(page.text.rstrip()[-1:] or ".").startswith("P")
+        and analyze(page.text) == words
     }
 
 

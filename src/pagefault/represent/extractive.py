@@ -25,7 +25,7 @@ from pagefault.represent.api import (
     size_of,
     speaker_of,
 )
-from pagefault.represent.reduce import reduce, stretches
+from pagefault.represent.reduce import reduce, said_last, stretches
 from pagefault.represent.reference import reference
 from pagefault.represent.reversal import Reversals
 from pagefault.represent.salience import candidate, choose
@@ -69,7 +69,7 @@ def compress_range(
         room = abstract_tokens(sources, count) if tokens_max is None else tokens_max
         if draft.tokens > room:
             one = tokens_max is None and room == ABSTRACT_MIN
-            lines = [_Line(place, unit) for place, page in enumerate(kept) for unit in page]
+            lines = [_Line(place, unit) for place, unit in said_last(sources, kept)]
             abstract = _abstract(sources, lines, room, count, one_at_least=one)
             if abstract.tokens <= draft.tokens and size_of(abstract.text) <= size_of(draft.text):
                 draft = abstract

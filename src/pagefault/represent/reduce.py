@@ -8,8 +8,8 @@ is none. Only what is certainly prose is touched, and there only whole sentences
  - A page is *plain* if each of its lines is a paragraph by itself, between blank lines, without
    indentation, tabs or columns, of letters, digits and the marks of prose alone. Pages that a tool
    returned or that were handed in are data, and never plain. What is not plain stays byte for byte.
- - Of plain pages go sentences that are courtesy and nothing else, and all but the last of sentences
-   that are said again word for word; the last, as something may have been taken back in between.
+ - Of plain pages go sentences that are courtesy and nothing else. What is said again stays: a step,
+   a refrain or a decision says something by where it stands, too, whatever was said before.
  - What stays is stretches of the text as it was written, white space included: no word inside a
    sentence goes, as taking one out may turn it into another.
 
@@ -28,9 +28,9 @@ from pagefault.represent.api import Source
 from pagefault.represent.protected import denies, guarded
 from pagefault.represent.sentences import Manner, Unit
 
+COURTESY_WORDS_MAX: Final = 14
 REPEAT_WORDS_MIN: Final = 5
 """A shorter sentence that is said again may be an answer to something else."""
-COURTESY_WORDS_MAX: Final = 14
 
 _COURTESY: Final = frozenset(
     """
@@ -51,18 +51,20 @@ _AROUND: Final = frozenset(
     share sharing she so some something soon sound special stuff such take talk talking tell
     thanks that that's the their them there they thing things think this those thought time to
     today together too totally touch truly up us very was way we we're well went were what
-    what's when who will wish with word work world worth would ya yeah you you'd you'll you're
+    what's when who will wish with word work worth would ya yeah you you'd you'll you're
     you've your yourself
     """.split()
 )
 _ASSENT: Final = frozenset(
     """
     agree agreed approved can confirmed correct could deal done exactly fine go let let's lets
-    must need ok okay perfect please ready right should stop sure try wait want will works yep
-    yes yup
+    must need ok okay perfect please ready right should stop sure try wait want will works world
+    yep yes yup
     """.split()
 )
-"""With one of these a sentence may be an answer or an order, whatever else it says."""
+"""With one of these a sentence may be an answer, an order, or what a program prints, whatever else
+it says.
+"""
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _SMALL_TALK: Final = re.compile(
     r"(?:(?:hey|hi|so|and|oh|well) )?(?:how are (?:you|things)|how(?:'s| is) (?:it|everything"
@@ -104,16 +106,32 @@ def is_plain(source: Source) -> bool:
 
 def reduce(sources: Sequence[Source], units: Sequence[Sequence[Unit]]) -> list[list[Unit]]:
     """What stays of each page of a range, given the units of its text; of what is not plain all."""
-    plain = [is_plain(source) for source in sources]
-    last = _last_said(sources, units, plain)
     return [
-        [
-            unit
-            for place, unit in enumerate(found)
-            if not plain[number] or not _says_nothing(source.text, unit, last, (number, place))
-        ]
-        for number, (source, found) in enumerate(zip(sources, units, strict=True))
+        [unit for unit in found if not _says_nothing(source.text, unit)]
+        if is_plain(source)
+        else list(found)
+        for source, found in zip(sources, units, strict=True)
     ]
+
+
+def said_last(
+    sources: Sequence[Source], kept: Sequence[Sequence[Unit]]
+) -> Iterator[tuple[int, Unit]]:
+    """What an abstract chooses from: each unit with the number of its page, but of a sentence of
+    prose that is said again only the last, as something may have been taken back in between.
+    """
+    last: dict[str, tuple[int, Unit]] = {}
+    said: list[tuple[str, tuple[int, Unit]]] = []
+    for number, (source, units) in enumerate(zip(sources, kept, strict=True)):
+        plain = is_plain(source)
+        for unit in units:
+            # Case may tell names apart, and so it stays.
+            folded = " ".join(source.text[unit.start : unit.end].split())
+            is_long = folded.count(" ") + 1 >= REPEAT_WORDS_MIN or len(folded) >= 60
+            again = folded if plain and is_long and _is_sentence(source.text, unit) else ""
+            said.append((again, (number, unit)))
+            last[again] = number, unit
+    return (here for again, here in said if not again or last[again] == here)
 
 
 def is_courtesy(sentence: str) -> bool:
@@ -134,31 +152,12 @@ def is_courtesy(sentence: str) -> bool:
     return not strangers and not denies(sentence) and not guarded(sentence)
 
 
-def _says_nothing(
-    text: str, unit: Unit, last: dict[str, tuple[int, int]], here: tuple[int, int]
-) -> bool:
-    said = text[unit.start : unit.end]
-    if unit.manner is Manner.CODE or not _ENDS.search(said):
-        return False
-    return last.get(_folded(said), here) != here or is_courtesy(said)
+def _says_nothing(text: str, unit: Unit) -> bool:
+    return _is_sentence(text, unit) and is_courtesy(text[unit.start : unit.end])
 
 
-def _last_said(
-    sources: Sequence[Source], units: Sequence[Sequence[Unit]], plain: Sequence[bool]
-) -> dict[str, tuple[int, int]]:
-    """Where each sentence of prose that is long enough was said for the last time."""
-    last: dict[str, tuple[int, int]] = {}
-    for number, (source, found) in enumerate(zip(sources, units, strict=True)):
-        for place, unit in enumerate(found if plain[number] else ()):
-            folded = _folded(source.text[unit.start : unit.end])
-            if folded.count(" ") + 1 >= REPEAT_WORDS_MIN or len(folded) >= 60:
-                last[folded] = number, place
-    return last
-
-
-def _folded(sentence: str) -> str:
-    """Case may tell names apart, and so it stays."""
-    return " ".join(sentence.split())
+def _is_sentence(text: str, unit: Unit) -> bool:
+    return unit.manner is not Manner.CODE and _ENDS.search(text[unit.start : unit.end]) is not None
 
 
 def stretches(text: str, units: Sequence[Unit], kept: Sequence[Unit]) -> list[tuple[int, int]]:
