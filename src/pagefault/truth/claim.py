@@ -56,8 +56,8 @@ class Claim:
 
 
 def wording(kind: ClaimType, value: str, *, who: str = "", agreed: bool = False) -> str:
-    """A claim in one line: of `who`, if "I" may be one of many. Nothing is put around the value that
-    could change what it says.
+    """A claim in one line: of `who`, if "I" may be one of many. Nothing is put around the value
+    that could change what it says.
     """
     beside = ", ".join(filter(None, (who, "agreed" if agreed else "")))
     return f"{kind.capitalize()}{f' ({beside})' if beside else ''}: {value}"
