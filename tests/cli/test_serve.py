@@ -8,7 +8,10 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,7 +20,7 @@ import pytest
 
 from tests.cli.conftest import Cli
 from tests.proxy.histories import body, user
-from tests.proxy.upstream import Upstream, always
+from tests.proxy.upstream import Say, Seen, Upstream, always
 
 KEY = "sk-ant-api03-none-of-your-business-0123456789"
 
@@ -68,6 +71,37 @@ def test_it_says_where_it_listens_passes_on_logs_and_stops_when_told(tmp_path: P
     assert "Traceback" not in said
 
 
+@pytest.mark.slow
+def test_who_waits_for_an_answer_is_told_in_its_own_format_that_the_proxy_was_stopped(
+    tmp_path: Path,
+) -> None:
+    asked = threading.Event()
+
+    def thinks(_: Seen) -> Say:
+        asked.set()
+        time.sleep(8)
+        return Say(text="Good day.")
+
+    with (
+        Upstream(thinks) as upstream,
+        serving("--upstream", upstream.url, "--json", root=tmp_path / "memory") as process,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        assert process.stdout is not None
+        url = json.loads(process.stdout.readline())["url"]
+        waiting = pool.submit(
+            httpx2.post, f"{url}/v1/messages", json=body(user("hello")), timeout=30
+        )
+        assert asked.wait(20)
+        process.send_signal(signal.SIGINT)
+        answer = waiting.result(timeout=30)
+        assert (answer.status_code, answer.json()["type"]) == (503, "error")
+        assert "stopped" in answer.json()["error"]["message"]
+        _, said = process.communicate(timeout=30)
+        assert process.returncode == 0
+    assert "Traceback" not in said
+
+
 @pytest.mark.parametrize(
     ("words", "why"),
     [
@@ -81,11 +115,13 @@ def test_it_says_where_it_listens_passes_on_logs_and_stops_when_told(tmp_path: P
 def test_what_would_be_unsafe_is_refused_before_anything_listens(
     tmp_path: Path, words: list[str], why: str
 ) -> None:
-    with serving(*words, root=tmp_path) as process:
+    root = tmp_path / "memory"
+    with serving(*words, root=root) as process:
         _, said = process.communicate(timeout=30)
     assert process.returncode == 2
     assert why in said
     assert "key@" not in said
+    assert not root.exists()
 
 
 def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:

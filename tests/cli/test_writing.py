@@ -26,6 +26,17 @@ def test_a_pin_lasts_until_it_is_let_go(cli: Cli, memory_root: Path) -> None:
     assert cli("--root", memory_root, "pages", "unpin", "msg_1", "--json").data["pins"] == []
 
 
+def test_a_page_that_was_forgotten_is_pinned_and_counted_no_more(
+    cli: Cli, memory_root: Path
+) -> None:
+    cli("--root", memory_root, "pages", "pin", "msg_1")
+    before = cli("--root", memory_root, "pages", "ls", "--all", "--json").data
+    cli("--root", memory_root, "forget", "msg_1", "--yes")
+    after = cli("--root", memory_root, "pages", "ls", "--all", "--json").data
+    assert cli("--root", memory_root, "status", "--json").data["pinned"] == []
+    assert after["total"] == len(after["pages"]) < before["total"]
+
+
 def test_forgetting_is_a_dry_run_until_it_is_confirmed(cli: Cli, memory_root: Path) -> None:
     told = cli("--root", memory_root, "forget", "msg_1")
     assert told.code == 0

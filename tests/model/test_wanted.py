@@ -9,6 +9,7 @@ import pytest
 
 from pagefault.model.errors import BadInput
 from pagefault.model.wanted import ANY, SearchFilter
+from tests.model.zones import LostZone
 
 DAY_MS = 86_400_000
 
@@ -49,6 +50,7 @@ def test_a_time_that_ends_where_it_begins_is_empty_and_no_mistake() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
+        {"since": datetime(1970, 1, 1, tzinfo=LostZone())},
         {"kinds": ("claims",)},
         {"kinds": "claim"},
         {"modalities": ("smell",)},

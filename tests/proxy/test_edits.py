@@ -12,7 +12,7 @@ from pagefault.model.wanted import SearchFilter
 from pagefault.proxy.history import Json, is_blanked, is_same_call
 from tests.proxy.histories import body, call, long_talk, model, result, user
 from tests.proxy.standing import Standing, post, standing
-from tests.proxy.upstream import Upstream, always
+from tests.proxy.upstream import Say, Upstream, always, in_turn
 
 OLD = "The offer goes out on Monday, for 500 euros, to Ilse."
 NEW = "The offer goes out on Friday, for 900 euros, to Ilse."
@@ -344,6 +344,23 @@ async def test_a_claim_quoted_in_front_is_closed_when_its_words_are_edited(
         assert sent_by(upstream)[: len(quoted)] == quoted
         assert "takes back clm_1" in str(sent_by(upstream)[len(quoted) :])
         assert CHANGED in str(sent_by(upstream)[len(quoted) :])
+
+
+@pytest.mark.parametrize("goes_back", [False, True])
+async def test_a_yes_agrees_to_what_stands_before_it_in_its_own_branch(
+    upstream: Upstream, *, goes_back: bool
+) -> None:
+    asks, proposes = "What matters to you?", "I recommend GPL for the license."
+    begun = [user("Which license?"), model(asks), user("Freedom.")]
+    upstream.script = in_turn(Say(text=asks), Say(text=proposes))
+    async with standing(upstream) as to:
+        await post(to, body(*begun[:1]))
+        await post(to, body(*begun))
+        await to.proxy.settled()
+        before = begun[:2] if goes_back else [*begun, model(proposes)]
+        await post(to, body(*before, user("Yes")))
+        session = await to.memory.session((await to.sessions())[0], create=False)
+        assert len(await session.claims()) == (0 if goes_back else 1)
 
 
 # --- what was forgotten -----------------------------------------------------------------------

@@ -87,3 +87,14 @@ async def test_hits_say_what_they_were_found_by() -> None:
         assert recent.excerpt.startswith("Here is a long story.")
         assert not recent.marks
         assert recent.why == ""
+
+
+async def test_what_is_found_by_its_title_shows_the_title_marked() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("talk")
+        await session.document("Slates first, then the gutter.", title="Roof repairs")
+        [hit] = (await session.recall("How do we repair the roof?")).hits
+        assert hit.excerpt == "Roof repairs · Slates first, then the gutter."
+        assert [hit.excerpt[a:b] for a, b in hit.marks] == ["Roof", "repairs"]
+        [hit] = (await session.recall("slates")).hits
+        assert hit.excerpt == "Slates first, then the gutter."

@@ -20,8 +20,11 @@ from pagefault import (
     ToolCall,
     Usage,
 )
+from tests.model.zones import LostZone
 
 SMELL: Any = "smell"
+
+
 CALLS: dict[str, Callable[[Any, Any], Awaitable[object]]] = {
     "a speaker that is none": lambda _, s: s.user("x", speaker=None),
     "a speaker that is a number": lambda _, s: s.assistant("x", speaker=5),
@@ -40,6 +43,9 @@ CALLS: dict[str, Callable[[Any, Any], Awaitable[object]]] = {
     "a query that is a number": lambda _, s: s.recall(5),
     "a limit that is a text": lambda _, s: s.recall("x", limit="5"),
     "a user who says nothing": lambda _, s: s.user(""),
+    "a time whose zone fails": lambda _, s: s.user(
+        "x", occurred_at=datetime(2026, 1, 1, tzinfo=LostZone())
+    ),
     "a time that is none, in words": lambda _, s: s.user("x", occurred_at="tomorrowish"),
     "a summary as if it had been said": lambda _, s: s.say(
         [Incoming(text="x", role=Role.USER, event_type=EventType.SUMMARY)], origin="user_typed"

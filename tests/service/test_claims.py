@@ -218,10 +218,16 @@ async def test_one_speakers_fact_does_not_close_anothers() -> None:
         session = await memory.session("work")
         await session.user("I live in Oslo", speaker="Ana")
         await session.user("I live in Rome", speaker="Bob")
-        await session.user("I prefer tabs over spaces", speaker="Bob")
-        assert await session.claims() == []
-        await session.user("Let's use MIT for the license", speaker="Ana")
-        assert [claim.status for claim in await session.claims()] == ["standing"]
+        await session.user("I live in Lima", speaker="Ana")
+        await session.user("Our launch is 3 May", speaker="Bob")
+        await session.user("Our launch is 4 May", speaker="Ana")
+        assert [(claim.text, claim.status) for claim in await session.claims()] == [
+            ("Fact (Ana): I live in Oslo", "superseded"),
+            ("Fact (Bob): I live in Rome", "standing"),
+            ("Fact (Ana): I live in Lima (instead of clm_1)", "standing"),
+            ("Fact: Our launch is 3 May", "superseded"),
+            ("Fact: Our launch is 4 May (instead of clm_4)", "standing"),
+        ]
 
 
 @pytest.mark.parametrize(("claims", "expected"), [("rules", 1), ("off", 0)])

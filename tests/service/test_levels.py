@@ -18,7 +18,7 @@ from tests.service.memories import check_request, fault, faulted, files_with, te
 
 LONG = " ".join(
     f"So, well, we decided on {n} May to run ledger-{n} on Postgres, because MySQL 5.{n} did not "
-    f"replicate in time. It was sunny, I think, and lunch was at noon, you know."
+    f"replicate in time. It was sunny, I think, and lunch was at noon, you know. Thank you so much!"
     for n in range(1, 9)
 )
 COUNT = O200k().count
@@ -299,7 +299,7 @@ async def test_old_pages_and_pages_under_pressure_are_compressed_by_themselves(
     is_compressed: bool,
 ) -> None:
     monkeypatch.setattr("pagefault.paging.pressure.THRESHOLDS", thresholds)
-    padded = "Well, it is as they say of the garden by the river. " * 30 + "It is."
+    padded = "Thank you so much, that is very kind of you! " * 30 + "It is in the garden."
     limits = Limits(compress_after_tokens=age)
     async with pagefault.open(tmp_path / "m", sync="os", window=4_000, limits=limits) as memory:
         session = await memory.session("s")

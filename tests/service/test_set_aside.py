@@ -311,21 +311,40 @@ async def test_a_request_that_shares_more_than_it_has_is_set_aside(tmp_path: Pat
         await session.metrics(), await session.ledger(), await session.status()
 
 
-async def test_a_record_of_a_session_that_began_later_is_set_aside(tmp_path: Path) -> None:
-    await _begin(tmp_path)
+async def _append_for_session(root: Path, further: int) -> int:
+    """A page for a session that began nowhere: its number is this much more than the last record's.
+    The number.
+    """
 
-    def append() -> None:
-        store = open_store(tmp_path, **_tools())
+    def append() -> int:
+        store = open_store(root, **_tools())
         try:
-            with _unchecked(), store.writing():
-                draft = replace(_draft(_page()), session=SessionNo(1_000))
+            with store.writing():
+                number = SessionNo(store.log.head() + further)
+                draft = replace(_draft(_page()), session=number)
                 store.index.apply(store.log.append([draft]))
         finally:
             store.close()
+        return number
 
-    await asyncio.to_thread(append)
+    return await asyncio.to_thread(append)
+
+
+@pytest.mark.parametrize("further", [2, 1_000], ids=["that is to come", "that began nowhere"])
+async def test_a_record_for_a_session_is_in_none(tmp_path: Path, further: int) -> None:
+    await _begin(tmp_path)
+    number = await _append_for_session(tmp_path, further)
     async with pagefault.open(tmp_path) as memory:
         assert [row.name for row in await memory.sessions()] == ["talk"]
+        session = await memory.session("new")
+        await session.user("Is anybody here?")
+        assert len((await memory.verify()).set_aside) == 1
+    async with pagefault.open(tmp_path) as memory:
+        rows = {row.name: row for row in await memory.sessions()}
+        assert (rows["new"].session == number) == (further == 2)
+        assert rows.keys() == {"talk", "new"}
+        session = await memory.session("new")
+        assert [page.seq for page in await memory.pages(session)] == [number - further + 3]
         assert (await memory.verify()).problems == NONE
 
 

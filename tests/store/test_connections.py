@@ -157,3 +157,26 @@ def _reader_of(connections: Connections) -> apsw.Connection:
     with connections.read() as db:
         db.execute("SELECT count(*) FROM sqlite_schema").fetchall()
         return db
+
+
+BESIDE: Final = """
+import apsw, pathlib, sys
+from pagefault.store.connections import Connections, checking_vfs
+their_own = apsw.VFS("theirs", "unix")
+usual = apsw.vfs_names()[0]
+apsw.set_default_vfs("theirs")
+assert checking_vfs() is None
+Connections(pathlib.Path(sys.argv[1]), read_only=False).close()
+apsw.set_default_vfs(usual)
+their_own.unregister()
+del their_own
+checks = checking_vfs() is not None
+Connections(pathlib.Path(sys.argv[2]), read_only=False).close()
+print(checks)
+"""
+
+
+def test_another_default_vfs_that_is_gone_takes_no_file_with_it(tmp_path: Path) -> None:
+    told = [sys.executable, "-c", BESIDE, str(tmp_path / "a.db"), str(tmp_path / "b.db")]
+    ended = subprocess.run(told, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stdout) == (0, "True\n"), ended.stderr

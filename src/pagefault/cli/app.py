@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from inspect import CORO_CREATED, getcoroutinestate
@@ -173,10 +173,16 @@ async def find_row(memory: Memory, name: str | None) -> SessionRow:
     if len(found) > 1:
         raise BadInput(
             f"{name!r} may be any of {len(found)} sessions",
-            hint=f"say which: {', '.join(row.name for row in found[:_NAMES_TOLD])}"
+            hint=f"say which: {', '.join(_told_apart(found)[:_NAMES_TOLD])}"
             + (", …" if len(found) > _NAMES_TOLD else ""),
         )
     return found[0]
+
+
+def _told_apart(rows: Sequence[SessionRow]) -> list[str]:
+    """What each of them is called that no other is."""
+    names = [row.name for row in rows]
+    return [row.name if names.count(row.name) == 1 else row.session_id for row in rows]
 
 
 _PROXIED = re.compile(

@@ -96,7 +96,7 @@ def ls(
             return {
                 "session": session.name or session.session_id,
                 "proxied": proxied is not None,
-                "total": status.pages,
+                "total": status.pages if len(rows) == count else len(rows),  # less the forgotten
                 "pages": [await _listed(session, row, resident, pinned) for row in rows[::-1]],
             }
 

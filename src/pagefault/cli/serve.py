@@ -118,13 +118,14 @@ async def _serve(
     *,
     as_json: bool,
 ) -> None:
-    from pagefault.engine.endpoint import is_loopback
+    from pagefault.engine.endpoint import checked_url, is_loopback
     from pagefault.model.clock import SystemClock
     from pagefault.pack.count import O200k
     from pagefault.proxy.listen import bound, serve
 
     app.config(window_tokens=window)  # as small as any window may be, and no smaller
     config = app.config()
+    checked_url(upstream, allow_http=config.engine.allow_http)  # before a memory is made for it
     listening = bound(host, port, wants_token=bool(who.token or who.tokens))
 
     def ready(url: str) -> None:

@@ -67,7 +67,10 @@ def archive(app: App, to: Path | None, keep: int, dry_run: bool, as_json: bool) 
         app.term.data(_told(moved, path, directory="archive"))
         return
     if not moved.segments:
-        app.term.line("there is nothing to archive: no full segment but those that are kept")
+        app.term.line(
+            "there is nothing to archive: segments are moved once they are full (10 MB), and "
+            f"--keep leaves the newest {keep:,} of those where they are"
+        )
         return
     what = "archived" if moved.done else "would be archived"
     share = 100 * moved.bytes_after / moved.bytes_before

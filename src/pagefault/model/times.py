@@ -6,11 +6,24 @@ import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 
+from pagefault.model.errors import BadInput
+
 DAY_MS: Final = 86_400_000
 
 _DATE: Final = re.compile(r"\d{4}-?\d\d-?\d\d")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MS: Final = timedelta(milliseconds=1)
+
+
+def iso_text(at: datetime) -> str:
+    """A time in ISO 8601. Raises `BadInput` where its zone fails."""
+    try:
+        return at.isoformat()
+    except Exception as failure:  # a zone is the caller's own code
+        raise BadInput(
+            f"a datetime's zone does not tell the time: {failure!r:.80}",
+            hint="a zone of datetime or zoneinfo, or ISO 8601: 2026-03-05T08:45:00Z",
+        ) from failure
 
 
 def iso_ms(text: str, zone: tzinfo | None = None) -> int | None:

@@ -12,7 +12,7 @@ from pagefault.model.errors import BadInput
 from pagefault.model.kinds import ORIGINS, Kind, Modality
 from pagefault.model.page import PageRow
 from pagefault.model.signatures import check_fields, checked
-from pagefault.model.times import DAY_MS, is_date, iso_ms
+from pagefault.model.times import DAY_MS, is_date, iso_ms, iso_text
 
 TOOL: Final = "tool"
 """As an origin: whatever tool it was."""
@@ -108,7 +108,8 @@ class SearchFilter:
 
 def a_time_ms(time: Time) -> int:
     """A time in milliseconds since 1970. Raises `BadInput`."""
-    found = time if isinstance(time, int) else iso_ms(str(time))  # a datetime's form is ISO, too
+    text = iso_text(time) if isinstance(time, datetime) else str(time)
+    found = time if isinstance(time, int) else iso_ms(text)
     if found is None or abs(found) > _MS_MAX:
         raise BadInput(f"{time!r} is no time", hint="ISO 8601: 2026-03-05, 2026-03-05T08:45:00Z")
     return found

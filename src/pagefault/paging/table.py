@@ -49,6 +49,10 @@ class PageTable:
         self._entries: dict[PageId, Entry] = {}
         self._pins: dict[PageId, None] = {}
 
+    def has(self, page_id: PageId) -> bool:
+        """Whether the session has such a page; nothing is counted."""
+        return page_id in self._entries or self._find_row(page_id) is not None
+
     def find(self, page_id: PageId) -> PageRow | None:
         """The page's row, or None if the session has no such page."""
         entry = self._entries.get(page_id)

@@ -176,7 +176,12 @@ class Proxy:
         whose = user or principal_of(headers, query, self._memory.keyed)
         asked = _Asked(known, named, whose)
         relayed = self._relayed(scope["method"], target, headers, asked, wire, body, reply)
-        return await _unless_gone(relayed, receive, told)
+        try:
+            await _unless_gone(relayed, receive, told)
+        except asyncio.CancelledError:  # the server stops, and has waited for long enough
+            if reply.started:
+                raise
+            await reply.refuse(wire, 503, "the proxy was stopped before an answer came")
 
     async def _relayed(
         self,

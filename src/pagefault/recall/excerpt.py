@@ -37,6 +37,15 @@ def excerpt(text: str, query: str, *, chars_max: int = CHARS_MAX) -> Excerpt:
     return _within(text, list(_matches(text, terms)) if terms else [], chars_max)
 
 
+def excerpt_titled(title: str, text: str, query: str) -> Excerpt:
+    """As `excerpt`; of both, where words of the query stand in the title and nowhere else."""
+    shown = excerpt(text, query)
+    if not shown.marks and title:
+        titled = excerpt(f"{title} · {text}", query)
+        return titled if titled.marks else shown
+    return shown
+
+
 def narrowed(one: Excerpt, chars_max: int) -> Excerpt:
     """The best part of an excerpt, in fewer characters."""
     if len(one.text) <= chars_max:

@@ -23,7 +23,7 @@ from pagefault.model.kinds import (
     Profile,
     Sync,
 )
-from pagefault.model.times import is_date, iso_ms
+from pagefault.model.times import is_date, iso_ms, iso_text
 from pagefault.model.wanted import Time, a_time_ms, an_end_ms
 
 N = TypeVar("N", bound=StrEnum)
@@ -71,7 +71,7 @@ def a_path(value: str | Path, *, called: str) -> Path:
 
 def a_moment(at: str | datetime) -> str:
     """When something was said, as a record has it: ISO 8601. Raises `BadInput`."""
-    text = at.isoformat() if isinstance(at, datetime) else at
+    text = iso_text(at) if isinstance(at, datetime) else at
     if text and iso_ms(text) is None:
         raise BadInput(
             f"occurred_at is {text!r:.80}, which is no time",

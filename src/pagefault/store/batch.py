@@ -20,7 +20,7 @@ from pagefault.model.events import (
 )
 from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.page import DERIVED_ORDER
-from pagefault.store.fold import ID_TAKEN, PLACE_TAKEN, SessionTally, is_orphan
+from pagefault.store.fold import BEGAN_LATER, ID_TAKEN, PLACE_TAKEN, SessionTally, is_orphan
 from pagefault.store.leaf import Leaf, leaf_of
 from pagefault.store.place import Span, place_of, said_span
 from pagefault.store.soundness import sound
@@ -143,14 +143,18 @@ class Batch:
         self._ids: set[tuple[int, str]] = set()
 
     def add(self, entry: Event | Leaf) -> None:
-        if isinstance(entry, Leaf):
+        if entry.session > entry.seq:
+            self._set_aside(entry.seq, entry.session, BEGAN_LATER)
+        elif isinstance(entry, Leaf):
             self._add_page(entry)
-            return
-        entry = sound(entry)  # of the log it is already; it may come from who wrote it
-        if isinstance(entry.body, PageBody):
-            self._add_page(leaf_of(entry, entry.body))
         else:
-            self._add_event(entry)
+            self._add_whole(sound(entry))  # of the log it is already; it may be of who wrote it
+
+    def _add_whole(self, event: Event) -> None:
+        if isinstance(event.body, PageBody):
+            self._add_page(leaf_of(event, event.body))
+        else:
+            self._add_event(event)
 
     def _add_event(self, event: Event) -> None:
         body = event.body

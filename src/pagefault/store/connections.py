@@ -356,6 +356,8 @@ def checking_vfs() -> str | None:
     """
     with _LOADING:
         names = apsw.vfs_names()
+        if names[0] != _USUAL:  # loaded now, ours would go through to that, also once it is gone
+            return None
         if _CHECKED not in names:
             try:
                 from apsw import sqlite_extra
@@ -368,7 +370,7 @@ def checking_vfs() -> str | None:
                 return None
             finally:
                 apsw.set_default_vfs(names[0])  # others in this process choose for themselves
-    return _CHECKED if names[0] == _USUAL else None
+    return _CHECKED
 
 
 _LOADING: Final = threading.Lock()

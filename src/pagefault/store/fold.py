@@ -52,6 +52,7 @@ def is_orphan(event: Event) -> bool:
     return event.session != 0 and not isinstance(event.body, Erased | SetAside)
 
 
+BEGAN_LATER: Final = "it is of a session that began later"
 PLACE_TAKEN: Final = "its place among the pages was another's already"
 ID_TAKEN: Final = "its page's id was another's already"
 

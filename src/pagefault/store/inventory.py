@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -34,8 +34,8 @@ GAP_MAX: Final = 1_000
 
 _PEEK: Final = 1 << 20  # of a file after a gap: its first line, or a record, stands in that
 
-_SMALL_BYTES: Final = 1 << 20  # such a file is read whole, whatever it is
-_LOOKS: Final = 64  # into a larger one, if need be
+_USUAL_BYTES: Final = 16 << 20  # few segments are larger: most files are not looked into here
+_LOOKS: Final = 64  # into one that is
 _LOOK_BYTES: Final = 4_096
 _MARKS: Final = (b'{"v":"', b',"crc":"', b'{"pagefault":"segment"')
 
@@ -76,12 +76,13 @@ class Inventory:
 
 
 def take_inventory(directory: Path) -> Inventory:
-    """Look at the names, and into files only where two claim to be the same segment, or where one
-    stands after a gap.
+    """Look at the names, and into files only where two claim to be the same segment, where one
+    stands after a gap, or is unusually large.
     """
     by_number: dict[int, list[_Candidate]] = {}
     leftovers: list[Path] = []
     strays: list[Stray] = []
+    large: set[str] = set()
     for name, st in _listed(directory).items():
         parsed = parse_name(name)
         if wrong := _wrong_with(name, st):
@@ -90,9 +91,11 @@ def take_inventory(directory: Path) -> Inventory:
             leftovers.append(directory / name)
         elif parsed:
             by_number.setdefault(parsed[0], []).append((parsed[1], True, name))
+            if st.st_size > _USUAL_BYTES:
+                large.add(name)
         elif parsed := parse_stub_name(name):
             by_number.setdefault(parsed[0], []).append((parsed[1], False, name))
-    strays += _set_apart(directory, by_number)
+    strays += _set_apart(directory, by_number, large)
     chosen: dict[int, _Candidate] = {}
     newest = max(by_number, default=0)
     for number in sorted(by_number):
@@ -139,7 +142,9 @@ def _wrong_with(name: str, st: os.stat_result) -> str:
     return ""
 
 
-def _set_apart(directory: Path, by_number: dict[int, list[_Candidate]]) -> Iterator[Stray]:
+def _set_apart(
+    directory: Path, by_number: dict[int, list[_Candidate]], large: Collection[str]
+) -> Iterator[Stray]:
     """Take from `by_number` what is no segment: what stands after a gap, and large files of
     something else, which would be read whole.
     """
@@ -149,7 +154,7 @@ def _set_apart(directory: Path, by_number: dict[int, list[_Candidate]]) -> Itera
         for candidate in by_number[number]:
             name = candidate[2]
             if number == last + 1:
-                if not candidate[1] or _may_hold(directory / name):
+                if name not in large or _may_hold(directory / name):
                     kept.append(candidate)
                     continue
                 what = "it is large, and nothing in it looks like a record"
@@ -188,15 +193,15 @@ def _says_so(path: Path, number: int) -> bool:
 
 
 def _may_hold(path: Path) -> bool:
-    """Whether a file is small, or anything that looks like a record stands where one looks into it:
-    whatever a disk did to a segment, it did not do it everywhere.
+    """Whether anything that looks like a record stands where one looks into a file: whatever a
+    disk did to a segment, it did not do it everywhere.
     """
     try:
         fd = open_file(path)
         try:
             size = os.fstat(fd).st_size
             places = range(0, size, max(1, size // _LOOKS))
-            return size < _SMALL_BYTES or any(
+            return any(
                 mark in look
                 for at in places
                 for look in [os.pread(fd, _LOOK_BYTES, at)]

@@ -69,7 +69,7 @@ def to_fold(record: codec.Record) -> Leaf | Event:
     """What a fold of the log takes of a record; errors as for `codec.to_event`."""
     body = codec.to_page(record)
     seq, session, turn = Seq(record.seq), SessionNo(record.ses), TurnNo(record.turn)
-    if body is None or header_flaw(seq, session, turn, record.at) or content_flaw(session, body):
+    if body is None or header_flaw(session, turn, record.at) or content_flaw(session, body):
         return sound(codec.to_event(record))
     return _leaf(seq, session, turn, record.at, record.type, record.origin, record.key, body)
 

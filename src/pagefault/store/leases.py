@@ -27,11 +27,11 @@ class Leased:
 
 
 class Leases:
-    """What is known of our own leases. `present` is nothing where there is one process only."""
+    """What is known of our own leases. `presence` is nothing where there is one process only."""
 
     def __init__(self, instance: str, presence: Presence | None, lease_s: float) -> None:
         self.instance = instance
-        self._presence = presence
+        self.presence = presence
         self._lease_s = lease_s
         self._ours: dict[SessionNo, Seq] = {}  # and the record that says so
         self._doubted: set[SessionNo] = set()
@@ -64,9 +64,9 @@ class Leases:
 
     def check_free(self, row: SessionRow, instance: str) -> None:
         """Raise `SessionBusy` if the opening that leased it is well, and another."""
-        if self._presence is None or not instance:
+        if self.presence is None or not instance:
             return
-        other = self._presence.find(instance)
+        other = self.presence.find(instance)
         if other is not None and other.beat_age_s <= self._lease_s:
             raise self.busy(row.name or row.session_id, str(other))
 
@@ -88,5 +88,5 @@ class Leases:
 
     def who(self, instance: str) -> str:
         """Who an opening is, if it still lives."""
-        other = self._presence.find(instance) if self._presence is not None else None
+        other = self.presence.find(instance) if self.presence is not None else None
         return str(other or "another process, since ended")

@@ -24,6 +24,7 @@ from pagefault.model.wanted import SearchFilter
 from pagefault.store.analyzer import analyze, page_terms
 from pagefault.store.api import NO_NAMES, Candidates, Matching, PageFilter, Traits, never, worth_of
 from pagefault.store.fold import (
+    BEGAN_LATER,
     ID_TAKEN,
     NUMBERED,
     PLACE_TAKEN,
@@ -71,7 +72,10 @@ class MemoryIndex:
     def _apply_one(self, event: Event) -> None:
         event = sound(event)
         body = event.body
-        why = body.why if isinstance(body, SetAside) else self._collision(event)
+        if event.session > event.seq:
+            why = BEGAN_LATER
+        else:
+            why = body.why if isinstance(body, SetAside) else self._collision(event)
         if why:
             self._aside[event.seq] = event.session, why
             if event.session in self._sessions:

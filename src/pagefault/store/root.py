@@ -524,7 +524,8 @@ def _make_anew(store: Store, clock: Clock, damage: IndexUnusable) -> SqliteIndex
         held = nullcontext() if store.is_writing_here else RootLock(path, clock=clock).held()
         with held:
             what = f"the index must be made anew ({damage}), which"
-            check_alone(path, clock, what, but=store.leases.instance)
+            ours = store.leases.presence
+            check_alone(path, clock, what, but=ours.instance if ours is not None else "")
             _clear_unfinished(path)
             try:
                 with store.log_beside(NOTHING) as log:

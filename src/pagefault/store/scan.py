@@ -169,8 +169,9 @@ def _lines_or_more(data: bytes) -> Iterator[tuple[int, int]]:
         end = data.find(b"\n", offset) + 1 or len(data)
         if end - offset < _RECORD_BYTES_MIN and end < len(data):
             following = _NEXT.search(data, end - 1)
-            last = data.rfind(b"\n", 0, len(data) - 1) + 1
-            end = max(end, following.end() if following else last)
+            # The last line is looked for once: it may be most of the file.
+            upto = following.end() if following else data.rfind(b"\n", 0, len(data) - 1) + 1
+            end = max(end, upto)
         yield offset, end
         offset = end
 

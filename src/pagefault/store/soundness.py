@@ -48,7 +48,7 @@ from pagefault.model.events import (
     Taken,
     Unpinned,
 )
-from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
+from pagefault.model.ids import SessionNo, TurnNo
 from pagefault.model.kinds import DERIVED_TYPES, EventType, Level, Modality, Role
 from pagefault.model.page import DERIVED_ORDER
 from pagefault.model.signatures import INT_MAX
@@ -89,7 +89,7 @@ def blob_of(body: Body) -> str:
 
 def flaw(event: Event) -> str:
     """Why no fold can take this event; nothing if they can."""
-    if why := header_flaw(event.seq, event.session, event.turn, event.at_ms):
+    if why := header_flaw(event.session, event.turn, event.at_ms):
         return why
     match event.body:
         case PageBody() as body:
@@ -132,10 +132,7 @@ def flaw(event: Event) -> str:
             assert_never(undecided)
 
 
-def header_flaw(seq: Seq, session: SessionNo, turn: TurnNo, at_ms: int) -> str:
-    """`seq` is `NOTHING` for what is still to be written: its session is there, or is made."""
-    if seq != NOTHING and session > seq:
-        return "it is of a session that began later"
+def header_flaw(session: SessionNo, turn: TurnNo, at_ms: int) -> str:
     if not (0 <= turn <= INT_MAX and 0 <= at_ms <= INT_MAX):
         return "its turn or its time cannot be"
     return "" if 0 <= session < SESSIONS_MAX else "its session cannot be"

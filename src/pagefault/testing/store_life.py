@@ -103,7 +103,7 @@ class StoreLife:
             disk=self.disk,
             segment_bytes=self._segment_bytes,
         )
-        store.leases = _Alone("", None, defaults.LEASE_S)
+        store.leases = _Alone("", store.leases.presence, defaults.LEASE_S)
         return store
 
     def close(self) -> None:

@@ -117,8 +117,9 @@ class Claims:
             turn = Turn(body.page_id, body.role, draft.origin, body.text, body.speaker)
             is_users = is_user_message(body)
             is_whole = is_users and body.parts == 1  # a part of a message is less than it says
-            # Other words for an old message: what was said lately is not what stands before it.
-            shown_before = [] if body.supersedes else before
+            # Words for an old message, or behind another: what was said lately is not before them.
+            follows_it = not body.follows or [body.follows] == [one.page_id for one in before]
+            shown_before = before if follows_it and not body.supersedes else []
             found = [self._closing(body, state)]
             if is_whole:
                 found.append(extract(turn, shown_before))

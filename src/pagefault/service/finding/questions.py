@@ -17,7 +17,7 @@ from pagefault.model.kinds import Profile
 from pagefault.model.page import PageRow, Scope
 from pagefault.model.signatures import checked_verbs
 from pagefault.model.wanted import ANY, SearchFilter, Time
-from pagefault.recall.excerpt import excerpt
+from pagefault.recall.excerpt import excerpt_titled
 from pagefault.recall.search import SearchHit, SearchResult
 from pagefault.service.arguments import a_count, a_profile
 from pagefault.service.finding.finding import SAID
@@ -232,7 +232,9 @@ def _with_sources(runtime: Runtime, found: SearchResult, query: str) -> SearchRe
         hit = replace(hit, session_id=row.session_id if row else "")
         with suppress(RecordGone, ArchiveMissing):
             page = runtime.pages.read(hit.page)
-            shown = excerpt(page.text, query if hit.why in ("", "words") else "")
+            shown = excerpt_titled(
+                page.title, page.text, query if hit.why in ("", "words") else ""
+            )
             hit = replace(
                 hit,
                 speaker=page.speaker,

@@ -104,7 +104,7 @@ def status_of(
         epoch=state.epoch,
         requests=state.request_next,
         resident_pages=len(state.working_set),
-        pinned=tuple(state.table.pins()),
+        pinned=tuple(state.pins_there()),
         faults_left=state.budget.faults_left,
         tlb_hits=state.table.tlb.hits,
         tlb_misses=state.table.tlb.misses,

@@ -176,7 +176,7 @@ def moment(runtime: Runtime, row: SessionRow, upto: Seq) -> Moment:
         request=-1 if packed is None else packed.request,
         request_tokens=0 if packed is None else packed.tokens,
         pages=tuple(_in_window(state, partial)),
-        pinned=tuple(state.table.pins()),
+        pinned=tuple(state.pins_there()),
     )
 
 

@@ -570,6 +570,10 @@ class SessionState:
         pins = self.pin_tokens(self.pinned_pages())
         return self.layout.head_tokens + render.BLOCK_TOKENS + pins
 
+    def pins_there(self) -> list[PageId]:
+        """What is pinned, in the order of the pins, less what was forgotten since."""
+        return [page_id for page_id in self.table.pins() if self.table.has(page_id)]
+
     def pinned_pages(self) -> list[Page]:
         """The pages that are pinned, in the order of their pins. One that was forgotten is none."""
         pages = []
