@@ -54,9 +54,10 @@ class SearchHit:
 
     `excerpt` is the part of its text that was found (behind its title, where the title alone was):
     one line of 240 characters at most, and `marks` where in it words of the query stand, from and
-    to (without); without any, and where pages were listed, it is how the page begins. `why` is what the page is found by: "words" of its
-    own, a "link" from a page that has them, "meaning", or else "neighbours", which have them; empty
-    where pages were listed. The last two, and a link, say little of the page itself.
+    to (without); without any, and where pages were listed, it is how the page begins. `why` is what
+    the page is found by: "words" of its own, a "link" from a page that has them, "meaning", or else
+    "neighbours", which have them; empty where pages were listed. The last two, and a link, say
+    little of the page itself.
     """
 
     page: PageRow

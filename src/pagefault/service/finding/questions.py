@@ -232,9 +232,7 @@ def _with_sources(runtime: Runtime, found: SearchResult, query: str) -> SearchRe
         hit = replace(hit, session_id=row.session_id if row else "")
         with suppress(RecordGone, ArchiveMissing):
             page = runtime.pages.read(hit.page)
-            shown = excerpt_titled(
-                page.title, page.text, query if hit.why in ("", "words") else ""
-            )
+            shown = excerpt_titled(page.title, page.text, query if hit.why in ("", "words") else "")
             hit = replace(
                 hit,
                 speaker=page.speaker,
