@@ -13,10 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pagefault.model.errors import ArchiveMissing, RecordGone
-from pagefault.model.events import (
-    Draft,
-    PageBody,
-)
+from pagefault.model.events import Draft, OriginalBody, PageBody
 from pagefault.model.ids import PageId, SessionNo
 from pagefault.model.kinds import (
     GOAL_SUBJECT,
@@ -118,7 +115,8 @@ class Claims:
             is_users = is_user_message(body)
             is_whole = is_users and body.parts == 1  # a part of a message is less than it says
             # Words for an old message, or behind another: what was said lately is not before them.
-            follows_it = not body.follows or [body.follows] == [one.page_id for one in before]
+            follows = body.follows if isinstance(body, OriginalBody) else ""
+            follows_it = not follows or [follows] == [one.page_id for one in before]
             shown_before = before if follows_it and not body.supersedes else []
             found = [self._closing(body, state)]
             if is_whole:
