@@ -6,7 +6,7 @@ import os
 import shutil
 import threading
 from collections.abc import Collection
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -46,9 +46,16 @@ OLD_S = StillClock().now_ms() / 1000 - 2 * gc.SAFE_S
 def about(blob: str, order: int) -> Draft:
     draft = said("a picture", order=order)
     assert isinstance(draft.body, Said)
-    fields = asdict(draft.body)
-    del fields["event_type"]
-    return replace(draft, body=Stored(**fields, blob=blob))
+    body = draft.body
+    stored = Stored(
+        page_id=body.page_id,
+        order=order,
+        text=body.text,
+        tokens=body.tokens,
+        role=body.role,
+        blob=blob,
+    )
+    return replace(draft, body=stored)
 
 
 def keep(store: Store, data: bytes) -> str:
