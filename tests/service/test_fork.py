@@ -152,6 +152,25 @@ async def test_forks_live_on_when_their_parent_is_forgotten(tmp_path: Path) -> N
         assert (await memory.verify()).problems == ()
 
 
+async def test_no_epoch_of_a_fork_has_the_number_of_one_that_was_forgotten(tmp_path: Path) -> None:
+    async with pagefault.open(tmp_path / "m", sync="os", window=1_500) as memory:
+        session = await memory.session("s")
+        for number in range(12):
+            await session.user(f"Topic{number}: {words(90, f't{number}w')}")
+            await session.request()
+        fork = await session.fork("f")
+        begun = (await fork.status()).epoch
+        assert begun > 1
+        sent = await fork.request()
+        await memory.forget("s")
+    async with pagefault.open(tmp_path / "m") as memory:
+        fork = await memory.session("f", create=False)
+        await fork.user("And now?")
+        request = await fork.request()
+        assert request.messages[: len(sent.messages)] != sent.messages
+        assert (await fork.status()).epoch == begun + 1
+
+
 async def test_a_search_of_all_shows_a_page_that_forks_share_once(tmp_path: Path) -> None:
     async with pagefault.open(tmp_path / "m", sync="os") as memory:
         session = await memory.session("s")

@@ -46,6 +46,7 @@ class SessionOpened:
     parent: SessionNo = SessionNo(0)
     parent_seq: Seq = NOTHING  # the last record of the parent that the fork can see
     holder: str = ""  # the opening of the memory that leases it first
+    epoch: int = 0  # of a fork: its parent's, whose records may be forgotten
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -563,6 +563,7 @@ class Session(Asking):
                     layout=state.layout_name,
                     parent=self.session,
                     parent_seq=self.owned.folded,
+                    epoch=state.epoch,
                 )
             )
 

@@ -94,9 +94,11 @@ def flaw(event: Event) -> str:
     match event.body:
         case PageBody() as body:
             return content_flaw(event.session, body)
-        case SessionOpened(window_tokens=tokens, parent=parent):
+        case SessionOpened(window_tokens=tokens, parent=parent, epoch=epoch):
             if not 0 <= parent < event.seq:
                 return "it was forked off a session that began later"
+            if not 0 <= epoch <= INT_MAX:
+                return "its epoch cannot be"
             return "" if 0 < tokens <= INT_MAX else "its window cannot be"
         case SessionConfigured(window_tokens=tokens):
             return "" if 0 < tokens <= INT_MAX else "its window cannot be"

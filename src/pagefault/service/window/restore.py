@@ -148,9 +148,7 @@ def _fold(
 def _shown_by(reader: _Reader, scope: Scope, start: Seq) -> Iterator[Event]:
     """The records that a window rests on which shows what is in the log from `start` on."""
     yield from _lineage(reader, scope, types=_STANDING, before=start)
-    for event in _lineage(reader, scope, after=Seq(max(start - 1, 0))):
-        if not isinstance(event.body, SessionOpened):
-            yield event
+    yield from _lineage(reader, scope, after=Seq(max(start - 1, 0)))
 
 
 class _Reader:

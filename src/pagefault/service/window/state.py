@@ -200,6 +200,8 @@ class SessionState:
                 self._fold_packed(event, body)
             case EpochBegun() as body:
                 self._fold_epoch(event, body)
+            case SessionOpened(epoch=epoch):  # no number is given twice, whatever was forgotten
+                self.epoch = max(self.epoch, epoch)
             case Searched() | Faulted() | CallRefused():
                 self.fold_call(event)
             case Reported(relayed=False, input_tokens=tokens):
