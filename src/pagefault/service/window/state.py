@@ -219,8 +219,8 @@ class SessionState:
                 self.epoch_due = "forgotten"
             case Reported() | Relayed():
                 pass  # of a request that a client packed: the proxy folds these
-            case SessionOpened() | SessionLeased():
-                pass  # what the state was made with; and who may write, which no request shows
+            case SessionLeased():
+                pass  # who may write, which no request shows
             case Checkpointed():
                 pass  # a name for a moment
             case ForgetBegun() | ForgetDone() | Lost():
