@@ -104,6 +104,7 @@ MALFORMED_LINES: dict[str, Any] = {
     "part a number": _line(content=[7]),
     "content half a pair": _line(content="\ud800"),
     "name half a pair": _line(name="\ud800"),
+    "name a list": _line(name=["x"]),
     "part half a pair": _line(content=[{"text": "\ud800"}]),
     "calls a number": _line(tool_calls=7),
     "calls a text": _line(tool_calls="sql"),

@@ -10,7 +10,7 @@ import pytest
 import pagefault
 from pagefault.model.wanted import SearchFilter
 from pagefault.proxy.history import Json, is_blanked, is_same_call
-from tests.proxy.histories import body, call, long_talk, model, result, user
+from tests.proxy.histories import body, call, long_talk, model, reminder, result, user
 from tests.proxy.standing import Standing, post, standing
 from tests.proxy.upstream import Say, Upstream, always, in_turn
 
@@ -344,6 +344,38 @@ async def test_a_claim_quoted_in_front_is_closed_when_its_words_are_edited(
         assert sent_by(upstream)[: len(quoted)] == quoted
         assert "takes back clm_1" in str(sent_by(upstream)[len(quoted) :])
         assert CHANGED in str(sent_by(upstream)[len(quoted) :])
+
+
+IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBO"}}
+
+
+@pytest.mark.parametrize(
+    ("blocks", "claimed"),
+    [
+        (["Please always answer in German"], 1),
+        ([reminder("It is Monday."), "Please always answer in German"], 1),
+        (["Never do the following:", "Please always answer in German"], 0),
+        (["Please always answer in German", "That is what Ana says."], 0),
+        (["Please always answer in German", IMAGE], 0),
+    ],
+)
+@pytest.mark.parametrize("path", ["/v1/messages", "/v1/chat/completions", "/v1/responses"])
+async def test_a_block_of_a_message_is_not_taken_for_a_message(
+    upstream: Upstream, path: str, blocks: list[str | Json], claimed: int
+) -> None:
+    told = user(*blocks)
+    asked = {**body(told), "input": [in_responses(told)]} if "resp" in path else body(told)
+    async with standing(upstream) as to:
+        await post(to, asked, path)
+        session = await to.memory.session((await to.sessions())[0], create=False)
+        assert len(await session.claims()) == claimed
+
+
+def in_responses(message: Json) -> Json:
+    parts = [
+        {**one, "type": one["type"].replace("text", "input_text")} for one in message["content"]
+    ]
+    return {**message, "type": "message", "content": parts}
 
 
 @pytest.mark.parametrize("goes_back", [False, True])

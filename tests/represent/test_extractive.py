@@ -117,6 +117,19 @@ def test_a_sentence_that_could_come_to_mean_another_thing_keeps_every_word(sente
 
 
 @pytest.mark.parametrize(
+    "sentence",
+    [
+        "Make it sound fun.", "It was good.", "She is feeling good today.", "It makes her happy.",
+        "They loved it, and they thought it was amazing.", "Good Morning, Sunshine.",
+        "Thanks, it was good.", "Hello, Dolly.", "What about you?", "Thank him.",
+    ],
+)  # fmt: skip
+def test_praise_wishes_and_names_are_no_courtesy_and_stay(sentence: str) -> None:
+    text = f"The cake has nine layers of chocolate. {sentence} We open on 3 May."
+    assert page(text, Level.REDUCED) == text
+
+
+@pytest.mark.parametrize(
     "answer", ["Yes.", "No, thanks.", "Great, let's do that.", "ok", "Agreed."]
 )
 def test_an_answer_is_no_courtesy(answer: str) -> None:

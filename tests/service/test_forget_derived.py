@@ -43,6 +43,16 @@ async def test_a_claim_alone_can_be_forgotten_and_no_longer_stands(tmp_path: Pat
         assert "PostgreSQL" in (await session.page(said)).text, "the turn was not asked for"
 
 
+async def test_a_claim_stays_that_took_the_place_of_one_that_is_forgotten(tmp_path: Path) -> None:
+    async with pagefault.open(tmp_path / "m") as memory:
+        session = await memory.session("talk")
+        first = await session.user("I live in Oslo.")
+        await session.user("I live in Rome.")
+        forgotten = await memory.forget("talk", first)
+        assert forgotten.pages == (first, "clm_1")
+        assert [claim.value for claim in await session.claims()] == ["I live in Rome"]
+
+
 async def test_a_claim_that_repeats_a_forgotten_one_goes_with_it(tmp_path: Path) -> None:
     """What takes its place is about the same thing, and borrows the words for it."""
     root = tmp_path / "m"

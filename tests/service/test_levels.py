@@ -299,7 +299,7 @@ async def test_old_pages_and_pages_under_pressure_are_compressed_by_themselves(
     is_compressed: bool,
 ) -> None:
     monkeypatch.setattr("pagefault.paging.pressure.THRESHOLDS", thresholds)
-    padded = "Thank you so much, that is very kind of you! " * 30 + "It is in the garden."
+    padded = "Thank you so much! " * 60 + "It is in the garden."
     limits = Limits(compress_after_tokens=age)
     async with pagefault.open(tmp_path / "m", sync="os", window=4_000, limits=limits) as memory:
         session = await memory.session("s")

@@ -76,6 +76,21 @@ def test_control_an_opening_that_does_not_sync_is_caught(
         cuts()
 
 
+def _roll_and_lose_power(machine: StoreMachine, after: int) -> None:
+    """Batches that share a sync fill a segment, so that it is sealed before that sync."""
+    machine.say(CALM, [PLAN])
+    machine.say(Fate(death=Death.POWER, after=after), [OUTAGE, PLAN, HUGE, PLAN])
+    machine.everything_is_there()
+
+
+@pytest.mark.parametrize("after", range(1, 6))
+def test_no_seal_survives_a_power_cut_that_what_it_seals_does_not(
+    lives: Callable[[int], StoreMachine], after: int
+) -> None:
+    for seed in range(30):
+        _roll_and_lose_power(lives(seed), after)
+
+
 def _forget_and_lose_power(machine: StoreMachine) -> None:
     """Right after the receipt is durable, and before the index has taken it in."""
     machine.say(CALM, [PLAN, Saying(0, ["outage"], "")])

@@ -148,10 +148,16 @@ def _line(place: str, message: Any) -> Line:
     return Line(
         role=role,
         text=text,
-        speaker=str(message.get("name") or message.get("speaker") or ""),
+        speaker=_speaker(place, message.get("name") or message.get("speaker") or ""),
         occurred_at=_time(place, when),
         call_id=str(message.get("tool_call_id") or ""),
     )
+
+
+def _speaker(place: str, name: Any) -> str:
+    if not isinstance(name, str):
+        raise BadInput(f"{place}: {name!r:.80} is no name", hint='"name": "Ada"')
+    return name
 
 
 def _functions(place: str, calls: Any) -> list[dict[str, Any]]:

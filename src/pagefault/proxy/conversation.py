@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -368,12 +369,13 @@ class Conversation:
     async def _log(self, nodes: Sequence[Node], items: Sequence[Item]) -> None:
         """Write down what is not written yet. A failure is noted, and nothing waits for it."""
         try:
+            blocks = Counter(item.message for item in items)
             for node, item in zip(nodes, items, strict=True):
-                await self._log_one(node, item)
+                await self._log_one(node, item, is_whole=blocks[item.message] == 1)
         except PagefaultError as error:
             self.problem = error.message
 
-    async def _log_one(self, node: Node, item: Item) -> None:
+    async def _log_one(self, node: Node, item: Item, *, is_whole: bool) -> None:
         is_edited = node.key in self._edited
         if node.key in self._pages and not is_edited:
             return
@@ -389,7 +391,7 @@ class Conversation:
         if said is not None and not item.asks_for_summary:
             session = await self._opened()
             try:
-                pages = await self._write(session, said, origin)
+                pages = await self._write(session, replace(said, is_whole=is_whole), origin)
             except RecordGone:
                 pages = ()  # it was forgotten since it was said, and is not said anew
             if not any(page_id in self._keys for page_id in pages):

@@ -8,8 +8,9 @@ is none. Only what is certainly prose is touched, and there only whole sentences
  - A page is *plain* if each of its lines is a paragraph by itself, between blank lines, without
    indentation, tabs or columns, of letters, digits and the marks of prose alone. Pages that a tool
    returned or that were handed in are data, and never plain. What is not plain stays byte for byte.
- - Of plain pages go sentences that are courtesy and nothing else. What is said again stays: a step,
-   a refrain or a decision says something by where it stands, too, whatever was said before.
+ - Of plain pages go sentences that greet, thank or take leave and say nothing else: praise may be
+   an answer ("It was good."), a wish an order ("Make it fun."), a name a title. What is said again
+   stays: a step, a refrain or a decision says something by where it stands.
  - What stays is stretches of the text as it was written, white space included: no word inside a
    sentence goes, as taking one out may turn it into another.
 
@@ -32,6 +33,21 @@ COURTESY_WORDS_MAX: Final = 14
 REPEAT_WORDS_MIN: Final = 5
 """A shorter sentence that is said again may be an answer to something else."""
 
+_PHRASE: Final = (
+    r"(?:(?:hello|hi|hey)(?: (?:there|again|everybody|everyone|all|guys))?"
+    r"|(?:good )?(?:bye|goodbye)(?: for now)?|see you(?: soon| later)?|take care|cheers"
+    r"|(?:many )?thanks(?: again| a lot| so much| a million| very much)?"
+    r"|thank you(?: again| so much| very much)?|you're (?:very |most |so )?welcome"
+    r"|congrats|congratulations|greetings|wow|yay|haha|lol"
+    r"|have a (?:nice|great|good|lovely|wonderful) (?:day|evening|weekend|week|one|trip|time)"
+    r"|how are (?:you|things)(?: doing)?(?: today| these days)?)"
+)
+_FORMULA: Final = re.compile(
+    rf"{_PHRASE}(?: {_PHRASE})*"
+    r"(?: for (?:all )?(?:your|the) (?:help|time|advice|support|patience|answer|reply))?"
+    r"(?: (?:everybody|everyone|guys))?"
+)
+"""What is said to be polite, whole, in small letters and without its marks."""
 _COURTESY: Final = frozenset(
     """
     amazing aw awesome aww beautiful bet bye cheers congrats congratulations cool evening
@@ -117,25 +133,36 @@ def reduce(sources: Sequence[Source], units: Sequence[Sequence[Unit]]) -> list[l
 def said_last(
     sources: Sequence[Source], kept: Sequence[Sequence[Unit]]
 ) -> Iterator[tuple[int, Unit]]:
-    """What an abstract chooses from: each unit with the number of its page, but of a sentence of
-    prose that is said again only the last, as something may have been taken back in between.
+    """What an abstract chooses from: each unit with the number of its page, less chatter, and of a
+    sentence of prose that is said again only the last, as something may have been taken back in
+    between.
     """
     last: dict[str, tuple[int, Unit]] = {}
     said: list[tuple[str, tuple[int, Unit]]] = []
     for number, (source, units) in enumerate(zip(sources, kept, strict=True)):
         plain = is_plain(source)
         for unit in units:
+            is_said = plain and _is_sentence(source.text, unit)
+            if is_said and is_chatter(source.text[unit.start : unit.end]):
+                continue
             # Case may tell names apart, and so it stays.
             folded = " ".join(source.text[unit.start : unit.end].split())
             is_long = folded.count(" ") + 1 >= REPEAT_WORDS_MIN or len(folded) >= 60
-            again = folded if plain and is_long and _is_sentence(source.text, unit) else ""
+            again = folded if is_said and is_long else ""
             said.append((again, (number, unit)))
             last[again] = number, unit
     return (here for again, here in said if not again or last[again] == here)
 
 
 def is_courtesy(sentence: str) -> bool:
-    """Whether it is thanks, praise, a greeting or a wish, and nothing else."""
+    """Whether it greets, thanks or takes leave, and says nothing else."""
+    words = [word.casefold().replace("’", "'") for word in _WORD.findall(sentence)]
+    is_plain = len(words) <= COURTESY_WORDS_MAX and _SAID.fullmatch(sentence) is not None
+    return is_plain and _FORMULA.fullmatch(" ".join(words)) is not None
+
+
+def is_chatter(sentence: str) -> bool:
+    """Whether it is thanks, praise, a greeting or a wish, as far as its words tell."""
     words = _WORD.findall(sentence)
     if not words or len(words) > COURTESY_WORDS_MAX or not _SAID.fullmatch(sentence):
         return False

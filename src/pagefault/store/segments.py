@@ -241,6 +241,8 @@ class SegmentLog:
         """Seal the last segment, if it is not, and begin the next."""
         if self._fd >= 0:
             last = self._segments[-1]
+            if self._unsynced:  # or a power cut may leave the seal, and not what it stands for
+                self._disk.sync(self._fd)
             footer = last.seal(self._link)
             self._disk.write_all(self._fd, footer.encode())
             self._disk.sync(self._fd)

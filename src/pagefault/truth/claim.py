@@ -55,9 +55,6 @@ class Claim:
         return tuple(dict.fromkeys(span.page_id for span in self.evidence))
 
 
-def wording(kind: ClaimType, value: str, *, who: str = "", agreed: bool = False) -> str:
-    """A claim in one line: of `who`, if "I" may be one of many. Nothing is put around the value
-    that could change what it says.
-    """
-    beside = ", ".join(filter(None, (who, "agreed" if agreed else "")))
-    return f"{kind.capitalize()}{f' ({beside})' if beside else ''}: {value}"
+def wording(kind: ClaimType, value: str, *, agreed: bool = False) -> str:
+    """A claim in one line. Nothing is put around the value that could change what it says."""
+    return f"{kind.capitalize()}{' (agreed)' if agreed else ''}: {value}"

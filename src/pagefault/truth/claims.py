@@ -155,12 +155,10 @@ class ClaimBook:
         return found
 
     def _stands(self, claim: Claim) -> bool:
-        key = subject_key(claim.subject)
         return any(
             kind_of(held.type) == kind_of(claim.type)
             and held.authority is claim.authority
             and value_key(held.value) == value_key(claim.value)
-            and (not key or subject_key(held.subject) in ("", key))
             for held in self.standing()
         )
 

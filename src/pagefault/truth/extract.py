@@ -12,7 +12,6 @@ its span is in the evidence, and behind the span of the words that agree to it, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 from pagefault.model.kinds import MODEL_GENERATED, USER_APPROVED, USERS, ClaimType, Origin, Role
@@ -36,14 +35,11 @@ def extract(turn: Turn, before: Sequence[Turn] = ()) -> list[Claim]:
     reading = english.read(said)
     if reading is None:
         return []
-    if turn.speaker and reading.about:
-        return []  # "what I said": "I" is one of many, perhaps
-    is_ours = reading.subject.lower().startswith("our ")
-    who = turn.speaker if reading.kind in _OF_A_PERSON and not is_ours else ""
-    if who and reading.subject:
-        reading = replace(reading, subject=f"{who}: {reading.subject}")
+    is_personal = reading.kind in _OF_A_PERSON and not reading.subject.lower().startswith("our ")
+    if turn.speaker and (is_personal or reading.about):
+        return []  # "I" is one of many, perhaps, and no claim says whose it is
     authority = Authority.USER if turn.origin in USERS else Authority.PROPOSED
-    return [_claim(reading, said, (_span(turn, said),), authority, turn.origin, who)]
+    return [_claim(reading, said, (_span(turn, said),), authority, turn.origin)]
 
 
 def _agreed(turn: Turn, before: Sequence[Turn]) -> list[Claim]:
@@ -70,13 +66,12 @@ def _claim(
     evidence: tuple[Evidence, ...],
     authority: Authority,
     origin: Origin,
-    who: str = "",
 ) -> Claim:
     return Claim(
         type=reading.kind,
         subject=reading.subject,
         value=value,
-        text=wording(reading.kind, value, who=who, agreed=len(evidence) > 1),
+        text=wording(reading.kind, value, agreed=len(evidence) > 1),
         evidence=evidence,
         authority=authority,
         origin=origin,

@@ -7,7 +7,7 @@ made anew where claims were written or forgotten elsewhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -92,8 +92,12 @@ class Claims:
         self._words: frozenset[str] = frozenset()  # that subjects and values are made of
         self._words_as_of: AsOf = NEVER
 
-    def drafts(self, said: Sequence[Draft], state: SessionState) -> list[Draft]:
-        """Drafts of the claims and procedures that are made by what is about to be said."""
+    def drafts(
+        self, said: Sequence[Draft], state: SessionState, blocks: Collection[PageId] = ()
+    ) -> list[Draft]:
+        """Drafts of the claims and procedures that are made by what is about to be said; `blocks`,
+        which say only a part of a message, make none.
+        """
         if not self._runtime.extracts_claims:
             return []
         if not any(
@@ -113,7 +117,8 @@ class Claims:
             assert isinstance(body, PageBody)
             turn = Turn(body.page_id, body.role, draft.origin, body.text, body.speaker)
             is_users = is_user_message(body)
-            is_whole = is_users and body.parts == 1  # a part of a message is less than it says
+            # A part of a message is less than it says.
+            is_whole = is_users and body.parts == 1 and body.page_id not in blocks
             # Words for an old message, or behind another: what was said lately is not before them.
             follows = body.follows if isinstance(body, OriginalBody) else ""
             follows_it = not follows or [follows] == [one.page_id for one in before]
@@ -317,19 +322,25 @@ def authority_of(origin: Origin) -> Authority:
 
 
 def _shown_before(state: SessionState) -> list[Turn]:
-    """What the window shows since the user's message, the newest last; two are as good as more."""
+    """What the window shows since the user's message, the newest last; two are as good as more.
+    What was forgotten in between stood there, too.
+    """
     opening = {page.page_id for page in state.newest_user}
     shown: list[Turn] = []
+    order = state.order_next
     for entry in state.layout.latest():
         match entry:
-            case Shown(page=page) if page.page_id in opening:
+            case Shown(page=page) if page.row.order != order - 1:
                 break
+            case Shown(page=page) if page.page_id in opening:
+                return shown[::-1]
             case Shown(page=page) if page.row.kind is Kind.TRANSCRIPT:
+                order = page.row.order
                 shown.append(Turn(page.page_id, page.row.role, page.row.origin, page.text))
             case Recalled() | Exchange(said=""):
                 continue
             case _:
-                shown.append(_WALL)
+                break
         if len(shown) > 1:
             break
-    return shown[::-1]
+    return shown[::-1] if order == 0 else [_WALL, *shown[::-1]]

@@ -74,7 +74,8 @@ def add_derivatives(runtime: Runtime, sessions: Collection[SessionNo], going: Go
     that repeat the words of one.
 
     A claim names what it took the place of, and may borrow its subject. So one that superseded a
-    claim which goes, goes with it where it says a word of it that its own sources do not say.
+    claim which goes, goes with it where it says a word of it that its own sources do not say. The
+    words of a claim are those that its sources say: a subject may be a word of ours ("home").
 
     Reads every derived record of the sessions: for what is seldom done. A damaged one is left out.
     """
@@ -84,7 +85,9 @@ def add_derivatives(runtime: Runtime, sessions: Collection[SessionNo], going: Go
     for one in made:  # in the order of the log: what supersedes comes after
         body = one.body
         if one.row in going:
-            claimed |= set(analyze(_claim_of(body)))
+            words = set(analyze(_claim_of(body)))
+            said = _words_of(runtime, one)
+            claimed |= words & said if said else words  # where they cannot be read, all are
         elif body.supersedes and not _is_goal(body):
             says = set(analyze(f"{body.text} {_claim_of(body)}"))
             if going.meets(one.session, [body.supersedes]) and not claimed.isdisjoint(

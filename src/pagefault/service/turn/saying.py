@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 
 from pagefault.model.errors import PlanOutdated
-from pagefault.model.events import (
+from pagefault.model.events import (, OriginalBody
     Draft,
     OriginalBody,
 )
@@ -42,7 +42,7 @@ class Saying:
             counter=self._runtime.counter,
             clean=self._runtime.journal.clean,
         )
-        drafts += await self._claim(drafts)
+        drafts += await self._claim(drafts, _blocks(drafts, fresh))
         events = await self._owned.commit(drafts)
         if self._owned.state.is_backlogged:
             backlog = plan_backlog(self._owned.state, self._owned.session)
@@ -64,11 +64,11 @@ class Saying:
             made += pages
         return made, fresh
 
-    async def _claim(self, drafts: Sequence[Draft]) -> list[Draft]:
+    async def _claim(self, drafts: Sequence[Draft], blocks: Collection[PageId]) -> list[Draft]:
         """Drafts of the claims that these make. Another thread waits for the store, if need be."""
         if self._claims.is_current(self._owned.state):
-            return self._claims.drafts(drafts, self._owned.state)
-        return await asyncio.to_thread(self._claims.drafts, drafts, self._owned.state)
+            return self._claims.drafts(drafts, self._owned.state, blocks)
+        return await asyncio.to_thread(self._claims.drafts, drafts, self._owned.state, blocks)
 
     async def known(self, items: Sequence[Incoming]) -> tuple[list[list[PageId]], list[Incoming]]:
         """For each item the pages it became before, if it did; and the items to write now."""
@@ -86,3 +86,10 @@ class Saying:
                 fresh.append(item)
             keys |= {item.key} if item.key else set()
         return known, fresh
+
+
+def _blocks(drafts: Sequence[Draft], items: Sequence[Incoming]) -> set[PageId]:
+    """The pages that say only a part of a message, given what they were made of."""
+    bodies = [draft.body for draft in drafts if isinstance(draft.body, OriginalBody)]
+    firsts = [body.page_id for body in bodies if body.part == 0]
+    return {one for one, item in zip(firsts, items, strict=True) if not item.is_whole}

@@ -75,6 +75,7 @@ class Incoming:
     blob: str = ""  # of an artifact, whose text only describes it
     follows: str = ""  # the page before it, in the history of a proxy's client
     supersedes: str = ""  # the page whose place it takes: the same message, in other words
+    is_whole: bool = True  # off for a block of a message that has others: no claim is made of it
 
     def __post_init__(self) -> None:
         for name, of in _NAMED.items():
