@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 
 from pagefault.model.errors import PlanOutdated
-from pagefault.model.events import (, OriginalBody
+from pagefault.model.events import (
     Draft,
     OriginalBody,
 )
