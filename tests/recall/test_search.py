@@ -185,10 +185,10 @@ def test_a_short_answer_stands_for_no_other(talk: Talk) -> None:
 
 def test_filters_leave_out_what_is_not_wanted(talk: Talk) -> None:
     talk.records.say(1, "green tea")
-    summary = talk.records.say(1, "green tea", kind=Kind.SUMMARY)
+    document = talk.records.say(1, "green tea", kind=Kind.ARTIFACT)
     talk.filler()
-    result = talk.search("tea", limit=9, kinds=(Kind.SUMMARY,))
-    assert [hit.page.seq for hit in result.hits] == [summary.seq]
+    result = talk.search("tea", limit=9, kinds=(Kind.ARTIFACT,))
+    assert [hit.page.seq for hit in result.hits] == [document.seq]
     assert result.total == 1
 
 
