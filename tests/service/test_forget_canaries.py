@@ -28,7 +28,7 @@ CHOICES = {
     "Memory.session.mode", "Memory.session.layout", "Memory.recall.profile",
     "Session.configure.mode", "Session.configure.layout", "Session.history.actor",
     "Session.recall.profile", "Session.request.format", "Said.event_type", "Said.role",
-    "Said.modality", "Said.importance", "Said.follows", "Said.supersedes",
+    "Said.modality", "Said.importance", "Said.follows", "Said.supersedes", "Said.is_whole",
     "Memory.keyed.text", "Memory.written.text", "Session.written.text",
     "Memory.find_said.names", "Memory.find_said.keys",
 }  # fmt: skip
