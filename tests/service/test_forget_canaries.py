@@ -27,13 +27,9 @@ TELLING = ("str", "bytes", "datetime", "Incoming", "ToolCall", "Engine", "Search
 CHOICES = {
     "Memory.session.mode", "Memory.session.layout", "Memory.recall.profile",
     "Session.configure.mode", "Session.configure.layout", "Session.history.actor",
-<<<<<<< HEAD
     "Session.recall.profile", "Session.request.format", "Incoming.event_type", "Incoming.role",
     "Incoming.modality", "Incoming.importance", "Incoming.follows", "Incoming.supersedes",
-=======
-    "Session.recall.profile", "Session.request.format", "Said.event_type", "Said.role",
-    "Said.modality", "Said.importance", "Said.follows", "Said.supersedes", "Incoming.is_whole",
->>>>>>> main
+    "Incoming.is_whole",
     "Memory.keyed.text", "Memory.written.text", "Session.written.text",
     "Memory.find_said.names", "Memory.find_said.keys",
 }  # fmt: skip
