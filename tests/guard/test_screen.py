@@ -28,10 +28,7 @@ from pagefault.model.events import (
     Taken,
 )
 from pagefault.model.ids import PageId, SessionNo
-from pagefault.model.kinds import (
-    Mode,
-    Role,
-)
+from pagefault.model.kinds import Mode, Role
 
 ROOT_KEY = b"k" * 32
 SECRET = "sk-proj-4f9a8b7c6d5e4f3a2b1c"

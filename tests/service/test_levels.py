@@ -10,9 +10,7 @@ import pytest
 import pagefault
 from pagefault import Limits, Session
 from pagefault.model.errors import BadInput, NoSuchPage
-from pagefault.model.events import (
-    Represented,
-)
+from pagefault.model.events import Represented
 from pagefault.pack.count import O200k
 from tests.service.memories import check_request, fault, faulted, files_with, text_of, words
 

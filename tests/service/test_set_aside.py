@@ -32,13 +32,7 @@ from pagefault.model.events import (
     Summarised,
 )
 from pagefault.model.ids import IdMinter, PageId, SessionNo, TurnNo
-from pagefault.model.kinds import (
-    RUNTIME,
-    USER_TYPED,
-    Actor,
-    EventType,
-    Role,
-)
+from pagefault.model.kinds import RUNTIME, USER_TYPED, Actor, EventType, Role
 from pagefault.model.page import DERIVED_ORDER
 from pagefault.store import acceptance, backup
 from pagefault.store.root import open_store, rebuild, repair

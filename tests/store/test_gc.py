@@ -12,11 +12,7 @@ from pathlib import Path
 import pytest
 
 from pagefault.model.errors import PlanOutdated, StoreBusy, StoreCorrupt
-from pagefault.model.events import (
-    Draft,
-    Said,
-    Stored,
-)
+from pagefault.model.events import Draft, Said, Stored
 from pagefault.model.ids import Seq
 from pagefault.store import gc
 from pagefault.store.backup import backup

@@ -8,19 +8,9 @@ from typing import Any
 import pytest
 
 from pagefault.model.errors import StoreCorrupt
-from pagefault.model.events import (
-    BODY_TYPES,
-    Event,
-    PageBody,
-)
+from pagefault.model.events import BODY_TYPES, Event, PageBody
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import (
-    DERIVED_TYPES,
-    USER_TYPED,
-    Actor,
-    EventType,
-    Role,
-)
+from pagefault.model.kinds import DERIVED_TYPES, USER_TYPED, Actor, EventType, Role
 from pagefault.model.page import DERIVED_ORDER
 from pagefault.store import codec
 from pagefault.store.leaf import Leaf, leaf_of, to_fold

@@ -26,17 +26,9 @@ from typing import Any, Final
 from pagefault.engine.scripted import ScriptedEngine
 from pagefault.model.clock import SystemClock
 from pagefault.model.errors import StoreError
-from pagefault.model.events import (
-    Draft,
-    Said,
-)
+from pagefault.model.events import Draft, Said
 from pagefault.model.ids import IdMinter, PageId, TurnNo
-from pagefault.model.kinds import (
-    USER_TYPED,
-    Actor,
-    EventType,
-    Role,
-)
+from pagefault.model.kinds import USER_TYPED, Actor, EventType, Role
 from pagefault.model.progress import StageProgress
 from pagefault.model.request import ToolCall
 from pagefault.service.bootstrap import open_memory

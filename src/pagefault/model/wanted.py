@@ -108,8 +108,9 @@ class SearchFilter:
 
 def a_time_ms(time: Time) -> int:
     """A time in milliseconds since 1970. Raises `BadInput`."""
-    text = iso_text(time) if isinstance(time, datetime) else str(time)
-    found = time if isinstance(time, int) else iso_ms(text)
+    if isinstance(time, datetime):
+        time = iso_text(time)
+    found = time if isinstance(time, int) else iso_ms(time)
     if found is None or abs(found) > _MS_MAX:
         raise BadInput(f"{time!r} is no time", hint="ISO 8601: 2026-03-05, 2026-03-05T08:45:00Z")
     return found

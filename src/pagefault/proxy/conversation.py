@@ -449,8 +449,8 @@ class Conversation:
                 )
                 return called, MODEL_GENERATED
             case Part.RESULT if text:
-                called_so = encodable(self._names.get(item.call_id, ""))
-                name = _tool_name(self._memory.written(called_so))
+                tool = encodable(self._names.get(item.call_id, ""))
+                name = _tool_name(self._memory.written(tool))
                 returned = Incoming(
                     text=text,
                     role=Role.TOOL,

@@ -48,7 +48,7 @@ _FORMULA: Final = re.compile(
     r"(?: (?:everybody|everyone|guys))?"
 )
 """What is said to be polite, whole, in small letters and without its marks."""
-_COURTESY: Final = frozenset(
+_CHATTER: Final = frozenset(
     """
     amazing aw awesome aww beautiful bet bye cheers congrats congratulations cool evening
     excited exciting fantastic fun glad good goodbye great greetings haha happy hello hey hi
@@ -169,12 +169,12 @@ def is_chatter(sentence: str) -> bool:
     folded = [word.casefold().replace("’", "'") for word in words]
     if _SMALL_TALK.fullmatch(" ".join(folded)) is not None:
         return True
-    if not any(word in _COURTESY for word in folded) or _ASSENT.intersection(folded):
+    if not any(word in _CHATTER for word in folded) or _ASSENT.intersection(folded):
         return False
     strangers = [
         word
         for place, (word, lower) in enumerate(zip(words, folded, strict=True))
-        if lower not in _COURTESY and lower not in _AROUND and not (place and word.istitle())
+        if lower not in _CHATTER and lower not in _AROUND and not (place and word.istitle())
     ]
     return not strangers and not denies(sentence) and not guarded(sentence)
 

@@ -40,7 +40,7 @@ class Journal:
             raise StoreClosed
 
     def clean(self, text: str) -> str:
-        """What would be written of this text. PageBody is cleaned before it is counted and split.
+        """What would be written of this text. A text is cleaned before it is counted and split.
 
         Raises `BadInput` for a text that no file could hold.
         """

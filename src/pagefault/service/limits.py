@@ -7,14 +7,8 @@ from typing import Final
 
 from pagefault.model import defaults
 from pagefault.model.errors import BadInput
-from pagefault.model.events import (
-    HandedIn,
-    PageBody,
-    Stored,
-)
-from pagefault.model.kinds import (
-    Role,
-)
+from pagefault.model.events import HandedIn, PageBody, Stored
+from pagefault.model.kinds import Role
 from pagefault.model.signatures import check_fields
 from pagefault.paging.fault import THRESHOLDS, FaultLimits
 from pagefault.policy.prefetch import LOADING

@@ -26,9 +26,7 @@ from typing import Final
 
 import Stemmer
 
-from pagefault.model.events import (
-    PageBody,
-)
+from pagefault.model.events import PageBody
 from pagefault.model.kinds import EventType
 from pagefault.store.irregular import led_back
 

@@ -57,12 +57,7 @@ from pagefault.model.events import (
     type_of,
 )
 from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import (
-    SOME_TOOL,
-    Actor,
-    EventType,
-    Origin,
-)
+from pagefault.model.kinds import SOME_TOOL, Actor, EventType, Origin
 
 SALT_BYTES: Final = 16
 CUT_BYTES: Final = 16

@@ -11,16 +11,9 @@ from typing import Final
 
 import msgspec
 
-from pagefault.model.events import (
-    Event,
-    PageBody,
-)
+from pagefault.model.events import Event, PageBody
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import (
-    RUNTIME,
-    ClaimType,
-    EventType,
-)
+from pagefault.model.kinds import RUNTIME, ClaimType, EventType
 from pagefault.model.times import iso_ms
 from pagefault.store import codec
 from pagefault.store.analyzer import analyze, page_terms

@@ -7,12 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from pagefault.model.errors import StoreError
-from pagefault.model.events import (
-    BODY_TYPES,
-    VERSION,
-    Said,
-    SetAside,
-)
+from pagefault.model.events import BODY_TYPES, VERSION, Said, SetAside
 from pagefault.model.kinds import ORIGINS, Actor
 from pagefault.store import codec
 

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from pagefault.model.events import (
-    Draft,
-    Said,
-    SessionOpened,
-)
+from pagefault.model.events import Draft, Said, SessionOpened
 from pagefault.model.ids import PageId, SessionNo, TurnNo
 from pagefault.model.kinds import (
     RUNTIME,

@@ -5,26 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from pagefault.model.events import (
-    Body,
-    Claimed,
-    Event,
-    HandedIn,
-    PageBody,
-    Said,
-    SessionOpened,
-)
+from pagefault.model.events import Body, Claimed, Event, HandedIn, PageBody, Said, SessionOpened
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import (
-    RUNTIME,
-    USER_TYPED,
-    Actor,
-    EventType,
-    Kind,
-    Mode,
-    Origin,
-    Role,
-)
+from pagefault.model.kinds import RUNTIME, USER_TYPED, Actor, EventType, Kind, Mode, Origin, Role
 from pagefault.model.page import DERIVED_ORDER
 
 

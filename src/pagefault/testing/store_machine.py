@@ -17,23 +17,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from pagefault.model.errors import StoreCorrupt, StoreError, StoreReadOnly
-from pagefault.model.events import (
-    Draft,
-    ForgetBegun,
-    PageBody,
-    Said,
-    SessionOpened,
-    Taken,
-)
+from pagefault.model.events import Draft, ForgetBegun, PageBody, Said, SessionOpened, Taken
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import (
-    RUNTIME,
-    USER_TYPED,
-    Actor,
-    EventType,
-    Mode,
-    Role,
-)
+from pagefault.model.kinds import RUNTIME, USER_TYPED, Actor, EventType, Mode, Role
 from pagefault.model.page import Scope
 from pagefault.store.api import PageFilter, PageIndex
 from pagefault.store.root import rebuild

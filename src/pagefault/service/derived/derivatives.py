@@ -7,14 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from pagefault.model.errors import StoreCorrupt
-from pagefault.model.events import (
-    Claimed,
-    DerivedBody,
-    Event,
-    Learned,
-    PageBody,
-    Represented,
-)
+from pagefault.model.events import Claimed, DerivedBody, Event, Learned, PageBody, Represented
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import DERIVED_TYPES, GOAL_SUBJECT
 from pagefault.model.page import PageRow

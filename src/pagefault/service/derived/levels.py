@@ -12,9 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from pagefault.model.errors import StoreCorrupt
-from pagefault.model.events import (
-    Represented,
-)
+from pagefault.model.events import Represented
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Actor, EventType, Level
 from pagefault.model.page import Derived, Page

@@ -50,11 +50,7 @@ from pagefault.model.events import (
     Unpinned,
 )
 from pagefault.model.ids import PageId, Seq, SessionNo
-from pagefault.model.kinds import (
-    Kind,
-    Level,
-    Role,
-)
+from pagefault.model.kinds import Kind, Level, Role
 from pagefault.pack.citations import cited_pages
 from pagefault.recall.corrections import asks_to_recall, corrects
 from pagefault.represent.topics import topic_tags

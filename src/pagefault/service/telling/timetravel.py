@@ -41,11 +41,7 @@ from pagefault.model.events import (
     Unpinned,
 )
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import (
-    Actor,
-    Level,
-    Role,
-)
+from pagefault.model.kinds import Actor, Level, Role
 from pagefault.model.page import Scope, SessionRow
 from pagefault.pack.citations import cited_pages
 from pagefault.pack.layout import Exchange, Front, Note, Recalled, Shown

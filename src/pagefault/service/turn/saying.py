@@ -7,14 +7,9 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 
 from pagefault.model.errors import PlanOutdated
-from pagefault.model.events import (
-    Draft,
-    OriginalBody,
-)
+from pagefault.model.events import Draft, OriginalBody
 from pagefault.model.ids import PageId
-from pagefault.model.kinds import (
-    Origin,
-)
+from pagefault.model.kinds import Origin
 from pagefault.service.derived.claiming import Claims
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime

@@ -12,10 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from pagefault.model.errors import ArchiveMissing, SessionNotFound
-from pagefault.model.events import (
-    Claimed,
-    Event,
-)
+from pagefault.model.events import Claimed, Event
 from pagefault.model.ids import NOTHING, Seq, SessionNo
 from pagefault.pack.cache import PackCache
 from pagefault.service.lineage import Lineage
