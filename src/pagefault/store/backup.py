@@ -314,14 +314,17 @@ class _Copier:
 
     def _copy_segment(self, number: int, tail: _Tail) -> bool:
         """Copy one; whether another may follow it. `tail` is moved to where it ends."""
+        gap = 0
         for _ in range(_TRIES):
             inventory = take_inventory(self.source / "log")
             generation = inventory.generations.get(number)
             if generation is None:
-                if inventory.missing:
-                    missing = file_name(inventory.missing[0], 0)
-                    raise self._damaged(f"{missing} is missing")
-                return False
+                if not inventory.missing:
+                    return False
+                if inventory.missing[0] == gap:
+                    raise self._damaged(f"{file_name(gap, 0)} is missing")
+                gap = inventory.missing[0]  # of two that a writer made just now one may be listed
+                continue
             try:
                 if number in inventory.archived:
                     return self._copy_archived(number, generation, tail)
