@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,7 @@ from pagefault.model.events import Erased
 from pagefault.model.ids import Seq
 from pagefault.service.bootstrap import open_memory
 from pagefault.store import backup as module
+from pagefault.store import inventory
 from pagefault.store.backup import ENDS, PARTIAL, Copied, backup, restore
 from pagefault.store.disk import Disk
 from pagefault.store.lock import RootLock
@@ -130,6 +132,37 @@ def test_everything_acknowledged_before_the_call_is_in_it_while_a_writer_goes_on
         assert erased <= told, "something is erased, and no record of the copy says so"
         copy.close()
     store.close()
+
+
+@pytest.mark.parametrize(("looks", "is_made"), [(1, True), (99, False)], ids=["once", "always"])
+def test_a_segment_that_one_listing_left_out_is_not_missing(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tiny_segments: None,
+    looks: int,
+    is_made: bool,
+) -> None:
+    store = make_root(tmp_path / "m")
+    for n in range(9):
+        write(store, [f"more {n}"] * 3)
+    head = store.log.head()
+    store.close()
+    whole, left = inventory.take_inventory, iter(range(looks))
+
+    def take_inventory(directory: Path) -> inventory.Inventory:
+        found = whole(directory)
+        if directory == tmp_path / "m" / "log" and next(left, None) is not None:
+            rest = {n: one for n, one in found.generations.items() if n != 2}
+            return replace(found, generations=rest)
+        return found
+
+    monkeypatch.setattr(module, "take_inventory", take_inventory)
+    if is_made:
+        make(tmp_path / "m", tmp_path / "b")
+        check(tmp_path / "b", head).close()
+    else:
+        with pytest.raises(StoreCorrupt, match="is missing"):
+            make(tmp_path / "m", tmp_path / "b")
 
 
 def test_control_a_copy_that_takes_the_last_segment_first_is_caught(
