@@ -469,9 +469,34 @@ async def test_how_far_it_is_raises_nothing_where_the_pages_cannot_be_counted(
         assert now is not None
         assert (now.embedder, now.missing) == ("words", 0)
         assert (now.failure, now.hint) == ("the index is in use", "try again")
-        await memory.embed()  # its thread may have met the same, and tries again
-        whole = await memory.embedding()
-        assert whole == pagefault.EmbeddingStatus(embedder="words", embedded=1, missing=0)
+        whole = pagefault.EmbeddingStatus(embedder="words", embedded=1, missing=0)
+        async with asyncio.timeout(20):  # its thread may have met the same, and tries again
+            while await memory.embedding() != whole:
+                await asyncio.sleep(0.01)
+
+
+async def test_a_store_that_was_in_use_once_is_no_failure_once_the_pages_are_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing is missing, so no batch of vectors comes that would tell."""
+    async with pagefault.open(":memory:", embedder=WordEmbedder()) as memory:
+        await (await memory.session("s")).user("The boat lies in the harbour.")
+        await memory.embed()
+        with monkeypatch.context() as broken:
+
+            def busy(*_: object, **__: object) -> None:
+                raise StoreBusy("the index is in use", hint="try again")
+
+            broken.setattr(memory._store.index, "sessions", busy)
+            embedding = memory._embedding
+            assert embedding is not None
+            embedding.wake()
+            async with asyncio.timeout(20):
+                while embedding.failure is None:
+                    await asyncio.sleep(0.01)
+        async with asyncio.timeout(20):
+            while embedding.failure is not None:
+                await asyncio.sleep(0.01)
 
 
 # --- forgetting -----------------------------------------------------------------------------------

@@ -183,6 +183,8 @@ class Embedding:
                 forgotten = vectors.forgotten()  # before the pages are listed: see `VectorStore`
                 rows = next(self._lists(vectors), [])
                 if not rows:
+                    if isinstance(self.failure, StoreError):  # the store answers again
+                        self._recovered()
                     return 0
                 texts = [self._text(row) for row in rows]
                 made = self._rows(texts, "page")
