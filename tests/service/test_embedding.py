@@ -471,7 +471,7 @@ async def test_how_far_it_is_raises_nothing_where_the_pages_cannot_be_counted(
         assert (now.failure, now.hint) == ("the index is in use", "try again")
         whole = pagefault.EmbeddingStatus(embedder="words", embedded=1, missing=0)
         async with asyncio.timeout(20):  # its thread may have met the same, and tries again
-            while await memory.embedding() != whole:
+            while await memory.embedding() != whole:  # noqa: ASYNC110 - there is no event for it
                 await asyncio.sleep(0.01)
 
 
@@ -491,11 +491,9 @@ async def test_a_store_that_was_in_use_once_is_no_failure_once_the_pages_are_cou
             embedding = memory._embedding
             assert embedding is not None
             embedding.wake()
-            async with asyncio.timeout(20):
-                while embedding.failure is None:
-                    await asyncio.sleep(0.01)
+            assert (await until_failed(memory, "in use")).hint == "try again"
         async with asyncio.timeout(20):
-            while embedding.failure is not None:
+            while embedding.failure is not None:  # noqa: ASYNC110 - there is no event for it
                 await asyncio.sleep(0.01)
 
 
