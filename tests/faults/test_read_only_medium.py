@@ -43,7 +43,7 @@ def test_what_opening_would_mend_there_is_read_as_well(
     root = rooms.copy(rooms.make("read only", _SAID))
     if spoilt == "torn":
         with (root / "log" / "00000001.g0.jsonl").open("ab") as file:
-            file.write(b'{"v":"1.0","seq":999')
+            file.write(b'{"v":"2.0","seq":999')
     elif spoilt == "no index":
         (root / "index.db").unlink()
     else:

@@ -7,12 +7,9 @@ from typing import Any
 
 import pytest
 
-import pagefault
-from pagefault.model.kinds import EventType, Origin, Role
 from pagefault.pack.ledger import Broke
 from pagefault.proxy.history import Json
 from pagefault.service.session import Session
-from pagefault.service.turn.writing import Incoming
 from tests.proxy.histories import FACT, body, long_talk, model, user
 from tests.proxy.recorded import asks_for_summary
 from tests.proxy.standing import SESSION, Standing, post, standing, talk
@@ -139,25 +136,6 @@ async def test_what_the_proxy_notes_for_itself_is_nobody_s_page(upstream: Upstre
         found = await to.memory.recall("why is the window full at core?", limit=50)
     assert not [text for text in texts if "window_full" in text or '"pages"' in text]
     assert {row.page.origin for row in found.hits} <= {"user_typed", "model_generated"}
-
-
-async def test_notes_of_an_older_proxy_are_not_found_and_not_listed(tmp_path: Path) -> None:
-    async with pagefault.open(tmp_path / "memory") as memory:
-        session = await memory.session("planning:abcdef")
-        for title in ("pagefault:epoch", "pagefault:recall"):
-            note = Incoming(
-                text='{"at": "1f", "from": "2e", "why": "window_full", "core": []}',
-                role=Role.TOOL,
-                event_type=EventType.TOOL_RESULT,
-                title=title,
-            )
-            await session.say([note], origin=Origin("tool:pagefault"))
-        await session.tool_result("the window is full of light", name="pagefault")
-        found = await session.recall("why is the window full?")
-        recent = await memory.recent()
-        assert [hit.page.page_id for hit in found.hits] == ["tool_3"]
-        assert [hit.page.page_id for hit in recent.hits] == ["tool_3"]
-        assert [row.page_id for row in await memory.pages(session)] == ["tool_3"]
 
 
 # --- what the provider said -------------------------------------------------------------------

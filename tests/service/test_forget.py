@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import hmac
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +20,13 @@ from pagefault.model.errors import (
     SessionNotFound,
     StoreBusy,
 )
-from pagefault.model.events import ForgetDone
 from pagefault.model.ids import PageId
 from pagefault.model.page import is_derived
-from pagefault.store import codec
 from pagefault.store.index import SqliteIndex
 from pagefault.store.segments import SegmentLog
 from pagefault.store.store import Store
 from tests.adopted import copied
 from tests.service.memories import fault, faulted, files_with, search, shown, text_of, words
-from tests.service.traces import Files
 
 SECRET = 'Zanzibarqux "keeps" her Wumpustines \u00e9t\u00e9 in Gryphonburgh'
 STEMS = ("zanzibarqux", "wumpustin", "gryphonburgh", "keeps")
@@ -444,49 +439,6 @@ async def test_a_session_is_named_by_itself_as_well(tmp_path: Path) -> None:
         with pytest.raises(SessionNotFound):
             await memory.forget(session)
         assert (await kept.page("msg_1")).text == "Stay."
-
-
-def _erased_as_before(line: bytes, previous: bytes) -> bytes:
-    """An erasure that leaves the header as it was, with what commits to it."""
-    record = codec.parse(line)
-    return codec.seal(
-        b'%b,"salt":null,"commit":"%b","link":"%b","payload":null'
-        % (line[: line.index(b',"salt":')], record.commit.encode(), record.link.encode())
-    )
-
-
-async def test_what_an_earlier_version_forgot_loses_key_and_tool_at_the_next_opening(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    root = tmp_path / "m"
-    note = Store._note
-    with monkeypatch.context() as earlier:
-        earlier.setattr(codec, "erase", _erased_as_before)
-        earlier.setattr(
-            Store,
-            "_note",
-            lambda self, body: note(
-                self, replace(body, redacted=False) if isinstance(body, ForgetDone) else body
-            ),
-        )
-        async with pagefault.open(root, sync="os") as memory:
-            session = await memory.session("s")
-            await session.user("How is the weather?", key="k0")
-            [page] = await session.tool_result("Rain.", name="gryphonburgh_weather", key="k1")
-            await session.user("Thanks.", key="k2")
-            await memory.forget("s", page)
-    key = codec.short(hmac.digest(Files(root).secret, b"key\x001\x00k1", "sha256")[:16])
-    assert Files(root).holding([b"gryphonburgh_weather"]), "the control: it stayed"
-    assert Files(root).holding([key])
-    async with pagefault.open(root) as memory:
-        assert memory.notices == []
-        assert not Files(root).holding([b"gryphonburgh_weather", key])
-        assert (await memory.verify()).problems == ()
-        records = (await memory.verify()).records
-        session = await memory.session("s")
-        assert await session.user("Thanks.", key="k2") == "msg_2", "what was not forgotten is known"
-    async with pagefault.open(root) as memory:
-        assert (await memory.verify()).records == records, "it is done once"
 
 
 async def test_a_tools_name_that_was_forgotten_and_came_again_is_a_filter(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from pagefault.store.scan import salvage
 from pagefault.store.segment import Segment
 from tests.store.roots import make_root, open_root
 
-BEGUN, ENDED = b'{"v":"1.0"}\n', b',"crc":"00000000"}\n'
+BEGUN, ENDED = b'{"v":"2.0"}\n', b',"crc":"00000000"}\n'
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_files_that_begin_like_nothing_are_read_one_at_a_time(
     make_root(tmp_path / "m", 3).close()
     for number in range(2, 9):
         path = tmp_path / "m" / "log" / f"{number:08d}.g0.jsonl"
-        path.write_bytes(b"x" * 2_000 + b'\n{"v":"1.0"' + b"x" * 80)
+        path.write_bytes(b"x" * 2_000 + b'\n{"v":"2.0"' + b"x" * 80)
     loading: list[bool] = []  # of each segment that is being loaded: whether its bytes are at hand
     of_file, from_file = Segment.load, Segment.content
 

@@ -17,7 +17,6 @@ from pagefault.model.errors import StoreCorrupt, StoreIncompatible
 from pagefault.model.events import (
     BODY_TYPES,
     Body,
-    Called,
     Erased,
     Event,
     Opaque,
@@ -29,7 +28,7 @@ from pagefault.model.events import (
     erased,
 )
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import ORIGINS, SAID_TYPES, Actor, EventType, Origin, Role
+from pagefault.model.kinds import ORIGINS, SAID_TYPES, Actor, EventType, Origin
 from pagefault.store import codec
 from pagefault.store.schema import record_schema, validate
 from pagefault.testing.builders import said
@@ -49,7 +48,6 @@ _JSON = st.recursive(
 )
 _BODIES: st.SearchStrategy[Body] = st.one_of(
     *(st.from_type(cls) for cls in sorted(set(BODY_TYPES.values()), key=lambda cls: cls.__name__)),
-    st.builds(Called, role=st.just(Role.ASSISTANT), call_id=_TEXT.filter(bool)),
     st.builds(
         Opaque,
         type=st.text(string.ascii_lowercase + ' "\\é', min_size=1).filter(
@@ -64,15 +62,9 @@ _ORIGINS = st.sampled_from([Origin(text) for text in ORIGINS]) | st.builds(
 )
 
 
-def _is_called(body: Said) -> bool:
-    """Whether it is what the log tells a call by."""
-    is_turn = body.event_type is EventType.CHAT_TURN
-    return is_turn and body.role is Role.ASSISTANT and bool(body.call_id)
-
-
 def _can_be(body: Body) -> bool:
-    """A message is of a message's type, and is no call."""
-    return not isinstance(body, Said) or (body.event_type in SAID_TYPES and not _is_called(body))
+    """A message is of a message's type."""
+    return not isinstance(body, Said) or body.event_type in SAID_TYPES
 
 
 _EVENTS = st.builds(
@@ -87,6 +79,7 @@ _EVENTS = st.builds(
     body=_BODIES.filter(_can_be),
     cause=st.integers(0, 2**53).map(Seq),
     key=st.sampled_from(["", "A" * 22]),
+    model=st.just("") | st.text(st.characters(codec="utf-8"), max_size=9),
 )
 
 
@@ -163,7 +156,9 @@ def test_the_schema_itself_is_one_and_covers_every_type() -> None:
         {"payload": {"page_id": 1}},
         {"more": -1},
         {"commit": "short"},
-        {"v": "2.0"},
+        {"v": "1.0"},
+        {"v": "3.0"},
+        {"model": ""},
     ],
 )
 def test_the_schema_refuses_what_is_no_record(fields: dict[str, Any]) -> None:
@@ -185,15 +180,15 @@ def test_forgetting_keeps_the_chain_and_nothing_else(event: Event) -> None:
     assert codec.erase(gone, START) == gone
 
 
-def test_what_is_left_confirms_no_guess_at_a_key_or_the_name_of_a_tool() -> None:
-    told = replace(_event(), origin=Origin("tool:weather"), key="A" * 22)
+def test_what_is_left_confirms_no_guess_at_a_key_or_a_name() -> None:
+    told = replace(_event(), origin=Origin("tool:weather"), key="A" * 22, model="secret-ft")
     line, link = codec.encode(told, more=1, salt=SALT, previous=START)
     header, commit = line[: line.index(b',"salt"')], codec.parse(line).commit
     assert codec.next_link(START, header, codec.long(commit)) == link, "before, it does"
     gone = codec.erase(line, START)
     left = codec.parse(gone)
-    assert (left.key, left.origin, left.more) == ("", "tool:*", 1)
-    for trace in ("weather", told.key, commit):
+    assert (left.key, left.model, left.origin, left.more) == ("", "", "tool:*", 1)
+    for trace in ("weather", "secret-ft", told.key, commit):
         assert trace.encode() not in gone
     assert codec.long(left.link) == link, "without the commitment, what it was made of is unknown"
     assert codec.next_link(START, header, codec.long(left.commit)) != link
@@ -236,7 +231,7 @@ def test_every_truncation_is_noticed() -> None:
 
 @given(rest=st.binary(max_size=200))
 def test_noise_is_damage_and_never_another_error(rest: bytes) -> None:
-    for line in (rest, codec.seal(rest), codec.seal(b'{"v":"1.0",' + rest)):
+    for line in (rest, codec.seal(rest), codec.seal(b'{"v":"2.0",' + rest)):
         with pytest.raises((StoreCorrupt, StoreIncompatible)):
             codec.decode(line)
 
@@ -247,12 +242,12 @@ def test_noise_is_damage_and_never_another_error(rest: bytes) -> None:
 def test_unknown_fields_of_a_newer_minor_version_are_ignored_and_kept() -> None:
     event = _event()
     payload = json.loads(_line(event))["payload"] | {"mood": {"score": [1, 2]}}
-    line = _altered(_line(event), v="1.7", payload=payload, shiny="new")
+    line = _altered(_line(event), v="2.7", payload=payload, shiny="new")
     assert codec.decode(line) == event
     assert validate(line) == []
     erased = codec.erase(_altered(line, mood="kept"), START)
     assert b'"mood"' not in erased[: erased.index(b'"salt"')]
-    assert b'"v":"1.7"' in erased
+    assert b'"v":"2.7"' in erased
     assert codec.to_event(codec.parse(erased)) == replace(event, body=Erased(type="chat_turn"))
 
 
@@ -265,7 +260,7 @@ def test_an_unknown_type_is_read_as_opaque() -> None:
 def test_an_unknown_value_in_a_payload_is_opaque_if_newer_and_set_aside_if_not() -> None:
     line = _line(_event())
     payload = json.loads(line)["payload"] | {"modality": "hologram"}
-    newer = codec.decode(_altered(line, v="1.1", payload=payload)).body
+    newer = codec.decode(_altered(line, v="2.1", payload=payload)).body
     assert isinstance(newer, Opaque)
     assert newer.type == "chat_turn"
     assert newer.payload["modality"] == "hologram"
@@ -283,7 +278,7 @@ def test_what_is_not_what_was_written_is_damage_and_not_set_aside() -> None:
         codec.decode(codec.seal(changed))
 
 
-@pytest.mark.parametrize("version", ["2.0", "3.14", "10.0"])
+@pytest.mark.parametrize("version", ["3.0", "4.14", "10.0"])
 def test_a_newer_major_version_is_refused(version: str) -> None:
     with pytest.raises(StoreIncompatible) as caught:
         codec.decode(_altered(_line(_event()), v=version))
@@ -292,9 +287,17 @@ def test_a_newer_major_version_is_refused(version: str) -> None:
         codec.decode(codec.seal(b'{"v":"%b","everything":"else"' % version.encode()))
 
 
+@pytest.mark.parametrize("version", ["1.0", "1.7", "0.1"])
+def test_an_older_major_version_is_refused_by_name_with_what_helps(version: str) -> None:
+    with pytest.raises(StoreIncompatible) as caught:
+        codec.decode(_altered(_line(_event()), v=version))
+    assert f"format {version}" in caught.value.message
+    assert "pagefault upgrade" in caught.value.hint
+
+
 def test_a_damaged_version_is_damage_and_not_news() -> None:
     with pytest.raises(StoreCorrupt):
-        codec.decode(_line(_event()).replace(b'{"v":"1.0"', b'{"v":"2.0"'))
+        codec.decode(_line(_event()).replace(b'{"v":"2.0"', b'{"v":"3.0"'))
 
 
 def test_a_content_type_cannot_be_forged_from_within_the_payload() -> None:
@@ -312,7 +315,7 @@ def test_what_says_nothing_is_left_out() -> None:
     record = json.loads(_line(_event()))
     assert not {"cause", "key", "more"} & record.keys()
     assert list(record["payload"]) == [
-        *("page_id", "order", "role", "kind", "text", "tokens"),
+        *("page_id", "order", "text", "tokens", "role"),
     ]
     packed = Packed(request=0, renderer=1, tokens=9, recalled=(PagedIn(page_id=PageId("msg_1")),))
     told = json.loads(_line(_event(packed)))["payload"]
@@ -325,8 +328,9 @@ def test_a_line_of_sixty_words_costs_little_more_than_its_text() -> None:
 
 
 def test_the_order_of_fields_is_fixed() -> None:
-    event = replace(_event(), cause=Seq(3), key="K" * 22)
+    event = replace(_event(), cause=Seq(3), key="K" * 22, model="m")
     assert list(json.loads(_line(event, more=2))) == [
-        *("v", "seq", "id", "ses", "turn", "at", "type", "actor", "origin", "cause", "key", "more"),
+        *("v", "seq", "id", "ses", "turn", "at", "type", "actor", "origin"),
+        *("model", "cause", "key", "more"),
         *("salt", "commit", "link", "payload", "crc"),
     ]

@@ -95,7 +95,7 @@ def test_what_was_forgotten_is_no_page() -> None:
 
 
 def test_a_page_of_a_newer_version_with_a_value_unknown_here_is_opaque() -> None:
-    newer = b'{"v":"1.9"'
+    newer = b'{"v":"2.9"'
     line, _ = codec.encode(page(), more=0, salt=SALT, previous=LINK)
     old = line[: line.index(b",")]
     body = line[: line.rindex(b',"crc":')].replace(old, newer)

@@ -184,7 +184,7 @@ def test_a_medium_that_cannot_be_written_still_opens_for_reading(
     events = fill(log, [3, 2])
     log.close()
     path = files(tmp_path)[0]
-    path.write_bytes(path.read_bytes() + b'{"v":"1.0","se')  # a torn tail, which it cannot cut
+    path.write_bytes(path.read_bytes() + b'{"v":"2.0","se')  # a torn tail, which it cannot cut
     log = open_log(tmp_path, disk=Failing(call, 0, number))
     assert list(log.read()) == events
     assert isinstance(log.refusal, StoreReadOnly)

@@ -11,14 +11,15 @@ import pytest
 
 import pagefault
 from pagefault.model.clock import SystemClock
-from pagefault.model.errors import PagefaultError, StoreCorrupt
+from pagefault.model.errors import PagefaultError, StoreCorrupt, StoreIncompatible
+from pagefault.store import codec
 from pagefault.store.archive import Archive
 from pagefault.store.archiving import archive
 from pagefault.store.backup import ENDS, backup, restore
 from pagefault.store.lock import TEXT_BYTES
 from pagefault.store.presence import Presence, living
 from pagefault.store.root import open_store, repair
-from pagefault.store.root_file import read_root
+from pagefault.store.root_file import FORMAT, read_root
 from pagefault.store.store import Store
 from tests.store.logs import StillClock, memory_log
 from tests.store.roots import make_segments_tiny
@@ -181,16 +182,21 @@ def test_verify_finds_a_damaged_mark_of_the_archive_and_repair_makes_it_again(ro
     assert mark.read_bytes() == whole
 
 
-def test_a_root_of_before_is_read_and_gets_its_checksum_when_it_is_opened_for_writing(
-    root: Path,
+@pytest.mark.parametrize("is_sealed", [True, False])
+@pytest.mark.parametrize("told", [1, 2, 3, FORMAT + 1])
+def test_a_root_of_another_format_is_refused_by_name_and_left_as_it_is(
+    root: Path, told: int, is_sealed: bool
 ) -> None:
-    facts = json.loads((root / "root.json").read_bytes())
-    before = json.dumps({name: facts[name] for name in ("format", "id", "project", "made_ms")})
-    (root / "root.json").write_text(before)
-    store = _open(root, read_only=True)
-    assert store.verify().problems == ()
-    store.close()
-    assert (root / "root.json").read_text() == before
-    _open(root).close()
-    assert json.loads((root / "root.json").read_bytes()).keys() >= {"check", "crc"}
-    assert read_root(root).id == facts["id"]
+    facts = json.loads((root / "root.json").read_bytes()) | {"format": told}
+    del facts["crc"]
+    if is_sealed:
+        line = codec.seal(json.dumps(facts).encode()[:-1])
+    else:
+        line = json.dumps({n: facts[n] for n in ("format", "id", "project", "made_ms")}).encode()
+    (root / "root.json").write_bytes(line)
+    for read_only in (True, False):
+        with pytest.raises(StoreIncompatible) as caught:
+            _open(root, read_only=read_only)
+        assert f"is of format {told}" in caught.value.message
+        assert ("pagefault upgrade" in caught.value.hint) == (told < FORMAT)
+    assert (root / "root.json").read_bytes() == line

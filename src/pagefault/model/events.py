@@ -24,13 +24,14 @@ from pagefault.model.kinds import (
     Mode,
     Origin,
     Role,
+    Source,
 )
 from pagefault.model.page import Evidence, PageRow
 from pagefault.model.prices import PriceList
 from pagefault.model.times import iso_ms
 
-VERSION: Final = (1, 0)
-"""Major and minor version of the record format."""
+VERSION: Final = (2, 0)
+"""Major and minor version of the record format. `store/upgrade.py` knows the major one before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +90,6 @@ class PageBody:
     entities: tuple[str, ...] = ()
     task_refs: tuple[str, ...] = ()
     importance: float = 0.5
-    made_by: str = ""  # the compressor that wrote it, if not our rules
 
     if TYPE_CHECKING:  # fields of some, and the same for all of others
 
@@ -105,6 +105,8 @@ class PageBody:
         def occurred_at(self) -> str: ...
         @property
         def speaker(self) -> str: ...
+        @property
+        def source(self) -> Source: ...
         @property
         def part(self) -> int: ...
         @property
@@ -127,6 +129,7 @@ class OriginalBody(PageBody):
 
     role: Role
     modality: Modality = Modality.TEXT
+    source: Source = Source.CHAT
     occurred_at: str = ""  # ISO 8601 with its zone, or local time where no zone is known
     speaker: str = ""
     part: int = 0
@@ -147,12 +150,11 @@ class Said(OriginalBody):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Called(OriginalBody):
-    """A model called a tool of the host or of a client, which `Returned` answers. In the log it is
-    a chat turn of an assistant that has a `call_id`.
-    """
+    """A model called a tool of the host or of a client, which `Returned` answers."""
 
     call_id: str
-    event_type: ClassVar[EventType] = EventType.CHAT_TURN
+    role: Role = Role.ASSISTANT
+    event_type: ClassVar[EventType] = EventType.TOOL_CALL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +162,7 @@ class Returned(OriginalBody):
     """What a tool returned. `title` is its name."""
 
     call_id: str = ""
+    role: Role = Role.TOOL
     event_type: ClassVar[EventType] = EventType.TOOL_RESULT
 
 
@@ -176,6 +179,8 @@ class Stored(OriginalBody):
     """An artifact: the text describes it, and `blob` names its bytes in the blob store."""
 
     blob: str = ""
+    mime_type: str = ""
+    size_bytes: int = 0
     kind: ClassVar[Kind] = Kind.ARTIFACT
     event_type: ClassVar[EventType] = EventType.ARTIFACT
 
@@ -187,6 +192,7 @@ class DerivedBody(PageBody):
     provenance: tuple[PageId, ...] = ()
     role: ClassVar[Role] = Role.SYSTEM
     modality: ClassVar[Modality] = Modality.TEXT
+    source: ClassVar[Source] = Source.CHAT
     occurred_at: ClassVar[str] = ""
     speaker: ClassVar[str] = ""
     part: ClassVar[int] = 0
@@ -511,15 +517,12 @@ class ForgetBegun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetDone:
-    """The receipt: no byte of the targets is left under this root.
-
-    `redacted` says that their heads, too, hold neither a key nor the name of a tool. A receipt that
-    does not say so is of a version that left them: what it tells of is carried out once more.
+    """The receipt: no byte of the targets is left under this root; their heads hold neither a key
+    nor a tool's or a model's name.
     """
 
     begun: Seq
     records: int
-    redacted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -620,7 +623,9 @@ def type_of(body: Body) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """What somebody wants written. `session` is 0 where the body opens a session.
+    """What somebody wants written. `session` is 0 where the body opens a session; `model` is the
+    one that acted, if one did and its name is known. A negative `cause` counts back from the draft
+    itself: of a batch nobody knows the seqs yet.
 
     `key` makes a retry harmless: a draft whose key the session has seen is not written again, and
     the event of the first time is the answer. Keys are stored only as a keyed hash.
@@ -633,6 +638,7 @@ class Draft:
     body: Body
     cause: Seq = NOTHING  # the record that led to this one
     key: str = ""
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -649,10 +655,16 @@ class Event:
     body: Body
     cause: Seq = NOTHING
     key: str = ""  # the keyed hash, never the caller's own
+    model: str = ""
 
     @property
     def type(self) -> str:
         return type_of(self.body)
+
+    @property
+    def actor_id(self) -> str:
+        """The tool or the model that acted; "" where neither did, or its name is not known."""
+        return self.origin.removeprefix("tool:") if self.actor is Actor.TOOL else self.model
 
 
 def expected(draft: Draft) -> Event:
@@ -667,13 +679,16 @@ def expected(draft: Draft) -> Event:
         origin=draft.origin,
         body=draft.body,
         cause=draft.cause,
+        model=draft.model,
     )
 
 
 def erased(event: Event) -> Event:
-    """What is left of an event that was forgotten: neither body nor key nor the name of a tool."""
+    """What is left of an event that was forgotten: neither body nor key nor a tool's or a model's
+    name.
+    """
     origin = SOME_TOOL if event.origin.startswith("tool:") else event.origin
-    return replace(event, body=Erased(type=event.type), origin=origin, key="")
+    return replace(event, body=Erased(type=event.type), origin=origin, key="", model="")
 
 
 def row_of(event: Event, body: PageBody) -> PageRow:

@@ -121,9 +121,19 @@ class ClaimRules(StrEnum):
     OFF = "off"
 
 
+class Source(StrEnum):
+    """Where something comes from, as requirement 004 tells the sources of a pack."""
+
+    CHAT = "chat"
+    TERMINAL = "terminal"
+    GIT = "git"
+    FILES = "files"
+    DOCS = "docs"
+
+
 class EventType(StrEnum):
-    """What happened: requirement 004's taxonomy, then documents, results of tools, and bytes;
-    then what is made of other pages.
+    """What happened: requirement 004's taxonomy, then documents, calls of tools, their results, and
+    bytes; then what is made of other pages.
     """
 
     CHAT_TURN = "chat_turn"
@@ -136,6 +146,7 @@ class EventType(StrEnum):
     HANDOFF = "handoff"
     SUMMARY = "summary"
     DOCUMENT = "document"
+    TOOL_CALL = "tool_call"
     TOOL_RESULT = "tool_result"
     ARTIFACT = "artifact"
     CLAIM = "claim"

@@ -46,7 +46,7 @@ class PageRow:
 
     @property
     def is_note(self) -> bool:
-        """Whether it is a note that the proxy once wrote for itself: nobody said it."""
+        """Whether it says of a claim that its words were edited away: nobody said it."""
         return self.superseded == self.seq
 
 

@@ -444,6 +444,7 @@ class Conversation:
                 called = Incoming(
                     text=self._cut_call(text, item),
                     role=Role.ASSISTANT,
+                    event_type=EventType.TOOL_CALL,
                     call_id=call_id,
                     **place,
                 )
@@ -682,8 +683,7 @@ _NO_TOOL_NAME: Final = re.compile(r"[^A-Za-z0-9_.-]")
 
 
 def _tool_name(name: str) -> str:
-    plain = _NO_TOOL_NAME.sub("_", name)[:64]
-    return "client_pagefault" if plain == "pagefault" else plain or "tool"
+    return _NO_TOOL_NAME.sub("_", name)[:64] or "tool"
 
 
 def keys_of(items: Iterable[Item]) -> list[Callable[[str], str]]:

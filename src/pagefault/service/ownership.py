@@ -37,6 +37,7 @@ from pagefault.model.events import (
 from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.kinds import MODEL_GENERATED, RUNTIME, Actor, Origin
 from pagefault.service.runtime import Runtime
+from pagefault.service.window.deriving import with_causes
 from pagefault.service.window.restore import restore
 from pagefault.service.window.state import SessionState, turn_now
 
@@ -210,10 +211,12 @@ class Owned:
             origin=origin,
             body=body,
             cause=self.state.packed_seq,
+            model=self._runtime.model if actor is Actor.MODEL else "",
         )
         dirty, self._dirty = self._dirty, []
         planned = self._dirty_planned if dirty else None
-        append = self._runtime.journal.append([*dirty, draft], planned=planned)
+        batch = with_causes([*dirty, draft])
+        append = self._runtime.journal.append(batch, planned=planned)
         record = asyncio.ensure_future(append)
         self._queued.append(record)
         self._runtime.under_way.add(record)
@@ -244,7 +247,7 @@ class Owned:
             planned = self._dirty_planned
         try:
             with self._runtime.timed("append"):
-                batch = [*self._dirty, *drafts]
+                batch = with_causes([*self._dirty, *drafts])
                 events = await self._runtime.journal.append(batch, planned=planned)
                 self._dirty = []
                 await self.drain()  # written before these: what is left is to learn how that went

@@ -44,6 +44,7 @@ from pagefault.model.kinds import (
     Origin,
     Profile,
     Role,
+    Source,
 )
 from pagefault.model.page import Page, Scope
 from pagefault.model.prices import PriceList
@@ -65,6 +66,7 @@ from pagefault.service.arguments import (
     an_actor,
     an_origin,
     check_name,
+    one_of,
 )
 from pagefault.service.configuring import configured
 from pagefault.service.derived.asking import ask
@@ -164,11 +166,25 @@ class Session(Asking):
         return (await self.say([said], origin=USER_TYPED))[0]
 
     async def assistant(
-        self, text: str, *, speaker: str = "", occurred_at: str | datetime = "", key: str = ""
+        self,
+        text: str,
+        *,
+        speaker: str = "",
+        model: str = "",
+        occurred_at: str | datetime = "",
+        key: str = "",
     ) -> PageId:
-        """Log what the model answered, where you call the model yourself."""
-        at = a_moment(occurred_at)
-        said = Incoming(text=text, role=Role.ASSISTANT, speaker=speaker, occurred_at=at, key=key)
+        """Log what the model answered, where you call the model yourself; `model` is its name, if
+        it is not the one that the memory was opened with.
+        """
+        said = Incoming(
+            text=text,
+            role=Role.ASSISTANT,
+            speaker=speaker,
+            model=model or self._runtime.model,
+            occurred_at=a_moment(occurred_at),
+            key=key,
+        )
         return (await self.say([said], origin=MODEL_GENERATED))[0]
 
     async def document(
@@ -177,18 +193,21 @@ class Session(Asking):
         *,
         title: str = "",
         origin: str = "local_file",
+        source: str = "docs",
         occurred_at: str | datetime = "",
         key: str = "",
     ) -> list[PageId]:
         """Hand in a text of any length. It is split into linked pages, to be searched and faulted.
 
-        The window gets one line that says it is there.
+        The window gets one line that says it is there. `source` is "docs", "files", "git",
+        "terminal" or "chat".
         """
         said = Incoming(
             text=text,
             role=Role.USER,
             event_type=EventType.DOCUMENT,
             title=title,
+            source=one_of(Source, source, "source"),
             occurred_at=a_moment(occurred_at),
             key=key,
         )
@@ -200,16 +219,22 @@ class Session(Asking):
         *,
         name: str,
         call_id: str = "",
+        source: str = "chat",
         occurred_at: str | datetime = "",
         key: str = "",
     ) -> list[PageId]:
-        """Log what a tool of yours returned. A long result is split; its head enters the window."""
+        """Log what a tool of yours returned. A long result is split; its head enters the window.
+
+        `source` says what the tool read, if it is not the conversation itself: "terminal", "git",
+        "files" or "docs".
+        """
         said = Incoming(
             text=text,
             role=Role.TOOL,
             event_type=EventType.TOOL_RESULT,
             title=name,
             call_id=call_id,
+            source=one_of(Source, source, "source"),
             occurred_at=a_moment(occurred_at),
             key=key,
         )

@@ -34,6 +34,8 @@ def accept(
     """The event that a draft becomes. `BadInput` if no draft may say that."""
     body = draft.body
     session = draft.session
+    if not -seq < draft.cause < seq:
+        raise BadInput("what led to a record stands before it")
     if isinstance(body, SessionOpened):
         if session:
             raise BadInput("a session is opened by a draft of session 0")
@@ -51,8 +53,9 @@ def accept(
         actor=draft.actor,
         origin=draft.origin,
         body=body,
-        cause=draft.cause,
+        cause=Seq(seq + draft.cause) if draft.cause < 0 else draft.cause,
         key=hashed(draft.session, draft.key) if draft.key else "",
+        model=draft.model,
     )
     if why := flaw(event):
         raise BadInput(f"a {event.type} cannot be written: {why}")

@@ -21,7 +21,7 @@ from pagefault.store.facts import read_facts
 from pagefault.store.files import folder, is_folder, read
 from pagefault.store.inventory import Inventory, take_inventory
 from pagefault.store.lock import RootLock
-from pagefault.store.root_file import check_there, mark_format, read_root
+from pagefault.store.root_file import check_there, read_root
 from pagefault.store.scan import Surroundings, problems, scan
 from pagefault.store.segment_format import FILE_BYTES_MAX, file_name
 
@@ -82,7 +82,6 @@ def archive(
             numbers = _candidates(inventory, keep)
             if numbers:
                 _establish(target, to, root_id, disk)
-                mark_format(path, disk)
         wanted = sorted(needed()) if numbers or inventory.archived else []
         moved: list[int] = []
         before = after = 0
@@ -108,7 +107,6 @@ def archive(
                 generation = inventory.generations[number]
                 _check_is_archived(path / "log", number, generation)
                 _keep_more(target, number, generation, wanted, disk)
-                mark_format(path, disk)
         return Archived(
             directory=target.directory,
             segments=tuple(moved),

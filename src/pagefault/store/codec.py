@@ -1,29 +1,31 @@
 """Records as lines of JSON, and back: the only module that knows how a record looks on disk.
 
-    {"v":"1.0","seq":7,"id":"01jd…","ses":1,"turn":3,"at":1764000000000,"type":"chat_turn",
-     "actor":"user","origin":"user_typed","cause":…,"key":…,"more":…,                  (header)
+    {"v":"2.0","seq":7,"id":"01jd…","ses":1,"turn":3,"at":1764000000000,"type":"chat_turn",
+     "actor":"user","origin":"user_typed","model":…,"cause":…,"key":…,"more":…,        (header)
      "salt":…,"commit":…,"link":…,"payload":{…},"crc":"89abcdef"}                (one line, "\\n")
 
-* `cause`, `key` and `more` are left out where they say nothing, and so are a payload's fields that
-  hold their default. `more` counts the records of the same batch that follow: a batch counts
-  whole or not at all.
+* `model`, `cause`, `key` and `more` are left out where they say nothing, and so are a payload's
+  fields that hold their default, or that the type of the record tells. `more` counts the records of
+  the same batch that follow: a batch counts whole or not at all.
 * `salt` is chance; `commit` is HMAC-SHA256(salt, payload), cut to 16 bytes; `link` is
   SHA-256(link before || header || commit), cut likewise, where the header is every byte before
   `,"salt"`. All three are base64url without padding.
 * Forgetting turns `salt` and `payload` into `null`. Header, commit and link stay, so the chain
   still verifies; but without the salt nobody can confirm a guess at what the payload was.
-* A header that holds a key or the name of a tool is redacted then: the key goes, the name becomes
-  `*`, and `"redacted":1` is added. With them goes the commitment. The link is a hash of it and of
-  the header as it was: whoever had it could try keys and names until the link comes out. The link
-  stays, as the next one is made from it; and in place of the commitment stands SHA-256(link before
-  || header || link), cut likewise, which joins the redacted line to its neighbours.
+* A header that holds a key, a model or the name of a tool is redacted then: key and model go, the
+  name becomes `*`, and `"redacted":1` is added. With them goes the commitment. The link is a hash
+  of it and of the header as it was: whoever had it could try keys and names until the link comes
+  out. The link stays, as the next one is made from it; and in place of the commitment stands
+  SHA-256(link before || header || link), cut likewise, which joins the redacted line to its
+  neighbours.
 * `crc` is CRC-32C over every byte of the line before `,"crc":`.
 
 How the format may change. In every version a record is one line that begins with `{"v":` and ends
 with the crc of what is before it, so damage and novelty are told apart. A newer minor version may
 add fields (ignored here, kept on disk, because rewriting copies lines and never re-encodes them),
 types (read as `Opaque`) and values inside a payload (the payload is then read as `Opaque` too).
-Anything else, a new actor or origin included, is a new major version, which is refused.
+Anything else, a new actor or origin included, is a new major version, which is refused. So is an
+older one, by name: `upgrade.py` makes its lines anew.
 """
 
 from __future__ import annotations
@@ -47,7 +49,6 @@ from pagefault.model.events import (
     BODY_TYPES,
     VERSION,
     Body,
-    Called,
     Erased,
     Event,
     Opaque,
@@ -57,7 +58,7 @@ from pagefault.model.events import (
     type_of,
 )
 from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import SOME_TOOL, Actor, EventType, Origin
+from pagefault.model.kinds import SOME_TOOL, Actor, Origin
 
 SALT_BYTES: Final = 16
 CUT_BYTES: Final = 16
@@ -92,6 +93,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     key: str = ""
     more: int = 0
     redacted: int = 0
+    model: str = ""
 
     @property
     def erased(self) -> bool:
@@ -109,6 +111,8 @@ def encode(event: Event, *, more: int, salt: bytes, previous: bytes) -> tuple[by
         f',"turn":{event.turn},"at":{event.at_ms},"type":{_known(event.type)}'
         f',"actor":"{event.actor.value}","origin":{_known(event.origin)}'
     )
+    if event.model:
+        head += f',"model":{_known(event.model)}'
     if event.cause:
         head += f',"cause":{event.cause}'
     if event.key:
@@ -146,12 +150,16 @@ def encode_body(body: Body) -> bytes:
 
 
 def erase(line: bytes, previous: bytes) -> bytes:
-    """The same record without its salt, payload, key and tool's name; `previous` is the link before
-    it. What was erased is returned as it is. `StoreCorrupt` if the line is damaged.
+    """The same record without its salt, payload, key and names; `previous` is the link before it.
+    What was erased is returned as it is. `StoreCorrupt` if the line is damaged.
     """
     record = parse(line)
     header, commit = line[: line.index(_SALT_FIELD)], record.commit.encode()
-    is_telling = record.key or (record.origin.startswith("tool:") and record.origin != SOME_TOOL)
+    is_telling = (
+        record.key
+        or record.model
+        or (record.origin.startswith("tool:") and record.origin != SOME_TOOL)
+    )
     if record.erased and not is_telling:
         return line
     if is_telling:
@@ -164,9 +172,10 @@ def erase(line: bytes, previous: bytes) -> bytes:
 
 
 def _redacted(header: bytes) -> bytes:
-    """A header without key and tool's name; fields that this version does not know stay."""
+    """A header without key and names; fields that this version does not know stay."""
     told: dict[str, Any] = msgspec.json.decode(header + b"}")
     told.pop("key", None)
+    told.pop("model", None)
     if str(told["origin"]).startswith("tool:"):
         told["origin"] = str(SOME_TOOL)
     told["redacted"] = 1
@@ -198,17 +207,18 @@ def is_sealed(line: bytes) -> bool:
 def parse(line: bytes) -> Record:
     """Take a line apart.
 
-    `StoreCorrupt` if it is damaged, `StoreIncompatible` if it is whole but too new.
+    `StoreCorrupt` if it is damaged, `StoreIncompatible` if it is whole but of another major
+    version.
     """
     if not is_sealed(line):
         raise StoreCorrupt("a record is damaged: its checksum is not that of its bytes")
     try:
         record = _RECORD.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
-        refuse_newer_major(line)
+        refuse_other_major(line)
         raise StoreCorrupt(f"a record is whole but cannot be read: {problem}") from problem
     if record.v != _V:
-        refuse_newer_major(line)
+        refuse_other_major(line)
     return record
 
 
@@ -233,6 +243,7 @@ def to_event(record: Record) -> Event:
             body=_body_written(record),
             cause=Seq(record.cause) if record.cause else NOTHING,
             key=record.key,
+            model=record.model,
         )
     except (*_UNREADABLE, KeyError) as problem:
         raise StoreCorrupt(f"record {record.seq} does not make sense: {problem}") from problem
@@ -272,7 +283,7 @@ def to_page(record: Record) -> PageBody | None:
     third of the cost; for folds over many. `None` for anything else, and for what only `to_event`
     can judge.
     """
-    cls = _class_of(record)
+    cls = BODY_TYPES.get(record.type)
     if cls is None or cls not in _QUICK or record.salt is None or record.v != _V:
         return None
     try:
@@ -311,12 +322,24 @@ def long(text: str) -> bytes:
         raise StoreCorrupt(f"{text!r} is not base64url") from problem
 
 
-def refuse_newer_major(line: bytes) -> None:
-    """`StoreIncompatible` if a whole line says it is of a newer major version."""
+def refuse_other_major(line: bytes) -> None:
+    """`StoreIncompatible` if a whole line says it is of another major version."""
     version = line[6 : line.find(b'"', 6)].decode("ascii", "replace")
-    major, _, _ = version.partition(".")
-    if line.startswith(b'{"v":"') and major.isdecimal() and int(major) > VERSION[0]:
-        raise StoreIncompatible(f"a record has format {version}, this version reads up to {_V}")
+    if line.startswith(b'{"v":"'):
+        check_version(version, "a record")
+
+
+def check_version(version: str, what: str) -> None:
+    """`StoreIncompatible` if this is another major version than ours; `what` has it."""
+    major = version.partition(".")[0]
+    if not major.isdecimal() or int(major) == VERSION[0]:
+        return
+    if int(major) > VERSION[0]:
+        raise StoreIncompatible(f"{what} has format {version}, this version reads up to {_V}")
+    raise StoreIncompatible(
+        f"{what} has format {version}, this version reads {_V}",
+        hint="`pagefault upgrade` makes the memory anew in this format, and checks it",
+    )
 
 
 # --- pieces -----------------------------------------------------------------------------------
@@ -375,19 +398,10 @@ def _getter(names: list[str]) -> Callable[[Any], tuple[object, ...]]:
 
 def _encoder(cls: type) -> Callable[[Any], bytes]:
     encoded = _fields_encoder(cls, leave_out="event_type" if cls is Said else "")
-    if not issubclass(cls, PageBody):
-        return lambda body: _JSON.encode(encoded(body))
-
-    def page(body: PageBody) -> bytes:
-        """Every page tells its role and kind, though its type may say them already."""
-        told = encoded(body)
-        first = {"page_id": told["page_id"], "order": told["order"]}
-        return _JSON.encode(first | {"role": body.role, "kind": body.kind} | told)
-
-    return page
+    return lambda body: _JSON.encode(encoded(body))
 
 
-_CLASSES: Final = {*BODY_TYPES.values(), Called}
+_CLASSES: Final = frozenset(BODY_TYPES.values())
 
 _ENCODERS: Final[dict[type, Callable[[Any], bytes]]] = {cls: _encoder(cls) for cls in _CLASSES} | {
     Opaque: lambda body: _JSON.encode(body.payload)
@@ -422,18 +436,6 @@ _QUICK: Final[dict[type, msgspec.json.Decoder[Any]]] = {
 }
 
 
-def _class_of(record: Record) -> type | None:
-    """The class of a record's body, nothing for a type that is not known: that of its type, but for
-    the calls that a model made of tools that are not ours, which are chat turns with a `call_id`.
-    """
-    cls = BODY_TYPES.get(record.type)
-    if record.type == EventType.CHAT_TURN:
-        payload = bytes(record.payload)  # within a text the quotes are escaped
-        if b'"call_id":' in payload and b'"role":"assistant"' in payload:
-            return Called
-    return cls
-
-
 def _typed(record: Record, cls: type) -> bytes:
     """The payload of a record. The type of a message stands in the header; the last of two names
     counts.
@@ -445,7 +447,7 @@ def _typed(record: Record, cls: type) -> bytes:
 
 
 def _body(record: Record) -> Body:
-    cls = _class_of(record)
+    cls = BODY_TYPES.get(record.type)
     if record.salt is None:
         return Erased(type=record.type)
     payload = bytes(record.payload)

@@ -112,14 +112,7 @@ def _leaf(
 
 
 def is_note(origin: str, body: PageBody) -> bool:
-    """Whether a record is a note of ours that nobody said: that a claim's words were edited away,
-    or a note of the proxy's, as it wrote them among what was said before `relayed` records told
-    such things.
-    """
-    if body.event_type is EventType.CLAIM:
-        retracts = getattr(body, "claim_type", "") == ClaimType.RETRACTION
-        return origin == RUNTIME and retracts
-    return origin == "tool:pagefault" and body.title in _NOTES
-
-
-_NOTES: Final = ("pagefault:recall", "pagefault:epoch")
+    """Whether it says of a claim that its words were edited away: nobody said that."""
+    if body.event_type is not EventType.CLAIM or origin != RUNTIME:
+        return False
+    return getattr(body, "claim_type", "") == ClaimType.RETRACTION

@@ -60,7 +60,6 @@ from pagefault.store.root_file import (
     make_root,
     mend_root,
     read_root,
-    seal_root,
 )
 from pagefault.store.segments import SEGMENT_BYTES, SegmentLog
 from pagefault.store.store import STORE, Store
@@ -136,8 +135,6 @@ def open_store(
                 adoptions=adoptions,
             )
         root = read_root(path, or_doubt=True)
-        if not read_only and not root.doubt:
-            seal_root(path, root, disk)
         # That of a root which nobody vouches for is not looked at: who knows what it was made of?
         found = _open_index(path, root.id, read_only=read_only) if is_adopted else _Found()
         stack.callback(found.close)

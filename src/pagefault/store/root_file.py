@@ -12,7 +12,7 @@ import errno
 import hmac
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -29,10 +29,8 @@ from pagefault.store.files import NotPlain, names, open_file, read
 from pagefault.store.inventory import take_inventory
 from pagefault.store.segment_format import Header, file_name, parse_header
 
-FORMAT: Final = 3
-"""The newest that is read. A root is made with 1, and is 3 once it has an archive: what a version
-of before erased there would stand on in what is kept of it. 2 had an archive, and kept nothing.
-"""
+FORMAT: Final = 4
+"""Of a root as a whole. 1, 2 and 3 had a log of the format before: `upgrade.py` knows them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +57,7 @@ def make_root(
     if _has_log(path):
         check_there(path)
     root_id, secret = minter.mint(), entropy(32)
-    facts = {"format": 1, "id": root_id, "project": project, "made_ms": clock.now_ms()}
+    facts = {"format": FORMAT, "id": root_id, "project": project, "made_ms": clock.now_ms()}
     if adoptions is not None:  # first: who is killed in between has made no root
         adoptions.add(path, root_id)
     key = path / "secret"
@@ -94,13 +92,12 @@ def _has_log(path: Path) -> bool:
 def read_root(path: Path, *, or_doubt: bool = False) -> RootFacts:
     """What `root.json` and `secret` say. `StoreCorrupt` if they do not; with `or_doubt`, not for a
     secret that is another than it was: without it nothing can be written safely, but all read.
+
+    `StoreIncompatible` for a root of another format.
     """
     try:
-        facts = _facts_in(path)
-        if facts["format"] > FORMAT:
-            raise StoreIncompatible(
-                f"{path} is of format {facts['format']}; this version reads {FORMAT}"
-            )
+        facts = facts_in(path)
+        _check_format(path, facts["format"])
         if not (isinstance(facts["id"], str) and isinstance(facts["project"], str)):
             raise ValueError("its id and its project are texts")
         text = read(path / "secret", FACTS_BYTES_MAX)
@@ -125,13 +122,24 @@ def read_root(path: Path, *, or_doubt: bool = False) -> RootFacts:
     return root
 
 
-def _facts_in(path: Path) -> dict[str, Any]:
-    """What `root.json` says. `ValueError` if it is damaged."""
+def _check_format(path: Path, told: int) -> None:
+    if told > FORMAT:
+        raise StoreIncompatible(f"{path} is of format {told}; this version reads {FORMAT}")
+    if told < FORMAT:
+        raise StoreIncompatible(
+            f"{path} is of format {told}, which this version does not read",
+            hint=f"`pagefault upgrade` makes it a memory of format {FORMAT}, and checks it",
+        )
+
+
+def facts_in(path: Path) -> dict[str, Any]:
+    """What `root.json` says, of whatever format. `ValueError` if it is damaged."""
     return sealed.decode(read(path / "root.json", FACTS_BYTES_MAX), unsealed=_UNSEALED)
 
 
 _UNSEALED: Final = ("format", "id", "project", "made_ms")
-"""What `root.json` said before it was sealed and told how to check the secret."""
+"""What `root.json` said in the first version of format 1, which sealed nothing."""
+
 
 _SECRET_DIGITS: Final = b"0123456789abcdef"
 _SECRET_LENGTH: Final = 64
@@ -164,21 +172,6 @@ def _place_root(path: Path, facts: dict[str, Any], disk: Disk) -> None:
     disk.place(file, file.with_name("root.json.tmp"), sealed.encode(facts))
 
 
-def seal_root(path: Path, root: RootFacts, disk: Disk) -> None:
-    """Seal a `root.json` of before, and let it tell how to check the secret. Under the lock."""
-    facts = _facts_in(path)
-    if "check" not in facts:
-        with suppress(OSError):  # another time, then
-            _place_root(path, {**facts, "check": _check(root.secret)}, disk)
-
-
-def mark_format(path: Path, disk: Disk) -> None:
-    """Keep out versions that know of no archive: to them the segments would be missing."""
-    facts = _facts_in(path)
-    if facts["format"] < FORMAT:
-        _place_root(path, {**facts, "format": FORMAT}, disk)
-
-
 # --- mending it ---------------------------------------------------------------------------------
 
 
@@ -187,7 +180,7 @@ def mend_root(path: Path, disk: Disk) -> list[Path]:
     mended: list[Path] = []
     file, key = path / "root.json", path / "secret"
     try:
-        facts = _facts_in(path)
+        facts = facts_in(path)
     except (OSError, ValueError):
         facts = _facts_again(path, disk)
         _place_root(path, facts, disk)
@@ -214,7 +207,7 @@ def _facts_again(path: Path, disk: Disk) -> dict[str, Any]:
     damaged = _bytes_of(file)
     line = sealed.unflipped(damaged)
     if line is not None:
-        return sealed.decode(line, unsealed=())
+        return sealed.decode(line)
     inventory = take_inventory(path / "log")
     roots = {
         (header.root, header.project)
@@ -232,7 +225,7 @@ def _facts_again(path: Path, disk: Disk) -> dict[str, Any]:
     disk.make_directory(aside)
     disk.place(aside / "root.json", aside / "root.json.tmp", damaged)
     facts = {
-        "format": FORMAT if inventory.archived else 1,
+        "format": FORMAT,
         "id": root,
         "project": project,
         "made_ms": 0,  # nobody knows any more, and nothing rests on it

@@ -47,6 +47,7 @@ def record_schema() -> dict[str, Any]:
             "origin": {
                 "anyOf": [{"enum": list(ORIGINS)}, {"type": "string", "pattern": "^tool:[\\s\\S]"}]
             },
+            "model": {"type": "string", "minLength": 1},
             "cause": {"type": "integer", "minimum": 1},
             "key": _CUT,
             "more": {"type": "integer", "minimum": 1},

@@ -19,10 +19,10 @@ def encode(facts: dict[str, Any]) -> bytes:
     return codec.seal(json.dumps(facts, separators=(",", ":")).encode()[:-1])
 
 
-def decode(data: bytes, *, unsealed: Collection[str]) -> dict[str, Any]:
+def decode(data: bytes, *, unsealed: Collection[str] = ()) -> dict[str, Any]:
     """What `encode` was given. `ValueError` if these are other bytes.
 
-    Files of before were not sealed: an object of just the keys `unsealed` is taken as it stands.
+    An object of just the keys `unsealed` is taken as it stands: files of before were not sealed.
     """
     facts = parse_facts(data)
     if codec.is_sealed(data):

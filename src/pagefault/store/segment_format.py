@@ -19,7 +19,7 @@ from array import array
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pagefault.model.errors import StoreCorrupt, StoreIncompatible
+from pagefault.model.errors import StoreCorrupt
 from pagefault.model.events import VERSION
 from pagefault.model.ids import Seq
 from pagefault.store import codec
@@ -107,14 +107,14 @@ def _compact(fields: dict[str, object]) -> bytes:
 
 
 def parse_header(line: bytes) -> Header | None:
-    """The header, or nothing if the line is none. `StoreIncompatible` if it is too new."""
+    """The header, or nothing if the line is none. `StoreIncompatible` if it is of another major
+    version.
+    """
     fields = _open(line)
     try:
         if fields is None or fields["pagefault"] != "segment":
             return None
-        version = str(fields["v"])
-        if int(version.partition(".")[0]) > VERSION[0]:
-            raise StoreIncompatible(f"a segment has format {version}")
+        codec.check_version(str(fields["v"]), "a segment")
         return Header(
             segment=int(fields["segment"]),
             generation=int(fields["generation"]),

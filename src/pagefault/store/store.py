@@ -365,11 +365,7 @@ class Store:
     def finish_forgetting(self) -> int:
         """Carry out what an earlier process began and did not finish. Returns how many."""
         receipts = [self.log.get(seq) for seq in self.index.events(STORE, types=RECEIPTS)]
-        done = {
-            event.body.begun
-            for event in receipts
-            if isinstance(event.body, ForgetDone) and event.body.redacted
-        }
+        done = {event.body.begun for event in receipts if isinstance(event.body, ForgetDone)}
         begun = [
             event
             for event in receipts
@@ -409,7 +405,7 @@ class Store:
             latched = self._latched("it is erased from the log, but not from the index", failure)
             latched.hint = f"opening this memory again finishes it; {latched.hint}"
             raise latched from failure
-        return self._note(ForgetDone(begun=begun.seq, records=len(seqs), redacted=True))
+        return self._note(ForgetDone(begun=begun.seq, records=len(seqs)))
 
     def references(self) -> References:
         """Which records name which blobs. From any thread, and without the lock: it takes long."""

@@ -155,6 +155,7 @@ def made_of(page: Page, level: Level, written: Representation) -> Made:
         event_type=EventType.REPRESENTATION,
         text=written.text,
         origin=page.row.origin,
+        cause=page.row.seq,
         derived=Derived(
             provenance=(page.page_id,),
             represents=page.page_id,

@@ -6,7 +6,7 @@ import mimetypes
 from typing import Final
 
 from pagefault.model.errors import BadInput, RecordGone, StoreCorrupt
-from pagefault.model.kinds import EventType, Modality, Role
+from pagefault.model.kinds import EventType, Modality, Role, Source
 from pagefault.model.page import Page
 from pagefault.service.runtime import Runtime
 from pagefault.service.turn.writing import Incoming
@@ -38,6 +38,9 @@ def describe(
         event_type=EventType.ARTIFACT,
         title=name,
         modality=modality_of(kind),
+        source=Source.FILES,
+        mime_type=kind,
+        size_bytes=len(data),
         key=key,
     )
 

@@ -76,7 +76,7 @@ async def drive(
     visible = session.visible()
     paged_in = session.paged_in_tokens
     text = encodable(without_label(text))
-    page_id = await session.assistant(text)
+    page_id = await session.assistant(text, model=getattr(engine, "model", ""))
     checked = check(text, visible)
     served, refused = session.fault_counts()
     return Answer(

@@ -31,6 +31,7 @@ from pagefault.model.kinds import (
     Modality,
     Origin,
     Role,
+    Source,
 )
 from pagefault.model.signatures import check_fields
 from pagefault.pack.count import BLOCK_CHARS, TokenCounter
@@ -48,17 +49,20 @@ _ACTORS: Final = {
 }
 
 
-_SHORT: Final = ("speaker", "title", "occurred_at", "call_id", "blob", "follows", "supersedes")
+_SHORT: Final = (
+    *("speaker", "title", "occurred_at", "call_id", "model"),
+    *("blob", "mime_type", "follows", "supersedes"),
+)
 _SAYABLE: Final = tuple(one for one in EventType if one not in DERIVED_TYPES)
-_NAMED: Final = {"role": Role, "event_type": EventType, "modality": Modality}
+_NAMED: Final = {"role": Role, "event_type": EventType, "modality": Modality, "source": Source}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Incoming:
     """One thing to be written down: what a verb, or a line of a transcript, hands in.
 
-    Role, event type and modality may be given by their names. Raises `BadInput` for what is not
-    what it should be, for a time that is none, for a type of record that is made of others
+    Role, event type, modality and source may be given by their names. Raises `BadInput` for what is
+    not what it should be, for a time that is none, for a type of record that is made of others
     (summaries, claims …) and for a user who says nothing: no record could be read back.
     """
 
@@ -72,7 +76,11 @@ class Incoming:
     importance: float = 0.5
     key: str = ""
     modality: Modality = Modality.TEXT
+    source: Source = Source.CHAT
+    model: str = ""  # that said it, or called
     blob: str = ""  # of an artifact, whose text only describes it
+    mime_type: str = ""
+    size_bytes: int = 0
     follows: str = ""  # the page before it, in the history of a proxy's client
     supersedes: str = ""  # the page whose place it takes: the same message, in other words
     is_whole: bool = True  # off for a block of a message that has others: no claim is made of it
@@ -90,8 +98,11 @@ class Incoming:
                 f"a {self.event_type} is made of what was said, and cannot be said",
                 hint=f"event_type is one of {', '.join(_SAYABLE)}",
             )
-        if self.blob and self.event_type is not EventType.ARTIFACT:
+        has_bytes = bool(self.blob or self.mime_type or self.size_bytes)
+        if has_bytes and self.event_type is not EventType.ARTIFACT:
             raise BadInput("a blob is of an artifact", hint="`session.artifact` makes one")
+        if self.event_type is EventType.TOOL_CALL and self.role is not Role.ASSISTANT:
+            raise BadInput("who calls a tool is a model", hint='give role="assistant"')
         if self.role is Role.USER and not self.text:
             raise BadInput("an empty text says nothing", hint="leave it out")
 
@@ -166,10 +177,12 @@ def write_down(
                     part_of=PageId(f"{stem}_{first}" if part else ""),
                     importance=item.importance,
                     modality=item.modality,
+                    source=item.source,
                     follows=PageId("" if part else item.follows),
                     supersedes=PageId(item.supersedes),
                 ),
                 key="" if part else item.key,
+                model=item.model and clean(item.model),
             )
             for part, (part_text, part_tokens) in enumerate(parts)
         ]
@@ -184,15 +197,16 @@ def write_down(
 
 
 def _body(item: Incoming, **page: Any) -> Body:
-    is_turn = item.event_type is EventType.CHAT_TURN
-    if is_turn and item.role is Role.ASSISTANT and item.call_id:
-        return Called(**page, call_id=item.call_id)
     match item.event_type:
+        case EventType.TOOL_CALL:
+            return Called(**page, call_id=item.call_id)
         case EventType.TOOL_RESULT:
             return Returned(**page, call_id=item.call_id)
         case EventType.DOCUMENT:
             return HandedIn(**page)
         case EventType.ARTIFACT:
-            return Stored(**page, blob=item.blob)
+            return Stored(
+                **page, blob=item.blob, mime_type=item.mime_type, size_bytes=item.size_bytes
+            )
         case event_type:
             return Said(**page, event_type=event_type, call_id=item.call_id)

@@ -37,17 +37,17 @@ def page_of(event: Event, body: PageBody) -> Page:
         call_id=body.call_id if isinstance(body, Said | Called | Returned) else "",
         part_of=original.part_of if original else PageId(""),
         blob=body.blob if isinstance(body, Stored) else "",
-        derived=_derived(body) if isinstance(body, DerivedBody) else None,
+        derived=_derived(event, body) if isinstance(body, DerivedBody) else None,
         about=_about(body),
     )
 
 
-def _derived(body: DerivedBody) -> Derived:
+def _derived(event: Event, body: DerivedBody) -> Derived:
     made = Derived(
         provenance=body.provenance,
         evidence=body.evidence,
         supersedes=body.supersedes,
-        made_by=body.made_by,
+        made_by=event.model,
     )
     match body:
         case Represented(represents=represents, level=level, source_tokens=tokens):

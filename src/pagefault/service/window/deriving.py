@@ -7,12 +7,13 @@ written; a request brings it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from pagefault.model.events import (
     Body,
     Claimed,
+    DerivedBody,
     Draft,
     Indexed,
     Learned,
@@ -39,12 +40,17 @@ _KINDS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """One derived page, before it has an id. `origin` is the least trusted of its sources."""
+    """One derived page, before it has an id.
+
+    `origin` is the least trusted of its sources, `cause` the last record among them that is written
+    already: `with_causes` finds those of the same batch.
+    """
 
     event_type: EventType
     text: str
     origin: Origin
     derived: Derived
+    cause: Seq = NOTHING
     title: str = ""
     importance: float = 0.5
     confidence: float = 1.0
@@ -61,7 +67,6 @@ def write_derived(
     counter: TokenCounter,
     clean: Callable[[str], str],
     turn: TurnNo | None = None,
-    cause: Seq = NOTHING,
     before: Sequence[Draft] = (),
 ) -> list[Draft]:
     """Drafts of these pages, as `state` stands; `turn` is the present one unless it is given.
@@ -87,10 +92,28 @@ def write_derived(
                 actor=Actor.SYSTEM,
                 origin=item.origin,
                 body=body,
-                cause=cause,
+                cause=item.cause,
+                model=item.derived.made_by,
             )
         )
     return drafts
+
+
+def with_causes(batch: Sequence[Draft]) -> list[Draft]:
+    """The same drafts; a page that was made of others of the batch has the last of them as its
+    cause.
+    """
+    places: dict[PageId, int] = {}
+    found: list[Draft] = []
+    for place, draft in enumerate(batch):
+        body = draft.body
+        if isinstance(body, DerivedBody):
+            at = max((places.get(page_id, -1) for page_id in body.provenance), default=-1)
+            draft = replace(draft, cause=Seq(at - place)) if at >= 0 else draft
+        if isinstance(body, PageBody):
+            places[body.page_id] = place
+        found.append(draft)
+    return found
 
 
 def _body(
@@ -113,7 +136,6 @@ def _body(
         "topic_tags": item.topic_tags,
         "entities": item.entities,
         "task_refs": item.task_refs,
-        "made_by": derived.made_by,
     }
     about: dict[str, Any] = {"subject": clean(derived.subject), "evidence": derived.evidence}
     match item.event_type:

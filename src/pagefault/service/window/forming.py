@@ -41,6 +41,7 @@ def summariser(counter: TokenCounter) -> Callable[[Sequence[Page], bool], Made |
             title=", ".join(topics),
             topic_tags=topics,
             origin=least_trusted(page.row.origin for page in run),
+            cause=max(page.row.seq for page in run),
             derived=Derived(
                 provenance=tuple(page.page_id for page in run),
                 level=int(Level.ABSTRACT),

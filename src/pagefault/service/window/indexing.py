@@ -86,6 +86,7 @@ def index_of(
         text=text,
         title="earlier summaries, oldest first",
         origin=least_trusted(page.row.origin for page in sources),
+        cause=max(page.row.seq for page in sources),
         importance=0.9,
         derived=Derived(provenance=tuple(page.page_id for page in sources)),
     )
