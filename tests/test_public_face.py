@@ -221,7 +221,7 @@ def test_a_traceback_says_what_to_do_next() -> None:
 
 
 SOURCES = Path(pagefault.__file__).parent
-NO_CALL = {"archive", "repair", "rebuild", "config", "models", "chat", "serve", "replay"}
+NO_CALL = {"archive", "upgrade", "repair", "rebuild", "config", "models", "chat", "serve", "replay"}
 """Commands for which a program has no call."""
 
 

@@ -372,11 +372,21 @@ class Session(_Asks):
         )
 
     def assistant(
-        self, text: str, *, speaker: str = "", occurred_at: str | datetime = "", key: str = ""
+        self,
+        text: str,
+        *,
+        speaker: str = "",
+        model: str = "",
+        occurred_at: str | datetime = "",
+        key: str = "",
     ) -> PageId:
-        """Log what the model answered, where you call the model yourself."""
+        """Log what the model answered, where you call the model yourself; `model` is its name, if
+        it is not the one that the memory was opened with.
+        """
         return _LOOP.run(
-            self.asynchronous.assistant(text, speaker=speaker, occurred_at=occurred_at, key=key)
+            self.asynchronous.assistant(
+                text, speaker=speaker, model=model, occurred_at=occurred_at, key=key
+            )
         )
 
     def document(
@@ -385,16 +395,18 @@ class Session(_Asks):
         *,
         title: str = "",
         origin: str = "local_file",
+        source: str = "docs",
         occurred_at: str | datetime = "",
         key: str = "",
     ) -> builtins.list[PageId]:
         """Hand in a text of any length. It is split into linked pages, to be searched and faulted.
 
-        The window gets one line that says it is there.
+        The window gets one line that says it is there. `source` is "docs", "files", "git",
+        "terminal" or "chat".
         """
         return _LOOP.run(
             self.asynchronous.document(
-                text, title=title, origin=origin, occurred_at=occurred_at, key=key
+                text, title=title, origin=origin, source=source, occurred_at=occurred_at, key=key
             )
         )
 
@@ -404,13 +416,23 @@ class Session(_Asks):
         *,
         name: str,
         call_id: str = "",
+        source: str = "chat",
         occurred_at: str | datetime = "",
         key: str = "",
     ) -> builtins.list[PageId]:
-        """Log what a tool of yours returned. A long result is split; its head enters the window."""
+        """Log what a tool of yours returned. A long result is split; its head enters the window.
+
+        `source` says what the tool read, if it is not the conversation itself: "terminal", "git",
+        "files" or "docs".
+        """
         return _LOOP.run(
             self.asynchronous.tool_result(
-                text, name=name, call_id=call_id, occurred_at=occurred_at, key=key
+                text,
+                name=name,
+                call_id=call_id,
+                source=source,
+                occurred_at=occurred_at,
+                key=key,
             )
         )
 

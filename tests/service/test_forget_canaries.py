@@ -29,7 +29,8 @@ CHOICES = {
     "Session.configure.mode", "Session.configure.layout", "Session.history.actor",
     "Session.recall.profile", "Session.request.format", "Incoming.event_type", "Incoming.role",
     "Incoming.modality", "Incoming.importance", "Incoming.follows", "Incoming.supersedes",
-    "Incoming.is_whole",
+    "Incoming.is_whole", "Incoming.source", "Incoming.mime_type", "Incoming.size_bytes",
+    "Session.document.source", "Session.tool_result.source",
     "Memory.keyed.text", "Memory.written.text", "Session.written.text",
     "Memory.find_said.names", "Memory.find_said.keys",
 }  # fmt: skip
@@ -111,6 +112,7 @@ async def tell(memory: Memory) -> Told:
     told.pages["assistant"] = await session.assistant(
         f"Noted: {word('Session.assistant.text', 'assistant')}.",
         speaker=word("Session.assistant.speaker", "assistant"),
+        model=word("Session.assistant.model", "assistant"),
         key=word("Session.assistant.key", "assistant"),
     )
     await session.user("On we go.")
@@ -145,6 +147,7 @@ async def tell(memory: Memory) -> Told:
                 speaker=word("Incoming.speaker", "said"),
                 title=word("Incoming.title", "said"),
                 call_id=word("Incoming.call_id", "said"),
+                model=word("Incoming.model", "said"),
                 key=word("Incoming.key", "said"),
                 modality=Modality.STRUCTURED,
             )

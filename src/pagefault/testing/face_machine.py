@@ -26,7 +26,7 @@ from pagefault.engine.scripted import ScriptedEngine
 from pagefault.model.clock import SystemClock
 from pagefault.model.errors import CallerError, PagefaultError, SessionNotFound
 from pagefault.model.ids import IdMinter
-from pagefault.model.kinds import ORIGINS, EventType, Modality, Role
+from pagefault.model.kinds import ORIGINS, EventType, Modality, Role, Source
 from pagefault.model.request import ToolCall, Usage
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.service.bootstrap import open_memory
@@ -104,6 +104,10 @@ SAID: Final = _made(
     key=st.sampled_from(["", "k1", "k2"]),
     modality=st.sampled_from([*Modality, "smell"]),
     blob=st.sampled_from(["", "0" * 64, "../secret"]),
+    source=st.sampled_from([*Source, "git", "gut"]),
+    model=TEXTS,
+    mime_type=TEXTS,
+    size_bytes=COUNTS,
 )
 WANTED: Final = _made(
     SearchFilter,
@@ -147,6 +151,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "limit": COUNTS,
     "media_type": st.sampled_from(["", "image/png", "text/plain", "audio", "?/?"]),
     "mode": st.sampled_from([None, "passive", "active", "strict", "lazy"]),
+    "model": TEXTS,
     "name": NAMES,
     "newest_first": st.booleans(),
     "occurred_at": MOMENTS,
@@ -160,6 +165,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "query": TEXTS,
     "said": TEXTS,
     "seq": COUNTS | st.none(),
+    "source": st.sampled_from([*Source, "docs", "dogs"]),
     "speaker": TEXTS,
     "start": MOMENTS | st.integers() | st.none(),
     "system": TEXTS | st.none(),

@@ -101,6 +101,8 @@ class Incoming:
         has_bytes = bool(self.blob or self.mime_type or self.size_bytes)
         if has_bytes and self.event_type is not EventType.ARTIFACT:
             raise BadInput("a blob is of an artifact", hint="`session.artifact` makes one")
+        if self.size_bytes < 0:
+            raise BadInput(f"no artifact has {self.size_bytes} bytes")
         if self.event_type is EventType.TOOL_CALL and self.role is not Role.ASSISTANT:
             raise BadInput("who calls a tool is a model", hint='give role="assistant"')
         if self.role is Role.USER and not self.text:
@@ -164,6 +166,7 @@ def write_down(
                 origin=origin,
                 body=_body(
                     item,
+                    clean,
                     page_id=PageId(f"{stem}_{first + part}"),
                     order=order + part,
                     role=item.role,
@@ -196,7 +199,7 @@ def write_down(
     return written
 
 
-def _body(item: Incoming, **page: Any) -> Body:
+def _body(item: Incoming, clean: Callable[[str], str], **page: Any) -> Body:
     match item.event_type:
         case EventType.TOOL_CALL:
             return Called(**page, call_id=item.call_id)
@@ -206,7 +209,7 @@ def _body(item: Incoming, **page: Any) -> Body:
             return HandedIn(**page)
         case EventType.ARTIFACT:
             return Stored(
-                **page, blob=item.blob, mime_type=item.mime_type, size_bytes=item.size_bytes
+                **page, blob=item.blob, mime_type=clean(item.mime_type), size_bytes=item.size_bytes
             )
         case event_type:
             return Said(**page, event_type=event_type, call_id=item.call_id)
