@@ -98,7 +98,13 @@ if TYPE_CHECKING:
     from pagefault.service.telling.reporting import Metrics
     from pagefault.service.telling.status import AutoPins, PrefetchStatus, PressureStatus, Status
     from pagefault.service.telling.targets import Judged, Target
-    from pagefault.service.telling.timetravel import Difference, InWindow, Moment, Movement
+    from pagefault.service.telling.timetravel import (
+        Difference,
+        InWindow,
+        Moment,
+        Movement,
+        Sent,
+    )
     from pagefault.service.turn.drive import Answer
     from pagefault.service.turn.writing import Incoming
     from pagefault.store.backup import Copied
@@ -190,6 +196,7 @@ __all__ = [
     "SearchFilter",
     "SearchHit",
     "SearchResult",
+    "Sent",
     "Session",
     "SessionBusy",
     "SessionNotFound",
@@ -276,6 +283,7 @@ _HOMES = {
     "Mode": "model.kinds",
     "ModelError": "model.errors",
     "Moment": "service.telling.timetravel",
+    "Sent": "service.telling.timetravel",
     "Movement": "service.telling.timetravel",
     "NoSuchPage": "model.errors",
     "NotAdopted": "model.errors",

@@ -51,7 +51,7 @@ from pagefault.service.telling.ledger import Entry
 from pagefault.service.telling.relaying import Proxied
 from pagefault.service.telling.reporting import Metrics
 from pagefault.service.telling.status import Status
-from pagefault.service.telling.timetravel import Difference, Moment, Movement
+from pagefault.service.telling.timetravel import Difference, Moment, Movement, Sent
 from pagefault.service.turn.drive import Answer
 from pagefault.service.turn.writing import Incoming
 from pagefault.store.backup import Copied
@@ -585,9 +585,27 @@ class Session(_Asks):
             self.asynchronous.configure(window=window, mode=mode, system=system, layout=layout)
         )
 
-    def fork(self, name: str = "") -> Session:
-        """A new session that sees everything said here so far. Pages are shared, not copied."""
-        return Session(_LOOP.run(self.asynchronous.fork(name)))
+    def fork(
+        self,
+        name: str = "",
+        *,
+        turn: int | None = None,
+        seq: int | None = None,
+        time: str | int | None = None,
+        checkpoint: str | None = None,
+    ) -> Session:
+        """A new session that sees everything said here so far; or, with one of the times that `at`
+        takes, what was said here by then. Pages are shared, not copied.
+        """
+        forked = self.asynchronous.fork(name, turn=turn, seq=seq, time=time, checkpoint=checkpoint)
+        return Session(_LOOP.run(forked))
+
+    def restore(self, checkpoint: str) -> Session:
+        """Go back to a checkpoint: a new session of the same name that goes on from there. By this
+        name opens the one that was used last; what was said since stays in this session, which
+        opens by its id. Raises `BadInput` if there is no such checkpoint.
+        """
+        return Session(_LOOP.run(self.asynchronous.restore(checkpoint)))
 
     def status(self) -> Status:
         """What the session holds and what is left of its window and budgets, as of now."""
@@ -635,6 +653,14 @@ class Session(_Asks):
         that has not been.
         """
         return _LOOP.run(self.asynchronous.at(turn=turn, seq=seq, time=time, checkpoint=checkpoint))
+
+    def sent(self, turn: int | None = None, *, request: int | None = None) -> Sent:
+        """A past request, byte for byte as it was packed: the last of a turn, or the one of this
+        number (`ledger` lists them). Where something of it was forgotten since, `missing` says so.
+
+        Raises `BadInput` if there was none: a proxied client's requests are its own.
+        """
+        return _LOOP.run(self.asynchronous.sent(turn, request=request))
 
     def diff(self, before: int, after: int) -> Difference:
         """What changed in the window from the end of one turn to the end of another."""

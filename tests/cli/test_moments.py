@@ -162,3 +162,40 @@ def test_a_goal_that_says_nothing_is_refused_and_ends_none(
     assert refused.code == 2
     assert "--clear" in refused.err
     assert cli("--root", memory_root, "goal", "talk", "--json").data == made
+
+
+# --- a request that was sent, and a fork of the past ----------------------------------------------
+
+
+def test_a_past_request_is_shown_as_it_was_sent(cli: Cli, memory_root: Path) -> None:
+    last = cli("--root", memory_root, "ledger", "talk", "--json").data["calls"][-1]
+    told = cli("--root", memory_root, "sent", "talk", "--request", last["request"], "--json").data
+    assert told["is_exact"]
+    assert (told["missing"], told["forgotten"]) == ([], [])
+    assert told["tokens"] == last["prompt_tokens"]
+    assert told["messages"][0]["role"] == "system"
+    of_turn = cli("--root", memory_root, "sent", "talk", told["turn"], "--json").data
+    assert of_turn == told
+    shown = cli("--root", memory_root, "sent", "talk", told["turn"])
+    assert "[system]" in shown.out
+    assert f"request {told['request']} of turn {told['turn']}" in shown.err
+
+
+@pytest.mark.parametrize("asked", [[], ["1", "--request", "1"], ["999"], ["--request", "999"]])
+def test_a_request_that_is_none_is_refused(cli: Cli, memory_root: Path, asked: list[str]) -> None:
+    told = cli("--root", memory_root, "sent", "talk", *asked)
+    assert told.code == 2
+    assert told.err.startswith("error: ")
+
+
+def test_a_fork_goes_on_from_a_moment_that_is_named(cli: Cli, memory_root: Path) -> None:
+    made = cli("--root", memory_root, "fork", "talk", "early", "--at", "2", "--json").data
+    then = cli("--root", memory_root, "at", "talk", "2", "--json").data
+    assert made["session"] == "early"
+    assert cli("--root", memory_root, "at", "early", "2", "--json").data["pages"] == then["pages"]
+    whole = cli("--root", memory_root, "fork", "talk", "--json").data
+    assert whole["pages"] > made["pages"]
+    refused = cli("--root", memory_root, "fork", "talk", "x", "--at", "999")
+    assert refused.code == 2
+    assert "turns so far" in refused.err
+    assert cli("--root", memory_root, "verify").code == 0

@@ -39,7 +39,7 @@ CHOICES = {
 TIMES = {
     "Session.assistant.occurred_at", "Session.document.occurred_at",
     "Session.tool_result.occurred_at", "Session.artifact.occurred_at", "Incoming.occurred_at",
-    "Session.at.time", "Session.timeline.start", "Session.timeline.end",
+    "Session.at.time", "Session.fork.time", "Session.timeline.start", "Session.timeline.end",
     "Memory.timeline.start", "Memory.timeline.end",
 }  # fmt: skip
 """A time, and no words; those that are kept are dates of their own below."""
@@ -193,6 +193,10 @@ async def _ask(memory: Memory, session: Session, told: Told) -> None:
     await memory.pages(session, task=word("Memory.pages.task"))
     with pytest.raises(pagefault.BadInput):
         await session.at(checkpoint=word("Session.at.checkpoint"))
+    with pytest.raises(pagefault.BadInput):
+        await session.fork(checkpoint=word("Session.fork.checkpoint"))
+    with pytest.raises(pagefault.BadInput):
+        await session.restore(word("Session.restore.checkpoint"))
     with pytest.raises(pagefault.SessionNotFound):
         await memory.session(word("Memory.session.name of none"), create=False)
     with pytest.raises(pagefault.NoSuchPage):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pagefault.service.session import Session
     from pagefault.service.telling.timetravel import InWindow, Moment, Movement
 
-_WHEN = """WHEN is a turn (12: as it was at its end), a record (seq:345), a checkpoint
+WHEN = """WHEN is a turn (12: as it was at its end), a record (seq:345), a checkpoint
     (checkpoint:NAME), or a time (2026-03-05T08:45, yesterday, "2 hours ago"): without a zone by
     this computer's clock, and of a day its end."""
 
@@ -26,7 +26,7 @@ _WHEN = """WHEN is a turn (12: as it was at its end), a record (seq:345), a chec
     cls=Command,
     help=f"""What the window held at some time.
 
-    {_WHEN} What was said after the last request is among the pages, and not among its tokens.
+    {WHEN} What was said after the last request is among the pages, and not among its tokens.
 
     JSON: {{session, seq, turn, at, epoch, request, request_tokens, window_tokens, pinned, pages:
     [{{page_id, level, tokens, place}}], relayed}}; `place` is turn, recalled, core, summary, kept
@@ -58,7 +58,7 @@ def at(app: App, session_name: str, when: str, as_json: bool) -> None:
     cls=Command,
     help=f"""What changed in the window from A to B.
 
-    A and B are times as of `pagefault at`. {_WHEN}
+    A and B are times as of `pagefault at`. {WHEN}
 
     JSON: {{session, before, after, tokens, epochs, entered: [page], left: [page], levels:
     [{{page_id, before, after}}]}}; `before` and `after` are as of `at --json` without its pages,
@@ -168,24 +168,28 @@ _SEQ = re.compile(r"seq:(\d{1,15})")
 
 
 async def _moment(session: Session, when: str) -> Moment:
+    return await session.at(**time_of(when))
+
+
+def time_of(when: str) -> dict[str, Any]:
+    """What `Session.at` takes for WHEN. Raises `BadInput`."""
     from pagefault.model.errors import BadInput
 
     if _TURN.fullmatch(when):
-        return await session.at(turn=int(when))
+        return {"turn": int(when)}
     if seq := _SEQ.fullmatch(when):
-        return await session.at(seq=int(seq[1]))
+        return {"seq": int(seq[1])}
     kind, colon, name = when.partition(":")
     if colon and kind == "checkpoint":
-        return await session.at(checkpoint=name)
+        return {"checkpoint": name}
     try:
-        time_ms = last_ms(when, datetime.now(UTC))
+        return {"time": last_ms(when, datetime.now(UTC))}
     except BadInput:
         raise BadInput(
             f"{when!r} is no moment and no time",
             hint="a turn (12), a record (seq:345), a checkpoint (checkpoint:NAME), or a time "
             '(ISO 8601: 2026-03-05T08:45; or yesterday, "2 hours ago")',
         ) from None
-    return await session.at(time=time_ms)
 
 
 def _told(moment: Moment) -> str:

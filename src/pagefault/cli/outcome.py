@@ -148,6 +148,7 @@ COMMANDS: Final = {
     "Memory.embed": "`pagefault embed`",
     "Session.recall": "`pagefault pages search`",
     "Session.checkpoint": "`pagefault checkpoint SESSION NAME`",
+    "Session.ledger": "`pagefault ledger SESSION`",
     "open": "`pagefault chat` or `pagefault replay FILE`",
     "root": "--root",
     "window": "--window",

@@ -1,4 +1,4 @@
-"""`pagefault goal` and `pagefault checkpoint`."""
+"""`pagefault goal`, `pagefault checkpoint` and `pagefault fork`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pagefault.cli.app import App, Command, find_session, json_option, pass_app
+from pagefault.cli.moments import WHEN, time_of
 from pagefault.cli.proxied import WITHOUT_EFFECT
 from pagefault.cli.term import iso, local, plural
 
@@ -107,6 +108,44 @@ def checkpoint(app: App, session: str, name: str | None, as_json: bool) -> None:
         app.term.data(told)
         return
     app.term.line(f"{told['name']!r} is record {told['seq']:,} of {told['session']!r}")
+
+
+@click.command(
+    cls=Command,
+    help=f"""A new session that goes on from here, or from a moment in the past.
+
+    It sees what was said by then, and has its own pages from there on; SESSION stays as it is.
+
+    {WHEN}
+
+    JSON: {{session, session_id, fork_of, pages}}; `fork_of` is the id of SESSION.
+    """,
+)
+@click.argument("session")
+@click.argument("name", required=False, default="")
+@click.option("--at", "when", metavar="WHEN", help="The moment that it goes on from.")
+@json_option
+@pass_app
+def fork(app: App, session: str, name: str, when: str | None, as_json: bool) -> None:
+    app.existing_directory()
+
+    async def write() -> dict[str, Any]:
+        async with app.writing() as memory:
+            found = await find_session(memory, session)
+            made = await found.fork(name, **(time_of(when) if when else {}))
+            return {
+                "session": made.name,
+                "session_id": made.session_id,
+                "fork_of": found.session_id,
+                "pages": (await made.status()).pages,
+            }
+
+    told = app.run(write())
+    if as_json:
+        app.term.data(told)
+        return
+    called = f"{told['session']!r}" if told["session"] else "a session without a name"
+    app.term.line(f"{called}, {told['session_id']}: {plural(told['pages'], 'page')}")
 
 
 def _list_checkpoints(app: App, session: str, *, as_json: bool) -> None:

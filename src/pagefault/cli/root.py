@@ -27,6 +27,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "at": "What the window held at some time.",
         "diff": "What changed in the window from A to B.",
         "history": "Everything that happened to a page.",
+        "sent": "A past request, byte for byte as it was packed.",
         "ledger": "What every request should have cost, what the provider reported, and why.",
         "abi": "What a session's window holds and could still take, for programs.",
         "faults": "Every page fault of a session: what was asked for, and what came of it.",
@@ -37,6 +38,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     "Steer": {
         "goal": "Set the goal that stays in a session's window.",
         "checkpoint": "Name the present point of a session, with everything written.",
+        "fork": "A new session that goes on from here, or from a moment in the past.",
     },
     "Care": {
         "doctor": "Check this installation, its configuration and its memory.",
@@ -60,6 +62,7 @@ _HOMES: Final = {
     "backup": "copies",
     "checkpoint": "paging",
     "diff": "moments",
+    "fork": "paging",
     "gc": "space",
     "goal": "paging",
     "history": "moments",

@@ -87,6 +87,7 @@ from pagefault.service.telling.timetravel import (
     Difference,
     Moment,
     Movement,
+    Sent,
     difference,
 )
 from pagefault.service.turn.artifacts import bytes_of, describe
@@ -570,29 +571,57 @@ class Session(Asking):
 
         await self.owned.whole(verb)
 
-    async def fork(self, name: str = "") -> Session:
-        """A new session that sees everything said here so far. Pages are shared, not copied."""
+    async def fork(
+        self,
+        name: str = "",
+        *,
+        turn: int | None = None,
+        seq: int | None = None,
+        time: str | int | None = None,
+        checkpoint: str | None = None,
+    ) -> Session:
+        """A new session that sees everything said here so far; or, with one of the times that `at`
+        takes, what was said here by then. Pages are shared, not copied.
+        """
         if name:
             check_name(name)
+        times = turn, seq, time, checkpoint
+        if all(one is None for one in times):
+            return await self.owned.whole(lambda: self._fork(name))
+        then, last = await self._looking.state_at(
+            turn=turn,
+            seq=seq,
+            time_ms=None if time is None else a_time(time),
+            checkpoint=checkpoint,
+        )
+        return await self.owned.whole(lambda: self._fork(name, then, last))
 
-        async def verb() -> Session:
-            state = self._state
-            await self.owned.drain()  # calls under way are part of what was said so far
-            return await self._open_new(
-                SessionOpened(
-                    session_id=self._runtime.mint_session_id(),
-                    name=self._runtime.journal.clean(name),
-                    window_tokens=state.window_tokens,
-                    mode=state.mode,
-                    system=state.system,
-                    layout=state.layout_name,
-                    parent=self.session,
-                    parent_seq=self.owned.folded,
-                    epoch=state.epoch,
-                )
+    async def restore(self, checkpoint: str) -> Session:
+        """Go back to a checkpoint: a new session of the same name that goes on from there. By this
+        name opens the one that was used last; what was said since stays in this session, which
+        opens by its id. Raises `BadInput` if there is no such checkpoint.
+        """
+        return await self.fork(self.name, checkpoint=checkpoint)
+
+    async def _fork(
+        self, name: str, then: SessionState | None = None, last: Event | None = None
+    ) -> Session:
+        """A fork of the session as it was `then`, `last` being its last record; or as it is."""
+        await self.owned.drain()  # calls under way are part of what was said so far
+        state = then or self._state
+        return await self._open_new(
+            SessionOpened(
+                session_id=self._runtime.mint_session_id(),
+                name=self._runtime.journal.clean(name),
+                window_tokens=state.window_tokens,
+                mode=state.mode,
+                system=state.system,
+                layout=state.layout_name,
+                parent=self.session if last is None else last.session,
+                parent_seq=self.owned.folded if last is None else last.seq,
+                epoch=state.epoch,
             )
-
-        return await self.owned.whole(verb)
+        )
 
     async def status(self) -> Status:
         """What the session holds and what is left of its window and budgets, as of now."""
@@ -653,6 +682,16 @@ class Session(Asking):
         """
         time_ms = None if time is None else a_time(time)
         return await self._looking.at(turn=turn, seq=seq, time_ms=time_ms, checkpoint=checkpoint)
+
+    async def sent(self, turn: int | None = None, *, request: int | None = None) -> Sent:
+        """A past request, byte for byte as it was packed: the last of a turn, or the one of this
+        number (`ledger` lists them). Where something of it was forgotten since, `missing` says so.
+
+        Raises `BadInput` if there was none: a proxied client's requests are its own.
+        """
+        if (turn is None) == (request is None):
+            raise BadInput("name one request", hint="sent(12), of turn 12, or sent(request=3)")
+        return await self._looking.sent(turn=turn, number=request)
 
     async def diff(self, before: int, after: int) -> Difference:
         """What changed in the window from the end of one turn to the end of another."""

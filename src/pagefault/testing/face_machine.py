@@ -163,6 +163,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "progress": st.just(lambda _done, _total: None) | st.none(),
     "prune": st.booleans(),
     "query": TEXTS,
+    "request": COUNTS | st.none(),
     "said": TEXTS,
     "seq": COUNTS | st.none(),
     "source": st.sampled_from([*Source, "docs", "dogs"]),

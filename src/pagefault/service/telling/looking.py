@@ -12,12 +12,23 @@ from pagefault.model.errors import NoSuchPage, SessionNotFound
 from pagefault.model.events import Event
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Actor
+from pagefault.model.page import SessionRow
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
 from pagefault.service.telling.checkpoints import Checkpoint, checkpoints
 from pagefault.service.telling.ledger import Entry
 from pagefault.service.telling.reporting import Folded, Metrics, fold_session, report
-from pagefault.service.telling.timetravel import Moment, Movement, find_seq, history, moment
+from pagefault.service.telling.timetravel import (
+    Moment,
+    Movement,
+    Sent,
+    find_seq,
+    history,
+    moment,
+    sent,
+)
+from pagefault.service.window.restore import restore_at
+from pagefault.service.window.state import SessionState
 
 
 class Looking:
@@ -53,16 +64,45 @@ class Looking:
         await self._look()
 
         def look() -> Moment:
-            row = self._runtime.index.session(self._owned.session)
-            if row is None:
-                raise SessionNotFound(self._called)
-            scope = self._runtime.scope(self._owned.session)
+            row, scope = self._row(), self._runtime.scope(self._owned.session)
             upto = find_seq(
                 self._runtime, scope, turn=turn, seq=seq, time_ms=time_ms, checkpoint=checkpoint
             )
             return moment(self._runtime, row, upto)
 
         return await asyncio.to_thread(look)
+
+    async def sent(self, *, turn: int | None, number: int | None) -> Sent:
+        await self._look()
+        return await asyncio.to_thread(
+            lambda: sent(self._runtime, self._row(), turn=turn, number=number)
+        )
+
+    async def state_at(
+        self,
+        *,
+        turn: int | None,
+        seq: int | None,
+        time_ms: int | None,
+        checkpoint: str | None,
+    ) -> tuple[SessionState, Event]:
+        """The session as it was then, and the last record that is of it."""
+        await self._look()
+
+        def look() -> tuple[SessionState, Event]:
+            row, scope = self._row(), self._runtime.scope(self._owned.session)
+            upto = find_seq(
+                self._runtime, scope, turn=turn, seq=seq, time_ms=time_ms, checkpoint=checkpoint
+            )
+            return restore_at(self._runtime, row, upto), self._runtime.log.get(upto)
+
+        return await asyncio.to_thread(look)
+
+    def _row(self) -> SessionRow:
+        row = self._runtime.index.session(self._owned.session)
+        if row is None:
+            raise SessionNotFound(self._called)
+        return row
 
     async def checkpoints(self) -> list[Checkpoint]:
         await self._look()

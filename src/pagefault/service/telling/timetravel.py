@@ -13,6 +13,7 @@ from typing import Any, assert_never
 
 from pagefault.model.errors import BadInput
 from pagefault.model.events import (
+    BODY_TYPES,
     CallRefused,
     Checkpointed,
     Claimed,
@@ -43,12 +44,15 @@ from pagefault.model.events import (
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import Actor, Level, Role
 from pagefault.model.page import Scope, SessionRow
+from pagefault.model.request import Request
 from pagefault.pack.citations import cited_pages
 from pagefault.pack.layout import Exchange, Front, Note, Recalled, Shown
+from pagefault.pack.render import RENDERER
 from pagefault.service.runtime import Runtime
 from pagefault.service.telling.checkpoints import find_checkpoint
 from pagefault.service.window.restore import records, restore_at, scope_at
 from pagefault.service.window.state import SessionState
+from pagefault.store.store import STORE
 
 # --- a moment -------------------------------------------------------------------------------------
 
@@ -248,6 +252,88 @@ def _fullest(at: Moment) -> dict[PageId, InWindow]:
         if one.page_id not in pages or one.level < pages[one.page_id].level:
             pages[one.page_id] = one
     return pages
+
+
+# --- a request -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """A request as it was packed, of the record `seq`. `number` counts a session's requests from 0.
+
+    `request` has the messages and tools as they were sent, less the hints for a provider's cache.
+    `missing` says what of it cannot be told any more, a sentence each: then it is what is left of
+    it, and `forgotten` are the records of this conversation that were forgotten and stood before
+    it. Which of them it showed, nothing tells.
+    """
+
+    request: Request
+    number: int
+    seq: Seq
+    turn: TurnNo
+    at_ms: int
+    missing: tuple[str, ...] = ()
+    forgotten: tuple[Seq, ...] = ()
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it is the request byte for byte."""
+        return not self.missing
+
+
+def sent(
+    runtime: Runtime, row: SessionRow, *, turn: int | None = None, number: int | None = None
+) -> Sent:
+    """The last request of a turn, or that of a number. Raises `BadInput` if there was none."""
+    scope = runtime.scope(row.session)
+    found: Event | None = None
+    is_relayed = False
+    for event in records(runtime, scope, types=("packed", "relayed")):
+        is_relayed = is_relayed or isinstance(event.body, Relayed)
+        if isinstance(event.body, Packed) and (
+            event.turn == turn if number is None else event.body.request == number
+        ):
+            found = event
+    if found is None:
+        raise BadInput(
+            f"no request was packed in turn {turn}" if number is None else f"no request {number}",
+            hint="this conversation goes through a proxy: its requests are the client's own"
+            if is_relayed
+            else "`Session.ledger` lists the requests",
+        )
+    packed = found.body
+    assert isinstance(packed, Packed)
+    scope = scope_at(scope, found.seq)
+    state = restore_at(runtime, row, found.seq)
+    request = state.request()
+    missing: list[str] = []
+    if packed.renderer != RENDERER:
+        missing.append(f"it was rendered by rules {packed.renderer}, and these are {RENDERER}")
+    if request.tokens != packed.tokens:
+        less = packed.tokens - request.tokens
+        missing.append(f"{less:,} of its {packed.tokens:,} tokens were forgotten, or are damaged")
+    return Sent(
+        request=request,
+        number=packed.request,
+        seq=found.seq,
+        turn=found.turn,
+        at_ms=found.at_ms,
+        missing=tuple(missing),
+        forgotten=tuple(dict.fromkeys(_forgotten(runtime, scope))) if missing else (),
+    )
+
+
+def _forgotten(runtime: Runtime, scope: Scope) -> Iterator[Seq]:
+    """The records of a scope that were forgotten, as the receipts tell."""
+    upto = dict(scope.parts)
+    for seq in runtime.index.events(STORE, types=("forget_begun",)):
+        begun = runtime.log.get(seq).body
+        for first, last in begun.targets if isinstance(begun, ForgetBegun) else ():
+            for target in range(first, min(last, max(upto.values())) + 1):
+                event = runtime.log.get(Seq(target))
+                is_page = event.type in BODY_TYPES and issubclass(BODY_TYPES[event.type], PageBody)
+                if is_page and target <= upto.get(event.session, NOTHING):
+                    yield event.seq
 
 
 # --- a page's history -----------------------------------------------------------------------------
