@@ -70,3 +70,16 @@ def long_talk(turns: int) -> list[Json]:
             model(f"Garden {n} is green."),
         ]
     return said
+
+
+def interrupted(count: int) -> list[Json]:
+    """Turns that each begin with the result of the call before, as clients send it whose tools were
+    interrupted, or that queue what the user types.
+    """
+    said = [user(FACT), model(call("c0", path="garden0.txt"))]
+    for n in range(count):
+        said += [
+            user(result(f"c{n}", f"bed{n} " * 30), f"Tell me of garden {n}. " + f"leaf{n} " * 30),
+            model(f"Garden {n} is green.", call(f"c{n + 1}", path=f"garden{n + 1}.txt")),
+        ]
+    return said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from tests.proxy.histories import (
     WIRE,
     body,
     call,
+    interrupted,
     model,
     reminder,
     result,
@@ -188,6 +190,42 @@ def test_a_call_is_never_parted_from_its_result_nor_a_turn_cut() -> None:
         results = {b["tool_use_id"] for m in sent for b in m["content"] if "tool_use_id" in b}
         assert results <= calls
         assert calls - results <= {f"c{len(messages) // 4}"}
+
+
+def ids(messages: Sequence[Json], kind: str, name: str) -> list[str]:
+    return [block[name] for m in messages for block in m["content"] if block["type"] == kind]
+
+
+def test_a_turn_opens_where_a_user_s_text_is_though_results_stand_before_it() -> None:
+    way = Way(400)
+    said = interrupted(40)
+    before: list[Json] = []
+    epochs = breaks = 0
+    for end in range(3, len(said) + 1, 2):
+        composed = way.send(body(*said[:end]))
+        messages = composed.messages
+        assert composed.tokens <= 400
+        assert messages[-1]["content"][-1] == said[end - 1]["content"][-1], "the newest is whole"
+        results = ids(messages, "tool_result", "tool_use_id")
+        assert results == ids(messages[:-1], "tool_use", "id"), "no result without its call"
+        for message in messages:
+            kinds = [block["type"] == "tool_result" for block in message["content"]]
+            assert kinds == sorted(kinds, reverse=True), "results stand first"
+        epochs += bool(composed.epoch)
+        breaks += bool(before) and not composed.epoch and survival(before, messages) < 1.0
+        before = messages
+    assert epochs >= 5
+    assert breaks == 0
+    assert any(node.is_result for node in composed.hidden), "results that left can be found"
+
+
+def test_reminders_beside_a_result_open_no_turn() -> None:
+    message = user(result("c1", "green"), reminder("It is late."))
+    assert not WIRE.opens_turn(message)
+    assert WIRE.opens_turn(user(result("c1", "green"), reminder("It is late."), "Stop."))
+    assert WIRE.with_text(user(result("c1", "a"), "b"), "quoted") == user(
+        result("c1", "a"), "quoted", "b"
+    )
 
 
 def test_instructions_in_the_middle_stay_when_their_turn_leaves() -> None:

@@ -17,7 +17,17 @@ from pagefault.proxy.listen import bound
 from pagefault.proxy.passage import GONE, survival
 from pagefault.proxy.relay import Patience
 from pagefault.proxy.token import checked_token
-from tests.proxy.histories import FACT, body, call, long_talk, model, result, text, user
+from tests.proxy.histories import (
+    FACT,
+    body,
+    call,
+    interrupted,
+    long_talk,
+    model,
+    result,
+    text,
+    user,
+)
 from tests.proxy.recorded import NAMES, Recorded, asks_for_summary, recorded
 from tests.proxy.standing import KEY, SESSION, Standing, post, standing, talk
 from tests.proxy.upstream import Call, Say, Seen, Upstream, always, in_turn
@@ -590,3 +600,32 @@ def test_a_token_that_could_be_guessed_or_not_be_sent_is_refused(bad: str) -> No
         checked_token(bad)
     assert bad not in str(refused.value) or not bad
     assert checked_token(TOKEN) == TOKEN
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+async def test_turns_that_begin_with_results_are_paged_and_their_results_are_quoted_later(
+    upstream: Upstream, tmp_path: Path, *, restarts: bool
+) -> None:
+    """As clients send it that were interrupted, or that queue what the user types meanwhile."""
+    said = interrupted(16)
+    said[4]["content"][0]["content"] = "The key of shed Orion hangs behind the red beehive. " * 3
+    asked = [*said, user(result("c16", "done"), "Where does the key of shed Orion hang?")]
+    async with standing(upstream, root=tmp_path / "m", window=500) as to:
+        for upto in range(3, len(said) + 1, 2):
+            assert (await post(to, body(*said[:upto]))).status_code == 200
+        if not restarts:
+            await post(to, body(*asked))
+    if restarts:
+        async with standing(upstream, root=tmp_path / "m", window=500) as to:
+            await post(to, body(*asked))
+    sent = upstream.seen[-1].body["messages"]
+    ids = [
+        block.get("tool_use_id") for m in sent for block in m["content"] if "tool_use_id" in block
+    ]
+    calls = [block["id"] for m in sent for block in m["content"] if block["type"] == "tool_use"]
+    assert ids == calls, "no result without its call"
+    assert len(sent) < len(asked)
+    quoted = str(sent[-1]["content"])
+    assert "red beehive" in quoted
+    assert sent[-1]["content"][0]["type"] == "tool_result"
+    assert sent[-1]["content"][-1] == asked[-1]["content"][-1]

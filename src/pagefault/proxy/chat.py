@@ -60,6 +60,9 @@ class Chat:
     def opens_turn(self, message: Any) -> bool:
         return bool(message.get("role") == "user")
 
+    def opened(self, message: Any) -> Any:
+        return message
+
     def with_text(self, message: Any, text: str) -> Any:
         content = message.get("content")
         if isinstance(content, list):

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pagefault.engine.usage import usage_from
 from pagefault.model.kinds import Role
-from pagefault.proxy.history import History, Item, Json, Part, digest, sealed
+from pagefault.proxy.history import History, Item, Json, Part, digest, essence, sealed
 from pagefault.proxy.wire import (
     Answered,
     Unreadable,
@@ -53,14 +53,23 @@ class Messages:
         return {**body, "messages": list(messages)}
 
     def opens_turn(self, message: Any) -> bool:
-        return message.get("role") == "user" and not any(
-            block.get("type") == "tool_result" for block in blocks(message.get("content"))
-        )
+        told = blocks(message.get("content"))
+        if message.get("role") != "user":
+            return False
+        return not any(map(_is_result, told)) or any(map(_is_said, told))
+
+    def opened(self, message: Any) -> Any:
+        own = message.get("content")
+        if not isinstance(own, list) or not any(map(_is_result, own)):
+            return message
+        return {**message, "content": [block for block in own if not _is_result(block)]}
 
     def with_text(self, message: Any, text: str) -> Any:
         own = message.get("content")
-        rest = [{"type": "text", "text": own}] if isinstance(own, str) else list(own or ())
-        return {**message, "content": [{"type": "text", "text": text}, *rest]}
+        told = [{"type": "text", "text": own}] if isinstance(own, str) else list(own or ())
+        # A provider wants the results first, right behind the calls that they answer.
+        at = max((n for n, block in enumerate(told, start=1) if _is_result(block)), default=0)
+        return {**message, "content": [*told[:at], {"type": "text", "text": text}, *told[at:]]}
 
     def gatherer(self) -> MessagesGatherer:
         return MessagesGatherer()
@@ -114,6 +123,15 @@ class MessagesGatherer:
         return Messages().answer(
             {"content": content, "usage": self._usage or None, "stop_reason": self._stop}
         )
+
+
+def _is_result(block: Any) -> bool:
+    return isinstance(block, dict) and block.get("type") == "tool_result"
+
+
+def _is_said(block: Json) -> bool:
+    """Whether a block has words of the user's, and not a client's reminders alone."""
+    return block.get("type") == "text" and bool(essence(str(block.get("text") or "")))
 
 
 def _items(message: Json, number: int) -> list[Item]:

@@ -182,7 +182,8 @@ class Passage:
         stays = [self._weigh_all(self._instructions(place)) for place in places]
 
         def shown(start: int) -> int:
-            return sum(stays[:start]) + sum(weights[start:])
+            dropped = self._dropped(places[start]) if start else 0
+            return sum(stays[:start]) + sum(weights[start:]) - dropped
 
         notice = self._weigh(self._notice(match)) if first else 0
         if notice + shown(first) <= room:
@@ -194,6 +195,9 @@ class Passage:
             return ""
         target = self.window_tokens * EPOCH_TARGET_SHARE / self.factor - head - spare_tokens
         start = next((at for at in turns if shown(at) <= target), turns[-1])
+        if start == turns[-1] and self._dropped(places[start]):
+            # The newest message is whole, its results included, if their calls can stay with it.
+            start = next((at for at in turns[-2:] if shown(at) <= room), start)
         self.starts[match.path[-1].key] = places[start].nodes[0].key
         return "window_full"
 
@@ -202,6 +206,7 @@ class Passage:
         places = self._places(history, match)
         first = self._first(places, match)
         shown = sum(map(self._weigh_place, places[first:]))
+        shown -= self._dropped(places[first]) if first else 0
         shown += sum(self._weigh_all(self._instructions(place)) for place in places[:first])
         shown += self._weigh(self._notice(match)) if first else 0
         head = self._head_tokens(body, history, places)
@@ -210,7 +215,7 @@ class Passage:
     def hidden(self, history: History, match: Match) -> tuple[Node, ...]:
         """What the request will not show, as planned: turns that left, and what was compacted."""
         places = self._places(history, match)
-        return _hidden(places[: self._first(places, match)], match)
+        return _hidden(places, self._first(places, match), match)
 
     def compose(self, body: Json, history: History, match: Match, *, epoch: str = "") -> Composed:
         """The messages to send, which from now on are what was sent."""
@@ -232,20 +237,21 @@ class Passage:
             message = slot.message
             if at == first and first:
                 if place.opens:
-                    message = self._wire.with_text(message, notice)
+                    message = self._wire.with_text(self._wire.opened(message), notice)
                 sent += [message, *stayed, *slot.gap]
             else:
                 sent += [message, *slot.gap]
-        weights = [self._weigh_all(stayed), *map(self._weigh_place, places[first:])]
+        dropped = self._dropped(places[first]) if first else 0
+        weights = [self._weigh_all(stayed), *map(self._weigh_place, places[first:]), -dropped]
         weights += [self._weigh(notice)] if first else []
         tokens = int((self._head_tokens(body, history, places) + sum(weights)) * self.factor)
-        hidden = _hidden(places[:first], match)
+        hidden = _hidden(places, first, match)
         marked = _with_marks(sent, history.messages)
         return Composed(
             messages=marked,
             tokens=tokens,
             factor=self.factor,
-            left_tokens=sum(map(self._weigh_place, places[:first])),
+            left_tokens=sum(map(self._weigh_place, places[:first])) + dropped,
             hidden=hidden,
             epoch=epoch,
             over=bool(self.window_tokens) and tokens > self.window_tokens,
@@ -428,6 +434,13 @@ class Passage:
             slot.tokens = self._weigh_all([slot.message, *slot.gap])
         return slot.tokens
 
+    def _dropped(self, place: _Place) -> int:
+        """What a place takes less as the first that is shown: results whose calls have left."""
+        if not place.opens:
+            return 0
+        message = unmarked(place.message)
+        return self._weigh(message) - self._weigh(self._wire.opened(message))
+
     def _weigh_all(self, messages: Sequence[Any]) -> int:
         return sum(map(self._weigh, messages))
 
@@ -516,9 +529,14 @@ def _blocks(messages: Sequence[Any]) -> list[Any]:
     return found
 
 
-def _hidden(left: Sequence[_Place], match: Match) -> tuple[Node, ...]:
+def _hidden(places: Sequence[_Place], first: int, match: Match) -> tuple[Node, ...]:
+    """What a request that begins with the place `first` does not show: turns that left, the results
+    of their calls among what opens the first turn, and what was compacted.
+    """
     here = {node.source for node in match.path}
-    gone = [node for place in left for node in place.nodes]
+    gone = [node for place in places[:first] for node in place.nodes]
+    if first < len(places) and first and places[first].opens:
+        gone += [node for node in places[first].nodes if node.is_result]
     return (*gone, *(node for node in _replaced(match.path) if node.source not in here))
 
 

@@ -55,6 +55,9 @@ class Responses:
     def opens_turn(self, message: Any) -> bool:
         return bool(message.get("role") == "user" and message.get("type", "message") == "message")
 
+    def opened(self, message: Any) -> Any:
+        return message
+
     def with_text(self, message: Any, text: str) -> Any:
         content = message.get("content")
         if isinstance(content, list):

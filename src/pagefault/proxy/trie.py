@@ -77,6 +77,11 @@ class Node:
             node = node.origin
         return node
 
+    @property
+    def is_result(self) -> bool:
+        """Whether it is what a tool returned."""
+        return self.place.startswith("result ")
+
     def path(self) -> list[Node]:
         """From the first item to this one."""
         nodes: list[Node] = []

@@ -30,10 +30,13 @@ class Wire(Protocol):
         """The same body with these messages."""
 
     def opens_turn(self, message: Any) -> bool:
-        """Whether a new turn begins with it: the user's words, not results of tools."""
+        """Whether a new turn begins with it: the user's words, whatever stands before them."""
+
+    def opened(self, message: Any) -> Any:
+        """What of such a message is of the turn that begins: results are of the one before."""
 
     def with_text(self, message: Any, text: str) -> Any:
-        """The user's message with a text before its own."""
+        """The user's message with a text before its own, and after the results of tools."""
 
     def gatherer(self) -> Gatherer:
         """Something that makes a streamed answer whole."""
