@@ -65,11 +65,12 @@ async def standing(
     token: str = "",
     any_host: bool = False,
     counter: TokenCounter = COUNTER,
+    limits: pagefault.Limits | None = None,
     **more: Any,
 ) -> AsyncIterator[Standing]:
     listening = bound("127.0.0.1", 0)
     log: list[str] = []
-    async with pagefault.open(root, sync="os") as memory:
+    async with pagefault.open(root, sync="os", limits=limits) as memory:
         relay = Relay(url or upstream.url, patience or Patience())
         proxy = Proxy(
             memory=memory,

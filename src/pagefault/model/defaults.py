@@ -35,6 +35,10 @@ SEARCHES_PER_TURN: Final = 4
 STEPS_PER_TURN: Final = 8
 RECALL_TOKENS: Final = 1_000
 RECALL_WINDOW_SHARE: Final = 0.125
+PASSAGE_TOKENS: Final = 256
+"""A longer page is quoted in part: of several that bear on a message each is told."""
+PASSAGE_TOKENS_MIN: Final = 16
+"""Less of a page says nothing."""
 PAGED_IN_TOKENS: Final = 0
 FAULT_TOKENS_ABOUT: Final = 220
 FAULT_PAGED_IN_SHARE: Final = 0.125

@@ -376,6 +376,7 @@ class Relayed:
     before: int = -1  # tokens of the request before it; -1 for the first
     shared: int = 0  # tokens at its beginning that are those of the request before
     recalled: tuple[PageId, ...] = ()  # pages and claims quoted with it, for the first time
+    passages: tuple[Evidence, ...] = ()  # of those of them that are quoted in part: which part
     epoch: str = ""  # why turns left with it, if any did
     is_over: bool = False  # the newest turn alone is larger than the window
     is_cold: bool = False  # the provider's cache had lapsed, as far as anybody can tell

@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from pagefault.model.catalogue import find_model
 from pagefault.model.clock import Clock
-from pagefault.model.defaults import CORE_WINDOW_SHARE, RECALL_TOKENS, RECALL_WINDOW_SHARE
+from pagefault.model.defaults import CORE_WINDOW_SHARE, PASSAGE_TOKENS, PASSAGE_TOKENS_MIN
 from pagefault.model.errors import (
     CallerError,
     MessageTooLarge,
@@ -48,7 +48,7 @@ from pagefault.model.kinds import (
     Origin,
     Role,
 )
-from pagefault.model.page import Derived, Page
+from pagefault.model.page import Derived, Evidence, Page
 from pagefault.model.request import Usage
 from pagefault.pack import render
 from pagefault.pack.count import MESSAGE_TOKENS, TokenCounter
@@ -56,9 +56,12 @@ from pagefault.proxy.history import History, Item, Json, Part, digest, essence
 from pagefault.proxy.passage import Composed, Passage, Weighed, is_marked
 from pagefault.proxy.trie import FIRST, Change, Logged, Match, Node, Trie
 from pagefault.proxy.wire import Answered, Wire
+from pagefault.recall.gate import gate
+from pagefault.recall.passages import passage
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
 from pagefault.service.telling.relaying import note_relayed, note_reported
+from pagefault.service.turn.recalling import is_chat
 from pagefault.service.turn.turn import encodable
 from pagefault.service.turn.writing import Incoming
 
@@ -90,6 +93,7 @@ class _Quotes:
     core: list[Page] = field(default_factory=list)  # claims, in front of what an epoch left
     here: list[Page] = field(default_factory=list)  # before the message that opens the turn
     opening: Node | None = None  # which is this
+    passages: dict[PageId, Evidence] = field(default_factory=dict)  # of pages quoted in part
 
     @property
     def pages(self) -> list[Page]:
@@ -145,6 +149,7 @@ class Conversation:
     def _unquote(self) -> None:
         self.passage.unquote()
         self._inserted: dict[str, list[PageId]] = {}  # the pages of each of the passage's inserts
+        self._parts: dict[tuple[str, PageId], Evidence] = {}  # of these, what is quoted of some
         self._cored: dict[str, list[PageId]] = {}  # and of its cores
 
     async def receive(self, body: Json, history: History) -> Passed:
@@ -241,13 +246,16 @@ class Conversation:
                 quotes.here += await self._standing(history, match, free - room)
             self._owes_claims = False
             told = {page.page_id for page in quotes.here}
-            recalled = await self._recall(history, match, min(room, free))
+            recalled, passages = await self._recall(history, match, min(room, free))
             quotes.here += [page for page in recalled if page.page_id not in told]
+            quotes.passages = {i: span for i, span in passages.items() if i not in told}
         quotes.opening = passage.turn(history, match) if quotes.here else None
         if quotes.opening is not None:
-            ids = self._inserted.setdefault(quotes.opening.key, [])
+            opens = quotes.opening.key
+            ids = self._inserted.setdefault(opens, [])
             ids += [page.page_id for page in quotes.here]
-            await self._put_in(quotes.opening.key)
+            self._parts |= {(opens, span.page_id): span for span in quotes.passages.values()}
+            await self._put_in(opens)
         return passage.compose(body, history, match, epoch=epoch)
 
     async def answered(self, passed: Passed, answered: Answered, *, is_next: bool = True) -> None:
@@ -306,6 +314,7 @@ class Conversation:
             before=weighed.before,
             shared=weighed.shared,
             recalled=tuple(page.page_id for page in quotes.pages),
+            passages=tuple(quotes.passages.values()),
             epoch=composed.epoch if composed else "",
             is_over=composed.over if composed else False,
             is_cold=self._is_cold(model),
@@ -529,6 +538,7 @@ class Conversation:
             if opening is not None:
                 here = [page_id for page_id in told.recalled if page_id not in told.core]
                 self._inserted.setdefault(opening, []).extend(here)
+                self._parts |= {(opening, span.page_id): span for span in told.passages}
                 await self._put_in(opening)
 
     async def _still_there(self, ids: Iterable[PageId]) -> list[Page]:
@@ -558,7 +568,8 @@ class Conversation:
     async def _put_in(self, opening: str) -> None:
         pages = await self._still_there(dict.fromkeys(self._inserted[opening]))
         if pages:
-            self.passage.put_in(opening, self._quoted(pages))
+            told = [self._part(page, self._parts.get((opening, page.page_id))) for page in pages]
+            self.passage.put_in(opening, self._quoted(told))
 
     async def _requote(self, openings: Iterable[str], upto: int | None = None) -> None:
         """Quote the newest words in the place of those that were edited since, where an epoch
@@ -631,28 +642,70 @@ class Conversation:
     # --- recall -------------------------------------------------------------------------------
 
     def _recall_room(self) -> int:
-        share = int(self.passage.window_tokens * RECALL_WINDOW_SHARE)
-        return min(RECALL_TOKENS, share)
+        return self._memory.limits.recall_room(self.passage.window_tokens, faults=False)
 
-    async def _recall(self, history: History, match: Match, room: int) -> list[Page]:
-        """What the newest message calls for and the request does not show."""
+    async def _recall(
+        self, history: History, match: Match, room: int
+    ) -> tuple[list[Page], dict[PageId, Evidence]]:
+        """What the newest message calls for and the request does not show: pages, and which part
+        of those that are quoted in part.
+        """
         chosen: list[Page] = []
+        passages: dict[PageId, Evidence] = {}
         hidden = self.passage.hidden(history, match)
         allowed = {page for node in hidden for page in self._said_in(node)}
-        query = _newest(history)
+        query = _newest(history)[:QUERY_CHARS_MAX]
+        if not allowed or is_chat(query):
+            return chosen, passages
+        calls_for = gate(query)
+        room = int(calls_for.room_share * room)
         try:
-            if allowed and query.strip():
-                session = await self._opened()
-                found = await session.recall(query[:QUERY_CHARS_MAX], limit=CANDIDATES)
-                for hit in found.hits:
-                    cost = hit.page.tokens + render.LABEL_TOKENS
-                    if hit.page.page_id in allowed and cost <= room:
-                        with suppress(RecordGone):
-                            chosen.append(await self._memory.read(hit.page))
-                            room -= cost
+            session = await self._opened()
+            found = await session.recall(query, limit=CANDIDATES)
+            bearing = [hit for hit in found.hits if hit.page.page_id in allowed]
+            for hit in calls_for.admitted(bearing):
+                if room <= render.LABEL_TOKENS:
+                    break
+                with suppress(RecordGone):
+                    page = await self._memory.read(hit.page)
+                    span = self._bearing(page, query, room - render.LABEL_TOKENS)
+                    if span is None:
+                        continue
+                    chosen.append(page)
+                    if span != _whole(page):
+                        passages[page.page_id] = span
+                    room -= _cost(self._part(page, span))
         except PagefaultError as error:
             self.problem = error.message
-        return chosen
+        return chosen, passages
+
+    def _bearing(self, page: Page, query: str, room: int) -> Evidence | None:
+        """What of a page is quoted in so many tokens: all of a short one, of another the part that
+        bears on the query; nothing where there is none.
+        """
+        most = min(room, PASSAGE_TOKENS)
+        if page.row.tokens <= most:
+            return _whole(page)
+        span = passage(
+            page.text,
+            query,
+            self._counter.count_all,
+            tokens_max=most,
+            tokens_min=PASSAGE_TOKENS_MIN,
+        )
+        if span is None:
+            return None
+        start, end = (len(page.text[:at].encode()) for at in span)
+        return Evidence(page_id=page.page_id, start=start, end=end)
+
+    def _part(self, page: Page, span: Evidence | None) -> Page:
+        """The page with this part of its text alone; without one, the page."""
+        whole = page.text.encode()
+        if span is None or span == _whole(page) or span.end > len(whole):
+            return page
+        text = whole[span.start : span.end].decode(errors="replace")
+        shown = f"{'… ' * bool(span.start)}{text}{' …' * (span.end < len(whole))}"
+        return replace(page, text=shown, row=replace(page.row, tokens=self._counter.count(shown)))
 
     async def _standing(self, history: History, match: Match, free: int) -> list[Page]:
         """The claims that stand on the user's word and are said in nothing that the request shows,
@@ -749,6 +802,10 @@ def _logged(events: Sequence[Event]) -> tuple[list[tuple[Logged, list[str]]], se
 
 
 _CALL: Final = re.compile(r"\[calls [^\]]*\] ")
+
+
+def _whole(page: Page) -> Evidence:
+    return Evidence(page_id=page.page_id, start=0, end=len(page.text.encode()))
 
 
 def _cost(page: Page) -> int:

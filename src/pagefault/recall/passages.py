@@ -1,0 +1,126 @@
+"""The part of a page that bears on a message: what is quoted of one that is too long to be quoted.
+
+Whole lines, or whole sentences of a long line: what stands together is found together. A word of
+the message counts for more the fewer lines of the page have it, so that of a listing in which every
+line has the name of a folder the line with the file is quoted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from pagefault.store.analyzer import query_terms, word_spans
+
+Span = tuple[int, int]
+
+UNIT_CHARS_MAX: Final = 160  # a longer line is taken apart
+LEAD_SHARE: Final = 0.25  # of the room that is left, for what stands before
+_BREAK: Final = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*|(?<=[,;:])\s+|(?<=[，；：、])\s*|\s+")
+
+
+def passage(
+    text: str,
+    query: str,
+    count_all: Callable[[Sequence[str]], list[int]],
+    *,
+    tokens_max: int,
+    tokens_min: int,
+) -> Span | None:
+    """From and to (without), in characters, where a text bears most on a query, in at most
+    `tokens_max` tokens; nothing where no word of it does, or where that is less than `tokens_min`.
+    """
+    terms = frozenset(query_terms(query))
+    units = _units(text)
+    if not terms or not units:
+        return None
+    found = [_terms_in(text[start:end], terms) for start, end in units]
+    having = Counter(term for one in found for term in one)
+    if not having:
+        return None
+    tokens = count_all([text[start:end] for start, end in units])
+    first, last = _best(found, having, tokens, tokens_max)
+    if first < 0:
+        return None
+    first, last = _grown(first, last, tokens, tokens_max)
+    if sum(tokens[first : last + 1]) < tokens_min:
+        return None
+    start, end = units[first][0], units[last][1]
+    return start, start + len(text[start:end].rstrip())
+
+
+def _units(text: str) -> list[Span]:
+    """Where each line stands, its break included, that says something, and where what is blank
+    before it does; a long one in several.
+    """
+    found: list[Span] = []
+    start = 0
+    for line in text.splitlines(keepends=True):
+        end = start + len(line)
+        while end - start > UNIT_CHARS_MAX:
+            cut = _cut(text, start, start + UNIT_CHARS_MAX)
+            found.append((start, cut))
+            start = cut
+        found.append((start, end))
+        start = end
+    return found
+
+
+def _cut(text: str, start: int, most: int) -> int:
+    """Where to take a long line apart: behind the last sentence that fits, or clause, or word."""
+    best: dict[int, int] = {}
+    for found in _BREAK.finditer(text, start + UNIT_CHARS_MAX // 4, most):
+        before = text[found.start() - 1]
+        kind = 0 if before in ".!?…。！？" else 1 if before in ",;:，；：、" else 2
+        best[kind] = found.end()
+    return min(best.items())[1] if best else most
+
+
+def _terms_in(unit: str, terms: frozenset[str]) -> frozenset[str]:
+    return frozenset(term for _, _, word in word_spans(unit) for term in terms.intersection(word))
+
+
+def _best(
+    found: Sequence[frozenset[str]], having: Counter[str], tokens: Sequence[int], tokens_max: int
+) -> Span:
+    """The run of units that tells most in so many tokens; of equals the shortest, then the first.
+    (-1, -1) where no unit that matches fits.
+    """
+    best, most = (-1, -1), (0.0, 0)
+    for first, terms in enumerate(found):
+        if not terms:
+            continue
+        told: set[str] = set()
+        taken = 0
+        for last in range(first, len(found)):
+            taken += tokens[last]
+            if taken > tokens_max:
+                break
+            if found[last] <= told:
+                continue
+            told |= found[last]
+            score = sum(1 / having[term] for term in told), -taken
+            if score > most:
+                best, most = (first, last), score
+    return best
+
+
+def _grown(first: int, last: int, tokens: Sequence[int], tokens_max: int) -> Span:
+    """The same run with what stands around it, as far as there is room: a little before, the rest
+    behind.
+    """
+    room = tokens_max - sum(tokens[first : last + 1])
+    lead = int(LEAD_SHARE * room)
+    while first and tokens[first - 1] <= lead:
+        first -= 1
+        lead -= tokens[first]
+        room -= tokens[first]
+    while last + 1 < len(tokens) and tokens[last + 1] <= room:
+        last += 1
+        room -= tokens[last]
+    while first and tokens[first - 1] <= room:
+        first -= 1
+        room -= tokens[first]
+    return first, last
