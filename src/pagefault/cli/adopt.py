@@ -73,6 +73,7 @@ def _told(app: App, place: Path) -> dict[str, Any]:
     import os
     import stat
 
+    from pagefault.model.errors import StoreIncompatible
     from pagefault.model.kinds import USERS
     from pagefault.service.adopt import facts_of, is_adopted
     from pagefault.service.bootstrap import open_memory
@@ -95,7 +96,11 @@ def _told(app: App, place: Path) -> dict[str, Any]:
                         claims[one.text] = None
             return len(rows), memory.records, list(claims)
 
-    sessions, records, claims = app.run(look())
+    try:
+        sessions, records, claims = app.run(look())
+    except StoreIncompatible as other:  # what is in it is seen once it is upgraded
+        app.term.note(f"note: {other.message}; adopt it, then `pagefault upgrade`")
+        sessions, records, claims = 0, 0, []
     adopted = is_adopted(place)
     return {
         "root": str(place),

@@ -47,6 +47,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "embed": "Give every page a vector that has none yet.",
         "rebuild": "Build the index anew from the log.",
         "repair": "Set damaged records aside and go on with the rest.",
+        "upgrade": "Make a memory of an earlier format one of this format.",
         "backup": "Copy a memory, and verify the copy.",
         "restore": "Make a backup a memory again.",
         "forget": "Erase a page, or a whole session, for good.",
@@ -70,6 +71,7 @@ _HOMES: Final = {
     "rebuild": "upkeep",
     "repair": "upkeep",
     "restore": "copies",
+    "upgrade": "upkeep",
     "verify": "upkeep",
 }
 

@@ -1,4 +1,4 @@
-"""`pagefault verify`, `rebuild` and `repair`: the care of a root."""
+"""`pagefault verify`, `rebuild`, `repair` and `upgrade`: the care of a root."""
 
 from __future__ import annotations
 
@@ -178,3 +178,44 @@ def repair(app: App, as_json: bool) -> None:
     for problem in report.unrepaired:
         term.line(f"cannot be mended, as its bytes are those that were written: {problem}")
     term.note("`pagefault verify` checks the result")
+
+
+@click.command(cls=Command)
+@json_option
+@pass_app
+def upgrade(app: App, as_json: bool) -> None:
+    """Make a memory of an earlier format one of this format.
+
+    A new log is written beside the old one and read back whole; then it takes its place, the index
+    is built anew, and the old log is deleted, as what is forgotten later would stay in it: copy the
+    folder first if you want to keep it. Killed at any moment, it goes on where it is typed again. A
+    memory of this format is left as it is. JSON: {root, upgraded, format_before, format, records,
+    segments, bytes_before, bytes_after}.
+    """
+    from pagefault.store.root_file import FORMAT
+    from pagefault.store.upgrade import upgrade as upgrade_root
+
+    path = app.existing_directory()
+    with app.term.progress() as progress:
+        made = upgrade_root(
+            path,
+            progress=lambda done, total: progress("writing the new log", done, total),
+            **store_tools(),
+        )
+    if made.is_done:
+        _rebuild(app, path)
+    if as_json:
+        told = {"root": str(path), "upgraded": made.is_done, "format_before": made.before}
+        told |= {"format": FORMAT, "records": made.records, "segments": made.segments}
+        told |= {"bytes_before": made.bytes_before, "bytes_after": made.bytes_after}
+        app.term.data(told)
+    elif not made.is_done:
+        app.term.line(f"{path} is of format {FORMAT} already")
+    elif not made.records:
+        app.term.line(f"{path} is of format {FORMAT} now: an upgrade that was begun has ended")
+    else:
+        app.term.line(
+            f"{path} is of format {FORMAT} now (it was {made.before}): "
+            f"{plural(made.records, 'record')} in {plural(made.segments, 'file')}, "
+            f"{made.bytes_before:,} bytes, now {made.bytes_after:,}"
+        )

@@ -9,7 +9,7 @@ from pathlib import Path
 from random import SystemRandom
 
 from pagefault.model.clock import SystemClock
-from pagefault.model.errors import ArchiveMissing, StoreCorrupt, StoreError
+from pagefault.model.errors import ArchiveMissing, StoreCorrupt, StoreError, StoreIncompatible
 from pagefault.model.ids import IdMinter
 from pagefault.model.signatures import checked
 from pagefault.service.bootstrap import user_adoptions
@@ -50,7 +50,8 @@ def adopt(root: str | Path, *, revoke: bool = False) -> Adoption:
         adoptions.add(path, facts.id)
         clock = SystemClock()
         try:
-            with suppress(StoreCorrupt, ArchiveMissing):  # each command says so, and what helps
+            # Each command says so, and what helps.
+            with suppress(StoreCorrupt, ArchiveMissing, StoreIncompatible):
                 minter = IdMinter(clock, SystemRandom())
                 rebuild(path, clock=clock, minter=minter, adoptions=adoptions)
         except BaseException:
@@ -65,7 +66,7 @@ def facts_of(path: Path) -> RootFacts:
     vouched for.
     """
     try:
-        return read_root(path, or_doubt=True)
+        return read_root(path, or_doubt=True, of_any_format=True)
     except StoreCorrupt as damage:
         if user_adoptions().holds(path, None):
             raise

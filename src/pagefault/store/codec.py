@@ -210,16 +210,25 @@ def parse(line: bytes) -> Record:
     `StoreCorrupt` if it is damaged, `StoreIncompatible` if it is whole but of another major
     version.
     """
-    if not is_sealed(line):
-        raise StoreCorrupt("a record is damaged: its checksum is not that of its bytes")
     try:
-        record = _RECORD.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
-        refuse_other_major(line)
-        raise StoreCorrupt(f"a record is whole but cannot be read: {problem}") from problem
+        record = take_apart(line)
+    except StoreCorrupt:
+        if is_sealed(line):
+            refuse_other_major(line)
+        raise
     if record.v != _V:
         refuse_other_major(line)
     return record
+
+
+def take_apart(line: bytes) -> Record:
+    """As `parse`, of whatever version."""
+    if not is_sealed(line):
+        raise StoreCorrupt("a record is damaged: its checksum is not that of its bytes")
+    try:
+        return _RECORD.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
+        raise StoreCorrupt(f"a record is whole but cannot be read: {problem}") from problem
 
 
 def decode(line: bytes) -> Event:
@@ -460,6 +469,21 @@ def _body(record: Record) -> Body:
         if record.v == _V:
             raise
         return _opaque(record.type, payload)
+
+
+def as_written(type_: str, payload: bytes) -> bytes | None:
+    """A payload as `encode_body` would write what it says; nothing if it is not what that type
+    says, or of a type that is not known.
+    """
+    cls = BODY_TYPES.get(type_)
+    if cls is None:
+        return None
+    if cls is Said:
+        payload = b'%b,"event_type":%b}' % (payload[:-1], _known(type_).encode())
+    try:
+        return encode_body(_DECODERS[cls].decode(payload))
+    except (msgspec.MsgspecError, UnicodeDecodeError, BadInput):
+        return None
 
 
 def _opaque(type_: str, payload: bytes) -> Opaque:

@@ -89,15 +89,16 @@ def _has_log(path: Path) -> bool:
         return True
 
 
-def read_root(path: Path, *, or_doubt: bool = False) -> RootFacts:
+def read_root(path: Path, *, or_doubt: bool = False, of_any_format: bool = False) -> RootFacts:
     """What `root.json` and `secret` say. `StoreCorrupt` if they do not; with `or_doubt`, not for a
     secret that is another than it was: without it nothing can be written safely, but all read.
 
-    `StoreIncompatible` for a root of another format.
+    `StoreIncompatible` for a root of another format, unless it may be `of_any_format`.
     """
     try:
         facts = facts_in(path)
-        _check_format(path, facts["format"])
+        if not of_any_format:
+            _check_format(path, facts)
         if not (isinstance(facts["id"], str) and isinstance(facts["project"], str)):
             raise ValueError("its id and its project are texts")
         text = read(path / "secret", FACTS_BYTES_MAX)
@@ -122,7 +123,12 @@ def read_root(path: Path, *, or_doubt: bool = False) -> RootFacts:
     return root
 
 
-def _check_format(path: Path, told: int) -> None:
+def _check_format(path: Path, facts: dict[str, Any]) -> None:
+    told = facts["format"]
+    if told == FORMAT and facts.get(UPGRADING):
+        raise StoreIncompatible(
+            f"the upgrade of {path} was not ended", hint="`pagefault upgrade` goes on with it"
+        )
     if told > FORMAT:
         raise StoreIncompatible(f"{path} is of format {told}; this version reads {FORMAT}")
     if told < FORMAT:
@@ -130,6 +136,25 @@ def _check_format(path: Path, told: int) -> None:
             f"{path} is of format {told}, which this version does not read",
             hint=f"`pagefault upgrade` makes it a memory of format {FORMAT}, and checks it",
         )
+
+
+UPGRADING: Final = "upgrading"
+"""What a `root.json` says as long as the log that belongs to its format may not be in its place."""
+
+
+def set_format(path: Path, disk: Disk, *, is_upgrading: bool) -> None:
+    """Say that a root is of this format, or will be once its upgrade has ended. Under the lock."""
+    facts = facts_in(path) | {"format": FORMAT, UPGRADING: is_upgrading}
+    if not is_upgrading:
+        del facts[UPGRADING]
+    if "check" not in facts:
+        secret = read(path / "secret", FACTS_BYTES_MAX)
+        if not _is_secret(secret, facts):
+            raise damaged_secret(
+                RootFacts(facts["id"], facts["project"], b"", f"{path / 'secret'} is damaged")
+            )
+        facts["check"] = _check(bytes.fromhex(secret.decode()))
+    _place_root(path, facts, disk)
 
 
 def facts_in(path: Path) -> dict[str, Any]:

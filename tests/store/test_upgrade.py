@@ -1,0 +1,521 @@
+"""A memory of an earlier format is made one of this format: all of it, or none of it."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import json
+import os
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+import pagefault
+from pagefault.cli.outcome import run
+from pagefault.model.clock import SystemClock
+from pagefault.model.errors import (
+    ArchiveMissing,
+    NotAdopted,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreIncompatible,
+)
+from pagefault.model.events import (
+    BODY_TYPES,
+    Called,
+    Erased,
+    Event,
+    ForgetDone,
+    Opaque,
+    PageBody,
+    Returned,
+    Said,
+    Summarised,
+)
+from pagefault.model.ids import IdMinter, PageId, Seq, SessionNo, TurnNo
+from pagefault.model.kinds import Actor, Origin, Role
+from pagefault.service.adopt import adopt
+from pagefault.store import codec
+from pagefault.store import upgrade as module
+from pagefault.store.adoption import Adoptions
+from pagefault.store.archive_format import inflate_all
+from pagefault.store.backup import backup, restore
+from pagefault.store.disk import Disk
+from pagefault.store.lock import RootLock
+from pagefault.store.root import open_store
+from pagefault.store.root_file import FORMAT
+from pagefault.store.upgrade import NEW, OLD, Upgraded, converted, upgrade
+from tests.store.test_codec import _EVENTS
+
+FIXTURES = Path(__file__).parent / "fixtures"
+RECORDS = 229
+START = bytes(16)
+
+
+def tools() -> dict[str, Any]:
+    clock = SystemClock()
+    return {"clock": clock, "minter": IdMinter(clock, random.Random(1))}
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """A memory of format 1."""
+    shutil.copytree(FIXTURES / "format-1", tmp_path / "m")
+    adopt(tmp_path / "m")
+    return tmp_path / "m"
+
+
+def upgraded(path: Path, **more: Any) -> Upgraded:
+    return upgrade(path, **tools(), **more)
+
+
+def files(path: Path, *parts: str) -> dict[str, bytes]:
+    """What stands in these folders of a root, by name."""
+    return {
+        str(file.relative_to(path)): file.read_bytes()
+        for part in parts or ("log", "archive", "blobs", "secret", "root.json")
+        for file in ([path / part] if (path / part).is_file() else sorted((path / part).rglob("*")))
+        if file.is_file()
+    }
+
+
+def lines(path: Path) -> Iterator[bytes]:
+    """Every record of a root."""
+    for name in sorted(file.name for file in (path / "log").iterdir()):
+        if name.endswith(".jsonl"):
+            data = (path / "log" / name).read_bytes()
+        elif name.endswith(".archived"):
+            packed = path / "archive" / f"{name.removesuffix('.archived')}.jsonl.gz"
+            data = inflate_all(packed.read_bytes())
+        else:
+            continue
+        yield from (line for line in data.splitlines(keepends=True) if line.startswith(b'{"v":'))
+
+
+# --- what it becomes ------------------------------------------------------------------------------
+
+
+def test_a_memory_of_before_becomes_byte_for_byte_what_it_is_to_become(old: Path) -> None:
+    made = upgraded(old)
+    assert (made.before, made.records, made.segments) == (3, RECORDS, 11)
+    assert made.bytes_after < made.bytes_before
+    assert files(old) == files(FIXTURES / "format-2")
+    assert not (old / OLD).exists()
+    assert not (old / NEW).exists()
+
+
+def test_it_is_sound_and_can_be_written_forgotten_and_backed_up(old: Path, tmp_path: Path) -> None:
+    upgraded(old)
+    with pagefault.sync.open(old) as memory:
+        assert memory.verify().problems == ()
+        session = memory.session("garden", create=False)
+        assert [claim.status for claim in session.claims()].count("standing") == 1
+        assert session.user("Once more, after the upgrade.")
+        assert memory.recall("Friday 900 euros").hits
+        assert not memory.recall("window_full").hits
+        memory.forget("garden", "msg_1")
+        assert memory.verify().problems == ()
+        memory.backup(tmp_path / "copy")
+
+
+def test_every_request_is_told_as_the_version_before_packed_it(old: Path) -> None:
+    expected = json.loads((FIXTURES / "requests.json").read_text())
+    upgraded(old)
+
+    async def compare() -> None:
+        async with pagefault.open(old) as memory:
+            for one in expected:
+                session = await memory.session(one["session"], create=False)
+                sent = await session.sent(request=one["request"])
+                request = sent.request
+                told = [
+                    [
+                        *(m.role, m.content),
+                        *([[c.call_id, c.name, c.arguments] for c in m.tool_calls], m.call_id),
+                    ]
+                    for m in request.messages
+                ]
+                tools = [[tool.name] for tool in request.tools]
+                digest = hashlib.sha256(json.dumps([told, request.tail, tools]).encode())
+                assert (sent.seq, request.tokens) == (one["seq"], one["tokens"])
+                assert digest.hexdigest()[:24] == one["digest"]
+
+    asyncio.run(compare())
+    assert len(expected) > 20
+
+
+def test_what_was_said_otherwise_says_the_same(old: Path) -> None:
+    """Every record beside what it was: its head as it stood, its payload but for what moved."""
+    before = {one["seq"]: one for one in map(json.loads, lines(old))}
+    upgraded(old)
+    calls = notes = 0
+    for line in lines(old):
+        now = json.loads(line)
+        was = before.pop(now["seq"])
+        for field in ("id", "ses", "turn", "at", "actor", "cause", "key", "more", "salt"):
+            assert now.get(field) == was.get(field)
+        if was["payload"] is None:
+            continue
+        payload = dict(was["payload"])
+        kind, made_by = payload.pop("kind", None), payload.pop("made_by", None)
+        assert now.get("model") == made_by
+        if now["type"] == "proxy_note":
+            notes += 1
+            assert now["payload"] == was["payload"]
+            continue
+        body = codec.to_event(codec.parse(line)).body
+        if isinstance(body, PageBody):
+            assert (body.role, body.kind) == (payload.get("role", "system"), kind)
+        if now["type"] != was["type"]:
+            calls += 1
+            assert (was["type"], now["type"]) == ("chat_turn", "tool_call")
+        for gone in ("role", "redacted", "level" if was["type"] == "summary" else ""):
+            payload.pop(gone, None)
+            now["payload"].pop(gone, None)
+        assert now["payload"] == payload
+    assert not before
+    assert (calls, notes) == (3, 2)
+
+
+def test_the_fixture_of_this_format_has_every_type_and_is_written_so_again() -> None:
+    """Whoever adds a type adds a record of it there; whoever changes how one looks fails here."""
+    root = FIXTURES / "format-2"
+    types = set()
+    for line in lines(root):
+        record = codec.parse(line)
+        event = codec.to_event(record)
+        types.add(record.type)
+        if not record.erased and not isinstance(event.body, Opaque):
+            assert codec.encode_body(event.body) == bytes(record.payload)
+    assert set(BODY_TYPES) - types == set()
+
+
+def test_notes_of_an_older_proxy_are_no_pages(old: Path) -> None:
+    upgraded(old)
+    with pagefault.sync.open(old) as memory:
+        session = memory.session("kinds", create=False)
+        texts = [memory.read(row).text for row in memory.pages(session, limit=100)]
+        assert not [text for text in texts if "window_full" in text]
+        assert [text for text in texts if text.startswith("A command_run")], "the control"
+
+
+def test_one_of_this_format_is_left_as_it_is(old: Path) -> None:
+    upgraded(old)
+    before = files(old)
+    assert upgraded(old) == Upgraded(before=FORMAT, is_done=False)
+    assert files(old) == before
+
+
+# --- any record -----------------------------------------------------------------------------------
+
+
+def as_before(event: Event, salt: bytes, previous: bytes, **extra: Any) -> tuple[bytes, bytes]:
+    """The line of format 1, as its description says."""
+    payload: dict[str, Any] = json.loads(codec.encode_body(event.body))
+    type_ = event.type
+    if isinstance(event.body, PageBody):
+        payload |= {"role": str(event.body.role), "kind": str(event.body.kind)}
+        if isinstance(event.body, Called):
+            type_ = "chat_turn"
+        if isinstance(event.body, Summarised):
+            payload["level"] = 2
+        if event.model:
+            payload["made_by"] = event.model
+    if isinstance(event.body, ForgetDone):
+        payload["redacted"] = True
+    payload |= extra
+    head: dict[str, Any] = {
+        "v": "1.0",
+        "seq": event.seq,
+        "id": event.event_id,
+        "ses": event.session,
+        "turn": event.turn,
+        "at": event.at_ms,
+        "type": type_,
+        "actor": str(event.actor),
+        "origin": str(event.origin),
+    }
+    head |= {"cause": event.cause} if event.cause else {}
+    head |= {"key": event.key} if event.key else {}
+    header = json.dumps(head, ensure_ascii=False, separators=(",", ":")).encode()[:-1]
+    data = json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode()
+    commit = hmac.digest(salt, data, "sha256")[:16]
+    link = codec.next_link(previous, header, commit)
+    tail = (codec.short(salt), codec.short(commit), codec.short(link), data)
+    line = b'%b,"salt":"%b","commit":"%b","link":"%b","payload":%b' % (header, *tail)
+    return codec.seal(line), link
+
+
+@given(event=_EVENTS)
+def test_any_record_says_in_this_format_what_it_said_in_that(event: Event) -> None:
+    body = event.body
+    if isinstance(body, Called):
+        if not body.call_id:
+            return  # nothing told it from a message
+        event = replace(event, body=replace(body, role=Role.ASSISTANT))
+    elif isinstance(body, Said) and body.call_id and body.role is Role.ASSISTANT:
+        return  # there was none: this is what a call looked like
+    if not isinstance(body, PageBody):
+        event = replace(event, model="")
+    line, _ = as_before(event, bytes(range(16)), START)
+    made, link = converted(codec.take_apart(line), START)
+    record = codec.parse(made)
+    assert codec.to_event(record) == event
+    assert codec.follows(START, made, record)
+    assert codec.confirms(record)
+    assert link == codec.long(record.link)
+
+
+def test_heads_that_a_first_version_left_of_what_was_forgotten_lose_key_and_tool() -> None:
+    body = Returned(page_id=PageId("tool_1"), order=1, text="Rain.", tokens=2)
+    event = Event(
+        seq=Seq(7),
+        event_id="e7",
+        session=SessionNo(1),
+        turn=TurnNo(1),
+        at_ms=5,
+        actor=Actor.TOOL,
+        origin=Origin("tool:gryphon_weather"),
+        body=body,
+        key="K" * 22,
+    )
+    line, _ = as_before(event, bytes(range(16)), START)
+    was = codec.take_apart(line)
+    left = codec.seal(
+        b'%b,"salt":null,"commit":"%b","link":"%b","payload":null'
+        % (line[: line.index(b',"salt":')], was.commit.encode(), was.link.encode())
+    )
+    made, _ = converted(codec.take_apart(left), START)
+    record = codec.parse(made)
+    assert codec.to_event(record).body == Erased(type="tool_result")
+    assert codec.follows(START, made, record)
+    assert (record.key, record.origin) == ("", "tool:*")
+    for trace in (b"gryphon", b"KKKK", was.commit.encode()):
+        assert trace not in made
+
+
+def test_no_trace_of_what_was_forgotten_comes_back(old: Path) -> None:
+    traces = (b"4711", b"basilisk", b"wyvern", b"gate code")
+    assert not any(trace in data for trace in traces for data in files(old).values())
+    upgraded(old)
+    assert not any(trace in data for trace in traces for data in files(old).values())
+
+
+def test_what_was_not_what_its_type_says_stays_so(old: Path) -> None:
+    event = codec.to_event(codec.parse(next(lines(FIXTURES / "format-2"))))
+    line, _ = as_before(event, bytes(range(16)), START, mode="sideways")
+    made, _ = converted(codec.take_apart(line), START)
+    told = codec.to_event(codec.parse(made)).body
+    assert type(told).__name__ == "SetAside"
+
+
+# --- when it cannot be done -----------------------------------------------------------------------
+
+
+def damaged(old: Path, change: Callable[[bytes], bytes], name: str = "00000009.g0.jsonl") -> None:
+    file = old / "log" / name
+    data = change(file.read_bytes())
+    assert data != file.read_bytes()
+    file.write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda data: data.replace(b'"tokens":', b'"tokenz":', 1), "checksum"),
+        (lambda data: b"".join(data.splitlines(keepends=True)[:-1]), "has no seal"),
+        (lambda data: b"".join(data.splitlines(keepends=True)[1:]), "first line"),
+        (lambda data: b"".join(
+            line for n, line in enumerate(data.splitlines(keepends=True)) if n != 3), "follows"),
+    ],
+    ids=["a bit", "the seal", "the first line", "a record"],
+)  # fmt: skip
+def test_a_damaged_log_is_refused_and_left_as_it_is(
+    old: Path, change: Callable[[bytes], bytes], told: str
+) -> None:
+    damaged(old, change)
+    before = files(old)
+    with pytest.raises(StoreCorrupt, match=told) as caught:
+        upgraded(old)
+    assert "the version that wrote it" in caught.value.hint
+    assert files(old) == before
+    assert not (old / NEW).exists()
+
+
+def test_a_torn_end_is_cut_as_opening_would_have_cut_it(old: Path) -> None:
+    damaged(old, lambda data: data + b'{"v":"1.0","seq":230,"id"', "00000011.g0.jsonl")
+    assert upgraded(old).records == RECORDS
+    assert files(old) == files(FIXTURES / "format-2")
+
+
+def test_a_missing_segment_is_refused(old: Path) -> None:
+    (old / "log" / "00000009.g0.jsonl").unlink()
+    with pytest.raises(StoreCorrupt, match="segment 9 is missing"):
+        upgraded(old)
+
+
+def test_an_archive_that_is_away_is_to_be_brought_back_first(old: Path, tmp_path: Path) -> None:
+    (old / "archive").rename(tmp_path / "away")
+    with pytest.raises(ArchiveMissing):
+        upgraded(old)
+    (tmp_path / "away").rename(old / "archive")
+    assert upgraded(old).records == RECORDS
+
+
+def test_who_has_it_open_is_named(old: Path) -> None:
+    with RootLock(old, clock=SystemClock()).held(), pytest.raises(StoreBusy):
+        upgrade(old, **tools())
+    assert upgraded(old).records == RECORDS
+
+
+def test_a_memory_that_nobody_vouches_for_is_left_alone(old: Path, tmp_path: Path) -> None:
+    before = files(old)
+    with pytest.raises(NotAdopted):
+        upgraded(old, adoptions=Adoptions(tmp_path / "adopted", tmp_path / "own"))
+    assert files(old) == before
+
+
+def test_it_is_refused_by_everything_else_until_then_by_name(old: Path, tmp_path: Path) -> None:
+    for what in (
+        lambda: pagefault.sync.open(old).__enter__(),
+        lambda: open_store(old, read_only=True, **tools()),
+        lambda: backup(old, tmp_path / "copy", clock=SystemClock()),
+        lambda: restore(old, tmp_path / "again", clock=SystemClock()),
+    ):
+        with pytest.raises(StoreIncompatible) as caught:
+            what()
+        assert "pagefault upgrade" in caught.value.hint
+    assert files(old) == files(FIXTURES / "format-1")
+
+
+# --- killed, and on a full disk -------------------------------------------------------------------
+
+
+class Killed(BaseException):
+    """As if the process ended here."""
+
+
+class Mortal(Disk):
+    """Ends at its n-th call that changes anything."""
+
+    def __init__(self, left: int, error: Callable[[], BaseException] = Killed) -> None:
+        self.left = left
+        self._error = error
+
+    def _count(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise self._error()
+
+    def write(self, fd: int, data: bytes | memoryview) -> int:
+        self._count()
+        return super().write(fd, data)
+
+    def sync(self, fd: int) -> None:
+        self._count()
+        super().sync(fd)
+
+    def rename(self, old: Path, new: Path) -> None:
+        self._count()
+        super().rename(old, new)
+
+    def unlink(self, path: Path) -> None:
+        self._count()
+        super().unlink(path)
+
+    def rmdir(self, path: Path) -> None:
+        self._count()
+        super().rmdir(path)
+
+
+def _steps(old: Path, tmp_path: Path) -> int:
+    shutil.copytree(old, tmp_path / "counted")
+    disk = Mortal(10**6)
+    upgraded(tmp_path / "counted", disk=disk)
+    return 10**6 - disk.left
+
+
+def test_killed_at_any_step_it_is_ended_by_the_next_and_nobody_opens_it_before(
+    old: Path, tmp_path: Path
+) -> None:
+    steps = _steps(old, tmp_path)
+    assert steps > 60
+    expected = files(FIXTURES / "format-2")
+    for left in range(steps):
+        root = tmp_path / "r"
+        shutil.copytree(old, root)
+        with pytest.raises(Killed):
+            upgraded(root, disk=Mortal(left))
+        with pytest.raises(StoreIncompatible, match=r"is of format 3|was not ended"):
+            open_store(root, read_only=True, **tools())
+        upgraded(root)
+        assert files(root) == expected
+        assert not {NEW, OLD} & {file.name for file in root.iterdir()}
+        shutil.rmtree(root)
+
+
+def test_control_a_swap_that_nothing_tells_of_loses_the_log(
+    old: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "set_format", lambda *_, **__: None)
+    is_lost = False
+    for left in range(_steps(old, tmp_path)):
+        root = tmp_path / "r"
+        shutil.copytree(old, root)
+        with pytest.raises(Killed):
+            upgraded(root, disk=Mortal(left))
+        is_lost = is_lost or not (root / "log").exists()
+        shutil.rmtree(root)
+    assert is_lost, "what the test above looks for happens in between"
+
+
+def test_on_a_full_disk_the_memory_is_as_it_was(old: Path) -> None:
+    before = files(old)
+    for left in (0, 3, 12):
+        with pytest.raises(StoreError, match="No space left") as caught:
+            upgraded(old, disk=Full(left))
+        assert "make room" in caught.value.hint
+        assert files(old) == before
+        assert not (old / NEW).exists()
+    assert upgraded(old).records == RECORDS
+
+
+class Full(Disk):
+    """A disk that has no room after so many writes, but lets files go."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def write(self, fd: int, data: bytes | memoryview) -> int:
+        self.left -= 1
+        if self.left < 0:
+            raise OSError(28, os.strerror(28))
+        return super().write(fd, data)
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+def test_the_command_tells_what_it_did_and_does_it_once(
+    old: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (old / "archive" / "note.txt").touch()  # a stray of somebody's own stays
+    assert run(["--root", str(old), "sessions"]) == 4
+    assert "pagefault upgrade" in capsys.readouterr().err
+    told = []
+    for _ in range(2):
+        code = run(["--root", str(old), "upgrade", "--json"])
+        told.append((code, json.loads(capsys.readouterr().out)))
+    assert [code for code, _ in told] == [0, 0]
+    assert [one["upgraded"] for _, one in told] == [True, False]
+    assert told[0][1]["records"] == RECORDS
+    assert run(["--root", str(old), "verify"]) == 0
+    assert (old / "archive" / "note.txt").exists()
