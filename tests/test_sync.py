@@ -77,22 +77,42 @@ def test_several_threads_share_a_session(tmp_path: Path) -> None:
     assert names.count("pagefault-sync") == 1, "one loop for the whole process"
 
 
-def test_inside_a_running_loop_it_says_what_to_use(tmp_path: Path) -> None:
-    async def mistaken() -> None:
-        with pytest.raises(CallerError, match="running event loop") as refused:
-            pagefault.sync.open(tmp_path / "m").__enter__()
-        assert "pagefault.open" in refused.value.hint
+def test_it_works_inside_a_running_loop_as_in_a_notebook(tmp_path: Path) -> None:
+    async def cell() -> str:
+        with pagefault.sync.open(tmp_path / "m", sync="os") as memory:
+            return memory.session("s").user("Hello")
 
-    asyncio.run(mistaken())
+    assert asyncio.run(cell()) == "msg_1"
     with pagefault.sync.open(tmp_path / "m", sync="os") as memory:
         session = memory.session("s")
 
-        async def verb() -> None:
-            with pytest.raises(CallerError, match="running event loop"):
-                session.user("Hello")
+        async def verbs() -> list[str]:
+            return [session.user("Again"), await asyncio.to_thread(session.user, "And again")]
 
-        asyncio.run(verb())
-        assert session.user("Hello") == "msg_1", "nothing was written"
+        assert asyncio.run(verbs()) == ["msg_2", "msg_3"]
+
+
+def test_a_callback_of_a_verb_that_calls_one_is_told_what_to_do(tmp_path: Path) -> None:
+    """It runs on the one thread that would have to serve it."""
+    with pagefault.sync.open(tmp_path / "m", sync="os", window=1_500) as memory:
+        session = memory.session("s")
+        refused: list[CallerError] = []
+
+        def mistaken(before: object, now: object) -> None:
+            try:
+                session.user("From a callback.")
+            except CallerError as error:
+                refused.append(error)
+
+        session.on_pressure(mistaken)
+        for n in range(20):
+            session.user(f"{n}: " + "word " * 60)
+            session.request()
+            session.assistant("Noted.")
+        assert refused, "the pressure never changed, so nothing is shown"
+        assert "callback of its own" in str(refused[0])
+        assert "another thread" in refused[0].hint
+        assert not session.recall("From a callback").hits
 
 
 _FORKS = """

@@ -6,8 +6,9 @@
         request = session.request(format="openai")
 
 One thread with an event loop serves the whole process; calls may come from any thread. It does not
-survive `os.fork`: open memories in the child, not before it. Called from inside a running event
-loop, every verb would block it: use the async verbs there.
+survive `os.fork`: open memories in the child, not before it. In a program that has an event loop of
+its own, as a notebook has, a verb works and keeps that loop waiting; in a callback of a verb, which
+runs on that one thread, it would wait for itself, and is refused.
 """
 
 from __future__ import annotations

@@ -96,16 +96,14 @@ class LoopThread:
         self._pid = 0
 
     def run(self, verb: Coroutine[Any, Any, T]) -> T:
-        """Wait for a coroutine. Raises what it raises, and `StoreError` where it was lost."""
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            pass
-        else:
+        """Wait for a coroutine. Raises what it raises, `StoreError` where it was lost, and
+        `CallerError` on the loop's own thread: what is waited for there would never run.
+        """
+        if threading.current_thread() is self._thread:
             verb.close()
             raise CallerError(
-                "pagefault.sync was called inside a running event loop, which it would block",
-                hint="use pagefault.open and await its verbs there",
+                "pagefault.sync was called by a callback of its own, which it would wait for",
+                hint="do it once the verb has returned that called back, or in another thread",
             )
         try:
             loop, thread = self._running()
