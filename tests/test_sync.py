@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import ModuleType
+from typing import Any, assert_type
 
 import pytest
 
 import pagefault
 from pagefault import ScriptedEngine, ToolCall
 from pagefault.model.errors import CallerError, MessageTooLarge, SessionBusy
+from pagefault.model.ids import PageId
 from pagefault.model.request import Usage
 
 
@@ -162,3 +167,70 @@ def test_every_verb_says_what_its_asynchronous_twin_says(name: str) -> None:
         told = getattr(getattr(twin, verb, None), "__doc__", None)
         if told is not None:
             assert made.__doc__ == told, f"{name}.{verb} says something else"
+
+
+# --- how it is written ----------------------------------------------------------------------------
+
+ROOT = Path(__file__).parents[1]
+
+
+def _script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("write_sync", ROOT / "script" / "sync.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_it_is_what_the_script_writes() -> None:
+    made = _script().written()
+    current = (ROOT / "src" / "pagefault" / "sync.py").read_text(encoding="utf-8")
+    assert made == current, "src/pagefault/sync.py is out of date: script/sync"
+
+
+def test_a_verb_that_is_added_is_written_and_an_old_file_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = _script()
+    (tmp_path / "src").mkdir()
+    shutil.copytree(ROOT / "src" / "pagefault", tmp_path / "src" / "pagefault")
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    session = tmp_path / "src" / "pagefault" / "service" / "session.py"
+    before = "    async def status(self)"
+    doze = '    async def doze(self, *, hours: int = 8) -> list[Page]:\n        """Of what."""\n\n'
+    text = session.read_text(encoding="utf-8")
+    assert before in text
+    session.write_text(text.replace(before, doze + before), encoding="utf-8")
+    monkeypatch.setattr(script, "ROOT", tmp_path)
+    monkeypatch.setattr(script, "SOURCES", tmp_path / "src")
+    monkeypatch.setattr(script, "TARGET", tmp_path / "src" / "pagefault" / "sync.py")
+    assert script.main(["--check"]) == 1
+    assert script.main([]) == 0
+    assert script.main(["--check"]) == 0
+    made = script.TARGET.read_text(encoding="utf-8")
+    assert "def doze(self, *, hours: int = 8) -> list[Page]:" in made
+    assert "return _LOOP.run(self.asynchronous.doze(hours=hours))" in made
+
+
+async def typed() -> None:
+    """Checked by mypy, and never run: what callers get, asked either way."""
+    async with pagefault.open() as memory:
+        session = await memory.session("s")
+        assert_type(session, pagefault.Session)
+        assert_type(await session.user("Hello"), PageId)
+        assert_type(await session.request(), pagefault.Request)
+        assert_type(await session.request(format="openai"), dict[str, Any])
+        assert_type(await session.fork(turn=3), pagefault.Session)
+        assert_type((await session.sent(3)).request, pagefault.Request)
+        assert_type(await memory.sessions(), list[pagefault.SessionRow])
+    with pagefault.sync.open() as beside:
+        same = beside.session("s")
+        assert_type(same, pagefault.sync.Session)
+        assert_type(same.user("Hello"), PageId)
+        assert_type(same.request(), pagefault.Request)
+        assert_type(same.request(format="openai"), dict[str, Any])
+        assert_type(same.fork(turn=3), pagefault.sync.Session)
+        assert_type(same.sent(3).request, pagefault.Request)
+        assert_type(beside.sessions(), list[pagefault.SessionRow])

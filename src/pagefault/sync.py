@@ -1,3 +1,4 @@
+# Written by script/sync from the asynchronous classes: change those, and run it.
 """The verbs of `pagefault` for programs without an event loop.
 
     with pagefault.sync.open("./memory") as memory:
@@ -13,12 +14,11 @@ runs on that one thread, it would wait for itself, and is refused.
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, cast, overload
+from typing import Annotated, Any, cast, overload
 
 from pagefault.engine.api import Engine
 from pagefault.engine.embedding import Embedder
@@ -57,9 +57,6 @@ from pagefault.service.turn.drive import Answer
 from pagefault.service.turn.writing import Incoming
 from pagefault.store.backup import Copied
 from pagefault.store.store import Verification
-
-T = TypeVar("T")
-
 
 _LOOP = LoopThread()
 
@@ -199,6 +196,11 @@ class Memory(_Asks):
         self._memory = memory
 
     @property
+    def notices(self) -> list[str]:
+        """What opening had to mend, one sentence each; empty after a clean close."""
+        return self._memory.notices
+
+    @property
     def is_adopted(self) -> bool:
         """Whether it was made here by this user, or adopted. Else it is only read, and none of its
         claims has authority.
@@ -209,11 +211,6 @@ class Memory(_Asks):
     def records(self) -> int:
         """How many records its log has, of every session."""
         return self._memory.records
-
-    @property
-    def notices(self) -> builtins.list[str]:
-        """What opening had to mend, one sentence each; empty after a clean close."""
-        return self._memory.notices
 
     @property
     def limits(self) -> Limits:
@@ -245,9 +242,31 @@ class Memory(_Asks):
             )
         )
 
-    def sessions(self) -> builtins.list[SessionRow]:
+    def sessions(self) -> list[SessionRow]:
         """Every session, the most recently used first."""
         return _LOOP.run(self._memory.sessions())
+
+    def pages(
+        self,
+        session: Session,
+        *,
+        limit: int = 50,
+        after: int = -1,
+        newest_first: bool = False,
+        topic: str = "",
+        task: str = "",
+    ) -> list[PageRow]:
+        """Pages that a session can see, by their order; those of a topic or a task, if named."""
+        return _LOOP.run(
+            self._memory.pages(
+                session.asynchronous,
+                limit=limit,
+                after=after,
+                newest_first=newest_first,
+                topic=topic,
+                task=task,
+            )
+        )
 
     def proxied(self, session: Session) -> Proxied | None:
         """What a proxy passed on under a session, and how large it was; None if nothing ever was.
@@ -260,28 +279,6 @@ class Memory(_Asks):
     def read(self, row: PageRow) -> Page:
         """The page of a row, such as a hit's, at level 0. `RecordGone` if it was forgotten."""
         return _LOOP.run(self._memory.read(row))
-
-    def pages(
-        self,
-        session: Session,
-        *,
-        limit: int = 50,
-        after: int = -1,
-        newest_first: bool = False,
-        topic: str = "",
-        task: str = "",
-    ) -> builtins.list[PageRow]:
-        """Pages that a session can see, by their order; those of a topic or a task, if named."""
-        return _LOOP.run(
-            self._memory.pages(
-                session.asynchronous,
-                limit=limit,
-                after=after,
-                newest_first=newest_first,
-                topic=topic,
-                task=task,
-            )
-        )
 
     def forget(
         self, session: Session | str, page_id: str = "", *, dry_run: bool = False
@@ -296,8 +293,13 @@ class Memory(_Asks):
         `StoreBusy` if somebody keeps it from being finished: nobody can find the page any more
         then, and the next opening finishes it.
         """
-        named = session.asynchronous if isinstance(session, Session) else session
-        return _LOOP.run(self._memory.forget(named, page_id, dry_run=dry_run))
+        return _LOOP.run(
+            self._memory.forget(
+                session.asynchronous if isinstance(session, Session) else session,
+                page_id,
+                dry_run=dry_run,
+            )
+        )
 
     def verify(self, progress: Progress | None = None) -> Verification:
         """Read everything and check it against itself, while others write, here and elsewhere.
@@ -327,12 +329,6 @@ class Memory(_Asks):
         """
         return _LOOP.run(self._memory.embedding())
 
-    def records_to_open(self) -> set[Seq]:
-        """The records that opening its sessions takes: those that stay here when their segments
-        are archived.
-        """
-        return _LOOP.run(self._memory.records_to_open())
-
     def backup(self, target: str | Path, progress: Progress | None = None) -> Copied:
         """Copy this memory to a directory that does not exist yet, while it is in use.
 
@@ -341,6 +337,12 @@ class Memory(_Asks):
         `pagefault restore`) makes a memory of it again. Raises `BadInput`, `StoreError`.
         """
         return _LOOP.run(self._memory.backup(target, progress))
+
+    def records_to_open(self) -> set[Seq]:
+        """The records that opening its sessions takes: those that stay here when their segments
+        are archived.
+        """
+        return _LOOP.run(self._memory.records_to_open())
 
 
 @checked_verbs()
@@ -399,7 +401,7 @@ class Session(_Asks):
         source: str = "docs",
         occurred_at: str | datetime = "",
         key: str = "",
-    ) -> builtins.list[PageId]:
+    ) -> list[PageId]:
         """Hand in a text of any length. It is split into linked pages, to be searched and faulted.
 
         The window gets one line that says it is there. `source` is "docs", "files", "git",
@@ -420,7 +422,7 @@ class Session(_Asks):
         source: str = "chat",
         occurred_at: str | datetime = "",
         key: str = "",
-    ) -> builtins.list[PageId]:
+    ) -> list[PageId]:
         """Log what a tool of yours returned. A long result is split; its head enters the window.
 
         `source` says what the tool read, if it is not the conversation itself: "terminal", "git",
@@ -428,12 +430,7 @@ class Session(_Asks):
         """
         return _LOOP.run(
             self.asynchronous.tool_result(
-                text,
-                name=name,
-                call_id=call_id,
-                source=source,
-                occurred_at=occurred_at,
-                key=key,
+                text, name=name, call_id=call_id, source=source, occurred_at=occurred_at, key=key
             )
         )
 
@@ -455,12 +452,7 @@ class Session(_Asks):
         """
         return _LOOP.run(
             self.asynchronous.artifact(
-                data,
-                name=name,
-                media_type=media_type,
-                text=text,
-                occurred_at=occurred_at,
-                key=key,
+                data, name=name, media_type=media_type, text=text, occurred_at=occurred_at, key=key
             )
         )
 
@@ -468,14 +460,16 @@ class Session(_Asks):
         """The bytes of an artifact. Raises `BadInput` for a page that has none, and as `page`."""
         return _LOOP.run(self.asynchronous.artifact_bytes(page_id))
 
-    def say(self, items: Sequence[Incoming], *, origin: str) -> builtins.list[PageId]:
+    def say(self, items: Sequence[Incoming], *, origin: str) -> list[PageId]:
         """Log several things in one batch: all or none. Returns the id of every page made."""
         return _LOOP.run(self.asynchronous.say(items, origin=origin))
 
     @overload
     def request(self) -> Request: ...
+
     @overload
     def request(self, format: Format) -> dict[str, Any]: ...
+
     def request(self, format: str | None = None) -> Request | dict[str, Any]:
         """The next request: messages and tools that fit the window, durable in the log.
 
@@ -503,6 +497,10 @@ class Session(_Asks):
         """
         return _LOOP.run(self.asynchronous.run(engine, on_text=on_text))
 
+    def page(self, page_id: str) -> Page:
+        """A page at level 0. Raises `NoSuchPage`; `RecordGone` if it was forgotten."""
+        return _LOOP.run(self.asynchronous.page(page_id))
+
     def defer(self, page_id: str) -> DeferredPage:
         """Begin to read a page and do not wait for it: for answers that stream.
 
@@ -510,11 +508,7 @@ class Session(_Asks):
         """
         return _LOOP.run(self.asynchronous.defer(page_id))
 
-    def page(self, page_id: str) -> Page:
-        """A page at level 0. Raises `NoSuchPage`; `RecordGone` if it was forgotten."""
-        return _LOOP.run(self.asynchronous.page(page_id))
-
-    def claims(self) -> builtins.list[ClaimInfo]:
+    def claims(self) -> list[ClaimInfo]:
         """What was decided, preferred and told here, oldest first, with what became of it."""
         return _LOOP.run(self.asynchronous.claims())
 
@@ -561,7 +555,7 @@ class Session(_Asks):
         """
         return _LOOP.run(self.asynchronous.checkpoint(name))
 
-    def checkpoints(self) -> builtins.list[Checkpoint]:
+    def checkpoints(self) -> list[Checkpoint]:
         """Every checkpoint that this session can see, oldest first, its ancestors' included."""
         return _LOOP.run(self.asynchronous.checkpoints())
 
@@ -598,8 +592,11 @@ class Session(_Asks):
         """A new session that sees everything said here so far; or, with one of the times that `at`
         takes, what was said here by then. Pages are shared, not copied.
         """
-        forked = self.asynchronous.fork(name, turn=turn, seq=seq, time=time, checkpoint=checkpoint)
-        return Session(_LOOP.run(forked))
+        return Session(
+            _LOOP.run(
+                self.asynchronous.fork(name, turn=turn, seq=seq, time=time, checkpoint=checkpoint)
+            )
+        )
 
     def restore(self, checkpoint: str) -> Session:
         """Go back to a checkpoint: a new session of the same name that goes on from there. By this
@@ -616,7 +613,7 @@ class Session(_Asks):
         """What the window holds and could still take, for programs that weigh what memory costs."""
         return self.asynchronous.abi()
 
-    def faults(self) -> builtins.list[Event]:
+    def faults(self) -> list[Event]:
         """Every fault of this session, oldest first, served or refused."""
         return _LOOP.run(self.asynchronous.faults())
 
@@ -626,7 +623,7 @@ class Session(_Asks):
         """
         return _LOOP.run(self.asynchronous.metrics(per_turn=per_turn))
 
-    def ledger(self) -> builtins.list[Entry]:
+    def ledger(self) -> list[Entry]:
         """Every request of this session: what it shared with the one before, what the provider
         reported. `Entry.line(prices)` tells what it should have cost.
         """
@@ -667,13 +664,13 @@ class Session(_Asks):
         """What changed in the window from the end of one turn to the end of another."""
         return _LOOP.run(self.asynchronous.diff(before, after))
 
-    def history(self, page_id: str = "", *, actor: str = "") -> builtins.list[Movement]:
+    def history(self, page_id: str = "", *, actor: str = "") -> list[Movement]:
         """Everything that happened to a page, or without one to all pages, oldest first; of one
         actor (user, model, tool, system) alone, if one is named. Raises `NoSuchPage`.
         """
         return _LOOP.run(self.asynchronous.history(page_id, actor=actor))
 
-    def resident(self) -> builtins.list[PageId]:
+    def resident(self) -> list[PageId]:
         """The pages that the model can see in full, coldest first."""
         return self.asynchronous.resident()
 

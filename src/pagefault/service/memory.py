@@ -109,6 +109,7 @@ class Memory(Asking):
 
     @property
     def limits(self) -> Limits:
+        """What this memory refuses to go beyond."""
         return self._runtime.limits
 
     @property

@@ -1,0 +1,317 @@
+"""Writes `src/pagefault/sync.py`, the synchronous face, from the asynchronous classes.
+
+    script/sync            rewrites it
+    script/sync --check    says whether it is out of date, and exits 1
+
+Signatures and docstrings are those of the sources, as they are written there. A verb that is
+awaited there is waited for here, everything else is passed on; what must be made otherwise stands
+in the tables below, each with its reason.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+SOURCES: Final = ROOT / "src"
+TARGET: Final = SOURCES / "pagefault" / "sync.py"
+
+
+@dataclass(frozen=True)
+class Face:
+    """A class of the synchronous face: its name, what it is made of, and where it keeps that."""
+
+    name: str
+    bases: str
+    module: str  # where the asynchronous class is
+    cls: str
+    held: str
+    doc: str
+    attributes: tuple[tuple[str, str, str], ...] = ()  # that are no properties there: type and doc
+
+
+FACES: Final = (
+    Face(
+        "_Asks",
+        "",
+        "pagefault.service.finding.questions",
+        "Asking",
+        "_asking",
+        "The verbs that memories and sessions have in common.",
+    ),
+    Face(
+        "Memory",
+        "_Asks",
+        "pagefault.service.memory",
+        "Memory",
+        "_memory",
+        "As `pagefault.Memory`; every verb returns when it is done.",
+    ),
+    Face(
+        "Session",
+        "_Asks",
+        "pagefault.service.session",
+        "Session",
+        "asynchronous",
+        "As `pagefault.Session`; every verb returns when it is done.",
+        (
+            ("session_id", "str", "Its id, which never changes."),
+            ("name", "str", "Its name; empty if it has none."),
+        ),
+    ),
+)
+
+LEFT_OUT: Final = {
+    "close": "the `with` block closes",
+    **dict.fromkeys(
+        (
+            *("calls_that_fit", "check", "fault_counts", "find_said", "forgettings", "keyed"),
+            *("no_such_page", "paged_in_tokens", "passed_on", "session", "visible", "written"),
+        ),
+        "what the floors around it call, and no user",
+    ),
+}
+KEPT: Final = {"Memory.session"}  # of these names
+
+GIVEN: Final = {  # by its annotation, what is passed on for a parameter: sessions wrap their own
+    "Session": "{0}.asynchronous",
+    "Session | str": "{0}.asynchronous if isinstance({0}, Session) else {0}",
+}
+AS_ANY: Final = {"Session.request"}  # overloaded by a literal type, which its body has as a text
+WRAPPED: Final = {"Session": "Session({0})"}  # by what is returned
+
+HEAD: Final = '''\
+# Written by script/sync from the asynchronous classes: change those, and run it.
+"""The verbs of `pagefault` for programs without an event loop.
+
+    with pagefault.sync.open("./memory") as memory:
+        session = memory.session("planning")
+        session.user("Which database did we pick?")
+        request = session.request(format="openai")
+
+One thread with an event loop serves the whole process; calls may come from any thread. It does not
+survive `os.fork`: open memories in the child, not before it. In a program that has an event loop of
+its own, as a notebook has, a verb works and keeps that loop waiting; in a callback of a verb, which
+runs on that one thread, it would wait for itself, and is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, cast
+
+from pagefault.model.signatures import checked_verbs
+from pagefault.service import memory as _memory
+from pagefault.service import session as _session
+from pagefault.service.loop_thread import LoopThread
+from pagefault.service.open import open as _open
+'''
+
+OPEN: Final = '''\
+_LOOP = LoopThread()
+
+
+@contextmanager
+def open({parameters}) -> Iterator[Memory]:
+    """As `pagefault.open`, for a `with` block."""
+    opening = _open({arguments})
+    memory = _LOOP.run(_enter(opening))
+    try:
+        yield Memory(memory)
+    finally:
+        _LOOP.run(_leave(opening))
+
+
+async def _enter(opening: Any) -> _memory.Memory:
+    entered: _memory.Memory = await opening.__aenter__()
+    return entered
+
+
+async def _leave(opening: Any) -> None:
+    await opening.__aexit__(None, None, None)
+'''
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def main(arguments: Sequence[str]) -> int:
+    made = written()
+    if made == TARGET.read_text():
+        return 0
+    if "--check" in arguments:
+        sys.stderr.write("src/pagefault/sync.py is out of date: script/sync\n")
+        return 1
+    TARGET.write_text(made)
+    return 0
+
+
+def written() -> str:
+    """The file as it should be."""
+    opening = _module("pagefault.service.open")
+    verb = _named("open", opening)
+    assert isinstance(verb, ast.FunctionDef)
+    parts = [OPEN.format(parameters=ast.unparse(verb.args), arguments=_passed(verb))]
+    parts += [_class(face) for face in FACES]
+    body = "\n\n".join(parts)
+    return _formatted(f"{HEAD}{_imports(body)}\n\n{body}")
+
+
+def _class(face: Face) -> str:
+    module = _module(face.module)
+    source = _named(face.cls, module)
+    assert isinstance(source, ast.ClassDef)
+    given = face.cls.lower()
+    theirs = f"_{face.module.rpartition('.')[2]}.{face.cls}" if face.bases else face.cls
+    lines = [
+        "@checked_verbs()",
+        f"class {face.name}({face.bases}):" if face.bases else f"class {face.name}:",
+        f'    """{face.doc}"""',
+        "",
+        f"    def __init__(self, {given}: {theirs}) -> None:",
+        *([f"        super().__init__({given})"] if face.bases else []),
+        f"        self.{face.held} = {given}",
+        "",
+    ]
+    for name, kind, doc in face.attributes:
+        lines += ["    @property", f"    def {name}(self) -> {kind}:", f'        """{doc}"""']
+        lines += [f"        return self.{face.held}.{name}", ""]
+    for verb in _verbs(source, face):
+        lines += [_verb(verb, face, module), ""]
+    return "\n".join(lines)
+
+
+def _named(name: str, module: ast.Module) -> Function | ast.ClassDef:
+    [found] = [
+        one for one in module.body if isinstance(one, Function | ast.ClassDef) and one.name == name
+    ]
+    return found
+
+
+def _verbs(source: ast.ClassDef, face: Face) -> Iterator[Function]:
+    for one in source.body:
+        if not isinstance(one, Function) or one.name.startswith("_"):
+            continue
+        if one.name not in LEFT_OUT or f"{face.cls}.{one.name}" in KEPT:
+            yield one
+
+
+def _verb(verb: Function, face: Face, module: ast.Module) -> str:
+    returns = ast.unparse(verb.returns) if verb.returns else "None"
+    decorators = [ast.unparse(one) for one in verb.decorator_list]
+    lines = [f"    @{one}" for one in decorators if one in ("property", "overload")]
+    head = f"    def {verb.name}({ast.unparse(verb.args)}) -> {returns}:"
+    if "overload" in decorators:
+        return "\n".join([*lines, f"{head} ..."])
+    lines.append(head)
+    if (doc := _docstring(verb)) is not None:
+        lines.append(f"        {doc}")
+    call = f"self.{face.held}.{verb.name}"
+    if "property" not in decorators:
+        call += f"({_passed(verb, as_any=f'{face.cls}.{verb.name}' in AS_ANY)})"
+    if isinstance(verb, ast.AsyncFunctionDef):
+        call = f"_LOOP.run({call})"
+    call = WRAPPED.get(returns, "{0}").format(call)
+    lines.append(f"        {call}" if returns == "None" else f"        return {call}")
+    return "\n".join(lines)
+
+
+def _passed(verb: Function, *, as_any: bool = False) -> str:
+    """What a verb is called with, given its own parameters."""
+    told = verb.args
+    first = [one for one in told.args if one.arg != "self"]
+    return ", ".join(
+        [
+            *(_given(one, as_any=as_any) for one in first),
+            *(f"{one.arg}={_given(one, as_any=as_any)}" for one in told.kwonlyargs),
+        ]
+    )
+
+
+def _given(parameter: ast.arg, *, as_any: bool) -> str:
+    kind = ast.unparse(parameter.annotation) if parameter.annotation else ""
+    if as_any:
+        return f'cast("Any", {parameter.arg})'
+    return GIVEN.get(kind, "{0}").format(parameter.arg)
+
+
+def _docstring(verb: Function) -> str | None:
+    """As it stands in the source, quotes and indentation included."""
+    first = verb.body[0]
+    if ast.get_docstring(verb) is None or not isinstance(first, ast.Expr):
+        return None
+    return ast.get_source_segment(_TEXTS[id(verb)], first)
+
+
+_TEXTS: dict[int, str] = {}
+_MODULES: dict[str, ast.Module] = {}
+
+
+def _module(name: str) -> ast.Module:
+    if name not in _MODULES:
+        text = (SOURCES / name.replace(".", "/")).with_suffix(".py").read_text()
+        _MODULES[name] = ast.parse(text)
+        _TEXTS.update((id(node), text) for node in ast.walk(_MODULES[name]))
+    return _MODULES[name]
+
+
+# --- imports ------------------------------------------------------------------------------------
+
+
+def _imports(body: str) -> str:
+    """What the body names, from where the sources have it."""
+    tree = ast.parse(f"from __future__ import annotations\n{body}")
+    named = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}
+    defined = {one.name for one in ast.walk(tree) if isinstance(one, Function | ast.ClassDef)}
+    defined |= {alias.asname or alias.name for alias in _names_in(ast.parse(HEAD))}
+    homes: dict[str, str] = {}
+    for module, parsed in _MODULES.items():
+        for node in ast.walk(parsed):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                homes |= {alias.name: node.module for alias in node.names if not alias.asname}
+        homes |= {one: module for one in _defined_in(parsed) if one not in homes}
+    wanted = sorted((named - defined - set(dir(builtins))) & homes.keys())
+    return "\n".join(f"from {homes[name]} import {name}" for name in wanted)
+
+
+def _names_in(tree: ast.Module) -> Iterator[ast.alias]:
+    for node in tree.body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield from node.names
+
+
+def _defined_in(tree: ast.Module) -> Iterator[str]:
+    for node in tree.body:
+        if isinstance(node, Function | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Assign):
+            yield from (one.id for one in node.targets if isinstance(one, ast.Name))
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id
+
+
+def _formatted(text: str) -> str:
+    """As `ruff` puts it, with its imports in order."""
+    steps = (["check", "--quiet", "--select", "I", "--fix"], ["format"])
+    for step in steps:
+        done = subprocess.run(
+            [sys.executable, "-m", "ruff", *step, "--stdin-filename", str(TARGET), "-"],
+            input=text,
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=ROOT,
+        )
+        text = done.stdout
+    return text
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
