@@ -153,3 +153,26 @@ async def test_what_was_forgotten_is_in_no_past(tmp_path: Path) -> None:
         session = await memory.session("s", create=False)
         assert PageId("msg_3") not in full(await session.at(turn=2))
         assert PageId("msg_5") in full(await session.at(turn=2))
+
+
+async def test_the_history_of_a_page_names_the_model_and_the_tool_that_acted(
+    tmp_path: Path,
+) -> None:
+    async with pagefault.open(tmp_path / "m", model="claude-sonnet-5") as memory:
+        session = await memory.session("s")
+        asked = await session.user("What is the weather?")
+        [returned] = await session.tool_result("It rains.", name="weather", call_id="c1")
+        answered = await session.assistant("It rains.")
+        other = await session.assistant("It rains, I say.", model="gpt-6")
+        await session.call(fault(asked, call_id="c2"))
+        await session.flush()
+    async with pagefault.open(tmp_path / "m") as memory:
+        session = await memory.session("s", create=False)
+        by = {one.page_id: one for one in await session.history() if one.what == "created"}
+        assert [by[page].actor_id for page in (asked, returned, answered, other)] == [
+            *("", "weather", "claude-sonnet-5", "gpt-6"),
+        ]
+        calls = [one for one in await session.history(asked) if one.actor == "model"]
+        assert {one.actor_id for one in calls} == {"claude-sonnet-5"}
+        await memory.forget("s", returned)
+        assert "weather" not in {one.actor_id for one in await session.history()}

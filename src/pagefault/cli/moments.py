@@ -127,8 +127,9 @@ def history(app: App, session_name: str, page_id: str, actor: str | None, as_jso
     Created, recalled, faulted at a level, evicted by an epoch, pinned, cited: with the record, the
     turn, the time, who did it, and the record that led to it.
 
-    JSON: {session, page_id, movements: [{seq, turn, at, actor, what, page_id, level, by, cause}]};
-    `by` is the page, epoch, request, query or reason that did it.
+    JSON: {session, page_id, movements: [{seq, turn, at, actor, actor_id, what, page_id, level, by,
+    cause}]}; `actor_id` is the tool or the model that did it, or null; `by` is the page, epoch,
+    request, query or reason.
     """
 
     async def read() -> tuple[str, list[Movement]]:
@@ -150,7 +151,7 @@ def history(app: App, session_name: str, page_id: str, actor: str | None, as_jso
                     str(one.seq),
                     str(one.turn),
                     local(one.at_ms),
-                    str(one.actor),
+                    one.actor_id or str(one.actor),
                     one.what.replace("_", " "),
                     one.page_id,
                     "" if one.level is None else str(one.level),
@@ -224,6 +225,7 @@ def _movement(one: Movement) -> dict[str, Any]:
         "turn": one.turn,
         "at": iso(one.at_ms),
         "actor": str(one.actor),
+        "actor_id": one.actor_id or None,
         "what": one.what,
         "page_id": one.page_id,
         "level": one.level,

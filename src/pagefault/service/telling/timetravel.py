@@ -341,7 +341,8 @@ def _forgotten(runtime: Runtime, scope: Scope) -> Iterator[Seq]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Movement:
-    """One thing that happened to a page. `cause` is the record that led to it, 0 if none is named.
+    """One thing that happened to a page. `actor_id` is the tool or the model that did it, if one
+    did and its name is known; `cause` is the record that led to it, 0 if none is named.
 
     `what`: created, summed_up, represented, claimed_from, superseded, recalled, in_core,
     in_summary, kept, evicted, found, faulted, mapped_already, refused, pinned, unpinned, cited.
@@ -356,6 +357,7 @@ class Movement:
     level: int | None = None
     by: str = ""  # the page, epoch or reason that did it
     cause: Seq = NOTHING
+    actor_id: str = ""
 
 
 def history(
@@ -380,6 +382,7 @@ def history(
                         turn=event.turn,
                         at_ms=event.at_ms,
                         actor=event.actor,
+                        actor_id=event.actor_id,
                         what=what,
                         page_id=about,
                         level=level,
