@@ -318,3 +318,13 @@ async def test_a_claim_of_a_branch_that_was_left_is_not_quoted(upstream: Upstrea
         session = await the_session(to)
         assert next(one.status for one in await session.claims()) == "standing"
     assert "PostgreSQL" not in str(upstream.seen[-1].body)
+
+
+async def test_an_answer_tells_which_model_gave_it(upstream: Upstream) -> None:
+    async with standing(upstream) as to:
+        await post(to, body(user("Hello"), model("Hi, said before."), user("And now?")))
+        session = await the_session(to)
+        made = [one for one in await session.history() if one.what == "created"]
+    assert [(one.actor, one.actor_id) for one in made] == [
+        *(("user", ""), ("model", ""), ("user", ""), ("model", "m")),
+    ], "who gave an answer that came with the client's history, nobody knows"

@@ -84,6 +84,7 @@ class Passed:
     recalled: int = 0  # pages
     aside: bool = False  # a request to sum up: nobody said it, and its answer is no answer
     request: int = -1  # its number in the log; -1 if it is not there
+    model: str = ""  # that is asked
 
 
 @dataclass(slots=True)
@@ -178,6 +179,7 @@ class Conversation:
                 recalled=len(quotes.pages),
                 aside=aside,
                 request=await self._tell(body, history, match, composed, quotes),
+                model=self._model(body),
             )
 
     async def _take_up(self) -> None:
@@ -272,7 +274,7 @@ class Conversation:
             placed = [item for item in answered.items if item.place]
             self._learn_names(placed)
             nodes = self.trie.follow(passed.match.path, placed)
-            await self._log(nodes, placed)
+            await self._log(nodes, placed, model=passed.model)
 
     # --- what is told of requests -------------------------------------------------------------
 
@@ -375,16 +377,19 @@ class Conversation:
             if item.part is Part.CALL:
                 self._names[item.call_id] = item.name
 
-    async def _log(self, nodes: Sequence[Node], items: Sequence[Item]) -> None:
-        """Write down what is not written yet. A failure is noted, and nothing waits for it."""
+    async def _log(self, nodes: Sequence[Node], items: Sequence[Item], *, model: str = "") -> None:
+        """Write down what is not written yet, of this model if it is an answer. A failure is noted,
+        and nothing waits for it.
+        """
         try:
             blocks = Counter(item.message for item in items)
             for node, item in zip(nodes, items, strict=True):
-                await self._log_one(node, item, is_whole=blocks[item.message] == 1)
+                is_whole = blocks[item.message] == 1
+                await self._log_one(node, item, is_whole=is_whole, model=model)
         except PagefaultError as error:
             self.problem = error.message
 
-    async def _log_one(self, node: Node, item: Item, *, is_whole: bool) -> None:
+    async def _log_one(self, node: Node, item: Item, *, is_whole: bool, model: str) -> None:
         is_edited = node.key in self._edited
         if node.key in self._pages and not is_edited:
             return
@@ -400,7 +405,8 @@ class Conversation:
         if said is not None and not item.asks_for_summary:
             session = await self._opened()
             try:
-                pages = await self._write(session, replace(said, is_whole=is_whole), origin)
+                said = replace(said, is_whole=is_whole, model=model)
+                pages = await self._write(session, said, origin)
             except RecordGone:
                 pages = ()  # it was forgotten since it was said, and is not said anew
             if not any(page_id in self._keys for page_id in pages):
