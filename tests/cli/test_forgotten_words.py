@@ -15,7 +15,8 @@ from pagefault.cli.root import root as pagefault_command
 from tests.service.traces import Files, canary
 
 KEPT = {
-    "chat.session_name", "chat.system", "goal.text", "checkpoint.name", "chat.engine_model",
+    "chat.session_name", "chat.system", "goal.text", "checkpoint.name", "fork.name",
+    "chat.engine_model",
 }  # fmt: skip
 """What a command writes down, or passes on: each has a word below."""
 
@@ -24,7 +25,8 @@ ASKED = {
     "recall recent.origins", "recall task.named", "recall task.origins", "recall topic.named",
     "recall topic.origins", "recall timeline.origins", "pages search.words",
     "pages search.origins", "pages search.topic", "pages search.task", "pages ls.topic",
-    "pages ls.task", "goal.session", "checkpoint.session", "history.page_id", "models ls.names",
+    "pages ls.task", "goal.session", "checkpoint.session", "fork.session", "history.page_id",
+    "models ls.names",
 }  # fmt: skip
 """What is only asked. The library keeps none of it, and no command writes its own line down."""
 
@@ -78,10 +80,12 @@ def test_no_word_of_a_command_line_outlives_the_session_that_it_spoke_to(tmp_pat
     )  # fmt: skip
     _typed(root, "goal", name, words["goal.text"])
     _typed(root, "checkpoint", name, words["checkpoint.name"])
+    _typed(root, "fork", name, words["fork.name"])
     _typed(root, "search", words["search.words"])
     _typed(root, "pages", "ls", name, "--topic", words["pages ls.topic"])
     _typed(root, "recall", "task", words["recall task.named"])
     kept = {name: words[name] for name in KEPT - {"chat.engine_model"}} | {"stdin": words["stdin"]}
     assert set(Files(root).traces(words)) == set(kept), "the control: that alone is kept"
-    _typed(root, "forget", "--session", name, "--session-whole", "--yes")
+    for one in (words["fork.name"], name):
+        _typed(root, "forget", "--session", one, "--session-whole", "--yes")
     assert Files(root).traces(words) == {}

@@ -134,6 +134,22 @@ TABLE: Final[tuple[Default, ...]] = (
         "the same, for small windows",
     ),
     Default(
+        "passage_tokens",
+        "tokens",
+        PASSAGE_TOKENS,
+        None,
+        "",
+        "the proxy quotes a longer page in part, so that of several each is told",
+    ),
+    Default(
+        "passage_tokens_min",
+        "tokens",
+        PASSAGE_TOKENS_MIN,
+        None,
+        "",
+        "less of a longer page says nothing, and is not quoted",
+    ),
+    Default(
         "paged_in_tokens",
         "tokens",
         PAGED_IN_TOKENS,
