@@ -356,6 +356,31 @@ def test_a_torn_end_is_cut_as_opening_would_have_cut_it(old: Path) -> None:
     assert files(old) == files(FIXTURES / "format-2")
 
 
+@pytest.mark.parametrize("begun", [b"", b'{"pagefault":"segment","v":"1.0","seg'])
+def test_a_segment_that_was_just_begun_is_nothing(old: Path, begun: bytes) -> None:
+    sealed = (old / "log" / "00000010.g0.jsonl").read_bytes().splitlines()[-1]
+    (old / "log" / "00000011.g0.jsonl").write_bytes(begun)
+    assert upgraded(old).records == json.loads(sealed)["last"]
+    with pagefault.sync.open(old) as memory:
+        assert memory.verify().problems == ()
+
+
+def test_what_a_crash_left_over_does_not_count_and_is_gone(old: Path) -> None:
+    """A generation that was rewritten, and a segment that was just being archived."""
+    newest = (old / "log" / "00000008.g1.jsonl").read_bytes()
+    before = newest.replace(b'"generation":1', b'"generation":0', 1)
+    head, rest = before.split(b"\n", 1)
+    sealed = codec.seal(head[: head.index(b',"crc"')])
+    (old / "log" / "00000008.g0.jsonl").write_bytes(sealed + rest)
+    data = inflate_all((old / "archive" / "00000004.g0.jsonl.gz").read_bytes())
+    (old / "log" / "00000004.g0.jsonl").write_bytes(data)
+    assert upgraded(old).records == RECORDS
+    names = sorted(file.name for file in (old / "log").iterdir())
+    assert [name for name in names if name.startswith("00000008")] == ["00000008.g2.jsonl"]
+    with pagefault.sync.open(old) as memory:
+        assert memory.verify().problems == ()
+
+
 def test_a_missing_segment_is_refused(old: Path) -> None:
     (old / "log" / "00000009.g0.jsonl").unlink()
     with pytest.raises(StoreCorrupt, match="segment 9 is missing"):

@@ -87,7 +87,8 @@ class Archive:
         Where the archive is not there, the stub is believed.
         """
         try:
-            stub = self.stub(number, generation)
+            data = read(self.stub_path(number, generation), FILE_BYTES_MAX)
+            stub = parse_stub(data, of_any_version=True)
             if stub is None or not self.is_there:
                 return stub is not None
             return status(self.path(number, generation)).st_size == stub.packed[-1]

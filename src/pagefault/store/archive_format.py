@@ -118,12 +118,15 @@ class Stub:
         )
 
 
-def parse_stub(data: bytes) -> Stub | None:
-    """The stub, or nothing if these bytes are none, or not as they were written."""
+def parse_stub(data: bytes, *, of_any_version: bool = False) -> Stub | None:
+    """The stub, or nothing if these bytes are none, or not as they were written. Versions as for
+    `parse_header`.
+    """
     lines = data.splitlines(keepends=True)
     if len(lines) != 3 or not codec.is_sealed(lines[2]):
         return None
-    header, footer = parse_header(lines[0]), parse_footer(lines[1])
+    header = parse_header(lines[0], of_any_version=of_any_version)
+    footer = parse_footer(lines[1])
     if header is None or footer is None:
         return None
     try:

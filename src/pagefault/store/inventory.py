@@ -240,6 +240,6 @@ def _is_whole(path: Path, *, sealed: bool) -> bool:
             os.close(fd)
     except OSError:
         return False
-    if parse_header(first[: first.find(b"\n") + 1]) is None:
+    if parse_header(first[: first.find(b"\n") + 1], of_any_version=True) is None:
         return False
     return not sealed or parse_footer(end[end.rfind(b"\n", 0, -1) + 1 :]) is not None

@@ -106,15 +106,16 @@ def _compact(fields: dict[str, object]) -> bytes:
     return json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode()[:-1]
 
 
-def parse_header(line: bytes) -> Header | None:
+def parse_header(line: bytes, *, of_any_version: bool = False) -> Header | None:
     """The header, or nothing if the line is none. `StoreIncompatible` if it is of another major
-    version.
+    version, unless it may be `of_any_version`.
     """
     fields = _open(line)
     try:
         if fields is None or fields["pagefault"] != "segment":
             return None
-        codec.check_version(str(fields["v"]), "a segment")
+        if not of_any_version:
+            codec.check_version(str(fields["v"]), "a segment")
         return Header(
             segment=int(fields["segment"]),
             generation=int(fields["generation"]),

@@ -194,6 +194,8 @@ class _Root:
                 is_archived = number in inventory.archived
                 old = self._read(number, generation, is_archived=is_archived)
                 is_last = number == max(inventory.generations)
+                if is_last and number > 1 and b"\n" not in old:
+                    break  # begun, and its first line was not written: opening would discard it
                 data, ends = self._converted(number, generation, old, ends, is_last=is_last)
                 self._place(number, generation, data, is_archived=is_archived)
                 done, made = done + len(old), made + len(data)

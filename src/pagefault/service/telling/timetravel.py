@@ -311,7 +311,9 @@ def sent(
         missing.append(f"it was rendered by rules {packed.renderer}, and these are {RENDERER}")
     if request.tokens != packed.tokens:
         less = packed.tokens - request.tokens
-        missing.append(f"{less:,} of its {packed.tokens:,} tokens were forgotten, or are damaged")
+        missing.append(
+            f"{less:,} of its {packed.tokens:,} tokens were forgotten, or cannot be read now"
+        )
     return Sent(
         request=request,
         number=packed.request,
