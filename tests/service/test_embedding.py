@@ -113,7 +113,6 @@ async def test_a_failing_embedder_leaves_appends_and_search_alone(tmp_path: Path
     async with pagefault.open(tmp_path, embedder=embedder) as memory:
         session = await memory.session("s")
         await session.user("The boat lies in the harbour.")
-        assert (await session.recall("boat")).hits
         now = await until_failed(memory, "no embedder is there")
         assert now.hint == "start it"
         assert (now.embedded, now.missing) == (0, 1)
@@ -129,6 +128,19 @@ async def test_a_failing_embedder_leaves_appends_and_search_alone(tmp_path: Path
         assert mended is not None
         assert not mended.failure
         assert places_of(memory, session, "harbour boat") == [0]
+
+
+async def test_who_failed_a_search_is_asked_for_no_page_for_a_while(tmp_path: Path) -> None:
+    async with pagefault.open(tmp_path) as memory:
+        await (await memory.session("s")).user("The boat lies in the harbour.")
+    embedder = FailingEmbedder()
+    async with pagefault.open(tmp_path, embedder=embedder) as memory:
+        session = await memory.session("s")
+        assert (await session.recall("boat")).hits
+        assert embedder.calls == 1
+        await session.user("It has a red sail.")
+        await asyncio.sleep(0.2)  # in which the thread would ask
+        assert embedder.calls == 1
 
 
 async def test_an_embedder_that_breaks_in_its_own_way_breaks_nothing_else() -> None:

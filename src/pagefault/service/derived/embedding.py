@@ -145,6 +145,9 @@ class Embedding:
         while not self._stop.is_set():
             self._wanted.wait()
             self._wanted.clear()
+            rest_s = self._again_s - self._clock.monotonic_s()
+            if rest_s > 0 and self._stop.wait(rest_s):
+                return
             try:
                 while not self._stop.is_set() and self._batch(self._stop):
                     pass
@@ -152,7 +155,6 @@ class Embedding:
                 return
             except Exception as failure:  # nobody asked for it: `failure` tells
                 self._failed(failure)
-                self._stop.wait(self._rest_s)
                 self._wanted.set()
 
     def embed_all(self, progress: Progress, stop: threading.Event, *, prune: bool = False) -> int:
@@ -345,9 +347,9 @@ class Embedding:
     def _failed(self, failure: Exception) -> None:
         if not isinstance(failure, PagefaultError):  # of an embedder that is somebody else's
             failure = _of_the_embedder(failure)
-        self.failure = failure
         self._rest_s = min(max(REST_S, 2 * self._rest_s), REST_S_MAX)
         self._again_s = self._clock.monotonic_s() + self._rest_s
+        self.failure = failure  # last: who is told of it finds the embedder left alone
 
     def _recovered(self) -> None:
         self.failure = None
