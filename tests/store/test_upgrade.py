@@ -22,6 +22,7 @@ from pagefault.cli.outcome import run
 from pagefault.model.clock import SystemClock
 from pagefault.model.errors import (
     ArchiveMissing,
+    BadInput,
     NotAdopted,
     StoreBusy,
     StoreCorrupt,
@@ -38,6 +39,7 @@ from pagefault.model.events import (
     PageBody,
     Returned,
     Said,
+    SetAside,
     Summarised,
 )
 from pagefault.model.ids import IdMinter, PageId, Seq, SessionNo, TurnNo
@@ -52,7 +54,15 @@ from pagefault.store.disk import Disk
 from pagefault.store.lock import RootLock
 from pagefault.store.root import open_store
 from pagefault.store.root_file import FORMAT
-from pagefault.store.upgrade import NEW, OLD, Upgraded, converted, upgrade
+from pagefault.store.upgrade import (
+    NEW,
+    NOTE,
+    OLD,
+    Upgraded,
+    converted,
+    says_the_same,
+    upgrade,
+)
 from tests.store.test_codec import _EVENTS
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -258,8 +268,6 @@ def as_before(event: Event, salt: bytes, previous: bytes, **extra: Any) -> tuple
 def test_any_record_says_in_this_format_what_it_said_in_that(event: Event) -> None:
     body = event.body
     if isinstance(body, Called):
-        if not body.call_id:
-            return  # nothing told it from a message
         event = replace(event, body=replace(body, role=Role.ASSISTANT))
     elif isinstance(body, Said) and body.call_id and body.role is Role.ASSISTANT:
         return  # there was none: this is what a call looked like
@@ -269,9 +277,102 @@ def test_any_record_says_in_this_format_what_it_said_in_that(event: Event) -> No
     made, link = converted(codec.take_apart(line), START)
     record = codec.parse(made)
     assert codec.to_event(record) == event
+    assert says_the_same(codec.take_apart(line), record)
     assert codec.follows(START, made, record)
     assert codec.confirms(record)
     assert link == codec.long(record.link)
+
+
+def appended(old: Path, type_: str, payload: bytes, **more: Any) -> Seq:
+    """Write a record of this payload at the end of a log of format 1, chained to it."""
+    file = old / "log" / "00000011.g0.jsonl"
+    last = codec.take_apart(file.read_bytes().splitlines(keepends=True)[-1])
+    head = {"v": "1.0", "seq": last.seq + 1, "id": "added", "ses": last.ses, "turn": last.turn}
+    head |= {"at": last.at, "type": type_, "actor": "user", "origin": "user_typed"}
+    header = json.dumps(head | more, separators=(",", ":")).encode()[:-1]
+    commit = hmac.digest(START, payload, "sha256")[:16]
+    link = codec.next_link(codec.long(last.link), header, commit)
+    shown = (codec.short(START), codec.short(commit), codec.short(link), payload)
+    line = b'%b,"salt":"%b","commit":"%b","link":"%b","payload":%b' % (header, *shown)
+    file.write_bytes(file.read_bytes() + codec.seal(line))
+    return Seq(last.seq + 1)
+
+
+def payload_of(path: Path, seq: Seq) -> bytes:
+    return next(
+        bytes(record.payload) for record in map(codec.parse, lines(path)) if record.seq == seq
+    )
+
+
+@pytest.mark.parametrize(
+    ("type_", "payload"),
+    [
+        ("chat_turn", b'{"page_id":"msg_900","order":900,"role":"user","text":"\xff","tokens":1}'),
+        ("chat_turn", b'{"role":"assistant","call_id":"c","page_id":7}'),
+        ("of_a_later_version", b'{"much":1e400}'),
+        ("of_a_later_version", b"[1, 2]"),
+    ],
+    ids=["no Unicode", "a call that is none", "no number", "no object"],
+)
+def test_what_nobody_can_take_for_its_type_is_carried_over_as_it_stands(
+    old: Path, type_: str, payload: bytes
+) -> None:
+    seq = appended(old, type_, payload)
+    assert upgraded(old).records == seq
+    [body] = [
+        codec.to_event(record).body for record in map(codec.parse, lines(old)) if record.seq == seq
+    ]
+    assert isinstance(body, SetAside)
+    assert payload_of(old, seq) == payload
+
+
+def test_fields_that_nobody_knows_stay(old: Path) -> None:
+    known = {"page_id": "msg_900", "order": 900, "role": "user", "text": "x", "tokens": 1}
+    newer = {"mood": {"of": ["the", 1]}}
+    told = json.dumps(known | {"kind": "transcript"} | newer).encode()
+    seq = appended(old, "chat_turn", told)
+    upgraded(old)
+    assert json.loads(payload_of(old, seq)) == known | newer
+
+
+def test_a_minor_version_that_nobody_knows_is_refused_by_name(old: Path) -> None:
+    appended(old, "chat_turn", b"{}", v="1.1")
+    before = files(old)
+    with pytest.raises(StoreIncompatible, match=r"has format 1\.1") as caught:
+        upgraded(old)
+    assert "the version that wrote it" in caught.value.hint
+    assert files(old) == before
+
+
+_Said = tuple[str, str, bytes]
+
+
+def _a_title_less(said: _Said) -> _Said:
+    told = json.loads(said[2])
+    return (*said[:2], json.dumps({k: v for k, v in told.items() if k != "title"}).encode())
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        _a_title_less,
+        lambda said: (*said[:2], said[2].replace(b"Once more", b"Once less")),
+        lambda said: (said[0], "somebody", said[2]),
+        lambda said: ("code_written" if said[0] == "chat_turn" else said[0], *said[1:]),
+        lambda said: (NOTE if said[0] == "tool_result" else said[0], *said[1:]),
+    ],
+    ids=["a field", "a word", "the model", "the type", "a result for a note"],
+)
+def test_a_new_log_that_says_something_else_never_takes_the_place_of_the_old_one(
+    old: Path, monkeypatch: pytest.MonkeyPatch, wrong: Callable[[_Said], _Said]
+) -> None:
+    made = module._said  # what a fault in it would do
+    monkeypatch.setattr(module, "_said", lambda record: wrong(made(record)))
+    before = files(old)
+    with pytest.raises(StoreCorrupt, match="does not say in the new log what it says"):
+        upgraded(old)
+    assert files(old) == before
+    assert not (old / NEW).exists()
 
 
 def test_heads_that_a_first_version_left_of_what_was_forgotten_lose_key_and_tool() -> None:
@@ -395,6 +496,56 @@ def test_an_archive_that_is_away_is_to_be_brought_back_first(old: Path, tmp_path
     assert upgraded(old).records == RECORDS
 
 
+def test_what_is_forgotten_later_survives_in_no_archive_that_was_away_at_the_swap(
+    old: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(Killed):
+        upgraded(old, disk=KilledInPlace())
+    (old / "archive").rename(tmp_path / "away")
+    with pytest.raises(ArchiveMissing):
+        upgraded(old)
+    (tmp_path / "away").rename(old / "archive")
+    upgraded(old)
+    assert files(old) == files(FIXTURES / "format-2")
+    assert not (old / OLD).exists()
+    with pagefault.sync.open(old) as memory:
+        memory.forget("garden")
+        assert memory.verify().problems == ()
+    archived = [inflate_all(file.read_bytes()) for file in (old / "archive").glob("*.gz")]
+    assert archived
+    assert not any(b"Postgres for the store" in data for data in archived)
+
+
+def test_what_is_no_file_of_a_log_stays_and_stops_nothing(old: Path) -> None:
+    (old / "log" / "00000099.g0.jsonl").mkdir()
+    (old / "log" / "mine.txt").touch()
+    assert upgraded(old).records == RECORDS
+    assert sorted(file.name for file in (old / OLD).iterdir()) == ["00000099.g0.jsonl", "mine.txt"]
+    with pagefault.sync.open(old) as memory:
+        assert memory.verify().problems == ()
+
+
+@pytest.mark.parametrize("name", [NEW, OLD])
+def test_what_has_the_name_of_one_of_the_logs_is_to_be_moved_first(old: Path, name: str) -> None:
+    (old / name).mkdir()
+    (old / name / "mine.txt").touch()
+    before = files(old)
+    with pytest.raises(BadInput, match="is in the way"):
+        upgraded(old)
+    assert files(old) == before
+    assert (old / name / "mine.txt").exists()
+    (old / name).rename(old / "elsewhere")
+    assert upgraded(old).records == RECORDS
+
+
+def test_a_root_json_that_tells_no_format_is_damaged(old: Path) -> None:
+    told = json.loads((old / "root.json").read_text())
+    del told["crc"], told["check"]
+    (old / "root.json").write_text(json.dumps(told | {"format": None}))
+    with pytest.raises(StoreCorrupt, match=r"root\.json cannot be read"):
+        upgraded(old)
+
+
 def test_who_has_it_open_is_named(old: Path) -> None:
     with RootLock(old, clock=SystemClock()).held(), pytest.raises(StoreBusy):
         upgrade(old, **tools())
@@ -461,6 +612,15 @@ class Mortal(Disk):
         super().rmdir(path)
 
 
+class KilledInPlace(Disk):
+    """Ends when the new log stands where the old one stood."""
+
+    def rename(self, old: Path, new: Path) -> None:
+        super().rename(old, new)
+        if old.name == NEW:
+            raise Killed
+
+
 def _steps(old: Path, tmp_path: Path) -> int:
     shutil.copytree(old, tmp_path / "counted")
     disk = Mortal(10**6)
@@ -504,10 +664,11 @@ def test_control_a_swap_that_nothing_tells_of_loses_the_log(
 
 def test_on_a_full_disk_the_memory_is_as_it_was(old: Path) -> None:
     before = files(old)
+    room = sum(len(data) for data in files(old, "log", "archive").values())
     for left in (0, 3, 12):
         with pytest.raises(StoreError, match="No space left") as caught:
             upgraded(old, disk=Full(left))
-        assert "make room" in caught.value.hint
+        assert f"make room for {room:,} bytes" in caught.value.hint
         assert files(old) == before
         assert not (old / NEW).exists()
     assert upgraded(old).records == RECORDS
@@ -523,6 +684,29 @@ class Full(Disk):
         self.left -= 1
         if self.left < 0:
             raise OSError(28, os.strerror(28))
+        return super().write(fd, data)
+
+
+@pytest.mark.parametrize("after", [1, 10, 20])
+def test_stopped_with_ctrl_c_it_leaves_nothing_of_what_it_made(old: Path, after: int) -> None:
+    before = files(old)
+    with pytest.raises(KeyboardInterrupt):
+        upgraded(old, disk=Stopped(after))
+    assert files(old) == before
+    assert not (old / NEW).exists()
+    assert upgraded(old).records == RECORDS
+
+
+class Stopped(Disk):
+    """Somebody types Ctrl-C at the n-th write."""
+
+    def __init__(self, after: int) -> None:
+        self.left = after
+
+    def write(self, fd: int, data: bytes | memoryview) -> int:
+        self.left -= 1
+        if not self.left:
+            raise KeyboardInterrupt
         return super().write(fd, data)
 
 
@@ -544,3 +728,18 @@ def test_the_command_tells_what_it_did_and_does_it_once(
     assert told[0][1]["records"] == RECORDS
     assert run(["--root", str(old), "verify"]) == 0
     assert (old / "archive" / "note.txt").exists()
+
+
+def test_the_command_tells_what_it_did_with_an_empty_memory_and_with_one_that_was_begun(
+    old: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(Killed):
+        upgraded(old, disk=KilledInPlace())
+    assert run(["--root", str(old), "upgrade"]) == 0
+    assert "an upgrade that was begun has ended" in capsys.readouterr().out
+    shutil.rmtree(old / "log")
+    (old / "log").mkdir()
+    (old / "index.db").unlink()
+    shutil.copy(FIXTURES / "format-1" / "root.json", old)
+    assert run(["--root", str(old), "upgrade"]) == 0
+    assert "(it was 3): 0 records" in capsys.readouterr().out

@@ -186,11 +186,11 @@ def repair(app: App, as_json: bool) -> None:
 def upgrade(app: App, as_json: bool) -> None:
     """Make a memory of an earlier format one of this format.
 
-    A new log is written beside the old one and read back whole; then it takes its place, the index
-    is built anew, and the old log is deleted, as what is forgotten later would stay in it: copy the
-    folder first if you want to keep it. Killed at any moment, it goes on where it is typed again. A
-    memory of this format is left as it is. JSON: {root, upgraded, format_before, format, records,
-    segments, bytes_before, bytes_after}.
+    A new log is written beside the old one, read back, and compared with it; then it takes its
+    place, the index is built anew, and the old log is deleted, as what is forgotten later would
+    stay in it: copy the folder first if you want to keep it. Killed at any moment, it goes on where
+    it is typed again. A memory of this format is left as it is. JSON: {root, upgraded,
+    format_before, format, records, segments, bytes_before, bytes_after}.
     """
     from pagefault.store.root_file import FORMAT
     from pagefault.store.upgrade import upgrade as upgrade_root
@@ -211,7 +211,7 @@ def upgrade(app: App, as_json: bool) -> None:
         app.term.data(told)
     elif not made.is_done:
         app.term.line(f"{path} is of format {FORMAT} already")
-    elif not made.records:
+    elif made.before == FORMAT:
         app.term.line(f"{path} is of format {FORMAT} now: an upgrade that was begun has ended")
     else:
         app.term.line(

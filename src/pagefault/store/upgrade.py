@@ -14,17 +14,23 @@ could not take for what its type says stays as it is, too, and is set aside as i
 
 Invariants:
  (1) Until the new log is whole, durable and read back, nothing of the old one is touched.
- (2) From then on until the end `root.json` says so, and nobody but an upgrade opens the root:
+ (2) What is read back is compared with the old log, record for record, as readers take both: where
+     one does not say what it said, the memory stays as it was.
+ (3) From then on until the end `root.json` says so, and nobody but an upgrade opens the root:
      killed at any moment, it is begun anew, or gone on with.
- (3) Nothing is left of the old log in the end, or what is forgotten later would survive there.
+ (4) Nothing is left of the old log in the end, or what is forgotten later would survive there. So
+     an upgrade ends only where the archive is, and one that is given up leaves nothing.
 """
 
 from __future__ import annotations
 
 import hmac
 import os
+import stat
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from itertools import zip_longest
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -32,8 +38,8 @@ from typing import Any, Final
 import msgspec
 
 from pagefault.model.clock import Clock
-from pagefault.model.errors import StoreCorrupt, StoreError, StoreIncompatible
-from pagefault.model.events import VERSION
+from pagefault.model.errors import BadInput, StoreCorrupt, StoreError, StoreIncompatible
+from pagefault.model.events import BODY_TYPES, VERSION, SetAside
 from pagefault.model.ids import IdMinter, Seq
 from pagefault.model.kinds import DERIVED_TYPES, SAID_TYPES, SOME_TOOL, EventType
 from pagefault.model.progress import Progress
@@ -45,8 +51,8 @@ from pagefault.store.backup import ENDS
 from pagefault.store.connections import SUFFIXES
 from pagefault.store.disk import Disk
 from pagefault.store.facts import FACTS_BYTES_MAX
-from pagefault.store.files import is_file, is_folder, names, read
-from pagefault.store.inventory import take_inventory
+from pagefault.store.files import is_file, is_folder, listing, read
+from pagefault.store.inventory import Inventory, take_inventory
 from pagefault.store.lock import RootLock
 from pagefault.store.presence import check_alone
 from pagefault.store.root import acknowledged_in
@@ -79,6 +85,8 @@ _PAGES: Final = frozenset[str](
 _NOTES: Final = ("pagefault:recall", "pagefault:epoch")
 NOTE: Final = "proxy_note"
 """What a note of the proxy's is now: a record of a type that nobody folds."""
+_NOT_SAID: Final = frozenset({"kind", "made_by"})  # by any page: its type or its header tells it
+_UNREAD: Final[dict[str, set[str]]] = {"summary": {"level"}, "forget_done": {"redacted"}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,8 +115,9 @@ def upgrade(
     """Make the root at `path` one of this format; of one that is, nothing is changed.
 
     `StoreCorrupt` if its log is damaged, `StoreBusy`, naming them, while others have it open,
-    `ArchiveMissing`, `NotAdopted`; `StoreError` if there is no room for a second log beside the
-    first. In each case the root is as it was.
+    `ArchiveMissing`, `NotAdopted`, `BadInput` if something has the name of one of the logs;
+    `StoreError` if there is no room for a second log beside the first. In each case the root is as
+    it was, or, if an upgrade of it was begun before and killed, can be gone on with.
     """
     path, disk = Path(os.path.realpath(path)), disk or Disk()
     check_there(path)
@@ -132,9 +141,11 @@ def upgrade(
                 set_format(path, disk, is_upgrading=True)
             root.swap()
             set_format(path, disk, is_upgrading=False)
-        except OSError as failure:
+        except (Exception, KeyboardInterrupt) as failure:
             if _facts(path)["format"] < FORMAT:
-                root.remove(path / NEW)
+                root.give_up()
+            if not isinstance(failure, OSError):
+                raise
             raise StoreError(
                 f"the new log of {path} cannot take its place: {failure.strerror}",
                 hint="make room, then `pagefault upgrade` once more",
@@ -144,7 +155,10 @@ def upgrade(
 
 def _facts(path: Path) -> dict[str, Any]:
     try:
-        return facts_in(path)
+        facts = facts_in(path)
+        if not isinstance(facts["format"], int):
+            raise ValueError("its format is a number")
+        return facts
     except (OSError, ValueError) as problem:
         raise StoreCorrupt(
             f"{path / 'root.json'} cannot be read: {problem}",
@@ -180,7 +194,7 @@ class _Root:
     def make_anew(self, before: int, progress: Progress) -> Upgraded:
         """The new log, beside the old one: durable, and read back."""
         acknowledged = acknowledged_in(self.path, self.id)
-        self.remove(self.path / NEW)
+        self._clear_the_way()
         inventory = take_inventory(self.path / "log")
         if inventory.missing:
             raise self._damaged(f"segment {inventory.missing[0]} is missing")
@@ -204,14 +218,15 @@ class _Root:
                 raise self._damaged(f"it ends with record {ends.head}, and held {acknowledged}")
             self._check_end_of_backup(ends)
             self._read_back(ends)
+            self._compare(inventory, ends)
         except OSError as failure:
-            self.remove(self.path / NEW)
+            self.give_up()
             raise StoreError(
                 f"a second log cannot be made beside the first: {failure.strerror}",
                 hint=f"make room for {total:,} bytes; the memory is as it was",
             ) from failure
-        except StoreError:
-            self.remove(self.path / NEW)
+        except (Exception, KeyboardInterrupt):
+            self.give_up()
             raise
         return Upgraded(
             before=before,
@@ -221,8 +236,24 @@ class _Root:
             bytes_after=made,
         )
 
-    def _read(self, number: int, generation: int, *, is_archived: bool) -> bytes:
-        log = self.path / "log"
+    def _clear_the_way(self) -> None:
+        self.remove(self.path / NEW)
+        for name in (NEW, OLD):
+            if os.path.lexists(self.path / name):
+                raise BadInput(
+                    f"{self.path / name} is in the way, and no upgrade left it",
+                    hint="move it elsewhere, then try again",
+                )
+
+    def give_up(self) -> None:
+        """Leave nothing of the new log; where that fails, the next upgrade begins with it."""
+        with suppress(OSError, StoreError):
+            self.remove(self.path / NEW)
+
+    def _read(
+        self, number: int, generation: int, *, is_archived: bool, folder: str = "log"
+    ) -> bytes:
+        log = self.path / folder
         if is_archived:
             return inflate_all(read(Archive(log).path(number, generation), FILE_BYTES_MAX))
         return read(log / file_name(number, generation), FILE_BYTES_MAX)
@@ -332,6 +363,23 @@ class _Root:
         finally:
             log.close()
 
+    def _compare(self, inventory: Inventory, ends: _Ends) -> None:
+        """Raise unless the new log says, record for record, what the old one says."""
+        for number, generation in sorted(inventory.generations.items()):
+            is_archived = number in inventory.archived
+            was = _records(self._read(number, generation, is_archived=is_archived), ends.head)
+            file = self.path / NEW / file_name(number, generation + 1)
+            data = b""
+            if is_archived or is_file(file):  # else one that was begun and holds nothing
+                data = self._read(number, generation + 1, is_archived=is_archived, folder=NEW)
+            for old, new in zip_longest(was, _records(data, ends.head)):
+                if old is None or new is None or not says_the_same(old, new):
+                    seq = (old or new).seq
+                    raise StoreCorrupt(
+                        f"record {seq} does not say in the new log what it says in the old one",
+                        hint="this is a fault of ours: please report it; the memory is as it was",
+                    )
+
     def _open(self, directory: Path) -> SegmentLog:
         return SegmentLog(
             directory,
@@ -384,22 +432,38 @@ class _Root:
         self.disk.sync_directory(self.path)
 
     def remove(self, log: Path) -> None:
-        """Remove a folder of segments, and what it has in the archive."""
+        """Remove a folder of segments, and what it has in the archive. `ArchiveMissing`, with
+        nothing removed, if that is away: without its stubs nobody would know of these files.
+        """
         if not is_folder(log):
             return
         archive = Archive(log)
-        for name in names(log):
-            if (stub := parse_stub_name(name)) is not None and archive.is_there:
-                archive.remove(*stub, self.disk)
-        for name in names(log):
+        plain = [name for name, st in listing(log).items() if stat.S_ISREG(st.st_mode)]
+        if stubs := [stub for name in plain if (stub := parse_stub_name(name)) is not None]:
+            archive.require()
+        for number, generation in stubs:
+            archive.remove(number, generation, self.disk)
+        for name in plain:
             if parse_name(name) or name.endswith(_OURS):
                 self.disk.unlink(log / name)
         self.disk.remove_directory(log)  # unless there is something of somebody else's in it
 
 
 def _bytes_in(path: Path) -> int:
-    """About how much the log takes."""
-    return sum(file.stat().st_size for file in (path / "log").iterdir() if file.is_file())
+    """About how much the log takes, with its archive."""
+    folders = (path / "log", Archive(path / "log").directory)
+    files = (file for folder in folders if is_folder(folder) for file in listing(folder).values())
+    return sum(file.st_size for file in files if stat.S_ISREG(file.st_mode))
+
+
+def _records(data: bytes, head: Seq) -> Iterator[codec.Record]:
+    """The records of a segment, up to the one that is the last of the log."""
+    for line in data.splitlines(keepends=True):
+        if line.startswith(b'{"v":'):
+            with suppress(StoreCorrupt):  # a torn tail
+                record = codec.take_apart(line)
+                if record.seq <= head:
+                    yield record
 
 
 # --- a record -----------------------------------------------------------------------------------
@@ -465,22 +529,80 @@ def _erased(record: codec.Record, head: dict[str, Any], previous: bytes) -> tupl
 def _said(record: codec.Record) -> tuple[str, str, bytes]:
     """The type of a record in this format, the model that acted, and its payload."""
     payload = bytes(record.payload)
-    told = msgspec.json.decode(payload)
-    if not isinstance(told, dict):
+    told = _fields_of(payload)
+    if told is None or not isinstance(told.get("made_by", ""), str):
         return record.type, "", payload
+    if _is_note(record, told):
+        return NOTE, "", payload
     type_, model = record.type, ""
     if record.type in _PAGES:
-        if record.origin == "tool:pagefault" and told.get("title") in _NOTES:
-            return NOTE, "", payload
-        is_call = told.get("role") == "assistant" and bool(told.get("call_id"))
-        if record.type == EventType.CHAT_TURN and is_call:
+        if _is_call(record, told):
             type_ = str(EventType.TOOL_CALL)
-        if isinstance(told.get("made_by"), str):
-            model = told["made_by"]
-        gone = {"kind", "made_by"}
-        gone |= {"role"} if record.type in DERIVED_TYPES else set()
-        gone |= {"level"} if record.type == EventType.SUMMARY else set()
-        told = {name: value for name, value in told.items() if name not in gone}
-    elif record.type == "forget_done":
-        told.pop("redacted", None)
-    return type_, model, codec.as_written(type_, _JSON.encode(told)) or payload
+        model = told.get("made_by", "")
+        gone = {*_NOT_SAID, *({"role"} if record.type in DERIVED_TYPES else ())}
+    elif record.type in _UNREAD:
+        gone = set()
+    else:
+        return type_, "", payload
+    gone |= _UNREAD.get(record.type, set())
+    told = {name: value for name, value in told.items() if name not in gone}
+    made = codec.as_written(type_, _JSON.encode(told))
+    if made is None:  # it is set aside, as it was
+        return record.type, "", payload
+    known = {field.name for field in fields(BODY_TYPES[type_])}
+    if newer := {name: value for name, value in told.items() if name not in known}:
+        made = _JSON.encode(msgspec.json.decode(made) | newer)
+    return type_, model, made
+
+
+def _fields_of(payload: bytes) -> dict[str, Any] | None:
+    """What a payload tells; nothing where no reader of either format can take it apart."""
+    try:
+        told = msgspec.json.decode(payload)
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        return None
+    return told if isinstance(told, dict) else None
+
+
+def _is_note(record: codec.Record, told: dict[str, Any]) -> bool:
+    """Whether it is one of the notes that an early proxy wrote."""
+    is_ours = record.type in _PAGES and record.origin == "tool:pagefault"
+    return is_ours and told.get("title") in _NOTES
+
+
+def _is_call(record: codec.Record, told: dict[str, Any]) -> bool:
+    """Whether a message was a call: of others format 1 left `call_id` out where it was empty."""
+    is_models = record.type == EventType.CHAT_TURN and told.get("role") == "assistant"
+    return is_models and "call_id" in told
+
+
+# --- whether it says the same ---------------------------------------------------------------------
+
+_HEAD: Final = ("seq", "id", "ses", "turn", "at", "actor", "cause", "more", "salt")
+
+
+def says_the_same(was: codec.Record, now: codec.Record) -> bool:
+    """Whether a record of this format says what the one of format 1 said that it was made of."""
+    if any(getattr(was, name) != getattr(now, name) for name in _HEAD):
+        return False
+    if was.erased:
+        is_same = (now.type, bytes(now.payload)) == (was.type, b"null")
+        return is_same and not now.key and not now.model and now.origin in (was.origin, SOME_TOOL)
+    if (was.origin, was.key) != (now.origin, now.key):
+        return False
+    told = _fields_of(bytes(was.payload))
+    if bytes(was.payload) == bytes(now.payload):
+        is_note = now.type == NOTE and told is not None and _is_note(was, told)
+        return not now.model and (is_note or now.type == was.type)
+    tells, cls = _fields_of(bytes(now.payload)), BODY_TYPES.get(now.type)
+    if told is None or tells is None or cls is None:
+        return False
+    if now.type != was.type and not (now.type == EventType.TOOL_CALL and _is_call(was, told)):
+        return False
+    known = {*_NOT_SAID, "role", *_UNREAD.get(now.type, ()), *(one.name for one in fields(cls))}
+    newer, newer_before = (
+        {name: value for name, value in one.items() if name not in known} for one in (tells, told)
+    )
+    before = codec.to_event(msgspec.structs.replace(was, v=now.v, type=now.type)).body
+    is_same = codec.to_event(now).body == before and not isinstance(before, SetAside)
+    return is_same and newer == newer_before and now.model == told.get("made_by", "")
