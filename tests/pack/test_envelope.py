@@ -16,7 +16,7 @@ from pagefault.pack import envelope
 from tests.pack.pages import page
 
 # The TypeScript of requirement 000, "Canonical Tool Result Envelope": a `?` is a property that may
-# be absent. Its own example has `evictions: null`, so null is allowed there too.
+# be absent. Its own example has `evictions: null`, which says nothing and is not written.
 VM_TOOL_RESULT = {
     "type": "object",
     "required": ["page", "effects"],
@@ -53,12 +53,12 @@ VM_TOOL_RESULT = {
         },
         "effects": {
             "type": "object",
-            "required": ["promoted_to_working_set", "tokens_est"],
+            "required": ["promoted_to_working_set", "tokens_est", "evictions"],
             "additionalProperties": False,
             "properties": {
                 "promoted_to_working_set": {"type": "boolean"},
                 "tokens_est": {"type": "number", "minimum": 0},
-                "evictions": {"type": ["array", "null"], "items": {"type": "string"}},
+                "evictions": {"type": "array", "items": {"type": "string"}},
             },
         },
     },

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from pagefault.guard.neutralise import neutralise
+from pagefault.model.ids import PageId
 from pagefault.model.kinds import Level, Tier
 from pagefault.model.page import Page, PageRow
 from pagefault.pack.render import reference
@@ -17,6 +18,15 @@ from pagefault.policy.kinds import RULES
 
 REFERENCE_TOKENS: Final = 24  # of the one line that level 3 is
 SENTENCE_TOKENS: Final = 24  # a text of no more has nothing to leave out
+
+NO_EVICTIONS: Final[tuple[PageId, ...]] = ()
+"""What leaves the window because of a fault, when its result is written.
+
+A fault is granted only where its page fits beside all that must stay, and what that displaces is
+chosen once for all calls of a reply, when the next request is packed: pages leave with an epoch
+and never between two requests. `EpochBegun.evicted` lists them. A result is in the window from
+then on, byte for byte, so it cannot say afterwards what nobody had decided when it was written.
+"""
 
 
 def dump(value: Any) -> str:
@@ -56,7 +66,7 @@ def page_result(page: Page, level: Level, tokens_est: int, made: Page | None = N
             "effects": {
                 "promoted_to_working_set": level is not Level.REFERENCE,
                 "tokens_est": tokens_est,
-                "evictions": None,
+                "evictions": NO_EVICTIONS,
             },
         }
     )
@@ -74,7 +84,11 @@ def mapped_result(row: PageRow, level: Level) -> str:
                 "content": {"text": ""},
                 "meta": {"source_tier": Tier.L0, "note": "already mapped: read it above"},
             },
-            "effects": {"promoted_to_working_set": False, "tokens_est": 0, "evictions": None},
+            "effects": {
+                "promoted_to_working_set": False,
+                "tokens_est": 0,
+                "evictions": NO_EVICTIONS,
+            },
         }
     )
 

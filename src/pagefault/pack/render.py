@@ -1,7 +1,8 @@
 """How one page reads in the window.
 
-`RENDERER` numbers these rules: a request must come out byte-identical after a restart, so any
-change to what is written here is a new number, and a new number begins an epoch.
+`RENDERER` numbers these rules, and those of `envelope.py`: a request must come out byte-identical
+after a restart, so any change to what is written there is a new number, and a new number begins an
+epoch.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pagefault.guard.neutralise import neutralise
 from pagefault.model.kinds import Kind, Level, Modality, Role
 from pagefault.model.page import Page, PageRow
 
-RENDERER: Final = 3
+RENDERER: Final = 4
 
 LABEL_TOKENS: Final = 12  # what a label adds to its text, about: for weighing pages, not for limits
 BLOCK_TOKENS: Final = 32  # what VM:CONTEXT adds around its lines, about and never less
