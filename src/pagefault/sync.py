@@ -25,7 +25,7 @@ from pagefault.engine.embedding import Embedder
 from pagefault.engine.formats import Format
 from pagefault.model.events import Event
 from pagefault.model.ids import PageId, Seq
-from pagefault.model.kinds import Level
+from pagefault.model.kinds import Level, Tier
 from pagefault.model.page import Page, PageRow, SessionRow
 from pagefault.model.prices import PriceList
 from pagefault.model.progress import Progress
@@ -500,6 +500,15 @@ class Session(_Asks):
     def page(self, page_id: str) -> Page:
         """A page at level 0. Raises `NoSuchPage`; `RecordGone` if it was forgotten."""
         return _LOOP.run(self.asynchronous.page(page_id))
+
+    def tiers(self, page_ids: Sequence[str]) -> dict[PageId, Tier]:
+        """Where the content of each of these pages is now: L0 the window, L1 memory (where it was
+        made of others, and is not written yet), L2 the log, L3 the blob store, L4 the archive.
+        Raises `NoSuchPage`.
+
+        Of a proxied session none is L0: what the window holds is its client's affair.
+        """
+        return _LOOP.run(self.asynchronous.tiers(page_ids))
 
     def defer(self, page_id: str) -> DeferredPage:
         """Begin to read a page and do not wait for it: for answers that stream.

@@ -181,3 +181,24 @@ def test_what_stayed_is_forgotten_with_what_is_archived(
     assert told.code == 0, told.err
     assert holding() == []
     assert cli("--root", archived, "verify").code == 0
+
+
+def test_what_went_to_the_archive_is_told_to_be_there_whether_it_can_be_reached_or_not(
+    cli: Cli, archived: Path, tmp_path: Path
+) -> None:
+    seen = []
+    for place in ("cold", "elsewhere"):
+        listed = cli("--root", archived, "pages", "ls", "dormant", "--json").data["pages"]
+        assert [page["tier"] for page in listed] == ["L0"]
+        pages = cli("--root", archived, "pages", "ls", "talk", "--all", "--json").data["pages"]
+        tiers = {page["page_id"]: page["tier"] for page in pages}
+        seen.append(tiers)
+        assert tiers["msg_9"] == "L4"
+        assert all((page["tier"] == "L0") == page["resident"] for page in pages)
+        told = cli("--root", archived, "status", "talk", "--json").data["metrics"]["tiers"]
+        assert told["L4"]["pages"] > 40
+        if place == "cold":
+            (tmp_path / "cold").rename(tmp_path / "elsewhere")
+    assert seen[0] == seen[1]
+    assert set(seen[0].values()) == {"L0", "L4"}
+    assert "L4" in cli("--root", archived, "status", "talk").out

@@ -146,3 +146,12 @@ def test_what_is_found_is_in_no_window_that_we_know_of(
     shown = cli("--root", proxied_root, *asked)
     assert "in window" not in shown.out
     assert "the client decides" in shown.err
+
+
+def test_no_page_of_it_is_said_to_be_in_the_window(cli: Cli, proxied_root: Path) -> None:
+    pages = cli("--root", proxied_root, "pages", "ls", "planning", "--all", "--json").data["pages"]
+    assert {page["tier"] for page in pages} == {"L2"}
+    told = cli("--root", proxied_root, "status", "planning", "--json").data["metrics"]["tiers"]
+    assert (told["L0"]["pages"], told["L2"]["pages"]) == (0, len(pages))
+    moved = cli("--root", proxied_root, "history", "planning", "--json").data["movements"]
+    assert {one["tier_after"] for one in moved} == {"L2"}

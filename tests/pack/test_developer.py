@@ -18,6 +18,7 @@ from pagefault.model.ids import Seq
 from pagefault.model.kinds import Kind, Level, Modality, Mode, Role, Tier
 from pagefault.model.page import Derived, Page
 from pagefault.model.request import Message, ToolCall
+from pagefault.model.residency import tier_of
 from pagefault.pack import render
 from pagefault.pack.cache import Pack, PackCache, PackKey
 from pagefault.pack.count import REQUEST_TOKENS, O200k, message_tokens, tools_tokens
@@ -29,7 +30,7 @@ from pagefault.pack.developer import (
     policies_of,
 )
 from pagefault.pack.layout import Entry, Exchange, Front, Note, Recalled, Shown
-from pagefault.pack.manifest import ENTRIES_MAX, Listed, level_of, schema, tier_of
+from pagefault.pack.manifest import ENTRIES_MAX, Listed, level_of, schema
 from pagefault.pack.render import line
 from pagefault.pack.tools import vm_tools
 from pagefault.pack.vm_prompts import VM_PROMPTS
@@ -231,8 +232,10 @@ def test_a_passive_manifest_allows_no_faults() -> None:
 def test_the_tier_of_a_page_is_where_its_truth_is() -> None:
     text = page("msg_1").row
     image = with_row(page("art_1", kind=Kind.ARTIFACT), modality=Modality.IMAGE).row
-    archived = with_row(page("msg_2"), tier=Tier.L4).row
-    assert [tier_of(row) for row in (text, image, archived)] == [Tier.L2, Tier.L3, Tier.L4]
+    assert [tier_of(row) for row in (text, image)] == [Tier.L2, Tier.L3]
+    assert [tier_of(row, is_archived=True) for row in (text, image)] == [Tier.L4, Tier.L4]
+    assert tier_of(text, is_dirty=True, is_archived=True) is Tier.L1
+    assert tier_of(image, in_window=True, is_archived=True) is Tier.L0
     assert level_of(page("msg_1")) is Level.FULL
 
 

@@ -18,6 +18,7 @@ from pagefault.model.kinds import USER_TYPED, Actor
 from pagefault.service.limits import Limits
 from pagefault.service.telling.ledger import Ledger
 from pagefault.service.telling.metrics import Meter
+from pagefault.service.telling.residents import Residents
 from pagefault.service.telling.timetravel import _movements
 from pagefault.service.window.state import SessionState
 from pagefault.store.fold import SessionTally
@@ -67,7 +68,11 @@ def _sound() -> Callable[[Event], object]:
     return flaw
 
 
-FOLDS = (_state, _tally, _ledger, _meter, _history, _sound)
+def _residents() -> Callable[[Event], object]:
+    return Residents(Limits()).fold
+
+
+FOLDS = (_state, _tally, _ledger, _meter, _history, _residents, _sound)
 
 
 @pytest.mark.parametrize("fold", FOLDS, ids=lambda fold: str(fold.__name__)[1:])

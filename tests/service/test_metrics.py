@@ -26,33 +26,34 @@ LIMITS = Limits(recall_tokens_max=200)
 PRICES = find_prices("0.10/1.25")
 
 
-async def talked(session: Session, turns: int = 24) -> list[Request]:
+async def talked(session: Session, turns: int = 24, *, level: int = 0) -> list[Request]:
     """A talk that outgrows its window, and every request of it."""
     requests = []
     for number in range(turns):
         await session.user(f"Topic{number}: {words(40, f't{number}w')}")
         requests.append(await session.request())
         if number % 6 == 5:
-            await session.call(fault(f"msg_{number - 4}", call_id=f"c{number}"))
+            await session.call(fault(f"msg_{number - 4}", call_id=f"c{number}", level=level))
             requests.append(await session.request())
         await session.tool_result(words(900, f"r{number}x") if number == 7 else "ok", name="sql")
         await session.assistant(f"Noted {number} [ref: msg_{max(1, number - 3)}].")
     return requests
 
 
+@pytest.mark.parametrize("level", [0, 1])
 @pytest.mark.parametrize("layout", ["stable", "developer"])
 async def test_the_fold_knows_the_window_without_folding_the_state(
-    tmp_path: Path, layout: str
+    tmp_path: Path, layout: str, level: int
 ) -> None:
     async with open_memory(tmp_path / "m", window=1_900, limits=LIMITS, layout=layout) as memory:
         session = await memory.session("s")
-        await talked(session)
+        await talked(session, level=level)
         fork = await session.fork("f")
-        await talked(fork, 9)
+        await talked(fork, 9, level=level)
         for one in (session, fork):
             await one.owned.written()
             folded = fold_session(one._runtime, one.session)
-            assert set(folded.meter.resident) == set(one.resident())
+            assert set(folded.meter.residents.pages) == set(one.resident())
             assert folded.meter.session_total.epochs.total() >= 1  # or it only added up
 
 

@@ -128,8 +128,9 @@ def history(app: App, session_name: str, page_id: str, actor: str | None, as_jso
     turn, the time, who did it, and the record that led to it.
 
     JSON: {session, page_id, movements: [{seq, turn, at, actor, actor_id, what, page_id, level, by,
-    cause}]}; `actor_id` is the tool or the model that did it, or null; `by` is the page, epoch,
-    request, query or reason.
+    cause, tier_before, tier_after}]}; `by` is the page, epoch, request, query or reason that did
+    it, `actor_id` the tool or model that acted, null where nothing tells it. The tier is where the
+    page's content was: L0 in the window, L2 the log, L3 the blob store.
     """
 
     async def read() -> tuple[str, list[Movement]]:
@@ -145,7 +146,7 @@ def history(app: App, session_name: str, page_id: str, actor: str | None, as_jso
         return
     if found:
         app.term.table(
-            ["seq", "turn", "when", "actor", "what", "id", "level", "by"],
+            ["seq", "turn", "when", "actor", "what", "id", "level", "tier", "by"],
             [
                 [
                     str(one.seq),
@@ -155,6 +156,7 @@ def history(app: App, session_name: str, page_id: str, actor: str | None, as_jso
                     one.what.replace("_", " "),
                     one.page_id,
                     "" if one.level is None else str(one.level),
+                    _tiers(one),
                     one.by,
                 ]
                 for one in found
@@ -231,7 +233,16 @@ def _movement(one: Movement) -> dict[str, Any]:
         "level": one.level,
         "by": one.by,
         "cause": one.cause or None,
+        "tier_before": one.tier_before,
+        "tier_after": one.tier_after,
     }
+
+
+def _tiers(one: Movement) -> str:
+    """Where a page went; nothing where it stayed."""
+    if one.tier_before == one.tier_after:
+        return ""
+    return f"{one.tier_before or ''} → {one.tier_after or ''}".strip()
 
 
 def _cells(one: InWindow) -> list[str]:

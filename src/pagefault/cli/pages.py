@@ -33,6 +33,7 @@ from pagefault.cli.term import iso, plural
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from pagefault.model.kinds import Tier
     from pagefault.model.page import Page, PageRow
     from pagefault.service.session import Session
 
@@ -93,11 +94,15 @@ def ls(
             )
             resident = await resident_pages(memory, session)
             pinned = set(status.pinned)
+            tiers = await session.tiers([row.page_id for row in rows])
             return {
                 "session": session.name or session.session_id,
                 "proxied": proxied is not None,
                 "total": status.pages if len(rows) == count else len(rows),  # less the forgotten
-                "pages": [await _listed(session, row, resident, pinned) for row in rows[::-1]],
+                "pages": [
+                    await _listed(session, row, tiers[row.page_id], resident, pinned)
+                    for row in rows[::-1]
+                ],
             }
 
     found = app.run(read())
@@ -168,7 +173,8 @@ def show(
             page = await session.page(page_id)
             pinned = (await session.status()).pinned
             resident = await resident_pages(memory, session)
-            listed = await _listed(session, page.row, resident, pinned, page)
+            tier = (await session.tiers([page_id]))[page.page_id]
+            listed = await _listed(session, page.row, tier, resident, pinned, page)
             told = {"session": session.name or session.session_id, **listed}
             served, text, _ = await session.at_level(page_id, level)
             return told, page, int(served), text
@@ -312,6 +318,7 @@ def _set_pin(
 async def _listed(
     session: Session,
     row: PageRow,
+    tier: Tier,
     resident: Collection[str] | None,
     pinned: Collection[str],
     page: Page | None = None,
@@ -327,7 +334,7 @@ async def _listed(
         "tokens": row.tokens,
         "importance": row.importance,
         "origin": str(row.origin),
-        "tier": str(row.tier),
+        "tier": str(tier),
         "at": iso(row.at_ms),
         "part": row.part + 1,
         "parts": row.parts,

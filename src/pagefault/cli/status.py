@@ -103,6 +103,7 @@ def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) ->
         ]
     if embedding is not None:
         rows.append(["vectors", _vectors(embedding)])
+    rows.append(["pages by tier", _tiers(metrics.figures["tiers"])])
     rows += [[words, number(metrics.figures[name])] for name, words in _SHOWN.items()]
     app.term.table(["measure", "value"], rows)
     app.term.line("")
@@ -129,6 +130,11 @@ def pages_of(now: Status) -> str:
     held = f"{now.resident_pages - now.resident_derived:,} of them in the window"
     beside = plural(now.resident_derived, "summary or claim", "summaries and claims")
     return f"{now.pages:,}; {held}" + (f", and {beside}" if now.resident_derived else "")
+
+
+def _tiers(tiers: dict[str, dict[str, int]]) -> str:
+    held = [f"{tier} {of['pages']:,}" for tier, of in tiers.items() if of["pages"]]
+    return " · ".join(held) or "none"
 
 
 def _vectors(now: EmbeddingStatus) -> str:

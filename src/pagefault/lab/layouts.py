@@ -17,6 +17,7 @@ from pagefault.model.ids import NOTHING, PageId
 from pagefault.model.kinds import Mode, Role
 from pagefault.model.page import Page
 from pagefault.model.request import Message, ToolSpec
+from pagefault.model.residency import tier_of
 from pagefault.pack import prompts, render
 from pagefault.pack.count import REQUEST_TOKENS, TokenCounter, message_tokens, tools_tokens
 from pagefault.pack.envelope import dump
@@ -201,7 +202,7 @@ class Developer:
                 {
                     "page_id": page.page_id,
                     "modality": page.row.modality,
-                    "tier": page.row.tier,
+                    "tier": tier_of(page.row),
                     "levels": [0, 3],
                     "hint": hint(page.text, title=page.title),
                 }

@@ -21,7 +21,7 @@ from pagefault.lab.turns import Call, ConversationClock, Recorder
 from pagefault.model.ids import PageId, TurnNo
 from pagefault.model.kinds import DERIVED_TYPES, Actor, Role
 from pagefault.model.page import Page
-from pagefault.pack.manifest import tier_of
+from pagefault.model.residency import tier_of
 from pagefault.pack.render import LABEL_TOKENS
 from pagefault.paging.questions import Resident
 from pagefault.policy.locality_lru import REFETCH

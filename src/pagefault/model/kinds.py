@@ -35,10 +35,10 @@ class Level(IntEnum):
 
 
 class Tier(StrEnum):
-    """Where content lives. Places an entry points to, not classes."""
+    """Where content lives: `residency.tier_of` says it of a page."""
 
     L0 = "L0"  # in the model's window
-    L1 = "L1"  # derived, rebuildable
+    L1 = "L1"  # derived, and not written yet
     L2 = "L2"  # the log
     L3 = "L3"  # the blob store
     L4 = "L4"  # the cold archive

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import DERIVED_STEMS, Kind, Modality, Origin, Role, Tier
+from pagefault.model.kinds import DERIVED_STEMS, Kind, Modality, Origin, Role
 
 DERIVED_ORDER: Final = 1 << 27
 """Derived pages are numbered from here on, so that the neighbours of a turn are turns."""
@@ -35,7 +35,6 @@ class PageRow:
     at_ms: int
     part: int
     parts: int
-    tier: Tier = Tier.L2
     occurred_ms: int | None = None  # when it was said, where its record tells
     superseded: Seq = Seq(0)  # the record that made it history: other words stand in its place
 

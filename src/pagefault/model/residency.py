@@ -1,6 +1,7 @@
-"""A page's residency changes through `step` and nowhere else; `LEGAL` is the law.
+"""Where a page is. Its residency changes through `step` and nowhere else, and `LEGAL` is the law;
+its tier is what `tier_of` says, and nothing else says it.
 
-`docs/paging.md` shows the same table as a diagram, generated from it.
+`docs/paging.md` shows the table as a diagram, generated from it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from enum import Enum
 from typing import Final
 
 from pagefault.model.errors import IllegalTransition
+from pagefault.model.kinds import Kind, Modality, Tier
+from pagefault.model.page import PageRow
 
 
 class Residency(Enum):
@@ -56,6 +59,34 @@ def step(state: Residency, cause: Cause) -> Residency:
         return LEGAL[state, cause]
     except KeyError:
         raise IllegalTransition(state.value, cause.value) from None
+
+
+def tier_of(
+    row: PageRow, *, in_window: bool = False, is_dirty: bool = False, is_archived: bool = False
+) -> Tier:
+    """The tier of a page's content: the nearest place that has it.
+
+    L0 is the window. In L1, our memory, are derived pages that are not written yet (dirty). Every
+    other page has to be read, and its tier is the slowest place that this takes: L4 where its
+    record is in the archive, L3 where it has bytes beside its record, else L2, the log.
+
+    By the row alone it is the *source tier*. Requests state that one, as it never changes: when a
+    segment moves to the archive no record says so, and what was sent must come out the same.
+
+    A file of plain text that was kept with `artifact` reads as L2: its row is that of a document.
+    """
+    if in_window:
+        return Tier.L0
+    if is_dirty:
+        return Tier.L1
+    if is_archived:
+        return Tier.L4
+    return Tier.L3 if is_media(row) else Tier.L2
+
+
+def is_media(row: PageRow) -> bool:
+    """Whether a page stands for bytes that are no text: its own text describes them."""
+    return row.kind is Kind.ARTIFACT and row.modality is not Modality.TEXT
 
 
 def mermaid() -> str:

@@ -214,7 +214,7 @@ class DeveloperLayout(Layout):
                     told += [(call.call_id, call.arguments, text) for call, text, _ in calls]
             told += [(page.page_id, page.row.seq) for page in pages_of(entry)]
             digest.update(repr(told).encode("utf-8", "surrogatepass"))
-        told = [(item.row.page_id, item.row.seq, item.row.tier) for item in listed]
+        told = [(item.row.page_id, item.row.seq) for item in listed]
         digest.update(repr(told).encode())
         return digest.hexdigest()
 

@@ -13,6 +13,7 @@ from pagefault.guard.neutralise import neutralise
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Level, Tier
 from pagefault.model.page import Page, PageRow
+from pagefault.model.residency import tier_of
 from pagefault.pack.render import reference
 from pagefault.policy.kinds import RULES
 
@@ -40,7 +41,7 @@ def page_result(page: Page, level: Level, tokens_est: int, made: Page | None = N
         text = neutralise(made.text)
     else:
         text = neutralise(page.text) if level is Level.FULL else reference(page.row)
-    meta: dict[str, Any] = {"source_tier": page.row.tier, "role": page.row.role}
+    meta: dict[str, Any] = {"source_tier": tier_of(page.row), "role": page.row.role}
     meta["origin"] = neutralise(page.row.origin)
     meta["word_count"] = len(page.text.split())
     if made is not None:
@@ -82,7 +83,7 @@ def mapped_result(row: PageRow, level: Level) -> str:
                 "level": int(level),
                 "tier": Tier.L0,
                 "content": {"text": ""},
-                "meta": {"source_tier": Tier.L0, "note": "already mapped: read it above"},
+                "meta": {"source_tier": tier_of(row), "note": "already mapped: read it above"},
             },
             "effects": {
                 "promoted_to_working_set": False,
@@ -101,7 +102,7 @@ def search_result(hits: Sequence[tuple[PageRow, str, float]], total: int) -> str
                 {
                     "page_id": row.page_id,
                     "modality": row.modality,
-                    "tier": row.tier,
+                    "tier": tier_of(row),
                     "levels": [int(level) for level in offered_levels(row)],
                     "hint": neutralise(hint),
                     "relevance": relevance,

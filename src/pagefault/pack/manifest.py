@@ -14,8 +14,9 @@ from typing import Any, Final
 
 from pagefault.guard.neutralise import neutralise
 from pagefault.model.defaults import IMPORTANCE
-from pagefault.model.kinds import Kind, Level, Modality, Tier
+from pagefault.model.kinds import Kind, Level
 from pagefault.model.page import Page, PageRow
+from pagefault.model.residency import tier_of
 from pagefault.pack.envelope import dump, offered_levels
 
 ENTRIES_MAX: Final = 64
@@ -100,10 +101,3 @@ def level_of(page: Page) -> Level:
     if page.derived is not None and page.derived.level:
         return Level(page.derived.level)
     return Level.ABSTRACT if page.row.kind is Kind.SUMMARY else Level.FULL
-
-
-def tier_of(row: PageRow) -> Tier:
-    """Where the truth of a page is: the log, the blob store for media, or the archive."""
-    if row.tier is Tier.L4:
-        return Tier.L4
-    return Tier.L2 if row.modality is Modality.TEXT or row.kind is not Kind.ARTIFACT else Tier.L3

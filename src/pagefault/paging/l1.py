@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Level
-from pagefault.model.page import Page
+from pagefault.model.page import Page, PageRow
 from pagefault.model.residency import Cause, Residency, step
 
 
@@ -35,6 +35,11 @@ class L1:
 
     def __len__(self) -> int:
         return len(self._held)
+
+    def find_row(self, page_id: PageId) -> PageRow | None:
+        """What is known of a representation that is here; this is no use of it."""
+        held = self._held.get(page_id)
+        return None if held is None else held.page.row
 
     def page(self, page_id: PageId) -> Page | None:
         """A representation by its own id."""

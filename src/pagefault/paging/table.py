@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pagefault.model.ids import PageId, TurnNo
 from pagefault.model.kinds import Level, Tier
 from pagefault.model.page import PageRow
-from pagefault.model.residency import Cause, Residency, step
+from pagefault.model.residency import Cause, Residency, step, tier_of
 from pagefault.paging.tlb import TLB
 
 
@@ -35,9 +35,9 @@ class Entry:
 
     @property
     def tier(self) -> Tier:
-        """Where its content is: the window while resident, else where the row says."""
-        resident = self.residency in (Residency.CLEAN, Residency.DIRTY)
-        return Tier.L0 if resident else self.row.tier
+        """Where its content is: the window while resident, else where it is read from."""
+        in_window = self.residency in (Residency.CLEAN, Residency.DIRTY)
+        return tier_of(self.row, in_window=in_window)
 
 
 class PageTable:

@@ -45,8 +45,9 @@ from pagefault.model.kinds import (
     Profile,
     Role,
     Source,
+    Tier,
 )
-from pagefault.model.page import Page, Scope
+from pagefault.model.page import Page, PageRow, Scope
 from pagefault.model.prices import PriceList
 from pagefault.model.request import Request, ToolCall, Usage
 from pagefault.model.signatures import ANY_TEXT, checked_verbs
@@ -410,6 +411,32 @@ class Session(Asking):
                 raise RecordGone(f"page {page_id} is gone: it was forgotten")
             raise self.no_such_page(page_id)
         return await asyncio.to_thread(self._runtime.pages.read, row)
+
+    async def tiers(self, page_ids: Sequence[str]) -> dict[PageId, Tier]:
+        """Where the content of each of these pages is now: L0 the window, L1 memory (where it was
+        made of others, and is not written yet), L2 the log, L3 the blob store, L4 the archive.
+        Raises `NoSuchPage`.
+
+        Of a proxied session none is L0: what the window holds is its client's affair.
+        """
+        self.owned.check_there()
+        await self._runtime.journal.look()
+
+        def look() -> list[tuple[PageRow, bool]]:
+            rows = [self._row(PageId(page_id)) for page_id in page_ids]
+            archived = self._runtime.log.archived([row.seq for row in rows if row.seq])
+            return [(row, row.seq in archived) for row in rows]
+
+        rows = await asyncio.to_thread(look)
+        return {r.page_id: self._state.tier_of(r, is_archived=away) for r, away in rows}
+
+    def _row(self, page_id: PageId) -> PageRow:
+        """A page's row. Blocks on the store. Raises `NoSuchPage`."""
+        made = self._state.l1.find_row(page_id)
+        row = made or self._state.find_row(page_id)
+        if row is None:
+            raise self.no_such_page(page_id)
+        return row
 
     def _was_there(self, page_id: str) -> bool:
         """Whether a page had this id once: ids are never given again, and have no gaps."""

@@ -47,6 +47,10 @@ class EventLog(Protocol):
         """Those of these records that are in an archive which is not there, and its directory."""
         ...
 
+    def archived(self, seqs: Collection[Seq]) -> frozenset[Seq]:
+        """Those of these records that are read from an archive, whether it is there or not."""
+        ...
+
     def get(self, seq: Seq) -> Event:
         """The record at `seq`.
 

@@ -47,6 +47,9 @@ class MemoryLog:
     def out_of_reach(self, seqs: Collection[Seq]) -> dict[Seq, str]:
         return {}
 
+    def archived(self, seqs: Collection[Seq]) -> frozenset[Seq]:
+        return frozenset()
+
     def hash_key(self, session: SessionNo, key: str) -> str:
         return hash_key(self._secret, session, key)
 

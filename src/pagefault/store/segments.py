@@ -466,6 +466,12 @@ class SegmentLog:
         where = str(archive.directory.resolve())
         return {seq: where for seq in seqs if self._segments[self._index_of(seq)].number in stubs}
 
+    def archived(self, seqs: Collection[Seq]) -> frozenset[Seq]:
+        numbers = take_inventory(self._directory).archived if seqs else frozenset()
+        if not numbers:
+            return frozenset()
+        return frozenset(s for s in seqs if self._segments[self._index_of(s)].number in numbers)
+
     def away(self) -> str:
         """Which records are out of reach, in words; nothing if none is."""
         archived = [one for one in self._segments if one.archived]

@@ -158,6 +158,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "on_text": st.just(lambda _: None) | st.none(),
     "origin": st.sampled_from([*ORIGINS, "tool:x", "tool:", "elsewhere"]),
     "page_id": IDS,
+    "page_ids": st.lists(IDS, max_size=3),
     "per_turn": st.booleans(),
     "profile": st.sampled_from(["", "measured", "studio-v1", "guessed"]),
     "progress": st.just(lambda _done, _total: None) | st.none(),

@@ -18,11 +18,11 @@ Definitions, where the requirement leaves a choice:
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, assert_never
 
-from pagefault.model.defaults import THRASH_WINDOW_TURNS, WINDOW_TOKENS
+from pagefault.model.defaults import THRASH_WINDOW_TURNS
 from pagefault.model.events import (
     CallRefused,
     Checkpointed,
@@ -46,15 +46,19 @@ from pagefault.model.events import (
     SessionLeased,
     SessionOpened,
     SetAside,
+    Stored,
     Summarised,
     Unpinned,
+    row_of,
 )
-from pagefault.model.ids import PageId, Seq, SessionNo
-from pagefault.model.kinds import Kind, Level, Role
+from pagefault.model.ids import PageId, SessionNo
+from pagefault.model.kinds import Kind, Role
+from pagefault.model.page import PageRow
 from pagefault.pack.citations import cited_pages
 from pagefault.recall.corrections import asks_to_recall, corrects
 from pagefault.represent.topics import topic_tags
 from pagefault.service.limits import Limits
+from pagefault.service.telling.residents import Residents
 from pagefault.store.codec import encode
 
 _SALT: Final = bytes(16)
@@ -177,11 +181,11 @@ class Meter:
         limits: Limits,
         text_of: Callable[[PageId], str],
     ) -> None:
-        self._session, self._limits, self._text_of = session, limits, text_of
-        self.window_tokens = WINDOW_TOKENS  # until a record says so
+        self._session, self._text_of = session, text_of
         self.turns: dict[int, Tally] = {}
-        self.resident: dict[PageId, Seq] = {}  # where each stands; 0 out of its place
-        self._tokens: dict[PageId, int] = {}
+        self.residents = Residents(limits)
+        self.rows: dict[PageId, PageRow] = {}  # of every page that the session sees
+        self.sizes: dict[PageId, int] = {}  # of its content, in bytes
         self._topics: deque[_Topic] = deque()
         self._recall_turn: int | None = None  # that asked for something, and was answered or not
         self._is_answered = False
@@ -196,6 +200,7 @@ class Meter:
     def fold(self, event: Event) -> None:
         is_own = event.session == self._session
         tally = self._tally(event.turn) if is_own else Tally()
+        self.residents.fold(event)
         match event.body:
             case PageBody() as body:
                 self._fold_content(event, body, tally)
@@ -209,8 +214,8 @@ class Meter:
                 self._fold_faulted(event, body, tally)
             case Searched():
                 tally.searches += 1
-            case SessionOpened(window_tokens=tokens) | SessionConfigured(window_tokens=tokens):
-                self.window_tokens = tokens
+            case SessionOpened() | SessionConfigured():
+                pass  # the window, which the residents know
             case CallRefused() | Pinned() | Unpinned() | Checkpointed():
                 pass  # no measure counts them
             case Reported() | Priced():
@@ -232,17 +237,17 @@ class Meter:
         return tally
 
     def _fold_content(self, event: Event, body: PageBody, tally: Tally) -> None:
-        tally.text_bytes += len(body.text.encode())
+        text_bytes = len(body.text.encode())
+        tally.text_bytes += text_bytes
         tally.pages += 1
         tally.page_tokens += body.tokens
-        self._tokens[body.page_id] = body.tokens
+        self.rows[body.page_id] = row_of(event, body)
+        self.sizes[body.page_id] = body.size_bytes if isinstance(body, Stored) else text_bytes
         if isinstance(body, Summarised):
             tally.summarised_tokens += body.source_tokens
             tally.summary_tokens += body.tokens
         if isinstance(body, DerivedBody):
             return
-        if body.part < self._limits.parts_entering(body, self.window_tokens):
-            self.resident[body.page_id] = event.seq
         if body.role is Role.USER and body.kind is Kind.TRANSCRIPT:
             self._fold_question(event.turn, body)
         elif body.role is Role.ASSISTANT:
@@ -269,29 +274,27 @@ class Meter:
             tally.recalls += 1
         if self._last_request:
             tally.answered_tokens += self._last_request
-            used = sum(self._tokens.get(page_id, 0) for page_id in self._used)
+            used = self._tokens_of(self._used)
             tally.used_tokens += min(used, self._last_request)
             self._last_request = 0
 
     def _fold_packed(self, body: Packed, tally: Tally) -> None:
-        for item in body.recalled:
-            self.resident[item.page_id] = Seq(0)
-            tally.recalled_tokens += self._tokens.get(item.page_id, 0)
         tally.recalled_pages += len(body.recalled)
+        tally.recalled_tokens += self._tokens_of(item.page_id for item in body.recalled)
         tally.prefetched += len(body.prefetched)
         tally.prefetch_used += len(body.prefetch_used)
         tally.requests += 1
         tally.request_tokens += body.tokens
-        tally.window_tokens += self.window_tokens
+        tally.window_tokens += self.residents.window_tokens
         tally.windowed_tokens += body.tokens
         tally.dead_tokens += min(body.dead, body.tokens)
-        tally.pages_shown += len(self.resident)
+        tally.pages_shown += len(self.residents)
         self._last_request = body.tokens
 
     def _fold_relayed(self, body: Relayed, tally: Tally) -> None:
         """A client's own request: which pages stood in it is the client's affair."""
         tally.recalled_pages += len(body.recalled)
-        tally.recalled_tokens += sum(self._tokens.get(page_id, 0) for page_id in body.recalled)
+        tally.recalled_tokens += self._tokens_of(body.recalled)
         tally.requests += 1
         tally.request_tokens += body.tokens
         tally.window_tokens += body.window_tokens
@@ -301,10 +304,6 @@ class Meter:
         self._last_request = 0  # nobody knows what of it an answer used
 
     def _fold_epoch(self, body: EpochBegun, tally: Tally) -> None:
-        in_place = {p: seq for p, seq in self.resident.items() if seq and seq >= body.verbatim_from}
-        told = [s.page_id for s in body.summaries if s.level != Level.REFERENCE]
-        kept = [item.page_id for item in body.kept]
-        self.resident = dict.fromkeys([*body.core, *told, *kept], Seq(0)) | in_place
         tally.evictions += len(body.evicted)
         tally.epochs[body.reason] += 1
 
@@ -318,14 +317,15 @@ class Meter:
         tally.fault_tokens += body.tokens
         tally.faults_by_level[str(int(body.level))] += 1
         self._used[body.page_id] = None
-        if body.level == Level.FULL:
-            self.resident[body.page_id] = event.cause
         tags = frozenset(topic_tags(self._text_of(body.page_id)))
         topic = _Topic(event.turn, body.page_id, tags)
         while self._topics and topic.turn - self._topics[0].turn >= THRASH_WINDOW_TURNS:
             self._topics.popleft()
         tally.thrash_faults += any(topic.is_again(other) for other in self._topics)
         self._topics.append(topic)
+
+    def _tokens_of(self, page_ids: Iterable[PageId]) -> int:
+        return sum(self.rows[p].tokens for p in page_ids if p in self.rows)
 
 
 def _share(part: float, whole: float, digits: int = 4) -> float | None:

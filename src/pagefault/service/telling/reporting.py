@@ -7,7 +7,7 @@ from typing import Any
 
 from pagefault.model.errors import PagefaultError
 from pagefault.model.events import Body, Relayed, Reported
-from pagefault.model.ids import PageId, SessionNo
+from pagefault.model.ids import PageId, Seq, SessionNo
 from pagefault.model.kinds import LayoutName, Tier
 from pagefault.service.runtime import Runtime
 from pagefault.service.telling.ledger import Ledger, prices_of
@@ -46,6 +46,7 @@ class Folded:
 
     meter: Meter
     ledger: Ledger
+    archived: frozenset[Seq] = frozenset()  # of the pages' records
     proxied: Proxied | None = None  # what a proxy passed on, if one did
 
 
@@ -67,7 +68,8 @@ def fold_session(runtime: Runtime, session: SessionNo) -> Folded:
         folded.ledger.fold(event)
         if event.session == session and isinstance(event.body, Relayed | Reported):
             passed_on.append(event.body)
-    return replace(folded, proxied=proxied_of(passed_on))
+    archived = runtime.log.archived([row.seq for row in folded.meter.rows.values()])
+    return replace(folded, proxied=proxied_of(passed_on), archived=archived)
 
 
 def report(folded: Folded, runtime: Runtime, state: SessionState, *, per_turn: bool) -> Metrics:
@@ -86,7 +88,7 @@ def report(folded: Folded, runtime: Runtime, state: SessionState, *, per_turn: b
         "tlb_hit_rate": round(hits / lookups, 4) if lookups >= LOOKUPS_MIN else None,
         "latency": latency,
         "fault_p95_ms": latency["fault"]["p95_ms"] if "fault" in latency else None,
-        "tiers": _tiers(state, tally.pages, tally.page_tokens, tally.text_bytes),
+        "tiers": _tiers(folded, state),
     }
     is_proxied = folded.proxied is not None
     figures["proxied"] = folded.proxied.to_dict() if folded.proxied is not None else None
@@ -107,10 +109,17 @@ def report(folded: Folded, runtime: Runtime, state: SessionState, *, per_turn: b
     return Metrics(figures=figures, turns=turns, tally=tally, judged=judge(figures))
 
 
-def _tiers(state: SessionState, pages: int, tokens: int, text_bytes: int) -> dict[str, Any]:
-    """What is where: in the window, and in the log, which has everything that this session said."""
-    shown = [entry.row for entry in state.table.residents()]
-    return {
-        str(Tier.L0): {"pages": len(shown), "tokens": sum(row.tokens for row in shown)},
-        str(Tier.L2): {"pages": pages, "tokens": tokens, "bytes": text_bytes},
-    }
+def _tiers(folded: Folded, state: SessionState) -> dict[str, Any]:
+    """Where the pages are that the session sees, each of them in one tier."""
+    tiers = {tier: {"pages": 0, "tokens": 0, "bytes": 0} for tier in Tier}
+    rows, sizes = dict(folded.meter.rows), dict(folded.meter.sizes)
+    for page_id in state.l1.dirty():  # no record tells of these yet
+        made = state.l1.page(page_id)
+        if made is not None:
+            rows[page_id], sizes[page_id] = made.row, len(made.text.encode())
+    for page_id, row in rows.items():
+        found = tiers[state.tier_of(row, is_archived=row.seq in folded.archived)]
+        found["pages"] += 1
+        found["tokens"] += row.tokens
+        found["bytes"] += sizes[page_id]
+    return {str(tier): found for tier, found in tiers.items()}

@@ -40,16 +40,19 @@ from pagefault.model.events import (
     SessionOpened,
     SetAside,
     Unpinned,
+    row_of,
 )
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import Actor, Level, Role
-from pagefault.model.page import Scope, SessionRow
+from pagefault.model.kinds import Actor, Level, Role, Tier
+from pagefault.model.page import PageRow, Scope, SessionRow
 from pagefault.model.request import Request
+from pagefault.model.residency import tier_of
 from pagefault.pack.citations import cited_pages
 from pagefault.pack.layout import Exchange, Front, Note, Recalled, Shown
 from pagefault.pack.render import RENDERER
 from pagefault.service.runtime import Runtime
 from pagefault.service.telling.checkpoints import find_checkpoint
+from pagefault.service.telling.residents import Residents
 from pagefault.service.window.restore import records, restore_at, scope_at
 from pagefault.service.window.state import SessionState
 from pagefault.store.store import STORE
@@ -343,8 +346,13 @@ def _forgotten(runtime: Runtime, scope: Scope) -> Iterator[Seq]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Movement:
-    """One thing that happened to a page. `actor_id` is the tool or the model that did it, if one
-    did and its name is known; `cause` is the record that led to it, 0 if none is named.
+    """One thing that happened to a page. `cause` is the record that led to it, 0 if none is named;
+    `actor_id` the tool or the model that acted, where the record tells its name.
+
+    The tiers are those of the page's content before and after, as the records tell them: L0 in the
+    window, else L2 or L3, where it is read from; None before it was created and after it was
+    forgotten. No record tells when a segment went to the archive, nor what memory held (L4, L1:
+    `Session.tiers` tells them of now). Of a proxied session none is L0: its client decides that.
 
     `what`: created, summed_up, represented, claimed_from, superseded, recalled, in_core,
     in_summary, kept, evicted, found, faulted, mapped_already, refused, pinned, unpinned, cited.
@@ -360,6 +368,8 @@ class Movement:
     by: str = ""  # the page, epoch or reason that did it
     cause: Seq = NOTHING
     actor_id: str = ""
+    tier_before: Tier | None = None
+    tier_after: Tier | None = None
 
 
 def history(
@@ -373,10 +383,24 @@ def history(
     one is named. What a request or an epoch does is done by the system.
     """
     told = []
-    for event in records(runtime, runtime.scope(session)):
+    scope = runtime.scope(session)
+    residents = Residents(runtime.limits)
+    rows: dict[PageId, PageRow] = {}
+    is_proxied = any(runtime.index.events(one, types=("relayed",)) for one, _ in scope.parts)
+
+    def tier(about: PageId) -> Tier | None:
+        in_window = about in residents and not is_proxied
+        return tier_of(rows[about], in_window=in_window) if about in rows else None
+
+    for event in records(runtime, scope):
+        found = list(_movements(event))
+        before = {about: tier(about) for _, about, _, _ in found}
+        residents.fold(event)
+        if isinstance(event.body, PageBody):
+            rows[event.body.page_id] = row_of(event, event.body)
         if actor is not None and event.actor is not actor:
             continue
-        for what, about, level, by in _movements(event):
+        for what, about, level, by in found:
             if page_id is None or about == page_id:
                 told.append(
                     Movement(
@@ -390,6 +414,9 @@ def history(
                         level=level,
                         by=by,
                         cause=event.cause,
+                        actor_id=event.actor_id,
+                        tier_before=before[about],
+                        tier_after=tier(about),
                     )
                 )
     return told

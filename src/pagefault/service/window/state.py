@@ -56,16 +56,17 @@ from pagefault.model.kinds import (
     Level,
     Mode,
     Role,
+    Tier,
 )
 from pagefault.model.page import DERIVED_ORDER, Derived, Page, PageRow
 from pagefault.model.request import Message, Request, ToolCall, ToolSpec
-from pagefault.model.residency import Residency
+from pagefault.model.residency import Residency, tier_of
 from pagefault.pack import envelope, prompts, render
 from pagefault.pack.citations import cited_pages
 from pagefault.pack.count import TokenCounter
 from pagefault.pack.developer import DeveloperLayout, Frame, developer_head, policies_of
 from pagefault.pack.layout import Entry, Exchange, Front, Layout, Note, Recalled, Shown, pages_of
-from pagefault.pack.manifest import Listed, tier_of
+from pagefault.pack.manifest import Listed
 from pagefault.pack.tools import PAGE_FAULT, SEARCH_PAGES, vm_tools
 from pagefault.paging.fault import FaultBudget, FaultLimits
 from pagefault.paging.l1 import L1
@@ -119,6 +120,7 @@ class SessionState:
         self.order_next = 0
         self.numbers: dict[str, int] = {}
         self.request_next = 0
+        self.is_relayed = False  # a proxy's client decides what the window holds
         self.priced: Priced | None = None  # what requests are weighed by, where somebody said so
         self.epoch = 0
         self.token_factor = TokenFactor()
@@ -217,8 +219,10 @@ class SessionState:
                 self._configure(body, entries=self.layout.entries())
             case Erased():
                 self.epoch_due = "forgotten"
-            case Reported() | Relayed():
-                pass  # of a request that a client packed: the proxy folds these
+            case Relayed():
+                self.is_relayed = True  # what such a request shows, the proxy folds
+            case Reported():
+                pass  # of such a request
             case SessionLeased():
                 pass  # who may write, which no request shows
             case Checkpointed():
@@ -484,6 +488,15 @@ class SessionState:
         if row is None:
             raise KeyError(page_id)
         return self._sources.read_page(row)
+
+    def tier_of(self, row: PageRow, *, is_archived: bool) -> Tier:
+        """Where a page's content is now."""
+        return tier_of(
+            row,
+            in_window=row.page_id in self.working_set and not self.is_relayed,
+            is_dirty=self.l1.is_dirty(row.page_id),
+            is_archived=is_archived,
+        )
 
     def find_row(self, page_id: PageId) -> PageRow | None:
         """A page's row, past the table: for who must not disturb it from another thread."""

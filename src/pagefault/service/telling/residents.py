@@ -1,0 +1,101 @@
+"""Which pages a window shows in full, told from the records alone, without folding a state.
+
+What a session's past is asked about (figures, the history of a page) takes every record there is,
+and this is a dictionary where a state is a window. Where a proxy's client packs the requests nobody
+knows, so there it is not to be asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, assert_never
+
+from pagefault.model.defaults import WINDOW_TOKENS
+from pagefault.model.events import (
+    CallRefused,
+    Checkpointed,
+    DerivedBody,
+    EpochBegun,
+    Erased,
+    Event,
+    Faulted,
+    ForgetBegun,
+    ForgetDone,
+    Lost,
+    Opaque,
+    Packed,
+    PageBody,
+    Pinned,
+    Priced,
+    Relayed,
+    Reported,
+    Searched,
+    SessionConfigured,
+    SessionLeased,
+    SessionOpened,
+    SetAside,
+    Unpinned,
+)
+from pagefault.model.ids import PageId, Seq
+from pagefault.model.kinds import Level
+from pagefault.service.limits import Limits
+
+_MOVED: Final = Seq(0)  # it stands out of its place
+
+
+class Residents:
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self.window_tokens = WINDOW_TOKENS  # until a record says so
+        self.pages: dict[PageId, Seq] = {}  # where each stands; 0 out of its place
+
+    def __contains__(self, page_id: PageId) -> bool:
+        return page_id in self.pages
+
+    def __len__(self) -> int:
+        return len(self.pages)
+
+    def fold(self, event: Event) -> None:
+        """Take one more record into account."""
+        match event.body:
+            case DerivedBody():
+                pass  # it is shown by an epoch, a fault or a recall
+            case PageBody() as body:
+                if body.part < self._limits.parts_entering(body, self.window_tokens):
+                    self.pages[body.page_id] = event.seq
+            case Packed(recalled=recalled):
+                self._moved(item.page_id for item in recalled)
+            case EpochBegun() as body:
+                self._fold_epoch(body)
+            case Faulted() as body:
+                self._fold_faulted(event, body)
+            case SessionOpened(window_tokens=tokens) | SessionConfigured(window_tokens=tokens):
+                self.window_tokens = tokens
+            case Relayed():
+                pass  # which pages stand in it is the client's affair
+            case Searched() | CallRefused() | Pinned() | Unpinned() | Checkpointed():
+                pass  # it moves no page: a pin does with the next request
+            case Reported() | Priced() | SessionLeased() | ForgetBegun() | ForgetDone():
+                pass  # of no page
+            case Erased() | Lost() | Opaque() | SetAside():
+                pass  # what it did cannot be told any more, or not yet
+            case undecided:
+                assert_never(undecided)
+
+    def _fold_epoch(self, body: EpochBegun) -> None:
+        in_place = {p: seq for p, seq in self.pages.items() if seq and seq >= body.verbatim_from}
+        self.pages = {}
+        self._moved(body.core)
+        self._moved(s.page_id for s in body.summaries if s.level != Level.REFERENCE)
+        self._moved(item.page_id for item in body.kept)
+        self.pages |= in_place
+
+    def _fold_faulted(self, event: Event, body: Faulted) -> None:
+        if body.refusal or body.already_mapped or body.level == Level.REFERENCE:
+            return
+        shown = body.page_id if body.level == Level.FULL else body.shows
+        self.pages[shown] = event.cause
+
+    def _moved(self, page_ids: Iterable[PageId]) -> None:
+        for page_id in page_ids:
+            self.pages[page_id] = _MOVED
