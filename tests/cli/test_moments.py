@@ -147,6 +147,8 @@ def test_targets_of_a_tiny_talk_are_not_judged_yet(cli: Cli, tmp_path: Path) -> 
     told = cli("--root", root, "status", "--json").data["metrics"]
     assert told["red_flags"] == []
     judged = {one["name"]: one for one in told["targets"]}
+    assert (judged["fault_rate"]["aim"], judged["fault_rate_needed"]["aim"]) == (False, True)
+    assert judged["fault_rate_needed"]["waits_for"] == "50 pages needed"
     assert judged["epochs_share"]["met"] is None
     assert judged["epochs_share"]["waits_for"] == "20 requests"
     assert judged["prefix_breaks_outside_epochs"]["met"] is True

@@ -271,3 +271,66 @@ async def test_an_answer_that_cites_uses_its_tokens() -> None:
         await session.run(ScriptedEngine())
         assert 0 < without < 1
         assert cited > 0
+
+
+async def test_faults_are_judged_by_the_pages_needed_and_told_by_all_that_were_shown() -> None:
+    limits = Limits(recall_tokens_max=0)
+    async with open_memory(":memory:", window=8_000, limits=limits, claims="off") as memory:
+        session = await memory.session("s")
+        documents = [
+            (await session.document(f"Fact {n} is {words(20, f'f{n}x')}.", title=f"d{n}"))[0]
+            for n in range(60)
+        ]
+        for turn in range(30):
+            await session.user(f"Facts of pair {turn}?")
+            await session.request()
+            first, second = documents[2 * turn : 2 * turn + 2]
+            await session.call(fault(first, call_id=f"a{turn}", reason="user_requested_recall"))
+            await session.call(fault(second, call_id=f"b{turn}"))
+            await session.call(fault(first, call_id=f"c{turn}"))  # mapped already: no need more
+            await session.call(fault("msg_9999", call_id=f"d{turn}"))  # there is none
+            await session.request()
+            cites = f"[ref: {first}] [ref: msg_1]" if turn % 3 else "It is a guess."
+            await session.assistant(f"This is fact {turn}. {cites}")
+        metrics = await session.metrics()
+        figures = metrics.figures
+        assert figures["faults"] == 60
+        assert figures["pages_needed"] == 60 + 20, "two documents a turn, and msg_1 where cited"
+        assert figures["fault_rate_needed"] == 0.75
+        assert figures["fault_rate"] < 0.05
+        judged = {one.target.name: one for one in metrics.judged}
+        assert judged["fault_rate_needed"].is_red_flag
+        assert not judged["fault_rate"].is_red_flag
+        assert not judged["fault_rate"].is_aim
+        assert figures["fault_success_by_reason"] == {
+            "resolve_reference": {"calls": 90, "served": 30, "cited": 0, "success": 0.0},
+            "user_requested_recall": {
+                "calls": 30,
+                "served": 30,
+                "cited": 20,
+                "success": round(2 / 3, 4),
+            },
+        }
+
+
+async def test_what_the_runtime_brings_in_is_needed_and_no_fault_and_pins_are_neither() -> None:
+    async with open_memory(":memory:", window=1_600, limits=LIMITS, claims="off") as memory:
+        session = await memory.session("s")
+        await session.user("Maria keeps the keys to the observatory in the blue drawer.")
+        await session.user("The gate of the harbour is green.")
+        await session.request()
+        await session.assistant("Noted.")
+        await session.pin("msg_2")
+        for number in range(20):
+            await session.user(words(40, f"t{number}w"))
+            await session.request()
+            await session.assistant("I see.")
+        before = (await session.metrics()).figures["pages_needed"]
+        await session.user("Where does Maria keep the keys to the observatory?")
+        await session.request()
+        await session.assistant("In the blue drawer [ref: msg_1].")
+        figures = (await session.metrics()).figures
+        assert before == 0
+        assert (figures["pages_needed"], figures["fault_rate_needed"]) == (1, 0.0)
+        judged = {one.target.name: one for one in (await session.metrics()).judged}
+        assert judged["fault_rate_needed"].waits_for == "50 pages needed"

@@ -30,6 +30,8 @@ _SHOWN = {  # of the figures, for people; JSON has them all
     "page_references": "page references",
     "faults": "faults",
     "fault_rate": "faults, share of references",
+    "pages_needed": "pages needed by an answer",
+    "fault_rate_needed": "faults, share of pages needed (judged)",
     "thrash_index": "thrash index",
     "recalls": "questions about the past",
     "recall_success": "of these answered uncorrected, share",
@@ -105,6 +107,10 @@ def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) ->
         rows.append(["vectors", _vectors(embedding)])
     rows.append(["pages by tier", _tiers(metrics.figures["tiers"])])
     rows += [[words, number(metrics.figures[name])] for name, words in _SHOWN.items()]
+    rows += [
+        [f"faults, {reason.replace('_', ' ')}", _success(told)]
+        for reason, told in metrics.figures["fault_success_by_reason"].items()
+    ]
     app.term.table(["measure", "value"], rows)
     app.term.line("")
     app.term.table(
@@ -130,6 +136,10 @@ def pages_of(now: Status) -> str:
     held = f"{now.resident_pages - now.resident_derived:,} of them in the window"
     beside = plural(now.resident_derived, "summary or claim", "summaries and claims")
     return f"{now.pages:,}; {held}" + (f", and {beside}" if now.resident_derived else "")
+
+
+def _success(told: dict[str, Any]) -> str:
+    return f"{told['calls']:,} asked · {told['served']:,} served · {told['cited']:,} then cited"
 
 
 def _tiers(tiers: dict[str, dict[str, int]]) -> str:

@@ -7,7 +7,17 @@ process knows (look-ups, latencies) is added by the session that was asked.
 Definitions, where the requirement leaves a choice:
 
     page reference   a page shown by a request, a citation in an answer, a `page_fault`
+    page needed      of a turn: a page that its answer cites, that the model called for (refused
+                     or not, if there is such a page), or that the runtime brought in for it; once
+                     a turn. What it brings in because it is pinned is there whatever is asked.
     fault            a `page_fault` that brought a page in: neither refused nor mapped already
+    fault rate       faults ÷ page references, as the requirement has it; and ÷ pages needed, which
+                     is judged. References are dominated by pages that merely stand in a request,
+                     again in each: two faults in each of 60 turns were 0.4 % of them. What a
+                     program touches, and so what a processor's fault rate is a share of, are here
+                     the pages needed: how many of them did the model have to ask for?
+    success          of a call of `page_fault`: it was served, and an answer of its turn cites the
+                     page
     thrash           a fault within 5 turns of another on the same topic (a shared tag, or the page)
     used tokens      of an answered turn: its message, the pages cited, the pages faulted
     recall           a turn that asks for something said before, and was answered; it failed if the
@@ -86,6 +96,9 @@ class Tally:
     faults_by_reason: Counter[str] = field(default_factory=Counter)  # of every call
     faults_by_level: Counter[str] = field(default_factory=Counter)  # of those that brought a page
     faults_by_outcome: Counter[str] = field(default_factory=Counter)
+    served_by_reason: Counter[str] = field(default_factory=Counter)
+    cited_by_reason: Counter[str] = field(default_factory=Counter)  # of those served
+    pages_needed: int = 0
     thrash_faults: int = 0
     recalls: int = 0
     recalls_corrected: int = 0
@@ -119,6 +132,9 @@ class Tally:
             "faults": self.faults,
             "fault_tokens": self.fault_tokens,
             "fault_rate": _share(self.faults, references),
+            "pages_needed": self.pages_needed,
+            "fault_rate_needed": _share(self.faults, self.pages_needed),
+            "fault_success_by_reason": self._success(),
             "faults_by_reason": dict(sorted(self.faults_by_reason.items())),
             "faults_by_level": dict(sorted(self.faults_by_level.items())),
             "faults_by_outcome": dict(sorted(self.faults_by_outcome.items())),
@@ -144,6 +160,17 @@ class Tally:
             "text_bytes": self.text_bytes,
             "metadata_bytes_per_page": _share(overhead, self.pages, 1),
             "metadata_overhead": _share(overhead, self.text_bytes),
+        }
+
+    def _success(self) -> dict[str, dict[str, float | None]]:
+        return {
+            reason: {
+                "calls": calls,
+                "served": self.served_by_reason[reason],
+                "cited": self.cited_by_reason[reason],
+                "success": _share(self.cited_by_reason[reason], calls),
+            }
+            for reason, calls in sorted(self.faults_by_reason.items())
         }
 
 
@@ -192,6 +219,10 @@ class Meter:
         self._last_request = 0
         self._used: dict[PageId, None] = {}  # in this turn
         self._used_turn = -1
+        self._pinned: set[PageId] = set()
+        self._turn: tuple[SessionNo, int] | None = None  # that these two are of
+        self._needed: set[PageId] = set()
+        self._served: dict[PageId, str] = {}  # by which reason, until it is cited
 
     @property
     def session_total(self) -> Tally:
@@ -201,6 +232,9 @@ class Meter:
         is_own = event.session == self._session
         tally = self._tally(event.turn) if is_own else Tally()
         self.residents.fold(event)
+        if self._turn != (event.session, event.turn):
+            self._turn = event.session, event.turn
+            self._needed, self._served = set(), {}
         match event.body:
             case PageBody() as body:
                 self._fold_content(event, body, tally)
@@ -216,7 +250,11 @@ class Meter:
                 tally.searches += 1
             case SessionOpened() | SessionConfigured():
                 pass  # the window, which the residents know
-            case CallRefused() | Pinned() | Unpinned() | Checkpointed():
+            case Pinned(page_id=page_id):
+                self._pinned.add(page_id)
+            case Unpinned(page_id=page_id):
+                self._pinned.discard(page_id)
+            case CallRefused() | Checkpointed():
                 pass  # no measure counts them
             case Reported() | Priced():
                 pass  # what requests cost is the ledger's
@@ -254,6 +292,9 @@ class Meter:
             cited = cited_pages(body.text)
             tally.citations += len(cited)
             self._used |= dict.fromkeys(cited)
+            self._need(cited, tally)
+            for page_id in self._served.keys() & set(cited):
+                tally.cited_by_reason[self._served.pop(page_id)] += 1
             self._fold_answer(tally)
 
     def _fold_question(self, turn: int, body: PageBody) -> None:
@@ -281,6 +322,8 @@ class Meter:
     def _fold_packed(self, body: Packed, tally: Tally) -> None:
         tally.recalled_pages += len(body.recalled)
         tally.recalled_tokens += self._tokens_of(item.page_id for item in body.recalled)
+        brought = {item.page_id for item in body.recalled}
+        self._need(brought - self._pinned, tally)
         tally.prefetched += len(body.prefetched)
         tally.prefetch_used += len(body.prefetch_used)
         tally.requests += 1
@@ -295,6 +338,7 @@ class Meter:
         """A client's own request: which pages stood in it is the client's affair."""
         tally.recalled_pages += len(body.recalled)
         tally.recalled_tokens += self._tokens_of(body.recalled)
+        self._need((page_id for page_id in body.recalled if page_id not in body.core), tally)
         tally.requests += 1
         tally.request_tokens += body.tokens
         tally.window_tokens += body.window_tokens
@@ -311,10 +355,13 @@ class Meter:
         tally.faults_by_reason[str(body.reason)] += 1
         outcome = "already_mapped" if body.already_mapped else "served"
         tally.faults_by_outcome["refused" if body.refusal else outcome] += 1
+        self._need([body.page_id], tally)
         if body.refusal or body.already_mapped:
             return
         tally.faults += 1
         tally.fault_tokens += body.tokens
+        tally.served_by_reason[str(body.reason)] += 1
+        self._served[body.page_id] = str(body.reason)
         tally.faults_by_level[str(int(body.level))] += 1
         self._used[body.page_id] = None
         tags = frozenset(topic_tags(self._text_of(body.page_id)))
@@ -323,6 +370,12 @@ class Meter:
             self._topics.popleft()
         tally.thrash_faults += any(topic.is_again(other) for other in self._topics)
         self._topics.append(topic)
+
+    def _need(self, page_ids: Iterable[PageId], tally: Tally) -> None:
+        """Pages that this turn needs, of those that there are."""
+        wanted = {p for p in page_ids if p in self.rows} - self._needed
+        self._needed |= wanted
+        tally.pages_needed += len(wanted)
 
     def _tokens_of(self, page_ids: Iterable[PageId]) -> int:
         return sum(self.rows[p].tokens for p in page_ids if p in self.rows)

@@ -75,7 +75,10 @@ LOOKUPS_MIN: Final = 100
 _FULL: Final = LayoutName.DEVELOPER  # the stable one keeps a lean window
 
 TARGETS: Final = (
-    Target("fault_rate", "<", 0.05, "000", rests_on="page_references", least=100),
+    # No aim: its denominator grows with the window, whatever is needed, and hardly any talk misses
+    # it. The same bound is held to the pages needed.
+    Target("fault_rate", "<", 0.05, "000", is_aim=False, rests_on="page_references", least=100),
+    Target("fault_rate_needed", "<", 0.05, "000", rests_on="pages_needed", least=50),
     Target("thrash_index", "<", 0.5, "000", rests_on="turns", least=10),
     Target("recall_success", ">", 0.95, "000", rests_on="recalls", least=5),
     Target("compression_ratio", ">", 10.0, "000", rests_on="summarised_tokens", least=1_000),
