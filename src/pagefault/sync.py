@@ -497,9 +497,14 @@ class Session(_Asks):
         """
         return _LOOP.run(self.asynchronous.run(engine, on_text=on_text))
 
-    def page(self, page_id: str) -> Page:
-        """A page at level 0. Raises `NoSuchPage`; `RecordGone` if it was forgotten."""
-        return _LOOP.run(self.asynchronous.page(page_id))
+    def page(self, page_id: str, *, details: bool = False) -> Page:
+        """A page at level 0. Raises `NoSuchPage`; `RecordGone` if it was forgotten.
+
+        With `details` it also has what its record does not tell: when it was last accessed and how
+        often, for which the session's whole log is read, and the `dimensions` or `duration_seconds`
+        of its bytes, for which these are.
+        """
+        return _LOOP.run(self.asynchronous.page(page_id, details=details))
 
     def tiers(self, page_ids: Sequence[str]) -> dict[PageId, Tier]:
         """Where the content of each of these pages is now: L0 the window, L1 memory (where it was
@@ -550,7 +555,7 @@ class Session(_Asks):
     def at_level(self, page_id: str, level: int) -> tuple[Level, str, int]:
         """A page at `level` or the nearest fuller one: what level that is, text and tokens.
 
-        Reads, and keeps nothing.
+        A picture's text is its caption, which is level 2 at most. Reads, and keeps nothing.
         """
         return _LOOP.run(self.asynchronous.at_level(page_id, level))
 

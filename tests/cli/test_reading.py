@@ -222,3 +222,35 @@ def test_claims_are_listed_and_shown_with_the_words_they_rest_on(cli: Cli, tmp_p
     assert "“Let's use Redis 7 for the cache”" in shown.out
     assert cli(*root, "claims", "ls", "empty", "--json").data == []
     assert cli(*root, "claims", "show", "clm_9", "--session", "work").code == 3
+
+
+def test_a_page_with_bytes_tells_what_they_are_and_how_often_it_was_used(
+    cli: Cli, tmp_path: Path
+) -> None:
+    root, picture = tmp_path / "memory", b"GIF89a\x80\x02\x03\x00" + bytes(9)
+
+    async def say() -> None:
+        async with open_memory(root) as memory:
+            session = await memory.session("s")
+            await session.user("Here is the drawing.")
+            await session.artifact(picture, name="bridge.gif", text="a bridge")
+            await session.request()
+            await session.assistant("A fine bridge [ref: art_1].")
+
+    asyncio.run(say())
+    told = cli("--root", root, "pages", "show", "art_1", "--json").data
+    assert (told["mime_type"], told["size_bytes"]) == ("image/gif", len(picture))
+    assert (told["dimensions"], told["duration_seconds"]) == ([640, 3], None)
+    cited = cli("--root", root, "history", "s", "art_1", "--json").data["movements"][-1]
+    assert (told["access_count"], told["last_accessed"]) == (1, cited["at"])
+    assert (told["level_asked"], told["level"]) == (0, 2)
+    shown = cli("--root", root, "pages", "show", "art_1")
+    assert "image/gif, 19 bytes" in shown.out
+    assert "640 × 3 pixels" in shown.out
+    assert "level 2 at most" in shown.err
+    plain = cli("--root", root, "pages", "show", "msg_1", "--json").data
+    assert (plain["mime_type"], plain["access_count"], plain["last_accessed"]) == (
+        "text/plain",
+        0,
+        None,
+    )

@@ -162,7 +162,8 @@ def show(
     """Show a page: its text, and what is known of it.
 
     JSON: what `pages ls` gives, and session, level_asked, level, text, title, part_of, artifact
-    (whether it has bytes beside its text).
+    (whether it has bytes beside its text), mime_type and size_bytes (of these, else of the text),
+    access_count, last_accessed, dimensions, duration_seconds; null where nothing tells it.
     """
     if out is not None:
         _write_bytes(app, page_id, session_name, out)
@@ -170,7 +171,7 @@ def show(
     async def read() -> tuple[dict[str, Any], Page, int, str]:
         async with app.reading() as memory:
             session = await find_session(memory, session_name)
-            page = await session.page(page_id)
+            page = await session.page(page_id, details=True)
             pinned = (await session.status()).pinned
             resident = await resident_pages(memory, session)
             tier = (await session.tiers([page_id]))[page.page_id]
@@ -184,14 +185,28 @@ def show(
         del told["hint"]
         told |= {"level_asked": level, "level": served, "text": text}
         told |= {"title": page.title, "part_of": page.part_of or None}
-        told["artifact"] = bool(page.blob)
+        told |= {"artifact": bool(page.blob), **_details(page)}
         app.term.data(told)
     elif text_only:
         app.term.exact(text)
     else:
         _print_page(app, told, page, text)
-        if served != level:
+        if served > level:
+            app.term.note(f"its text only describes the bytes: that is level {served} at most")
+        elif served < level:
             app.term.note(f"level {level} would say the same; this is level {served}")
+
+
+def _details(page: Page) -> dict[str, Any]:
+    accessed = page.last_accessed
+    return {
+        "mime_type": page.mime_type,
+        "size_bytes": page.size_bytes,
+        "access_count": page.access_count,
+        "last_accessed": iso(round(accessed.timestamp() * 1000)) if accessed else None,
+        "dimensions": list(page.dimensions) if page.dimensions else None,
+        "duration_seconds": page.duration_seconds,
+    }
 
 
 def _write_bytes(app: App, page_id: str, session_name: str | None, out: Path) -> None:
@@ -219,6 +234,12 @@ def _print_page(app: App, told: dict[str, Any], page: Page, text: str) -> None:
         f"from {page.row.origin}",
         _state(told) or ("proxied" if told["resident"] is None else "not in the window"),
     ]
+    if page.blob and page.mime_type:
+        facts.append(f"{page.mime_type}, {page.size_bytes:,} bytes")
+    if page.dimensions:
+        facts.append("{} × {} pixels".format(*page.dimensions))
+    if page.duration_seconds is not None:
+        facts.append(f"{page.duration_seconds:,.1f} s")
     if page.title:
         facts.insert(1, repr(page.title))
     if page.row.parts > 1:

@@ -19,12 +19,13 @@ import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from pagefault.model.progress import StageProgress
+from pagefault.model.times import iso_utc
 
 if TYPE_CHECKING:
     from pagefault.guard.screen import Screen
@@ -396,8 +397,7 @@ def wrapped(text: str, width: int, indent: str = "") -> list[str]:
 
 def iso(at_ms: int) -> str:
     """A moment as programs read it: ISO 8601, UTC."""
-    moment = datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds")
-    return moment.replace("+00:00", "Z")
+    return iso_utc(at_ms)
 
 
 def local(at_ms: int) -> str:

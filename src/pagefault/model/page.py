@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Final, Protocol
 
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
@@ -102,6 +103,22 @@ NOT_TOLD: Final = Told()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Details:
+    """What it takes more than a page's record to tell; None where nobody asked, or nothing tells.
+
+    An access is a fault that was served, a recall by the runtime, or a citation in an answer.
+    """
+
+    last_accessed: datetime | None = None  # None where it never was
+    access_count: int | None = None
+    dimensions: tuple[int, int] | None = None  # of a picture: width and height in pixels
+    duration_seconds: float | None = None  # of a recording
+
+
+NO_DETAILS: Final = Details()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     """A page and its text at level 0."""
 
@@ -113,8 +130,32 @@ class Page:
     call_id: str = ""
     part_of: PageId = PageId("")
     blob: str = ""  # of an artifact: where its bytes are
+    mime_type: str | None = None  # of these, else of the text
+    size_bytes: int | None = None  # likewise
     derived: Derived | None = None  # what it was made of, if it was
     about: About = field(default=NOT_TOLD, compare=False, repr=False)  # follows from the rest
+    details: Details = field(default=NO_DETAILS, compare=False)  # where they were asked for
+
+    @property
+    def created_at(self) -> datetime:
+        """When it was written down, in UTC; when it was said, `occurred_at` may tell."""
+        return datetime.fromtimestamp(self.row.at_ms / 1000, UTC)
+
+    @property
+    def last_accessed(self) -> datetime | None:
+        return self.details.last_accessed
+
+    @property
+    def access_count(self) -> int | None:
+        return self.details.access_count
+
+    @property
+    def dimensions(self) -> tuple[int, int] | None:
+        return self.details.dimensions
+
+    @property
+    def duration_seconds(self) -> float | None:
+        return self.details.duration_seconds
 
     @property
     def page_id(self) -> PageId:

@@ -39,6 +39,12 @@ def iso_ms(text: str, zone: tzinfo | None = None) -> int | None:
         return None
 
 
+def iso_utc(at_ms: int) -> str:
+    """A moment as programs read it: ISO 8601, UTC."""
+    moment = datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds")
+    return moment.replace("+00:00", "Z")
+
+
 def is_date(text: str) -> bool:
     """Whether this is a day and no time of it."""
     return _DATE.fullmatch(text) is not None

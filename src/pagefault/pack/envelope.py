@@ -11,9 +11,10 @@ from typing import Any, Final
 
 from pagefault.guard.neutralise import neutralise
 from pagefault.model.ids import PageId
-from pagefault.model.kinds import Level, Tier
+from pagefault.model.kinds import Level, Modality, Tier
 from pagefault.model.page import Page, PageRow
-from pagefault.model.residency import tier_of
+from pagefault.model.residency import is_media, tier_of
+from pagefault.model.times import iso_utc
 from pagefault.pack.render import reference
 from pagefault.policy.kinds import RULES
 
@@ -43,7 +44,10 @@ def page_result(page: Page, level: Level, tokens_est: int, made: Page | None = N
         text = neutralise(page.text) if level is Level.FULL else reference(page.row)
     meta: dict[str, Any] = {"source_tier": tier_of(page.row), "role": page.row.role}
     meta["origin"] = neutralise(page.row.origin)
+    meta["created_at"] = iso_utc(page.row.at_ms)
     meta["word_count"] = len(page.text.split())
+    if page.blob:
+        meta |= _of_bytes(page)
     if made is not None:
         meta["full_tokens"] = page.row.tokens
     if page.speaker:
@@ -59,7 +63,7 @@ def page_result(page: Page, level: Level, tokens_est: int, made: Page | None = N
             "page": {
                 "page_id": page.page_id,
                 "modality": page.row.modality,
-                "level": int(level),
+                "level": int(told_level(page.row, level)),
                 "tier": Tier.L0,
                 "content": {"text": text},
                 "meta": meta,
@@ -73,6 +77,12 @@ def page_result(page: Page, level: Level, tokens_est: int, made: Page | None = N
     )
 
 
+def _of_bytes(page: Page) -> dict[str, Any]:
+    """What the record tells of the bytes that a page stands for; nothing that it does not."""
+    told = {"mime_type": page.mime_type and neutralise(page.mime_type)}
+    return {k: v for k, v in (told | {"size_bytes": page.size_bytes}).items() if v is not None}
+
+
 def mapped_result(row: PageRow, level: Level) -> str:
     """The page is in the window already: where it stands is the content."""
     return dump(
@@ -80,7 +90,7 @@ def mapped_result(row: PageRow, level: Level) -> str:
             "page": {
                 "page_id": row.page_id,
                 "modality": row.modality,
-                "level": int(level),
+                "level": int(told_level(row, level)),
                 "tier": Tier.L0,
                 "content": {"text": ""},
                 "meta": {"source_tier": tier_of(row), "note": "already mapped: read it above"},
@@ -103,7 +113,7 @@ def search_result(hits: Sequence[tuple[PageRow, str, float]], total: int) -> str
                     "page_id": row.page_id,
                     "modality": row.modality,
                     "tier": tier_of(row),
-                    "levels": [int(level) for level in offered_levels(row)],
+                    "levels": told_levels(row),
                     "hint": neutralise(hint),
                     "relevance": relevance,
                     "tokens_est": row.tokens,
@@ -150,8 +160,32 @@ def level_tokens(row: PageRow, level: Level) -> int:
             return min(row.tokens, REFERENCE_TOKENS)
 
 
+def own_level(row: PageRow) -> Level:
+    """The level that a page's own text is of what the page stands for.
+
+    Said or written, it is the page. Of media it is what somebody wrote about the bytes, which no
+    request shows: a caption, an abstract; of a recording, where it is long, a transcript.
+    """
+    if not is_media(row):
+        return Level.FULL
+    is_transcript = (
+        row.modality in (Modality.AUDIO, Modality.VIDEO) and row.tokens > SENTENCE_TOKENS
+    )
+    return Level.REDUCED if is_transcript else Level.ABSTRACT
+
+
+def told_level(row: PageRow, level: Level) -> Level:
+    """The level that a page's text at `level` is told to be: never more than its own."""
+    return max(level, own_level(row))
+
+
+def told_levels(row: PageRow) -> list[int]:
+    """The levels that a page is offered at, as they are told."""
+    return sorted({int(told_level(row, level)) for level in offered_levels(row)})
+
+
 def offered_levels(row: PageRow) -> tuple[Level, ...]:
-    """The levels at which a page can be served. A sentence or less is shown whole, or named."""
+    """The levels at which a page's text can be served. A sentence is shown whole, or named."""
     levels = RULES[row.kind].levels
     if row.tokens <= SENTENCE_TOKENS:
         return tuple(level for level in levels if level in (Level.FULL, Level.REFERENCE))

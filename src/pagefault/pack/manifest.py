@@ -17,7 +17,7 @@ from pagefault.model.defaults import IMPORTANCE
 from pagefault.model.kinds import Kind, Level
 from pagefault.model.page import Page, PageRow
 from pagefault.model.residency import tier_of
-from pagefault.pack.envelope import dump, offered_levels
+from pagefault.pack.envelope import dump, own_level, told_levels
 
 ENTRIES_MAX: Final = 64
 """Pages that are listed though they are not mapped. Search finds the others."""
@@ -91,7 +91,7 @@ def listed_entry(item: Listed) -> dict[str, Any]:
         "page_id": row.page_id,
         "modality": str(row.modality),
         "tier": str(tier_of(row)),
-        "levels": [int(level) for level in offered_levels(row)],
+        "levels": told_levels(row),
         "hint": neutralise(item.hint)[:400],
     }
 
@@ -100,4 +100,4 @@ def level_of(page: Page) -> Level:
     """How much of what it is about a page shows: a summary or a representation says less."""
     if page.derived is not None and page.derived.level:
         return Level(page.derived.level)
-    return Level.ABSTRACT if page.row.kind is Kind.SUMMARY else Level.FULL
+    return Level.ABSTRACT if page.row.kind is Kind.SUMMARY else own_level(page.row)

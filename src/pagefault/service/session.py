@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import fields, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, cast, overload
 
 from pagefault.engine.api import Engine
@@ -22,6 +23,7 @@ from pagefault.model.errors import (
     BadInput,
     NoSuchPage,
     RecordGone,
+    StoreCorrupt,
 )
 from pagefault.model.events import (
     Checkpointed,
@@ -47,13 +49,13 @@ from pagefault.model.kinds import (
     Source,
     Tier,
 )
-from pagefault.model.page import Page, PageRow, Scope
+from pagefault.model.page import Details, Page, PageRow, Scope
 from pagefault.model.prices import PriceList
 from pagefault.model.request import Request, ToolCall, Usage
 from pagefault.model.signatures import ANY_TEXT, checked_verbs
 from pagefault.model.wanted import SearchFilter
 from pagefault.pack.abi import MemoryABI
-from pagefault.pack.envelope import refusal
+from pagefault.pack.envelope import refusal, told_level
 from pagefault.pack.tools import PAGE_FAULT
 from pagefault.paging.deferred import DeferredPage, placeholder
 from pagefault.paging.pressure import Callback, Gauge
@@ -85,6 +87,7 @@ from pagefault.service.telling.looking import Looking
 from pagefault.service.telling.reporting import Metrics
 from pagefault.service.telling.status import Status, status_of
 from pagefault.service.telling.timetravel import (
+    ACCESSES,
     Difference,
     Moment,
     Movement,
@@ -95,6 +98,7 @@ from pagefault.service.turn.artifacts import bytes_of, describe
 from pagefault.service.turn.drive import Answer, drive
 from pagefault.service.turn.goals import plan_goal
 from pagefault.service.turn.marking import Marker
+from pagefault.service.turn.media import dimensions, duration_seconds
 from pagefault.service.turn.prefetch import Prefetcher
 from pagefault.service.turn.recalling import TurnRecall
 from pagefault.service.turn.requesting import Requests
@@ -398,8 +402,31 @@ class Session(Asking):
         await self._runtime.journal.look()
         return self.owned.scope
 
-    async def page(self, page_id: str) -> Page:
-        """A page at level 0. Raises `NoSuchPage`; `RecordGone` if it was forgotten."""
+    async def page(self, page_id: str, *, details: bool = False) -> Page:
+        """A page at level 0. Raises `NoSuchPage`; `RecordGone` if it was forgotten.
+
+        With `details` it also has what its record does not tell: when it was last accessed and how
+        often, for which the session's whole log is read, and the `dimensions` or `duration_seconds`
+        of its bytes, for which these are.
+        """
+        page = await self._page(page_id)
+        return replace(page, details=await self._details(page)) if details else page
+
+    async def _details(self, page: Page) -> Details:
+        moved = await self._looking.history(page.page_id, None)
+        used = [one.at_ms for one in moved if one.what in ACCESSES]
+        data = b""
+        if page.blob:
+            with suppress(RecordGone, StoreCorrupt):  # the page is there, and its bytes are not
+                data = await asyncio.to_thread(bytes_of, page, self._state, self._runtime)
+        return Details(
+            last_accessed=datetime.fromtimestamp(max(used) / 1000, UTC) if used else None,
+            access_count=len(used),
+            dimensions=dimensions(data),
+            duration_seconds=duration_seconds(data),
+        )
+
+    async def _page(self, page_id: str) -> Page:
         self.owned.check_there()
         await self._runtime.journal.look()
         made = self._state.l1.page(PageId(page_id))
@@ -529,12 +556,13 @@ class Session(Asking):
     async def at_level(self, page_id: str, level: int) -> tuple[Level, str, int]:
         """A page at `level` or the nearest fuller one: what level that is, text and tokens.
 
-        Reads, and keeps nothing.
+        A picture's text is its caption, which is level 2 at most. Reads, and keeps nothing.
         """
         wanted = a_level(level)
-        ladder = self._levels.ladder(await self.page(page_id))
+        page = await self.page(page_id)
+        ladder = self._levels.ladder(page)
         served = ladder.fullest(nearest(ladder, wanted))
-        return served, ladder.text(served), ladder[served]
+        return told_level(page.row, served), ladder.text(served), ladder[served]
 
     async def flush(self) -> None:
         """Write every derived page that is only in memory, and wait for all that is queued."""

@@ -140,6 +140,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "checkpoint": NAMES | st.none(),
     "create": st.booleans(),
     "data": st.sampled_from([b"", b"x", bytearray(b"y"), memoryview(b"z"), b"x" * 4_000]),
+    "details": st.booleans(),
     "dry_run": st.booleans(),
     "end": MOMENTS | st.integers() | st.none(),
     "engine": st.builds(ScriptedEngine),

@@ -112,7 +112,9 @@ class Looking:
     async def history(self, page_id: str, actor: Actor | None) -> list[Movement]:
         await self._look()
         named = PageId(page_id) if page_id else None
-        if named and await asyncio.to_thread(self._owned.state.table.find, named) is None:
+        state = self._owned.state
+        is_held = named is None or state.l1.find_row(named) is not None
+        if not is_held and await asyncio.to_thread(state.find_row, PageId(page_id)) is None:
             raise NoSuchPage(page_id, self._called)
         session = self._owned.session
         return await asyncio.to_thread(partial(history, self._runtime, session, named, actor=actor))

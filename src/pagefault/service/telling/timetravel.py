@@ -7,9 +7,9 @@ told any more. Blocks on the store.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, assert_never
+from typing import Any, Final, assert_never
 
 from pagefault.model.errors import BadInput
 from pagefault.model.events import (
@@ -48,6 +48,7 @@ from pagefault.model.page import PageRow, Scope, SessionRow
 from pagefault.model.request import Request
 from pagefault.model.residency import tier_of
 from pagefault.pack.citations import cited_pages
+from pagefault.pack.envelope import own_level, told_level
 from pagefault.pack.layout import Exchange, Front, Note, Recalled, Shown
 from pagefault.pack.render import RENDERER
 from pagefault.service.runtime import Runtime
@@ -189,22 +190,24 @@ def _in_window(
     for entry in state.layout.entries():
         match entry:
             case Shown(page=page):
-                yield InWindow(page.page_id, Level.FULL, page.row.tokens, "turn")
+                yield InWindow(page.page_id, own_level(page.row), page.row.tokens, "turn")
             case Recalled(pages=pages):
                 for page in pages:
-                    yield InWindow(page.page_id, Level.FULL, page.row.tokens, "recalled")
+                    yield InWindow(page.page_id, own_level(page.row), page.row.tokens, "recalled")
             case Front(core=core, summaries=summaries, kept=kept):
                 for page in core:
-                    yield InWindow(page.page_id, Level.FULL, page.row.tokens, "core")
+                    yield InWindow(page.page_id, own_level(page.row), page.row.tokens, "core")
                 for page, level in summaries:
                     tokens = 0 if level is Level.REFERENCE else page.row.tokens
                     yield InWindow(page.page_id, level, tokens, "summary")
                 for page in kept:
-                    yield InWindow(page.page_id, Level.FULL, page.row.tokens, "kept")
+                    yield InWindow(page.page_id, own_level(page.row), page.row.tokens, "kept")
             case Exchange(calls=calls):
                 for call, _, shown in calls:
                     if shown is not None:
-                        yield InWindow(shown.page_id, Level.FULL, shown.row.tokens, "faulted")
+                        yield InWindow(
+                            shown.page_id, own_level(shown.row), shown.row.tokens, "faulted"
+                        )
                     elif call.call_id in partial:
                         yield InWindow(*partial[call.call_id], "faulted")
             case Note():
@@ -411,7 +414,7 @@ def history(
                         actor_id=event.actor_id,
                         what=what,
                         page_id=about,
-                        level=level,
+                        level=level if level is None else _told(rows, about, level),
                         by=by,
                         cause=event.cause,
                         actor_id=event.actor_id,
@@ -422,10 +425,20 @@ def history(
     return told
 
 
-_Told = tuple[str, PageId, int | None, str]
+ACCESSES: Final = frozenset({"recalled", "faulted", "mapped_already", "cited"})
+"""Movements that are a use of the page."""
 
 
-def _movements(event: Event) -> Iterator[_Told]:
+def _told(rows: Mapping[PageId, PageRow], page_id: PageId, level: int) -> int:
+    """The level as the model was told it."""
+    row = rows.get(page_id)
+    return level if row is None else int(told_level(row, Level(level)))
+
+
+_Movement = tuple[str, PageId, int | None, str]
+
+
+def _movements(event: Event) -> Iterator[_Movement]:
     match event.body:
         case PageBody() as body:
             yield from _made(body)
@@ -461,7 +474,7 @@ def _movements(event: Event) -> Iterator[_Told]:
             assert_never(undecided)
 
 
-def _made(body: PageBody) -> Iterator[_Told]:
+def _made(body: PageBody) -> Iterator[_Movement]:
     yield "created", body.page_id, None, str(body.event_type)
     match body:
         case Represented(represents=source, level=level):
@@ -477,7 +490,7 @@ def _made(body: PageBody) -> Iterator[_Told]:
                 yield "cited", cited, None, body.page_id
 
 
-def _moved(body: EpochBegun) -> Iterator[_Told]:
+def _moved(body: EpochBegun) -> Iterator[_Movement]:
     by = f"epoch {body.epoch}: {body.reason}"
     for page_id in body.evicted:
         yield "evicted", page_id, None, by

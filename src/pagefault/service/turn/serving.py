@@ -15,6 +15,7 @@ from pagefault.model.ids import PageId
 from pagefault.model.kinds import Actor, Level, Modality
 from pagefault.model.page import Page, PageRow
 from pagefault.model.request import ToolCall
+from pagefault.pack.envelope import told_level
 from pagefault.recall.search import SearchResult
 from pagefault.service.derived.levels import Levels
 from pagefault.service.turn.turn import (
@@ -153,12 +154,14 @@ def _fault(
         why = "the page is in an archive that cannot be reached now"
         return replace(asked, refusal="archive_missing", why=why)
     except FaultRefused as refused:
+        offers = zip(map(Level, refused.levels), refused.tokens, strict=True)
+        told = {int(told_level(row, level)): tokens for level, tokens in offers}
         return replace(
             asked,
             refusal=refused.code,
             why=refused.why,
-            levels=refused.levels,
-            level_tokens=refused.tokens,
+            levels=tuple(told),
+            level_tokens=tuple(told.values()),
         )
     shows = PageId("")
     if level is not Level.FULL:  # what stands for the page is another page

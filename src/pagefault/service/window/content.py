@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from pagefault.model.events import (
     Called,
@@ -24,6 +25,8 @@ from pagefault.model.kinds import Kind, Role
 from pagefault.model.page import About, Derived, Page, PageRow, Told
 from pagefault.represent.about import Found
 
+PLAIN: Final = "text/plain"
+
 
 def page_of(event: Event, body: PageBody) -> Page:
     """The page that a record made."""
@@ -37,9 +40,18 @@ def page_of(event: Event, body: PageBody) -> Page:
         call_id=body.call_id if isinstance(body, Said | Called | Returned) else "",
         part_of=original.part_of if original else PageId(""),
         blob=body.blob if isinstance(body, Stored) else "",
+        mime_type=(body.mime_type or None) if isinstance(body, Stored) else PLAIN,
+        size_bytes=_size_bytes(body),
         derived=_derived(event, body) if isinstance(body, DerivedBody) else None,
         about=_about(body),
     )
+
+
+def _size_bytes(body: PageBody) -> int | None:
+    """Of what a page stands for; records of before told neither type nor size."""
+    if isinstance(body, Stored):
+        return body.size_bytes if body.mime_type else None
+    return len(body.text.encode())
 
 
 def _derived(event: Event, body: DerivedBody) -> Derived:
