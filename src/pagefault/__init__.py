@@ -67,7 +67,15 @@ if TYPE_CHECKING:
         Role,
         Tier,
     )
-    from pagefault.model.page import About, Derived, Evidence, Page, PageRow, SessionRow
+    from pagefault.model.page import (
+        About,
+        Derived,
+        Evidence,
+        Page,
+        PageDetails,
+        PageRow,
+        SessionRow,
+    )
     from pagefault.model.prices import Measured, PriceList, calibrate
     from pagefault.model.request import Message, Reply, Request, ToolCall, ToolSpec, Usage
     from pagefault.model.wanted import SearchFilter
@@ -172,6 +180,7 @@ __all__ = [
     "Origin",
     "Page",
     "PageBody",
+    "PageDetails",
     "PageManifestEntry",
     "PageRow",
     "PagefaultError",
@@ -294,6 +303,7 @@ _HOMES = {
     "Page": "model.page",
     "PageBody": "model.events",
     "PageManifestEntry": "pack.abi",
+    "PageDetails": "model.page",
     "PageRow": "model.page",
     "PagefaultError": "model.errors",
     "PinsFull": "model.errors",

@@ -666,6 +666,24 @@ class Session(_Asks):
         """
         return _LOOP.run(self.asynchronous.at(turn=turn, seq=seq, time=time, checkpoint=checkpoint))
 
+    def page_at(
+        self,
+        page_id: str,
+        time: str | int | None = None,
+        *,
+        turn: int | None = None,
+        seq: int | None = None,
+        checkpoint: str | None = None,
+    ) -> Page:
+        """A page as it stood at one of the times that `at` takes: where a message was edited, or a
+        claim took the place of another, the page of the words that stood then, whichever of them
+        `page_id` is. Raises `NoSuchPage`; `RecordGone` if these words were forgotten; `BadInput` if
+        none of them had been written by then.
+        """
+        return _LOOP.run(
+            self.asynchronous.page_at(page_id, time, turn=turn, seq=seq, checkpoint=checkpoint)
+        )
+
     def sent(self, turn: int | None = None, *, request: int | None = None) -> Sent:
         """A past request, byte for byte as it was packed: the last of a turn, or the one of this
         number (`ledger` lists them). Where something of it was forgotten since, `missing` says so.

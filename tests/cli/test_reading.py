@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from pagefault import Incoming
 from pagefault.cli.term import cells_wide, cut, printable
+from pagefault.model.kinds import Role
 from pagefault.service.bootstrap import open_memory
 from tests.cli.conftest import Cli
 
@@ -254,3 +256,37 @@ def test_a_page_with_bytes_tells_what_they_are_and_how_often_it_was_used(
         0,
         None,
     )
+
+
+def test_an_edited_message_is_shown_in_the_words_of_a_time(cli: Cli, tmp_path: Path) -> None:
+    root = tmp_path / "memory"
+
+    async def say() -> None:
+        async with open_memory(root) as memory:
+            session = await memory.session("s")
+            first = await session.user("Come on Monday.")
+            await session.checkpoint("monday")
+            new = Incoming(text="Come on Friday.", role=Role.USER, supersedes=first)
+            await session.say([new], origin="user_typed")
+
+    asyncio.run(say())
+    shown = ("--root", root, "pages", "show", "msg_1")
+    assert "Monday" in cli(*shown).out
+    then = cli(*shown, "--at", "checkpoint:monday", "--json").data
+    now = cli(*shown, "--at", "now", "--json").data
+    assert (then["page_asked"], then["page_id"], then["text"]) == (
+        "msg_1",
+        "msg_1",
+        "Come on Monday.",
+    )
+    assert (now["page_asked"], now["page_id"], now["text"]) == (
+        "msg_1",
+        "msg_2",
+        "Come on Friday.",
+    )
+    assert cli(*shown, "--at", "0", "--text").out == "Come on Friday."
+    wrong = cli(*shown, "--at", "99")
+    assert wrong.code == 2
+    assert "there is no turn 99" in wrong.err
+    early = cli("--root", root, "pages", "show", "msg_2", "--at", f"seq:{1}")
+    assert early.code == 2

@@ -39,7 +39,8 @@ CHOICES = {
 TIMES = {
     "Session.assistant.occurred_at", "Session.document.occurred_at",
     "Session.tool_result.occurred_at", "Session.artifact.occurred_at", "Incoming.occurred_at",
-    "Session.at.time", "Session.fork.time", "Session.timeline.start", "Session.timeline.end",
+    "Session.at.time", "Session.page_at.time", "Session.fork.time",
+    "Session.timeline.start", "Session.timeline.end",
     "Memory.timeline.start", "Memory.timeline.end",
 }  # fmt: skip
 """A time, and no words; those that are kept are dates of their own below."""
@@ -48,7 +49,8 @@ NAMES_OF_OURS = {
     "Memory.forget.page_id", "Memory.forget.session",
     "Memory.backup.target", "Session.artifact_bytes.page_id",
     "Session.at_level.page_id", "Session.compress.page_id", "Session.defer.page_id",
-    "Session.history.page_id", "Session.page.page_id", "Session.pin.page_id",
+    "Session.history.page_id", "Session.page.page_id", "Session.page_at.page_id",
+    "Session.tiers.page_ids", "Session.pin.page_id",
     "Session.unpin.page_id", "Session.no_such_page.page_id", "Session.say.items",
     "Session.run.engine", "Session.call.call", "Incoming.blob", "Session.run.on_text",
 }  # fmt: skip
@@ -193,6 +195,9 @@ async def _ask(memory: Memory, session: Session, told: Told) -> None:
     await memory.pages(session, task=word("Memory.pages.task"))
     with pytest.raises(pagefault.BadInput):
         await session.at(checkpoint=word("Session.at.checkpoint"))
+    shown = next(iter(session.resident()))
+    with pytest.raises(pagefault.BadInput):
+        await session.page_at(shown, checkpoint=word("Session.page_at.checkpoint"))
     with pytest.raises(pagefault.BadInput):
         await session.fork(checkpoint=word("Session.fork.checkpoint"))
     with pytest.raises(pagefault.BadInput):

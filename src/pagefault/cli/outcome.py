@@ -149,6 +149,7 @@ COMMANDS: Final = {
     "Session.recall": "`pagefault pages search`",
     "Session.checkpoint": "`pagefault checkpoint SESSION NAME`",
     "Session.ledger": "`pagefault ledger SESSION`",
+    "Session.history": "`pagefault history SESSION PAGE`",
     "open": "`pagefault chat` or `pagefault replay FILE`",
     "root": "--root",
     "window": "--window",

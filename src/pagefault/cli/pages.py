@@ -27,8 +27,10 @@ from pagefault.cli.asking import (
     search_words,
 )
 from pagefault.cli.compress import compress
+from pagefault.cli.moments import time_of
 from pagefault.cli.proxied import CLIENT_DECIDES, WITHOUT_EFFECT, resident_pages
 from pagefault.cli.term import iso, plural
+from pagefault.model.ids import PageId
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -141,6 +143,13 @@ def ls(
     show_default=True,
     help="0 full, 1 reduced, 2 abstract, 3 reference. Where one does not exist, the next fuller.",
 )
+@click.option(
+    "--at",
+    "when",
+    metavar="WHEN",
+    default="",
+    help="As it stood then: a turn, seq:345, checkpoint:NAME or a time, as of `pagefault at`.",
+)
 @click.option("--text", "text_only", is_flag=True, help="The text alone, byte for byte.")
 @click.option(
     "--out",
@@ -155,15 +164,20 @@ def show(
     page_id: str,
     session_name: str | None,
     level: int,
+    when: str,
     text_only: bool,
     out: Path | None,
     as_json: bool,
 ) -> None:
     """Show a page: its text, and what is known of it.
 
-    JSON: what `pages ls` gives, and session, level_asked, level, text, title, part_of, artifact
-    (whether it has bytes beside its text), mime_type and size_bytes (of these, else of the text),
-    access_count, last_accessed, dimensions, duration_seconds; null where nothing tells it.
+    With --at, of a message that was edited since, the words that stood then: they have a page of
+    their own, which is shown.
+
+    JSON: what `pages ls` gives, and session, page_asked, level_asked, level, text, title, part_of,
+    artifact (whether it has bytes beside its text), mime_type and size_bytes (of these, else of
+    the text), access_count, last_accessed, dimensions, duration_seconds; null where nothing tells
+    it.
     """
     if out is not None:
         _write_bytes(app, page_id, session_name, out)
@@ -171,19 +185,22 @@ def show(
     async def read() -> tuple[dict[str, Any], Page, int, str]:
         async with app.reading() as memory:
             session = await find_session(memory, session_name)
-            page = await session.page(page_id, details=True)
+            shown = PageId(page_id)
+            if when:
+                shown = (await session.page_at(page_id, **time_of(when))).page_id
+            page = await session.page(shown, details=True)
             pinned = (await session.status()).pinned
             resident = await resident_pages(memory, session)
-            tier = (await session.tiers([page_id]))[page.page_id]
+            tier = (await session.tiers([shown]))[shown]
             listed = await _listed(session, page.row, tier, resident, pinned, page)
             told = {"session": session.name or session.session_id, **listed}
-            served, text, _ = await session.at_level(page_id, level)
+            served, text, _ = await session.at_level(shown, level)
             return told, page, int(served), text
 
     told, page, served, text = app.run(read())
     if as_json:
         del told["hint"]
-        told |= {"level_asked": level, "level": served, "text": text}
+        told |= {"page_asked": page_id, "level_asked": level, "level": served, "text": text}
         told |= {"title": page.title, "part_of": page.part_of or None}
         told |= {"artifact": bool(page.blob), **_details(page)}
         app.term.data(told)

@@ -103,7 +103,7 @@ NOT_TOLD: Final = Told()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Details:
+class PageDetails:
     """What it takes more than a page's record to tell; None where nobody asked, or nothing tells.
 
     An access is a fault that was served, a recall by the runtime, or a citation in an answer.
@@ -115,7 +115,7 @@ class Details:
     duration_seconds: float | None = None  # of a recording
 
 
-NO_DETAILS: Final = Details()
+NO_DETAILS: Final = PageDetails()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +134,7 @@ class Page:
     size_bytes: int | None = None  # likewise
     derived: Derived | None = None  # what it was made of, if it was
     about: About = field(default=NOT_TOLD, compare=False, repr=False)  # follows from the rest
-    details: Details = field(default=NO_DETAILS, compare=False)  # where they were asked for
+    details: PageDetails = field(default=NO_DETAILS, compare=False)  # where they were asked for
 
     @property
     def created_at(self) -> datetime:

@@ -49,7 +49,7 @@ from pagefault.model.kinds import (
     Source,
     Tier,
 )
-from pagefault.model.page import Details, Page, PageRow, Scope
+from pagefault.model.page import Page, PageDetails, PageRow, Scope
 from pagefault.model.prices import PriceList
 from pagefault.model.request import Request, ToolCall, Usage
 from pagefault.model.signatures import ANY_TEXT, checked_verbs
@@ -412,14 +412,14 @@ class Session(Asking):
         page = await self._page(page_id)
         return replace(page, details=await self._details(page)) if details else page
 
-    async def _details(self, page: Page) -> Details:
+    async def _details(self, page: Page) -> PageDetails:
         moved = await self._looking.history(page.page_id, None)
         used = [one.at_ms for one in moved if one.what in ACCESSES]
         data = b""
         if page.blob:
             with suppress(RecordGone, StoreCorrupt):  # the page is there, and its bytes are not
                 data = await asyncio.to_thread(bytes_of, page, self._state, self._runtime)
-        return Details(
+        return PageDetails(
             last_accessed=datetime.fromtimestamp(max(used) / 1000, UTC) if used else None,
             access_count=len(used),
             dimensions=dimensions(data),
@@ -737,6 +737,29 @@ class Session(Asking):
         """
         time_ms = None if time is None else a_time(time)
         return await self._looking.at(turn=turn, seq=seq, time_ms=time_ms, checkpoint=checkpoint)
+
+    async def page_at(
+        self,
+        page_id: str,
+        time: str | int | None = None,
+        *,
+        turn: int | None = None,
+        seq: int | None = None,
+        checkpoint: str | None = None,
+    ) -> Page:
+        """A page as it stood at one of the times that `at` takes: where a message was edited, or a
+        claim took the place of another, the page of the words that stood then, whichever of them
+        `page_id` is. Raises `NoSuchPage`; `RecordGone` if these words were forgotten; `BadInput` if
+        none of them had been written by then.
+        """
+        await self.page(page_id)  # or it says why there is none
+        return await self._looking.page_at(
+            PageId(page_id),
+            turn=turn,
+            seq=seq,
+            time_ms=None if time is None else a_time(time),
+            checkpoint=checkpoint,
+        )
 
     async def sent(self, turn: int | None = None, *, request: int | None = None) -> Sent:
         """A past request, byte for byte as it was packed: the last of a turn, or the one of this

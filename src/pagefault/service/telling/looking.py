@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 
-from pagefault.model.errors import NoSuchPage, SessionNotFound
+from pagefault.model.errors import BadInput, NoSuchPage, SessionNotFound
 from pagefault.model.events import Event
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Actor
-from pagefault.model.page import SessionRow
+from pagefault.model.page import Page, SessionRow
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
 from pagefault.service.telling.checkpoints import Checkpoint, checkpoints
@@ -25,6 +25,7 @@ from pagefault.service.telling.timetravel import (
     find_seq,
     history,
     moment,
+    page_at,
     sent,
 )
 from pagefault.service.window.restore import restore_at
@@ -69,6 +70,32 @@ class Looking:
                 self._runtime, scope, turn=turn, seq=seq, time_ms=time_ms, checkpoint=checkpoint
             )
             return moment(self._runtime, row, upto)
+
+        return await asyncio.to_thread(look)
+
+    async def page_at(
+        self,
+        page_id: PageId,
+        *,
+        turn: int | None,
+        seq: int | None,
+        time_ms: int | None,
+        checkpoint: str | None,
+    ) -> Page:
+        await self._look()
+
+        def look() -> Page:
+            scope = self._runtime.scope(self._owned.session)
+            upto = find_seq(
+                self._runtime, scope, turn=turn, seq=seq, time_ms=time_ms, checkpoint=checkpoint
+            )
+            found = page_at(self._runtime, scope, page_id, upto)
+            if found is None:
+                raise BadInput(
+                    f"{page_id} was not written by then",
+                    hint="`Session.history` tells when it was",
+                )
+            return found
 
         return await asyncio.to_thread(look)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final, assert_never
 
-from pagefault.model.errors import BadInput
+from pagefault.model.errors import BadInput, RecordGone
 from pagefault.model.events import (
     BODY_TYPES,
     CallRefused,
@@ -44,7 +44,7 @@ from pagefault.model.events import (
 )
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import Actor, Level, Role, Tier
-from pagefault.model.page import PageRow, Scope, SessionRow
+from pagefault.model.page import Page, PageRow, Scope, SessionRow
 from pagefault.model.request import Request
 from pagefault.model.residency import tier_of
 from pagefault.pack.citations import cited_pages
@@ -342,6 +342,59 @@ def _forgotten(runtime: Runtime, scope: Scope) -> Iterator[Seq]:
                 is_page = event.type in BODY_TYPES and issubclass(BODY_TYPES[event.type], PageBody)
                 if is_page and target <= upto.get(event.session, NOTHING):
                     yield event.seq
+
+
+# --- a page --------------------------------------------------------------------------------------
+
+
+def page_at(runtime: Runtime, scope: Scope, page_id: PageId, upto: Seq) -> Page | None:
+    """The page whose words stood in the place of `page_id` after the record `upto`; None where none
+    of them was written by then. `KeyError` where the scope has no such page, and `RecordGone` where
+    the words of that time were forgotten.
+
+    A page never changes. Where a client says a message in other words, the page of these supersedes
+    the page of the earlier ones, and a claim another: so the versions are a chain, and whichever of
+    it is named, it is walked back to what there was by then and on to what stood. Of a text in
+    parts it is the part of the same number, or the first where the other words have fewer.
+    """
+    index, then = runtime.index, scope_at(scope, upto)
+    row = index.find_page(scope, page_id)
+    if row is None:
+        raise KeyError(page_id)
+    part = row.part
+    while not _is_in(then, row):
+        former = _former(runtime, scope, row)
+        if former is None:
+            return None
+        row = former
+    while then.is_history(row) and not row.is_note:
+        later = index.page_at(row.superseded)
+        if later is None:
+            raise RecordGone(f"what stood in the place of page {page_id} then was forgotten")
+        row = later
+    stem, _, number = row.page_id.rpartition("_")
+    if row.part != part < row.parts:
+        number = str(int(number) - row.part + part)
+    found = index.find_page(scope, PageId(f"{stem}_{number}"))
+    return runtime.pages.read(found or row)
+
+
+def _is_in(scope: Scope, row: PageRow) -> bool:
+    return any(session == row.session and row.seq <= upto for session, upto in scope.parts)
+
+
+def _former(runtime: Runtime, scope: Scope, row: PageRow) -> PageRow | None:
+    """The page that this one took the place of, or the text that it is part of; None if none."""
+    part_of = runtime.pages.read(row).part_of
+    first = runtime.index.find_page(scope, part_of) if part_of else row
+    body = runtime.log.get(first.seq).body if first is not None else None
+    named = body.supersedes if isinstance(body, PageBody) else PageId("")
+    if not named:
+        return None
+    former = runtime.index.find_page(scope, named)
+    if former is None:
+        raise RecordGone(f"page {named}, in whose place {row.page_id} stands, was forgotten")
+    return former
 
 
 # --- a page's history -----------------------------------------------------------------------------
