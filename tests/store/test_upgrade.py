@@ -44,6 +44,7 @@ from pagefault.model.events import (
 )
 from pagefault.model.ids import IdMinter, PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import Actor, Origin, Role
+from pagefault.model.request import Request, ToolCall
 from pagefault.service.adopt import adopt
 from pagefault.store import codec
 from pagefault.store import upgrade as module
@@ -137,29 +138,45 @@ def test_it_is_sound_and_can_be_written_forgotten_and_backed_up(old: Path, tmp_p
 
 
 def test_every_request_is_told_as_the_version_before_packed_it(old: Path) -> None:
+    """Save for the results of `page_fault`, which that version rendered by other rules (3)."""
     expected = json.loads((FIXTURES / "requests.json").read_text())
     upgraded(old)
 
-    async def compare() -> None:
+    async def compare() -> int:
+        same = 0
         async with pagefault.open(old) as memory:
             for one in expected:
                 session = await memory.session(one["session"], create=False)
                 sent = await session.sent(request=one["request"])
-                request = sent.request
-                told = [
-                    [
-                        *(m.role, m.content),
-                        *([[c.call_id, c.name, c.arguments] for c in m.tool_calls], m.call_id),
-                    ]
-                    for m in request.messages
-                ]
-                tools = [[tool.name] for tool in request.tools]
-                digest = hashlib.sha256(json.dumps([told, request.tail, tools]).encode())
-                assert (sent.seq, request.tokens) == (one["seq"], one["tokens"])
-                assert digest.hexdigest()[:24] == one["digest"]
+                assert sent.seq == one["seq"]
+                if any(call.name == "page_fault" for call in calls_in(sent.request)):
+                    assert "it was rendered by rules 3" in sent.missing[0]
+                else:
+                    assert (sent.request.tokens, digest_of(sent.request)) == (
+                        one["tokens"],
+                        one["digest"],
+                    )
+                    same += 1
+        return same
 
-    asyncio.run(compare())
-    assert len(expected) > 20
+    assert asyncio.run(compare()) > 15
+
+
+def calls_in(request: Request) -> Iterator[ToolCall]:
+    return (call for message in request.messages for call in message.tool_calls)
+
+
+def digest_of(request: Request) -> str:
+    told = [
+        [
+            *(m.role, m.content),
+            *([[c.call_id, c.name, c.arguments] for c in m.tool_calls], m.call_id),
+        ]
+        for m in request.messages
+    ]
+    tools = [[tool.name] for tool in request.tools]
+    digest = hashlib.sha256(json.dumps([told, request.tail, tools]).encode())
+    return digest.hexdigest()[:24]
 
 
 def test_what_was_said_otherwise_says_the_same(old: Path) -> None:

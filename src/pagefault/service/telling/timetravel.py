@@ -470,7 +470,6 @@ def history(
                         level=level if level is None else _told(rows, about, level),
                         by=by,
                         cause=event.cause,
-                        actor_id=event.actor_id,
                         tier_before=before[about],
                         tier_after=tier(about),
                     )
