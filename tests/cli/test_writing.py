@@ -270,13 +270,16 @@ def test_full_segments_are_archived_and_read_as_before(
     for _ in range(3):
         _say(monkeypatch, b"How many spokes has the red wheel?")
         assert cli("--root", memory_root, "chat", "talk", "--engine", "scripted").code == 0
-    before = cli("--root", memory_root, "pages", "ls", "--all", "--json").out
+    before = cli("--root", memory_root, "pages", "ls", "--all", "--json").data
+    assert "L4" not in {page.pop("tier") for page in before["pages"]}
     plan = cli("--root", memory_root, "archive", "--keep", "0", "--dry-run", "--json").data
     assert plan["segments"]
     assert "would be archived" in cli("--root", memory_root, "archive", "--dry-run").out
     told = cli("--root", memory_root, "archive", "--keep", "0", "--json").data
     assert (told["segments"], told["bytes_after"]) == (plan["segments"], plan["bytes_after"])
-    assert cli("--root", memory_root, "pages", "ls", "--all", "--json").out == before
+    after = cli("--root", memory_root, "pages", "ls", "--all", "--json").data
+    assert "L4" in {page.pop("tier") for page in after["pages"]}
+    assert after == before
     assert cli("--root", memory_root, "forget", "msg_1", "--session", "talk", "--yes").code == 0
     assert cli("--root", memory_root, "verify").code == 0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -109,8 +110,12 @@ async def _seen(session: Session) -> dict[str, Any]:
         "pins": status.pinned,
         "turns": status.turns,
         "faults_left": status.faults_left,
-        "request": json.dumps(request),
+        "request": _WHEN.sub("then", json.dumps(request)),
     }
+
+
+_WHEN = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
+"""A page tells when it was written, and the twin wrote it at another time."""
 
 
 async def _ids(session: Session) -> list[tuple[str, int]]:
