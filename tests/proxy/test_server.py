@@ -14,9 +14,10 @@ import pytest
 from pagefault.model.errors import BadInput
 from pagefault.proxy.history import Json
 from pagefault.proxy.listen import bound
-from pagefault.proxy.passage import GONE, survival
+from pagefault.proxy.prefix import survival
 from pagefault.proxy.relay import Patience
 from pagefault.proxy.token import checked_token
+from pagefault.proxy.verbatim import GONE
 from tests.proxy.histories import (
     FACT,
     body,

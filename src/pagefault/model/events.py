@@ -385,6 +385,8 @@ class Relayed:
     core: tuple[PageId, ...] = ()  # of `recalled`: the claims that an epoch put in front
     epoch_at: PageId = PageId("")  # the newest page of the request with which the epoch began
     epoch_first: PageId = PageId("")  # the page that is shown first from then on
+    epoch_front: PageId = PageId("")  # the one at which the epoch began whose notice is in front
+    stubs: tuple[PageId, ...] = ()  # results of which, from then on, no more than a stub is shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final
 
 from pagefault.engine.usage import usage_from
@@ -60,8 +60,15 @@ class Chat:
     def opens_turn(self, message: Any) -> bool:
         return bool(message.get("role") == "user")
 
-    def opened(self, message: Any) -> Any:
-        return message
+    def without_results(self, message: Any, call_ids: Collection[str]) -> Any:
+        return message  # a result is a message of its own
+
+    def with_result(self, message: Any, call_id: str, make: Callable[[str], str]) -> Any:
+        return {**message, "content": make(content_text(message.get("content")))}
+
+    def binds(self, message: Any) -> bool:
+        told = blocks(message.get("content"))
+        return bool(message.get("thinking_blocks")) or any(map(_is_thinking, told))
 
     def with_text(self, message: Any, text: str) -> Any:
         content = message.get("content")
@@ -133,7 +140,7 @@ def _said(message: Json, role: Role, number: int) -> list[Item]:
         text = block.get("text", block.get("refusal"))
         if block.get("type") in _TEXTS and isinstance(text, str):
             items.append(Item(part=Part.TEXT, role=role, message=number, text=text))
-        elif block.get("type") in ("thinking", "reasoning"):
+        elif _is_thinking(block):
             items.append(Item(part=Part.DRESS, role=role, message=number))
         else:
             items.append(Item(part=Part.SEALED, role=role, message=number, sealed=sealed(block)))
@@ -151,6 +158,10 @@ def _said(message: Json, role: Role, number: int) -> list[Item]:
             )
         )
     return items
+
+
+def _is_thinking(block: Json) -> bool:
+    return block.get("type") in ("thinking", "redacted_thinking", "reasoning")
 
 
 def _result(message: Json, number: int) -> Item:

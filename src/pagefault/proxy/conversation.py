@@ -1,4 +1,4 @@
-"""One conversation of a client: its tree of histories, its session in the memory, its passage.
+"""One conversation of a client: its tree of histories, its session in the memory, its windows.
 
 What is said is logged before it is sent on, once, whatever the client resends: each record tells
 which page of the client's history it follows, and which it takes the place of, by their ids. So a
@@ -53,8 +53,10 @@ from pagefault.model.request import Usage
 from pagefault.pack import render
 from pagefault.pack.count import MESSAGE_TOKENS, TokenCounter
 from pagefault.proxy.history import History, Item, Json, Part, digest, essence
-from pagefault.proxy.passage import Composed, Passage, Weighed, is_marked
+from pagefault.proxy.marks import is_marked
+from pagefault.proxy.prefix import Prefix, Weighed
 from pagefault.proxy.trie import FIRST, Change, Logged, Match, Node, Trie
+from pagefault.proxy.verbatim import Composed, Outgoing, Verbatim
 from pagefault.proxy.wire import Answered, Wire
 from pagefault.recall.gate import gate
 from pagefault.recall.passages import passage
@@ -64,6 +66,7 @@ from pagefault.service.telling.relaying import note_relayed, note_reported
 from pagefault.service.turn.recalling import is_chat
 from pagefault.service.turn.turn import encodable
 from pagefault.service.turn.writing import Incoming
+from pagefault.window.slots import Form, Window
 
 CANDIDATES: Final = 50
 CALL_CHARS_MAX: Final = 4_000  # of a call's arguments that are kept: an edit quotes whole files
@@ -138,7 +141,10 @@ class Conversation:
 
     def _clear(self) -> None:
         self.trie = Trie(self._words_of)
-        self.passage = Passage(self._wire, self._counter, self._window_tokens, keeps=self._is_named)
+        self.verbatim = Verbatim(
+            self._wire, self._counter, self._window_tokens, keeps=self._is_named
+        )
+        self._prefix = Prefix(self.verbatim.weights)
         self._pages: dict[str, Sequence[str]] = {}  # by the key of the node that says it
         self._keys: dict[str, str] = {}  # of nodes, by every page that they ever were
         self._edited: set[str] = set()  # keys of nodes whose present words are not logged yet
@@ -148,8 +154,8 @@ class Conversation:
         self._unquote()
 
     def _unquote(self) -> None:
-        self.passage.unquote()
-        self._inserted: dict[str, list[PageId]] = {}  # the pages of each of the passage's inserts
+        self.verbatim.unquote()
+        self._inserted: dict[str, list[PageId]] = {}  # the pages of each of the inserts
         self._parts: dict[tuple[str, PageId], Evidence] = {}  # of these, what is quoted of some
         self._cored: dict[str, list[PageId]] = {}  # and of its cores
 
@@ -167,9 +173,11 @@ class Conversation:
             await self._log(match.path, placed)
             await self._unquote_forgotten()
             quotes = _Quotes()
+            outgoing: Outgoing | None = None
             composed: Composed | None = None
-            if self.passage.window_tokens:
-                composed = await self._compose(body, history, match, quotes, aside=aside)
+            if self.verbatim.window_tokens:
+                outgoing = self.verbatim.outgoing(body, history, match, is_kept=self._is_kept)
+                composed = await self._compose(outgoing, match, history, quotes, aside=aside)
             return Passed(
                 match=match,
                 composed=composed,
@@ -178,7 +186,7 @@ class Conversation:
                 else None,
                 recalled=len(quotes.pages),
                 aside=aside,
-                request=await self._tell(body, history, match, composed, quotes),
+                request=await self._tell(body, history, match, composed, outgoing, quotes),
                 model=self._model(body),
             )
 
@@ -218,47 +226,45 @@ class Conversation:
             self.problem = error.message
 
     async def _compose(
-        self, body: Json, history: History, match: Match, quotes: _Quotes, *, aside: bool
+        self, outgoing: Outgoing, match: Match, history: History, quotes: _Quotes, *, aside: bool
     ) -> Composed:
         """The request as it fits the window; what is quoted with it for the first time is put into
         `quotes`.
         """
-        passage = self.passage
         self._owes_claims = self._owes_claims or match.change is Change.COMPACTED
-        opening = None if aside else passage.opening(history, match)
+        opening = None if aside else outgoing.opening()
         room = self._recall_room() if opening is not None else 0
         epoch = ""
         if not aside:  # a summary is made of what the model has seen: nothing leaves before it
-            epoch = passage.plan(body, history, match, room, is_kept=self._is_kept)
+            epoch = outgoing.plan(room)
         if epoch:
-            at = match.path[-1].key
-            free = passage.free_tokens(body, history, match) - room
-            quotes.core = await self._standing(history, match, free)
+            if outgoing.has_new_front:
+                quotes.core = await self._standing(outgoing, outgoing.free_tokens() - room)
             if quotes.core:
-                self._cored[at] = [page.page_id for page in quotes.core]
-                passage.cores[at] = self._quoted(quotes.core, STANDS)
-            await self._requote(passage.quoting(history, match))
+                self._cored[outgoing.front] = [page.page_id for page in quotes.core]
+                self.verbatim.cores[outgoing.front] = self._quoted(quotes.core, STANDS)
+            await self._requote(outgoing.quoting())
         if not aside:
-            quotes.here = await self._closing(history, match)
+            quotes.here = await self._closing(outgoing)
         if opening is not None:
-            free = passage.free_tokens(body, history, match)
+            free = outgoing.free_tokens()
             taken = sum(map(_cost, quotes.here))
             free, room = free - taken, room - taken
             if self._owes_claims and not epoch:
-                quotes.here += await self._standing(history, match, free - room)
+                quotes.here += await self._standing(outgoing, free - room)
             self._owes_claims = False
             told = {page.page_id for page in quotes.here}
-            recalled, passages = await self._recall(history, match, min(room, free))
+            recalled, passages = await self._recall(outgoing, _newest(history), min(room, free))
             quotes.here += [page for page in recalled if page.page_id not in told]
             quotes.passages = {i: span for i, span in passages.items() if i not in told}
-        quotes.opening = passage.turn(history, match) if quotes.here else None
+        quotes.opening = outgoing.turn() if quotes.here else None
         if quotes.opening is not None:
             opens = quotes.opening.key
             ids = self._inserted.setdefault(opens, [])
             ids += [page.page_id for page in quotes.here]
             self._parts |= {(opens, span.page_id): span for span in quotes.passages.values()}
             await self._put_in(opens)
-        return passage.compose(body, history, match, epoch=epoch)
+        return outgoing.compose()
 
     async def answered(self, passed: Passed, answered: Answered, *, is_next: bool = True) -> None:
         """Take in what the model answered, if it came to its end, and what the provider counted.
@@ -266,7 +272,7 @@ class Conversation:
         """
         async with self._lock:
             if passed.composed is not None:
-                self.passage.observe(passed.composed, answered.input_tokens)
+                self.verbatim.observe(passed.composed, answered.input_tokens)
             if answered.usage is not None and passed.request >= 0:
                 await self._report(passed.request, answered.usage)
             if not answered.complete or passed.aside or not is_next:
@@ -284,6 +290,7 @@ class Conversation:
         history: History,
         match: Match,
         composed: Composed | None,
+        outgoing: Outgoing | None,
         quotes: _Quotes,
     ) -> int:
         """Write down what is sent; returns the request's number, or -1 where there is no session.
@@ -292,9 +299,9 @@ class Conversation:
         """
         messages = history.messages if composed is None else composed.messages
         if composed is None:
-            weighed = await asyncio.to_thread(self.passage.weigh, body, history, messages)
+            weighed = await asyncio.to_thread(self._prefix.weigh, body, history, messages)
         else:
-            weighed = self.passage.weigh(body, history, messages)
+            weighed = self._prefix.weigh(body, history, messages)
         if self._session is None:  # nothing was said yet, or the memory fails
             return -1
         model = self._model(body)
@@ -307,8 +314,8 @@ class Conversation:
             model=model,
             change=_change(match, weighed),
             tokens=weighed.tokens,
-            window_tokens=self.passage.window_tokens,
-            factor=self.passage.factor,
+            window_tokens=self.verbatim.window_tokens,
+            factor=self.verbatim.factor,
             messages=len(messages),
             client_messages=len(history.messages),
             left_tokens=composed.left_tokens if composed else 0,
@@ -323,7 +330,7 @@ class Conversation:
             is_marked=is_marked(body),
             opening=self._page_of(quotes.opening),
             core=tuple(page.page_id for page in quotes.core),
-            **(self._epoch_of(match) if composed and composed.epoch else {}),
+            **(self._epoch_of(outgoing) if outgoing and composed and composed.epoch else {}),
         )
         try:
             await note_relayed(self._session, told)
@@ -333,15 +340,20 @@ class Conversation:
         self._requests += 1
         return told.request
 
-    def _epoch_of(self, match: Match) -> dict[str, PageId]:
+    def _epoch_of(self, outgoing: Outgoing) -> dict[str, Any]:
         """The epoch that begins with a request, by pages."""
-        path = match.path
-        first = self.passage.starts[path[-1].key]
-        at = next(n for n, node in enumerate(path) if node.key == first)
-        return {
-            "epoch_at": next(filter(None, map(self._page_of, reversed(path))), PageId("")),
-            "epoch_first": next(filter(None, map(self._page_of, path[at:])), PageId("")),
-        }
+        path, window = outgoing.path, outgoing.window
+        keys = [node.key for node in path]
+        told: dict[str, Any] = {"epoch_at": self._page_in(reversed(path))}
+        if window.first:
+            told["epoch_first"] = self._page_in(path[keys.index(window.first) :])
+        if window.front:
+            told["epoch_front"] = self._page_in(path[keys.index(window.front[0]) :: -1])
+        return told | {"stubs": tuple(filter(None, map(self._page_of, outgoing.stubs)))}
+
+    def _page_in(self, nodes: Iterable[Node]) -> PageId:
+        """Of the first of these nodes that has one."""
+        return next(filter(None, map(self._page_of, nodes)), PageId(""))
 
     async def _report(self, request: int, usage: Usage) -> None:
         assert self._session is not None, "it was told of"
@@ -511,9 +523,9 @@ class Conversation:
         them.
         """
         events = await self._memory.passed_on(session)
-        factor = self.passage.factor
+        factor = self.verbatim.factor
         self._clear()
-        self.passage.factor = factor
+        self.verbatim.factor = factor
         said, orders = _logged(events)
         for page_id, node in self.trie.restore([one for one, _ in said], orders).items():
             self._keys[page_id] = node.key
@@ -532,13 +544,14 @@ class Conversation:
             told = event.body
             if not isinstance(told, Relayed):
                 continue
-            at, first = self._keys.get(told.epoch_at), self._keys.get(told.epoch_first)
-            if at is not None and first is not None:
-                self.passage.starts[at] = first
+            at = self._keys.get(told.epoch_at)
+            if at is not None:
+                window = self._window_of(told, at)
+                self.verbatim.windows.begin(window)
                 core = await self._still_there(told.core)
                 if core:
                     self._cored[at] = [page.page_id for page in core]
-                    self.passage.cores[at] = self._quoted(core, STANDS)
+                    self.verbatim.cores[at] = self._quoted(core, STANDS)
                 await self._requote(list(self._inserted), upto=event.seq)
             opening = self._keys.get(told.opening)
             if opening is not None:
@@ -546,6 +559,20 @@ class Conversation:
                 self._inserted.setdefault(opening, []).extend(here)
                 self._parts |= {(opening, span.page_id): span for span in told.passages}
                 await self._put_in(opening)
+
+    def _window_of(self, told: Relayed, at: str) -> Window:
+        """The window of an epoch that began at this node. Records of before name no front: then it
+        was this epoch's own.
+        """
+        first = self._keys.get(told.epoch_first, "")
+        front = self._keys.get(told.epoch_front, at if first else "")
+        stubs = (self._keys[page] for page in told.stubs if page in self._keys)
+        return Window(
+            epoch=at,
+            first=first,
+            front=(front,) if front else (),
+            forms=dict.fromkeys(stubs, Form.STUB),
+        )
 
     async def _still_there(self, ids: Iterable[PageId]) -> list[Page]:
         pages = []
@@ -575,7 +602,7 @@ class Conversation:
         pages = await self._still_there(dict.fromkeys(self._inserted[opening]))
         if pages:
             told = [self._part(page, self._parts.get((opening, page.page_id))) for page in pages]
-            self.passage.put_in(opening, self._quoted(told))
+            self.verbatim.put_in(opening, self._quoted(told))
 
     async def _requote(self, openings: Iterable[str], upto: int | None = None) -> None:
         """Quote the newest words in the place of those that were edited since, where an epoch
@@ -622,15 +649,14 @@ class Conversation:
                 found[claim.claim_id] = claim.closed_by
         return found
 
-    async def _closing(self, history: History, match: Match) -> list[Page]:
+    async def _closing(self, outgoing: Outgoing) -> list[Page]:
         """What takes the place of words that were edited after they were quoted, and that the
         request quotes still: those bytes were sent, and stay. Nothing where no turn opens.
         """
-        passage = self.passage
-        if not self._edits or passage.turn(history, match) is None:
+        if not self._edits or outgoing.turn() is None:
             return []
-        shown = list(self._cored.get(passage.epoch(match), ()))
-        for key in passage.quoting(history, match):
+        shown = list(self._cored.get(outgoing.front, ()))
+        for key in outgoing.quoting():
             shown += self._inserted[key]
         try:
             closed = await self._closed_by_edits()
@@ -648,19 +674,18 @@ class Conversation:
     # --- recall -------------------------------------------------------------------------------
 
     def _recall_room(self) -> int:
-        return self._memory.limits.recall_room(self.passage.window_tokens, faults=False)
+        return self._memory.limits.recall_room(self.verbatim.window_tokens, faults=False)
 
     async def _recall(
-        self, history: History, match: Match, room: int
+        self, outgoing: Outgoing, newest: str, room: int
     ) -> tuple[list[Page], dict[PageId, Evidence]]:
         """What the newest message calls for and the request does not show: pages, and which part
         of those that are quoted in part.
         """
         chosen: list[Page] = []
         passages: dict[PageId, Evidence] = {}
-        hidden = self.passage.hidden(history, match)
-        allowed = {page for node in hidden for page in self._said_in(node)}
-        query = _newest(history)[:QUERY_CHARS_MAX]
+        allowed = {page for node in outgoing.hidden() for page in self._said_in(node)}
+        query = newest[:QUERY_CHARS_MAX]
         if not allowed or is_chat(query):
             return chosen, passages
         calls_for = gate(query)
@@ -713,14 +738,13 @@ class Conversation:
         shown = f"{'… ' * bool(span.start)}{text}{' …' * (span.end < len(whole))}"
         return replace(page, text=shown, row=replace(page.row, tokens=self._counter.count(shown)))
 
-    async def _standing(self, history: History, match: Match, free: int) -> list[Page]:
+    async def _standing(self, outgoing: Outgoing, free: int) -> list[Page]:
         """The claims that stand on the user's word and are said in nothing that the request shows,
         the newest of them, as far as there is room.
         """
-        share = int(self.passage.window_tokens * CORE_WINDOW_SHARE)
+        share = int(self.verbatim.window_tokens * CORE_WINDOW_SHARE)
         room = min(share, free) - MESSAGE_TOKENS
-        hidden = self.passage.hidden(history, match)
-        allowed = {page for node in hidden for page in self._said_in(node)}
+        allowed = {page for node in outgoing.hidden() for page in self._said_in(node)}
         chosen: list[Page] = []
         try:
             session = await self._opened()

@@ -49,8 +49,7 @@ class Item:
     # Both say that nobody said it; `History.of_program` finds out.
 
     def __post_init__(self) -> None:
-        if len(self.call_id) > NAME_CHARS:  # a gateway's, with a signature in it, say
-            object.__setattr__(self, "call_id", digest(self.call_id))
+        object.__setattr__(self, "call_id", short_id(self.call_id))
 
     @cached_property
     def place(self) -> str:
@@ -260,6 +259,11 @@ def digest(text: str) -> str:
 def sealed(block: Mapping[str, Any]) -> str:
     """The digest of an opaque block, whatever marks it bears."""
     return digest(canonical(unmarked(block)))
+
+
+def short_id(call_id: str) -> str:
+    """What names a call here: a gateway's id may have a signature in it, say."""
+    return digest(call_id) if len(call_id) > NAME_CHARS else call_id
 
 
 def canonical(value: Any) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final
 
 from pagefault.engine.usage import usage_from
 from pagefault.model.kinds import Role
-from pagefault.proxy.history import History, Item, Json, Part, digest, essence, sealed
+from pagefault.proxy.history import History, Item, Json, Part, digest, essence, sealed, short_id
 from pagefault.proxy.wire import (
     Answered,
     Unreadable,
@@ -58,11 +58,21 @@ class Messages:
             return False
         return not any(map(_is_result, told)) or any(map(_is_said, told))
 
-    def opened(self, message: Any) -> Any:
-        own = message.get("content")
-        if not isinstance(own, list) or not any(map(_is_result, own)):
-            return message
-        return {**message, "content": [block for block in own if not _is_result(block)]}
+    def without_results(self, message: Any, call_ids: Collection[str]) -> Any:
+        told = [one for one in message["content"] if _call_of(one) not in call_ids]
+        return {**message, "content": told}
+
+    def with_result(self, message: Any, call_id: str, make: Callable[[str], str]) -> Any:
+        told = [
+            {**one, "content": make(content_text(one.get("content")))}
+            if _call_of(one) == call_id
+            else one
+            for one in message["content"]
+        ]
+        return {**message, "content": told}
+
+    def binds(self, message: Any) -> bool:
+        return any(one.get("type") in _THINKING for one in blocks(message.get("content")))
 
     def with_text(self, message: Any, text: str) -> Any:
         own = message.get("content")
@@ -127,6 +137,11 @@ class MessagesGatherer:
 
 def _is_result(block: Any) -> bool:
     return isinstance(block, dict) and block.get("type") == "tool_result"
+
+
+def _call_of(block: Any) -> str | None:
+    """The call that a block answers, if it is a result."""
+    return short_id(str(block.get("tool_use_id", ""))) if _is_result(block) else None
 
 
 def _is_said(block: Json) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final
 
 from pagefault.engine.usage import usage_from
@@ -55,8 +55,14 @@ class Responses:
     def opens_turn(self, message: Any) -> bool:
         return bool(message.get("role") == "user" and message.get("type", "message") == "message")
 
-    def opened(self, message: Any) -> Any:
-        return message
+    def without_results(self, message: Any, call_ids: Collection[str]) -> Any:
+        return message  # a result is a message of its own
+
+    def with_result(self, message: Any, call_id: str, make: Callable[[str], str]) -> Any:
+        return {**message, "output": make(content_text(message.get("output")))}
+
+    def binds(self, message: Any) -> bool:
+        return False  # sealed reasoning is bound to what follows it, which stays
 
     def with_text(self, message: Any, text: str) -> Any:
         content = message.get("content")

@@ -7,7 +7,7 @@ that left, and the texts that were put in, differ.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -32,8 +32,14 @@ class Wire(Protocol):
     def opens_turn(self, message: Any) -> bool:
         """Whether a new turn begins with it: the user's words, whatever stands before them."""
 
-    def opened(self, message: Any) -> Any:
-        """What of such a message is of the turn that begins: results are of the one before."""
+    def without_results(self, message: Any, call_ids: Collection[str]) -> Any:
+        """The message less the results of these calls, which are not all that it has."""
+
+    def with_result(self, message: Any, call_id: str, make: Callable[[str], str]) -> Any:
+        """The message where the result of a call is what `make` makes of its text."""
+
+    def binds(self, message: Any) -> bool:
+        """Whether it holds signed thinking, which is bound to what stands before it in its turn."""
 
     def with_text(self, message: Any, text: str) -> Any:
         """The user's message with a text before its own, and after the results of tools."""

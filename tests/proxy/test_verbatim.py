@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from pagefault.proxy.history import Json, unmarked
-from pagefault.proxy.passage import GONE, Composed, Passage, survival
+from pagefault.proxy.prefix import survival
 from pagefault.proxy.trie import Change, Trie
+from pagefault.proxy.verbatim import GONE, Composed, Outgoing, Verbatim
 from pagefault.proxy.wire import Wire
 from tests.proxy.histories import (
     COUNTER,
@@ -28,19 +29,23 @@ from tests.proxy.recorded import NAMES, recorded
 
 
 class Way:
-    """A conversation's tree and passage together, as the proxy has them."""
+    """A conversation's tree and its renderer together, as the proxy has them."""
 
-    def __init__(self, window: int, wire: Wire = WIRE, passage: type[Passage] = Passage) -> None:
+    def __init__(
+        self, window: int, wire: Wire = WIRE, verbatim: type[Verbatim] = Verbatim, spare: int = 0
+    ) -> None:
         self.trie = Trie()
         self.wire = wire
-        self.passage = passage(wire, COUNTER, window)
+        self.verbatim = verbatim(wire, COUNTER, window)
+        self.spare = spare
 
     def send(self, request: Json, program: str = "") -> Composed:
         history = self.wire.read(request).of_program(program)
         match = self.trie.match(history.placed)
         self.change = match.change
-        epoch = self.passage.plan(request, history, match)
-        return self.passage.compose(request, history, match, epoch=epoch)
+        outgoing = self.verbatim.outgoing(request, history, match)
+        outgoing.plan(self.spare)
+        return outgoing.compose()
 
     def messages(self, *messages: Json) -> list[Any]:
         return self.send(body(*messages)).messages
@@ -277,39 +282,31 @@ def test_a_branch_keeps_what_it_shares() -> None:
 def test_the_provider_s_count_is_learned_and_makes_it_more_careful() -> None:
     way = Way(10_000)
     composed = way.send(body(*turns(12)))
-    way.passage.observe(composed, composed.tokens * 2)
+    way.verbatim.observe(composed, composed.tokens * 2)
     assert way.send(body(*turns(40))).tokens <= 10_000
-    assert way.passage.factor == 2.0
+    assert way.verbatim.factor == 2.0
 
 
-class Forgetful(Passage):
-    """The control: a passage that keeps nothing of what it sent."""
+class Forgetful(Verbatim):
+    """The control: a renderer that keeps nothing of what it sent."""
 
-    def compose(self, *args: Any, **more: Any) -> Composed:
-        self._slots.clear()
-        return super().compose(*args, **more)
+    def outgoing(self, *args: Any, **more: Any) -> Outgoing:
+        self.sent.clear()
+        return super().outgoing(*args, **more)
 
 
 def test_without_what_was_sent_a_rewritten_reminder_breaks_the_prefix() -> None:
-    way = Way(WIDE, passage=Forgetful)
+    way = Way(WIDE, verbatim=Forgetful)
     before = way.messages(user(reminder("2"), "do"), model("ok"))
     after = way.messages(user(reminder("1"), "do"), model("ok"), user("go on"))
     assert survival(before, after) < 1.0
 
 
-class Sliding(Passage):
-    """The control: a window that slides with every request, as most clients' do."""
-
-    def plan(
-        self, body: Any, history: Any, match: Any, spare_tokens: int = 400, **more: Any
-    ) -> str:
-        return super().plan(body, history, match, spare_tokens, **more) and ""
-
-
 def test_a_sliding_window_does_not_pass_as_stable() -> None:
-    way, before, broken = Way(1_000, passage=Sliding), list[Any](), 0
+    """The control: a window that slides with every request, as most clients' do."""
+    way, before, broken = Way(1_000, spare=400), list[Any](), 0
     for messages in in_growing_requests(20):
-        after = way.messages(*messages)
+        after = way.send(body(*messages)).messages
         broken += survival(before, after) < 1.0
         before = after
     assert broken

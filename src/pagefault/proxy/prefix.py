@@ -1,0 +1,112 @@
+"""How much of a request is that of the one before it: what a provider's cache can find again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pagefault.proxy.history import History, Json, canonical, digest, unmarked
+from pagefault.proxy.weights import Weights
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weighed:
+    """A request beside the one before it; tokens by our count."""
+
+    tokens: int
+    before: int  # tokens of the request before; -1 for the first
+    shared: int  # tokens at its beginning that are those of the request before
+    has_another_model: bool = False
+    has_another_head: bool = False  # tools, or instructions before the conversation
+
+
+class Prefix:
+    """Of the requests of one conversation, the one that was sent last."""
+
+    def __init__(self, weights: Weights) -> None:
+        self._weights = weights
+        self._before: _Sent | None = None
+
+    def weigh(self, body: Json, history: History, messages: Sequence[Any]) -> Weighed:
+        """What is sent, beside what was sent before it, which from now on is this."""
+        told = [body.get("system"), body.get("instructions")]
+        bare = [unmarked(list(history.tools)), unmarked(told), *map(unmarked, messages)]
+        placed = history.placed
+        now = _Sent(
+            model=body.get("model"),
+            keys=[digest(canonical(one)) for one in bare],
+            tokens=[self._weights.of(one) for one in bare],
+            head=2 + (placed[0].message if placed else len(messages)),
+            last=bare[-1],
+        )
+        before, self._before = self._before, now
+        if before is None:
+            return Weighed(tokens=now.total, before=-1, shared=0)
+        other = before.model != now.model
+        return Weighed(
+            tokens=now.total,
+            before=before.total,
+            shared=0 if other else before.shared_with(now, bare),
+            has_another_model=other,
+            has_another_head=before.keys[: before.head] != now.keys[: now.head],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sent:
+    """A request that was sent: a digest and a weight of its head, its tools and each message."""
+
+    model: Any
+    keys: list[str]
+    tokens: list[int]
+    head: int  # of these, how many stand before the conversation
+    last: Any  # its last message
+
+    @property
+    def total(self) -> int:
+        return sum(self.tokens)
+
+    def shared_with(self, now: _Sent, bare: Sequence[Any]) -> int:
+        """How much of this stands at the beginning of `now`, whose messages are `bare`."""
+        same = 0
+        for ours, theirs in zip(self.keys, now.keys, strict=False):
+            if ours != theirs:
+                break
+            same += 1
+        if same == len(self.keys) - 1 and same < len(bare) and _goes_on(self.last, bare[same]):
+            same += 1
+        return sum(self.tokens[:same])
+
+
+def _goes_on(before: Any, now: Any) -> bool:
+    """Whether a message is another with more blocks behind."""
+    if not isinstance(before, Mapping) or not isinstance(now, Mapping):
+        return False
+    ours, theirs = before.get("content"), now.get("content")
+    if not isinstance(ours, list) or not isinstance(theirs, list):
+        return False
+    return before.get("role") == now.get("role") and theirs[: len(ours)] == ours
+
+
+def survival(before: Sequence[Any], after: Sequence[Any]) -> float:
+    """The share of one request, in blocks of content, with which the next one begins."""
+    ours, theirs = _blocks(before), _blocks(after)
+    shared = 0
+    for one, other in zip(ours, theirs, strict=False):
+        if one != other:
+            break
+        shared += 1
+    return shared / len(ours) if ours else 1.0
+
+
+def _blocks(messages: Sequence[Any]) -> list[Any]:
+    """What a provider reads one after another, less markers; a text alone is a block of text."""
+    found: list[Any] = []
+    for message in map(unmarked, messages):
+        content = message.get("content")
+        if isinstance(content, str):
+            content = [{"type": "text", "text": content}]
+        rest = {name: value for name, value in message.items() if name != "content"}
+        found += [rest, *(content if isinstance(content, list) else [content])]
+    return found
