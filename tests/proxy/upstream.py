@@ -33,6 +33,7 @@ class Say:
     text: str = ""
     calls: tuple[Call, ...] = ()
     thinking: str = ""
+    signature: str = ""  # of the thinking, where one is made for it
     input_tokens: int = 0
     cached_tokens: int = 0  # of these
     status: int = 200
@@ -334,7 +335,11 @@ class _Messages:
         content: list[Body] = []
         if say.thinking:
             content.append(
-                {"type": "thinking", "thinking": say.thinking, "signature": f"sig{number}=="}
+                {
+                    "type": "thinking",
+                    "thinking": say.thinking,
+                    "signature": say.signature or f"sig{number}==",
+                }
             )
         if say.text:
             content.append({"type": "text", "text": say.text})

@@ -26,7 +26,7 @@ def window_of(sent: Relayed) -> str:
     if not sent.window_tokens:
         return f"{sent.tokens:,} tokens; no --window, so it went on as it came"
     share = sent.tokens * sent.factor / sent.window_tokens
-    over = ", over the window: its newest turn alone is" if sent.is_over else ""
+    over = ", over the window: what it has to hold is" if sent.is_over else ""
     counted = f" (as its provider counts, {sent.factor:.2f} ×)" if sent.factor != 1.0 else ""
     return f"{sent.tokens:,} of {sent.window_tokens:,} tokens{counted}, {share:.0%}{over}"
 

@@ -45,6 +45,7 @@ FAULT_PAGED_IN_SHARE: Final = 0.125
 IMPORTANCE: Final = 0.5
 EVICTION_POLICY: Final = "importance_weighted_lru"
 EPOCH_TARGET_SHARE: Final = 0.3
+STUB_TARGET_SHARE: Final = 0.6
 DEAD_SHARE_MAX: Final = 0.7
 LAST_TURNS_KEPT: Final = 3
 CORE_WINDOW_SHARE: Final = 0.10
@@ -186,6 +187,15 @@ TABLE: Final[tuple[Default, ...]] = (
         "000 Configuration, eviction_threshold",
         "instead of evicting at 80 % each turn, rewrite to 30 % when that pays, or the window is "
         "full, so that the prefix stays byte-stable for many turns",
+    ),
+    Default(
+        "stub_target_share",
+        "share of the window",
+        STUB_TARGET_SHARE,
+        None,
+        "",
+        "in a turn that fills the window the oldest results of tools become stubs, down to this: "
+        "the model is at work with the others",
     ),
     Default(
         "dead_share_max",

@@ -378,14 +378,14 @@ class Relayed:
     recalled: tuple[PageId, ...] = ()  # pages and claims quoted with it, for the first time
     passages: tuple[Evidence, ...] = ()  # of those of them that are quoted in part: which part
     epoch: str = ""  # why turns left with it, if any did
-    is_over: bool = False  # the newest turn alone is larger than the window
+    is_over: bool = False  # what it has to hold is larger than the window
     is_cold: bool = False  # the provider's cache had lapsed, as far as anybody can tell
     is_marked: bool = False  # the client marked where to cache
     opening: PageId = PageId("")  # the message before which `recalled` stands, less `core`
     core: tuple[PageId, ...] = ()  # of `recalled`: the claims that an epoch put in front
     epoch_at: PageId = PageId("")  # the newest page of the request with which the epoch began
     epoch_first: PageId = PageId("")  # the page that is shown first from then on
-    epoch_front: PageId = PageId("")  # the one at which the epoch began whose notice is in front
+    epoch_front: PageId | None = None  # the one at which the epoch began whose notice is in front
     stubs: tuple[PageId, ...] = ()  # results of which, from then on, no more than a stub is shown
 
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from typing import Any, Final
 
 from pagefault.model.catalogue import find_model
@@ -347,8 +348,8 @@ class Conversation:
         told: dict[str, Any] = {"epoch_at": self._page_in(reversed(path))}
         if window.first:
             told["epoch_first"] = self._page_in(path[keys.index(window.first) :])
-        if window.front:
-            told["epoch_front"] = self._page_in(path[keys.index(window.front[0]) :: -1])
+        fronts = (path[keys.index(one) :: -1] for one in window.front)
+        told["epoch_front"] = self._page_in(chain.from_iterable(fronts))
         return told | {"stubs": tuple(filter(None, map(self._page_of, outgoing.stubs)))}
 
     def _page_in(self, nodes: Iterable[Node]) -> PageId:
@@ -561,11 +562,11 @@ class Conversation:
                 await self._put_in(opening)
 
     def _window_of(self, told: Relayed, at: str) -> Window:
-        """The window of an epoch that began at this node. Records of before name no front: then it
-        was this epoch's own.
+        """The window of an epoch that began at this node. A record that tells of no front is of
+        before, when each epoch had its own.
         """
         first = self._keys.get(told.epoch_first, "")
-        front = self._keys.get(told.epoch_front, at if first else "")
+        front = at if told.epoch_front is None else self._keys.get(told.epoch_front, "")
         stubs = (self._keys[page] for page in told.stubs if page in self._keys)
         return Window(
             epoch=at,

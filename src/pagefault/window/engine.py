@@ -8,9 +8,10 @@ anew), changes wait and are made together. That moment is an *epoch*.
 
 What survives it: the newest turn, whole; before it as many turns as the target has room for, whole
 as well, since half a turn is nothing that a model could follow. Should the newest turn alone take
-more than the target, as an agent's does that works for an hour on one prompt, its oldest results
+more than its share, as an agent's does that works for an hour on one prompt, its oldest results
 become stubs: the calls stay, so the model knows what it did, and most of the tokens are in the
-results. What has left is not lost: the memory has it (an item that it has not got never leaves).
+results. Of these as few as keep epochs rare, since the model is still at work with them. What has
+left is not lost: the memory has it (an item that it has not got never leaves).
 
 Why it pays: with a target of half the window, half a window has to be said before the next epoch,
 and each token is written twice at most, where a window that slides writes all of it every time.
@@ -54,7 +55,8 @@ class Facts:
     """What a step is told beside the items. Tokens as the renderer counts them."""
 
     room_tokens: float  # the most that the request may take
-    target_tokens: float  # what an epoch leaves of it
+    target_tokens: float  # what is left of it when turns leave
+    stub_target_tokens: float  # and when results become stubs, within a turn
     at: str = ""  # the id of the node that the request ends with: an epoch is named after it
     front: tuple[str, ...] = ()  # what an epoch puts before the turns that stay
     known: int = 0  # of the items, how many an earlier request showed
@@ -132,6 +134,7 @@ def _rewritten(
     after = window
 
     def without(start: int, *, front: tuple[str, ...] = facts.front) -> Window:
+        front = () if law.is_bound(items, start) else front
         return replace(window, first=items[start].id, front=front)
 
     def tokens(start: int) -> int:
@@ -159,8 +162,8 @@ def _rewritten(
 def _with_stubs(
     window: Window, items: Sequence[Item], first: int, facts: Facts, law: Law, renderer: Renderer
 ) -> Window:
-    """The same with the oldest results as stubs, as many as the target takes."""
-    over = renderer.measure(lay_out(window, items, law)) - facts.target_tokens
+    """The same with the oldest results as stubs, as many as their target takes."""
+    over = renderer.measure(lay_out(window, items, law)) - facts.stub_target_tokens
     forms = dict(window.forms)
     for at in law.may_be(Form.STUB, items, first):
         item = items[at].id

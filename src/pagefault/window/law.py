@@ -40,6 +40,10 @@ class Law:
             if items[at].kind is ItemKind.RESULT and items[at].call in calls:
                 yield at
 
+    def is_bound(self, items: Sequence[Item], start: int) -> bool:
+        """Whether the turn that begins there holds bound thinking: then nothing is put into it."""
+        return self._bound(items)[start] >= start
+
     def may_be(self, form: Form, items: Sequence[Item], first: int) -> list[int]:
         """The items at or after `first` that may have this form, oldest first."""
         if form is not Form.STUB or not self.stubs:

@@ -70,7 +70,7 @@ class Proxied:
             "over_window": self.over_window,
             "reports": self.reports,
             "reported_tokens": self.reported_tokens,
-            "last": last | {"recalled": list(self.last.recalled), "core": list(self.last.core)},
+            "last": last | {name: list(last[name]) for name in ("recalled", "core", "stubs")},
         }
 
 

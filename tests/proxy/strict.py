@@ -1,0 +1,165 @@
+"""What a provider refuses, refused by the one on loopback: each with status 400, and why.
+
+Thinking is signed, and bound to the turn before it: its signature tells both, so one that was
+altered, or that stands in a turn that was, is refused. The rules are those that the providers
+document for their interfaces, and known to refuse in practice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pagefault.pack.count import TokenCounter
+from pagefault.proxy.history import unmarked
+from tests.proxy.upstream import Body, Say, Script, Seen
+
+MARKS_MAX = 4
+
+
+class Refused(Exception):
+    pass
+
+
+def strict(script: Script, counter: TokenCounter, window_tokens: int) -> Script:
+    """The script behind a provider that looks at each request first."""
+
+    def answer(seen: Seen) -> Say:
+        try:
+            check(seen, counter, window_tokens)
+        except Refused as refused:
+            told = {"error": {"type": "invalid_request_error", "message": str(refused)}}
+            return Say(status=400, raw=json.dumps(told).encode())
+        say = script(seen)
+        if say.thinking and seen.path.endswith("/messages"):
+            turn = _turn(seen.body["messages"])
+            say = replace(say, signature=_signature(say.thinking, turn))
+        return say
+
+    return answer
+
+
+def check(seen: Seen, counter: TokenCounter, window_tokens: int) -> None:
+    """Raise `Refused` for what a provider would not take."""
+    body = seen.body
+    tokens = sum(counter.count_all(list(_strings(body))))
+    if tokens > window_tokens:
+        raise Refused(f"prompt is too long: {tokens} tokens > {window_tokens} maximum")
+    if seen.raw.count(b'"cache_control"') > MARKS_MAX:
+        raise Refused(f"a maximum of {MARKS_MAX} blocks with cache_control may be provided")
+    wire = next(check for suffix, check in _CHECKS.items() if seen.path.endswith(suffix))
+    wire(body)
+
+
+def _check_messages(body: Body) -> None:
+    messages = [one for one in body["messages"] if one["role"] != "system"]
+    if messages[0]["role"] != "user":
+        raise Refused("the first message must be the user's")
+    for at, message in enumerate(messages):
+        before = _blocks(messages[at - 1]) if at else []
+        results = [b["tool_use_id"] for b in _blocks(message) if b["type"] == "tool_result"]
+        calls = [b["id"] for b in before if b["type"] == "tool_use"]
+        if message["role"] == "user" and sorted(results) != sorted(calls):
+            raise Refused(f"calls {calls} are answered by results {results}")
+        kinds = [b["type"] == "tool_result" for b in _blocks(message)]
+        if kinds != sorted(kinds, reverse=True):
+            raise Refused("results stand first")
+        for place, block in enumerate(_blocks(message)):
+            if block["type"] != "thinking":
+                continue
+            is_last_turn = _opens_at(messages) <= at
+            before_it = [*_turn(messages[:at]), *_blocks(message)[:place]] if is_last_turn else None
+            if not _is_signed(block, before_it):
+                raise Refused("thinking cannot be modified, nor the turn that it is bound to")
+
+
+def _check_chat(body: Body) -> None:
+    _check_pairs(
+        [
+            ([call["id"] for call in one.get("tool_calls") or ()], one.get("tool_call_id"))
+            for one in body["messages"]
+        ]
+    )
+
+
+def _check_responses(body: Body) -> None:
+    calls: list[str] = []
+    for one in body["input"]:
+        if one.get("type") == "function_call":
+            calls.append(one["call_id"])
+        elif one.get("type") == "function_call_output":
+            if one["call_id"] not in calls:
+                raise Refused(f"no call is found for the output {one['call_id']}")
+            calls.remove(one["call_id"])
+    if calls:
+        raise Refused(f"no output is found for the calls {calls}")
+
+
+def _check_pairs(messages: Sequence[tuple[list[str], str | None]]) -> None:
+    open_calls: list[str] = []
+    for calls, answers in messages:
+        if answers is not None:
+            if answers not in open_calls:
+                raise Refused(f"the result {answers} answers no call before it")
+            open_calls.remove(answers)
+        elif open_calls:
+            raise Refused(f"calls {open_calls} must be followed by their results")
+        open_calls += calls
+    if open_calls:
+        raise Refused(f"calls {open_calls} must be followed by their results")
+
+
+_CHECKS: dict[str, Callable[[Body], None]] = {
+    "/messages": _check_messages,
+    "/chat/completions": _check_chat,
+    "/responses": _check_responses,
+}
+
+
+def _blocks(message: Body) -> list[Body]:
+    content = message["content"]
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _opens_at(messages: Sequence[Body]) -> int:
+    """Where the last turn begins: with a message of the user's that has more than results."""
+    return max(
+        at
+        for at, one in enumerate(messages)
+        if one["role"] == "user" and any(b["type"] != "tool_result" for b in _blocks(one))
+    )
+
+
+def _turn(messages: Sequence[Body]) -> list[Body]:
+    messages = [one for one in messages if one["role"] != "system"]
+    return [block for one in messages[_opens_at(messages) :] for block in _blocks(one)]
+
+
+def _signature(thinking: str, before: Iterable[Body]) -> str:
+    return f"{_digest(thinking)}:{_digest([unmarked(block) for block in before])}"
+
+
+def _is_signed(block: Body, before: Iterable[Body] | None) -> bool:
+    if before is None:  # of a turn that is over, nobody knows any more what it was bound to
+        return bool(block["signature"].split(":")[0] == _digest(block["thinking"]))
+    return bool(block["signature"] == _signature(block["thinking"], before))
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _strings(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for name, one in value.items():
+                yield name
+                yield from _strings(one)
+        case list():
+            for one in value:
+                yield from _strings(one)
