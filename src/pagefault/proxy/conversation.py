@@ -15,17 +15,14 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import Any, Final
 
 from pagefault.model.catalogue import find_model
 from pagefault.model.clock import Clock
-from pagefault.model.defaults import CORE_WINDOW_SHARE, PASSAGE_TOKENS, PASSAGE_TOKENS_MIN
 from pagefault.model.errors import (
-    CallerError,
     MessageTooLarge,
     PagefaultError,
     RecordGone,
@@ -49,33 +46,24 @@ from pagefault.model.kinds import (
     Origin,
     Role,
 )
-from pagefault.model.page import Derived, Evidence, Page
 from pagefault.model.request import Usage
-from pagefault.pack import render
-from pagefault.pack.count import MESSAGE_TOKENS, TokenCounter
+from pagefault.pack.count import TokenCounter
 from pagefault.proxy.history import History, Item, Json, Part, digest, essence
 from pagefault.proxy.marks import is_marked
 from pagefault.proxy.prefix import Prefix, Weighed
+from pagefault.proxy.quotes import Chosen, Quotes
 from pagefault.proxy.trie import FIRST, Change, Logged, Match, Node, Trie
 from pagefault.proxy.verbatim import Composed, Outgoing, Verbatim
 from pagefault.proxy.wire import Answered, Wire
-from pagefault.recall.gate import gate
-from pagefault.recall.passages import passage
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
 from pagefault.service.telling.relaying import note_relayed, note_reported
-from pagefault.service.turn.recalling import is_chat
 from pagefault.service.turn.turn import encodable
 from pagefault.service.turn.writing import Incoming
 from pagefault.window.slots import Form, Window
 
-CANDIDATES: Final = 50
 CALL_CHARS_MAX: Final = 4_000  # of a call's arguments that are kept: an edit quotes whole files
-QUERY_CHARS_MAX: Final = 4_000
-STANDS: Final = "[What the user decided, prefers and told there, as it stands:]"
 MODEL_CHARS_MAX: Final = 200
-TOO_LONG: Final = "[too long to be quoted here]"
-QUOTED: Final = "[From earlier in this conversation, quoted because it may bear on what follows:]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,20 +77,6 @@ class Passed:
     aside: bool = False  # a request to sum up: nobody said it, and its answer is no answer
     request: int = -1  # its number in the log; -1 if it is not there
     model: str = ""  # that is asked
-
-
-@dataclass(slots=True)
-class _Quotes:
-    """What is quoted with a request for the first time."""
-
-    core: list[Page] = field(default_factory=list)  # claims, in front of what an epoch left
-    here: list[Page] = field(default_factory=list)  # before the message that opens the turn
-    opening: Node | None = None  # which is this
-    passages: dict[PageId, Evidence] = field(default_factory=dict)  # of pages quoted in part
-
-    @property
-    def pages(self) -> list[Page]:
-        return [*self.core, *self.here]
 
 
 class Conversation:
@@ -136,7 +110,6 @@ class Conversation:
         self._clock = clock
         self._asked_s: float | None = None  # when the provider was asked last
         self._requests = 0  # that the log tells of
-        self._owes_claims = False  # those that were said in what the client compacted
         self._forgettings = memory.forgettings  # when quotes were put in
         self._lock = asyncio.Lock()
 
@@ -146,19 +119,18 @@ class Conversation:
             self._wire, self._counter, self._window_tokens, keeps=self._is_named
         )
         self._prefix = Prefix(self.verbatim.weights)
+        self._quotes = Quotes(
+            self._memory,
+            self._counter,
+            self.verbatim,
+            session=self._known,
+            said_in=self._said_in,
+            problem=self._fails,
+        )
         self._pages: dict[str, Sequence[str]] = {}  # by the key of the node that says it
         self._keys: dict[str, str] = {}  # of nodes, by every page that they ever were
         self._edited: set[str] = set()  # keys of nodes whose present words are not logged yet
         self._words: dict[bytes, str] = {}
-        self._edits: dict[str, Sequence[str]] = {}  # the pages in whose place others stand
-        self._former: dict[str, str] = {}  # the same, the other way
-        self._unquote()
-
-    def _unquote(self) -> None:
-        self.verbatim.unquote()
-        self._inserted: dict[str, list[PageId]] = {}  # the pages of each of the inserts
-        self._parts: dict[tuple[str, PageId], Evidence] = {}  # of these, what is quoted of some
-        self._cored: dict[str, list[PageId]] = {}  # and of its cores
 
     async def receive(self, body: Json, history: History) -> Passed:
         """Take a request in, and say what to send on."""
@@ -173,12 +145,17 @@ class Conversation:
             aside = bool(placed) and placed[-1].asks_for_summary
             await self._log(match.path, placed)
             await self._unquote_forgotten()
-            quotes = _Quotes()
+            quotes = Chosen()
             outgoing: Outgoing | None = None
             composed: Composed | None = None
             if self.verbatim.window_tokens:
                 outgoing = self.verbatim.outgoing(body, history, match, is_kept=self._is_kept)
-                composed = await self._compose(outgoing, match, history, quotes, aside=aside)
+                is_compacted = match.change is Change.COMPACTED
+                if not aside:  # a summary is made of what the model has seen: nothing leaves
+                    quotes = await self._quotes.choose(
+                        outgoing, _newest(history), is_compacted=is_compacted
+                    )
+                composed = outgoing.compose()
             return Passed(
                 match=match,
                 composed=composed,
@@ -211,7 +188,7 @@ class Conversation:
                 self._session, self._requests, self._order = None, 0, 0
                 self._pages = dict.fromkeys(self._pages, ())  # said, and nowhere any more
                 self._keys.clear()
-                self._unquote()
+                self._quotes.unquote()
         except PagefaultError as error:
             self.problem = error.message
 
@@ -220,52 +197,11 @@ class Conversation:
         if self._forgettings == self._memory.forgettings or self._session is None:
             return
         self._forgettings = self._memory.forgettings
-        self._unquote()
+        self._quotes.unquote()
         try:
             await self._quote_again(await self._memory.passed_on(self._session, texts=False))
         except PagefaultError as error:
             self.problem = error.message
-
-    async def _compose(
-        self, outgoing: Outgoing, match: Match, history: History, quotes: _Quotes, *, aside: bool
-    ) -> Composed:
-        """The request as it fits the window; what is quoted with it for the first time is put into
-        `quotes`.
-        """
-        self._owes_claims = self._owes_claims or match.change is Change.COMPACTED
-        opening = None if aside else outgoing.opening()
-        room = self._recall_room() if opening is not None else 0
-        epoch = ""
-        if not aside:  # a summary is made of what the model has seen: nothing leaves before it
-            epoch = outgoing.plan(room)
-        if epoch:
-            if outgoing.has_new_front:
-                quotes.core = await self._standing(outgoing, outgoing.free_tokens() - room)
-            if quotes.core:
-                self._cored[outgoing.front] = [page.page_id for page in quotes.core]
-                self.verbatim.cores[outgoing.front] = self._quoted(quotes.core, STANDS)
-            await self._requote(outgoing.quoting())
-        if not aside:
-            quotes.here = await self._closing(outgoing)
-        if opening is not None:
-            free = outgoing.free_tokens()
-            taken = sum(map(_cost, quotes.here))
-            free, room = free - taken, room - taken
-            if self._owes_claims and not epoch:
-                quotes.here += await self._standing(outgoing, free - room)
-            self._owes_claims = False
-            told = {page.page_id for page in quotes.here}
-            recalled, passages = await self._recall(outgoing, _newest(history), min(room, free))
-            quotes.here += [page for page in recalled if page.page_id not in told]
-            quotes.passages = {i: span for i, span in passages.items() if i not in told}
-        quotes.opening = outgoing.turn() if quotes.here else None
-        if quotes.opening is not None:
-            opens = quotes.opening.key
-            ids = self._inserted.setdefault(opens, [])
-            ids += [page.page_id for page in quotes.here]
-            self._parts |= {(opens, span.page_id): span for span in quotes.passages.values()}
-            await self._put_in(opens)
-        return outgoing.compose()
 
     async def answered(self, passed: Passed, answered: Answered, *, is_next: bool = True) -> None:
         """Take in what the model answered, if it came to its end, and what the provider counted.
@@ -292,7 +228,7 @@ class Conversation:
         match: Match,
         composed: Composed | None,
         outgoing: Outgoing | None,
-        quotes: _Quotes,
+        quotes: Chosen,
     ) -> int:
         """Write down what is sent; returns the request's number, or -1 where there is no session.
 
@@ -425,17 +361,12 @@ class Conversation:
             if not any(page_id in self._keys for page_id in pages):
                 self._order += len(pages)
         if is_edited:
-            self._note_edit(source or (), pages)
+            self._quotes.note_edit(source or (), pages)
             node.origin = None  # these words are said here, wherever the old ones were
             self._edited.discard(node.key)
         self._pages[node.key] = pages
         for page_id in pages:
             self._keys.setdefault(page_id, node.key)
-
-    def _note_edit(self, old: Sequence[str], new: Sequence[str]) -> None:
-        if old and new and old != new:
-            self._edits.update(dict.fromkeys(old, new))
-            self._former.update(dict.fromkeys(new, old[0]))
 
     def _before(self, node: Node) -> str:
         """The page that a node's own follows in the client's history."""
@@ -514,6 +445,13 @@ class Conversation:
             self._words[item.exact] = digest(written) if is_said else ""
         return self._words[item.exact]
 
+    def _fails(self, why: str) -> None:
+        self.problem = why
+
+    async def _known(self) -> Session:
+        """The session, where there is one: it may be in the middle of being restored."""
+        return self._session or await self._memory.session(self.name, create=False)
+
     async def _opened(self) -> Session:
         if self._session is None:
             self._session = await self._memory.session(self.name, mode="passive")
@@ -533,7 +471,7 @@ class Conversation:
         parts = {one.page_id: pages for one, pages in said}
         for one, pages in said:
             self._pages[self._keys[one.page_id]] = pages
-            self._note_edit(parts.get(PageId(one.supersedes), ()), pages)
+            self._quotes.note_edit(parts.get(PageId(one.supersedes), ()), pages)
         self._order = session.owned.state.order_next
         told = [event.body.request for event in events if isinstance(event.body, Relayed)]
         self._requests = max(told, default=-1) + 1
@@ -547,19 +485,9 @@ class Conversation:
                 continue
             at = self._keys.get(told.epoch_at)
             if at is not None:
-                window = self._window_of(told, at)
-                self.verbatim.windows.begin(window)
-                core = await self._still_there(told.core)
-                if core:
-                    self._cored[at] = [page.page_id for page in core]
-                    self.verbatim.cores[at] = self._quoted(core, STANDS)
-                await self._requote(list(self._inserted), upto=event.seq)
+                self.verbatim.windows.begin(self._window_of(told, at))
             opening = self._keys.get(told.opening)
-            if opening is not None:
-                here = [page_id for page_id in told.recalled if page_id not in told.core]
-                self._inserted.setdefault(opening, []).extend(here)
-                self._parts |= {(opening, span.page_id): span for span in told.passages}
-                await self._put_in(opening)
+            await self._quotes.again(told, seq=event.seq, epoch=at, opening=opening)
 
     def _window_of(self, told: Relayed, at: str) -> Window:
         """The window of an epoch that began at this node. A record that tells of no front is of
@@ -574,193 +502,6 @@ class Conversation:
             front=(front,) if front else (),
             forms=dict.fromkeys(stubs, Form.STUB),
         )
-
-    async def _still_there(self, ids: Iterable[PageId]) -> list[Page]:
-        pages = []
-        session = self._session or await self._memory.session(self.name, create=False)
-        for page_id in ids:
-            with suppress(RecordGone, CallerError):
-                pages.append(await session.page(page_id))
-        return pages
-
-    # --- quotes -------------------------------------------------------------------------------
-
-    def _quoted(self, pages: Sequence[Page], why: str = QUOTED) -> str:
-        """Claims first, then what was said, each in order. Words that took the place of others name
-        them, so that a quote of those, further up, is closed by this one.
-        """
-        ordered = sorted(pages, key=lambda page: (page.derived is None, page.row.order))
-        return f"{why}\n{render.block([self._line(page) for page in ordered])}"
-
-    def _line(self, page: Page) -> str:
-        former = self._former.get(page.page_id)
-        if former is None:
-            return render.line([page])
-        text = page.text if _cost(page) <= self._recall_room() else TOO_LONG
-        return render.line([replace(page, text=text, derived=Derived(supersedes=PageId(former)))])
-
-    async def _put_in(self, opening: str) -> None:
-        pages = await self._still_there(dict.fromkeys(self._inserted[opening]))
-        if pages:
-            told = [self._part(page, self._parts.get((opening, page.page_id))) for page in pages]
-            self.verbatim.put_in(opening, self._quoted(told))
-
-    async def _requote(self, openings: Iterable[str], upto: int | None = None) -> None:
-        """Quote the newest words in the place of those that were edited since, where an epoch
-        begins: what a provider had is lost to it there anyway. `upto` a record, where the log is
-        read again.
-        """
-        if not self._edits:
-            return
-        closed = await self._closed_by_edits(upto)
-        for opening in openings:
-            old = self._inserted[opening]
-            new = [
-                now
-                for page_id in old
-                if page_id not in closed
-                for now in await self._now(page_id, upto)
-            ]
-            if new != old:
-                self._inserted[opening] = new
-                await self._put_in(opening)
-
-    async def _now(self, page_id: PageId, upto: int | None = None) -> list[PageId]:
-        """The pages in whose words something is said now: itself, unless it was edited."""
-        found, seen = [page_id], {page_id}
-        while (new := self._edits.get(found[0])) and await self._is_before(PageId(new[0]), upto):
-            found = [PageId(one) for one in new]
-            if not seen.isdisjoint(found):
-                break
-            seen.update(found)
-        return found
-
-    async def _is_before(self, page_id: PageId, upto: int | None) -> bool:
-        return upto is None or any(
-            page.row.seq < upto for page in await self._still_there([page_id])
-        )
-
-    async def _closed_by_edits(self, upto: int | None = None) -> dict[PageId, PageId]:
-        """Claims whose words were edited, each with the note that closed it."""
-        session = await self._opened()
-        found: dict[PageId, PageId] = {}
-        for claim in await session.claims():
-            is_edited = any(span.page_id in self._edits for span in claim.evidence)
-            if is_edited and claim.closed_by and await self._is_before(claim.closed_by, upto):
-                found[claim.claim_id] = claim.closed_by
-        return found
-
-    async def _closing(self, outgoing: Outgoing) -> list[Page]:
-        """What takes the place of words that were edited after they were quoted, and that the
-        request quotes still: those bytes were sent, and stay. Nothing where no turn opens.
-        """
-        if not self._edits or outgoing.turn() is None:
-            return []
-        shown = list(self._cored.get(outgoing.front, ()))
-        for key in outgoing.quoting():
-            shown += self._inserted[key]
-        try:
-            closed = await self._closed_by_edits()
-            wanted: dict[PageId, None] = {}
-            for page_id in shown:
-                if page_id in closed:
-                    wanted[closed[page_id]] = None
-                elif page_id in self._edits:
-                    wanted.update(dict.fromkeys(await self._now(page_id)))
-            return await self._still_there(one for one in wanted if one not in shown)
-        except PagefaultError as error:
-            self.problem = error.message
-            return []
-
-    # --- recall -------------------------------------------------------------------------------
-
-    def _recall_room(self) -> int:
-        return self._memory.limits.recall_room(self.verbatim.window_tokens, faults=False)
-
-    async def _recall(
-        self, outgoing: Outgoing, newest: str, room: int
-    ) -> tuple[list[Page], dict[PageId, Evidence]]:
-        """What the newest message calls for and the request does not show: pages, and which part
-        of those that are quoted in part.
-        """
-        chosen: list[Page] = []
-        passages: dict[PageId, Evidence] = {}
-        allowed = {page for node in outgoing.hidden() for page in self._said_in(node)}
-        query = newest[:QUERY_CHARS_MAX]
-        if not allowed or is_chat(query):
-            return chosen, passages
-        calls_for = gate(query)
-        room = int(calls_for.room_share * room)
-        try:
-            session = await self._opened()
-            found = await session.recall(query, limit=CANDIDATES)
-            bearing = [hit for hit in found.hits if hit.page.page_id in allowed]
-            for hit in calls_for.admitted(bearing):
-                if room <= render.LABEL_TOKENS:
-                    break
-                with suppress(RecordGone):
-                    page = await self._memory.read(hit.page)
-                    span = self._bearing(page, query, room - render.LABEL_TOKENS)
-                    if span is None:
-                        continue
-                    chosen.append(page)
-                    if span != _whole(page):
-                        passages[page.page_id] = span
-                    room -= _cost(self._part(page, span))
-        except PagefaultError as error:
-            self.problem = error.message
-        return chosen, passages
-
-    def _bearing(self, page: Page, query: str, room: int) -> Evidence | None:
-        """What of a page is quoted in so many tokens: all of a short one, of another the part that
-        bears on the query; nothing where there is none.
-        """
-        most = min(room, PASSAGE_TOKENS)
-        if page.row.tokens <= most:
-            return _whole(page)
-        span = passage(
-            page.text,
-            query,
-            self._counter.count_all,
-            tokens_max=most,
-            tokens_min=PASSAGE_TOKENS_MIN,
-        )
-        if span is None:
-            return None
-        start, end = (len(page.text[:at].encode()) for at in span)
-        return Evidence(page_id=page.page_id, start=start, end=end)
-
-    def _part(self, page: Page, span: Evidence | None) -> Page:
-        """The page with this part of its text alone; without one, the page."""
-        whole = page.text.encode()
-        if span is None or span == _whole(page) or span.end > len(whole):
-            return page
-        text = whole[span.start : span.end].decode(errors="replace")
-        shown = f"{'… ' * bool(span.start)}{text}{' …' * (span.end < len(whole))}"
-        return replace(page, text=shown, row=replace(page.row, tokens=self._counter.count(shown)))
-
-    async def _standing(self, outgoing: Outgoing, free: int) -> list[Page]:
-        """The claims that stand on the user's word and are said in nothing that the request shows,
-        the newest of them, as far as there is room.
-        """
-        share = int(self.verbatim.window_tokens * CORE_WINDOW_SHARE)
-        room = min(share, free) - MESSAGE_TOKENS
-        allowed = {page for node in outgoing.hidden() for page in self._said_in(node)}
-        chosen: list[Page] = []
-        try:
-            session = await self._opened()
-            for claim in reversed(await session.claims() if allowed else []):
-                said = {span.page_id for span in claim.evidence}
-                is_standing = claim.status == "standing" and claim.authority == "user"
-                if not is_standing or not said or not said <= allowed:
-                    continue
-                page = await session.page(claim.claim_id)
-                if _cost(page) <= room:
-                    chosen.append(page)
-                    room -= _cost(page)
-        except PagefaultError as error:
-            self.problem = error.message
-        return chosen[::-1]
 
 
 _NO_TOOL_NAME: Final = re.compile(r"[^A-Za-z0-9_.-]")
@@ -833,14 +574,6 @@ def _logged(events: Sequence[Event]) -> tuple[list[tuple[Logged, list[str]]], se
 
 
 _CALL: Final = re.compile(r"\[calls [^\]]*\] ")
-
-
-def _whole(page: Page) -> Evidence:
-    return Evidence(page_id=page.page_id, start=0, end=len(page.text.encode()))
-
-
-def _cost(page: Page) -> int:
-    return page.row.tokens + render.LABEL_TOKENS
 
 
 def _change(match: Match, weighed: Weighed) -> str:
