@@ -28,7 +28,7 @@ from pagefault.cli.asking import (
 )
 from pagefault.cli.compress import compress
 from pagefault.cli.moments import time_of
-from pagefault.cli.proxied import CLIENT_DECIDES, WITHOUT_EFFECT, resident_pages
+from pagefault.cli.proxied import CLIENT_DECIDES, QUOTED_SOON, resident_pages
 from pagefault.cli.term import iso, plural
 from pagefault.model.ids import PageId
 
@@ -299,8 +299,8 @@ def search(app: App, /, words: tuple[str, ...], **options: Any) -> None:
 def pin(app: App, page_id: str, session_name: str | None, as_json: bool) -> None:
     """Keep a page in the window, whatever policy says.
 
-    JSON: {session, page_id, pinned, pins, proxied (then the client decides what the window holds,
-    and a pin changes nothing of what the proxy sends)}.
+    JSON: {session, page_id, pinned, pins, proxied (then it is quoted with the next message, where
+    the client's request does not show it)}.
     """
     _set_pin(app, page_id, session_name, pinned=True, as_json=as_json)
 
@@ -346,8 +346,8 @@ def _set_pin(
     what = stays if pinned else "is no longer pinned"
     app.term.line(f"{page_id} {what} ({told['session']})")
     app.term.note(f"pinned: {', '.join(told['pins']) or 'nothing'}")
-    if told["proxied"]:
-        app.term.note(WITHOUT_EFFECT)
+    if told["proxied"] and pinned:
+        app.term.note(QUOTED_SOON)
 
 
 # --- pages as objects ---------------------------------------------------------------------------

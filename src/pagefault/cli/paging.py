@@ -8,7 +8,7 @@ import click
 
 from pagefault.cli.app import App, Command, find_session, json_option, pass_app
 from pagefault.cli.moments import WHEN, time_of
-from pagefault.cli.proxied import WITHOUT_EFFECT
+from pagefault.cli.proxied import QUOTED_SOON
 from pagefault.cli.term import iso, local, plural
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ def goal(app: App, session: str, text: str | None, clear: bool, as_json: bool) -
 
     TEXT is a pinned page until the next goal takes its place, or --clear ends it.
 
-    JSON: {session, goal (a page's id, or null), text (of that page, or null), proxied (then the
-    client decides what the window holds, and the goal changes nothing of what the proxy sends)}.
+    JSON: {session, goal (a page's id, or null), text (of that page, or null), proxied (then it is
+    quoted with the next message, where the client's request does not show it)}.
     """
     if clear and text is not None:
         raise click.UsageError("Either TEXT or --clear.")
@@ -57,7 +57,7 @@ def goal(app: App, session: str, text: str | None, clear: bool, as_json: bool) -
     else:
         app.term.line(f"{told['goal']} is the goal")
     if told["proxied"] and text is not None and not as_json:
-        app.term.note(WITHOUT_EFFECT)
+        app.term.note(QUOTED_SOON)
 
 
 def _check_says_something(text: str) -> None:

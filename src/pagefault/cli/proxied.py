@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from pagefault.service.telling.relaying import Proxied
 
 CLIENT_DECIDES = "proxied: the client decides what the window holds"
+QUOTED_SOON = (
+    "proxied: where the client's request does not show it, it is quoted before the next message"
+)
 WITHOUT_EFFECT = f"{CLIENT_DECIDES}, so this changes nothing of what the proxy sends"
 
 

@@ -149,7 +149,9 @@ class Conversation:
             outgoing: Outgoing | None = None
             composed: Composed | None = None
             if self.verbatim.window_tokens:
-                outgoing = self.verbatim.outgoing(body, history, match, is_kept=self._is_kept)
+                outgoing = self.verbatim.outgoing(
+                    body, history, match, is_kept=self._is_kept, is_pinned=self._pinned_now()
+                )
                 is_compacted = match.change is Change.COMPACTED
                 if not aside:  # a summary is made of what the model has seen: nothing leaves
                     quotes = await self._quotes.choose(
@@ -309,6 +311,13 @@ class Conversation:
     def _is_kept(self, node: Node) -> bool:
         """Whether what a node says now was written down, or need not be."""
         return node.key in self._pages and node.key not in self._edited
+
+    def _pinned_now(self) -> Callable[[Node], bool]:
+        """Whether somebody pinned what a node says."""
+        pins = frozenset[str]()
+        if self._session is not None:
+            pins = frozenset(self._session.owned.state.pins_there())
+        return lambda node: not pins.isdisjoint(self._said_in(node))
 
     def _said_in(self, node: Node) -> Sequence[str]:
         """The pages that hold what a node says."""

@@ -1,8 +1,9 @@
 """What is quoted in a proxied conversation: where, which pages, and which part of each.
 
 Three things are quoted, each once, where it then stays: with an epoch that lets turns leave, what
-stands on the user's word; before a message that opens a turn, what it calls for; and there, too,
-what takes the place of words that were edited after they had been quoted.
+is pinned and what stands on the user's word; before a message that opens a turn, what it calls for
+and what was pinned since; and there, too, what takes the place of words that were edited after they
+had been quoted.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from pagefault.model.defaults import CORE_WINDOW_SHARE, PASSAGE_TOKENS, PASSAGE_TOKENS_MIN
-from pagefault.model.errors import CallerError, PagefaultError, RecordGone
+from pagefault.model.errors import CallerError, PagefaultError, RecordGone, SessionNotFound
 from pagefault.model.events import Relayed
 from pagefault.model.ids import PageId, Seq
+from pagefault.model.kinds import Kind
 from pagefault.model.page import Derived, Evidence, Page
 from pagefault.pack import render
 from pagefault.pack.count import MESSAGE_TOKENS, TokenCounter
@@ -30,6 +32,7 @@ from pagefault.service.turn.recalling import is_chat
 CANDIDATES: Final = 50
 QUERY_CHARS_MAX: Final = 4_000
 STANDS: Final = "[What the user decided, prefers and told there, as it stands:]"
+PINNED: Final = "[What is pinned, and what the user decided, prefers and told there, as it stands:]"
 TOO_LONG: Final = "[too long to be quoted here]"
 QUOTED: Final = "[From earlier in this conversation, quoted because it may bear on what follows:]"
 
@@ -98,17 +101,21 @@ class Quotes:
         epoch = outgoing.plan(room)
         if epoch:
             if outgoing.has_new_front:
-                chosen.core = await self._standing(outgoing, outgoing.free_tokens() - room)
+                chosen.core = await self._pinned(outgoing, outgoing.free_tokens() - room)
+                free = outgoing.free_tokens() - room - sum(map(_cost, chosen.core))
+                chosen.core += await self._standing(outgoing, free, told=chosen.core)
             if chosen.core:
                 self._put_in_front(outgoing.front, chosen.core)
             await self._requote(outgoing.quoting())
         chosen.here = await self._closing(outgoing)
         if opening is not None:
+            free = outgoing.free_tokens() - sum(map(_cost, chosen.here))
+            chosen.here += await self._pinned(outgoing, free, told=chosen.here)
             free = outgoing.free_tokens()
             taken = sum(map(_cost, chosen.here))
             free, room = free - taken, room - taken
             if self._owes_claims and not epoch:
-                chosen.here += await self._standing(outgoing, free - room)
+                chosen.here += await self._standing(outgoing, free - room, told=chosen.here)
             self._owes_claims = False
             told = {page.page_id for page in chosen.here}
             recalled, passages = await self._recall(outgoing, newest, min(room, free))
@@ -137,7 +144,8 @@ class Quotes:
 
     def _put_in_front(self, epoch: str, pages: Sequence[Page]) -> None:
         self._cored[epoch] = [page.page_id for page in pages]
-        self._verbatim.cores[epoch] = self._quoted(pages, STANDS)
+        has_pins = any(page.row.kind is not Kind.CLAIM for page in pages)
+        self._verbatim.cores[epoch] = self._quoted(pages, PINNED if has_pins else STANDS)
 
     async def _put_before(
         self, opening: str, page_ids: Iterable[PageId], passages: Iterable[Evidence]
@@ -310,10 +318,36 @@ class Quotes:
         shown = f"{'… ' * bool(span.start)}{text}{' …' * (span.end < len(whole))}"
         return replace(page, text=shown, row=replace(page.row, tokens=self._counter.count(shown)))
 
-    async def _standing(self, outgoing: Outgoing, free: int) -> list[Page]:
-        """The claims that stand on the user's word and are said in nothing that the request shows,
-        the newest of them, as far as there is room.
+    async def _pinned(
+        self, outgoing: Outgoing, free: int, *, told: Sequence[Page] = ()
+    ) -> list[Page]:
+        """What is pinned, a goal too, and stands in nothing that the request shows or is told
+        already, in the order of the pins, as far as there is room: a pin is for every request.
         """
+        there = {page.page_id for page in told} | set(self._cored.get(outgoing.front, ()))
+        there |= {page_id for key in outgoing.quoting() for page_id in self._inserted[key]}
+        there |= {page for node in outgoing.shown() for page in self._said_in(node)}
+        chosen: list[Page] = []
+        try:
+            session = await self._session()
+            pins = session.owned.state.pins_there()
+            for page in await self._still_there(one for one in pins if one not in there):
+                if _cost(page) + MESSAGE_TOKENS <= free:
+                    chosen.append(page)
+                    free -= _cost(page)
+        except SessionNotFound:
+            pass  # nothing was said yet
+        except PagefaultError as error:
+            self._problem(error.message)
+        return chosen
+
+    async def _standing(
+        self, outgoing: Outgoing, free: int, *, told: Sequence[Page] = ()
+    ) -> list[Page]:
+        """The claims that stand on the user's word and are said in nothing that the request shows
+        or is told already, the newest of them, as far as there is room.
+        """
+        there = {page.page_id for page in told}
         share = int(self._verbatim.window_tokens * CORE_WINDOW_SHARE)
         room = min(share, free) - MESSAGE_TOKENS
         allowed = {page for node in outgoing.hidden() for page in self._said_in(node)}
@@ -325,7 +359,7 @@ class Quotes:
             for claim in reversed(await session.claims()):
                 said = {span.page_id for span in claim.evidence}
                 is_standing = claim.status == "standing" and claim.authority == "user"
-                if not is_standing or not said or not said <= allowed:
+                if not is_standing or not said or not said <= allowed or claim.claim_id in there:
                     continue
                 page = await session.page(claim.claim_id)
                 if _cost(page) <= room:

@@ -133,11 +133,14 @@ class Verbatim:
         match: Match,
         *,
         is_kept: Callable[[Node], bool] = lambda node: True,
+        is_pinned: Callable[[Node], bool] = lambda node: False,
     ) -> Outgoing:
-        """A request on its way out. `is_kept` says whether the memory has what a node says now."""
+        """A request on its way out. `is_kept` says whether the memory has what a node says now, and
+        `is_pinned` whether somebody pinned it.
+        """
         if body.get("model") != self._model:  # another has no cache, and may refuse thinking
             self.sent, self.lead, self._model = {}, {}, body.get("model")
-        return Outgoing(self, body, history, match, is_kept)
+        return Outgoing(self, body, history, match, is_kept, is_pinned)
 
     def put_in(self, key: str, quoted: str) -> None:
         """Put this before a turn's opening, which is made anew where it was sent with other words
@@ -174,12 +177,14 @@ class Outgoing:
         history: History,
         match: Match,
         is_kept: Callable[[Node], bool],
+        is_pinned: Callable[[Node], bool],
     ) -> None:
         self._kept = kept
         self._wire = kept.wire
         self._history = history
         self._match = match
         self._is_kept = is_kept
+        self._is_pinned = is_pinned
         self._places = self._find_places()
         beside = [body.get("system"), body.get("instructions"), list(history.tools)]
         upto = self._places[0].number if self._places else len(history.messages)
@@ -246,6 +251,7 @@ class Outgoing:
                 opens=place.opens,
                 call=item.call_id,
                 kept=self._is_kept(node),
+                pinned=self._is_pinned(node),
                 binds=binds,
             )
 
@@ -282,6 +288,11 @@ class Outgoing:
         here = {node.source for node in self._match.path}
         less = [node for node in self._match.path if forms[node.key] is not Form.WHOLE]
         return (*less, *(node for node in _replaced(self._match.path) if node.source not in here))
+
+    def shown(self) -> list[Node]:
+        """What the request shows whole, as planned."""
+        forms = self._forms(self._slots())
+        return [node for node in self._match.path if forms[node.key] is Form.WHOLE]
 
     @property
     def stubs(self) -> list[Node]:

@@ -9,7 +9,7 @@ one, with status 400):
 * Signed thinking is bound to what stood before it in its turn. So nothing of a turn is changed that
   stands before the last such item of it. Turns may leave whole.
 * What the model has not seen yet is shown to it whole: the newest message, and the results of its
-  latest calls.
+  latest calls. So is what somebody pinned, as long as its turn is shown.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ class Law:
         return [
             at
             for at in range(first, seen)
-            if items[at].kind is ItemKind.RESULT and items[at].kept and at > bound[at]
+            if items[at].kind is ItemKind.RESULT and at > bound[at]
+            if items[at].kept and not items[at].pinned
         ]
 
     def _bound(self, items: Sequence[Item]) -> list[int]:

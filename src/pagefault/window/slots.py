@@ -52,6 +52,7 @@ class Item:
     call: str = ""  # of a call and of its result: what names them both
     before: tuple[str, ...] = ()
     kept: bool = True
+    pinned: bool = False  # whoever pinned it wants to see it whole, wherever it stands
     binds: bool = False  # it holds signed thinking, which is bound to the turn before it
 
 

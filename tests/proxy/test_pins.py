@@ -1,0 +1,116 @@
+"""A pin and a goal mean in a proxied conversation what they mean in a session: they are seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import pagefault
+from pagefault.proxy.history import Json
+from tests.proxy.histories import FACT, body, long_talk, model, user
+from tests.proxy.standing import Standing, post, standing, talk
+from tests.proxy.test_long_turns import MessagesAgent, chapter, reading, watched
+from tests.proxy.upstream import Upstream, always
+
+WINDOW = 600
+GOAL = "Finish the map of the gardens by Friday."
+
+
+@pytest.fixture
+def upstream() -> Iterator[Upstream]:
+    with Upstream(always("It is green.")) as provider:
+        yield provider
+
+
+async def session_of(to: Standing) -> pagefault.Session:
+    [name] = await to.sessions()
+    return await to.memory.session(name, create=False)
+
+
+async def goes_on(to: Standing, said: list[Json], turns: int) -> list[str]:
+    """So many turns more, about nothing that calls for anything; what was sent for each."""
+    sent = []
+    for n in range(turns):
+        said += [model("It is green."), user(f"And bed {n}? " + f"leaf{n} " * 60)]
+        assert (await post(to, body(*said))).status_code == 200
+        sent.append(str(to.upstream.seen[-1].body))
+    return sent
+
+
+async def test_a_pinned_page_is_in_every_request_whatever_leaves(upstream: Upstream) -> None:
+    async with standing(upstream, window=WINDOW) as to:
+        said = await talk(to, 8)
+        assert FACT not in str(upstream.seen[-1].body), "it has left"
+        session = await session_of(to)
+        await session.pin("msg_1")
+        said.append(user("Which bed is next?"))
+        await post(to, body(*said))
+        assert FACT in str(upstream.seen[-1].body["messages"][-1]), "before the next message"
+        for sent in await goes_on(to, said, 12):
+            assert sent.count(FACT) == 1, "once, and after every epoch"
+        lines = await to.lines()
+        assert sum("epoch" in line for line in lines[-12:]) >= 2
+        await session.unpin("msg_1")
+        sent = await goes_on(to, said, 12)
+        assert FACT not in sent[-1], "the next epoch lets it go"
+
+
+async def test_a_pin_of_what_is_shown_is_quoted_once_it_leaves(upstream: Upstream) -> None:
+    async with standing(upstream, window=WINDOW) as to:
+        said = long_talk(1)
+        await post(to, body(*said[:-1]))
+        await (await session_of(to)).pin("msg_1")
+        said = said[:-1]
+        for sent in await goes_on(to, said, 14):
+            assert sent.count(FACT) == 1
+
+
+async def test_the_goal_is_told_with_the_next_message_and_the_newest_alone(
+    upstream: Upstream, tmp_path: Path
+) -> None:
+    async with standing(upstream, root=tmp_path / "m", window=WINDOW) as to:
+        said = await talk(to, 6)
+        session = await session_of(to)
+        await session.goal(GOAL)
+        sent = await goes_on(to, said, 6)
+        assert all(one.count(GOAL) == 1 for one in sent)
+        await session.goal("Draw the wells.")
+        sent = await goes_on(to, said, 12)
+        assert "Draw the wells." in sent[0]
+        assert GOAL not in sent[-1]
+        assert sent[-1].count("Draw the wells.") == 1
+        before = upstream.seen[-1].body
+    async with standing(upstream, root=tmp_path / "m", window=WINDOW) as to:
+        await post(to, body(*said))
+        assert upstream.seen[-1].body == before, "a restart changes no byte of it"
+
+
+async def test_a_pinned_result_is_made_no_stub(tmp_path: Path) -> None:
+    with watched(reading()) as upstream:
+        async with standing(upstream, window=2_600) as to:
+            agent = MessagesAgent(to, "/v1/messages")
+            agent.messages.append(user("Read all chapters."))
+            for _ in range(4):
+                await agent.step()
+            session = await session_of(to)
+            [page] = [hit.page for hit in (await session.recall("word1")).hits][:1]
+            await session.pin(page.page_id)
+            while await agent.step() is None:
+                pass
+    last = str(upstream.seen[-1].body)
+    assert chapter(1).splitlines()[1].strip() in last
+    assert "word2 " * 100 not in last
+
+
+async def test_a_document_that_is_pinned_is_shown_though_nobody_said_it(
+    upstream: Upstream,
+) -> None:
+    async with standing(upstream, window=WINDOW) as to:
+        said = await talk(to, 2)
+        session = await session_of(to)
+        [page_id] = await session.document("Wells are drawn in blue.", title="legend")
+        await session.pin(page_id)
+        for sent in await goes_on(to, said, 8):
+            assert sent.count("Wells are drawn in blue.") == 1
