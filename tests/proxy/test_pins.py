@@ -53,8 +53,8 @@ async def test_a_pinned_page_is_in_every_request_whatever_leaves(upstream: Upstr
         lines = await to.lines()
         assert sum("epoch" in line for line in lines[-12:]) >= 2
         await session.unpin("msg_1")
-        sent = await goes_on(to, said, 12)
-        assert FACT not in sent[-1], "the next epoch lets it go"
+        later = await goes_on(to, said, 12)
+        assert FACT not in later[-1], "the next epoch lets it go"
 
 
 async def test_a_pin_of_what_is_shown_is_quoted_once_it_leaves(upstream: Upstream) -> None:

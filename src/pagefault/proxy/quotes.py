@@ -326,7 +326,7 @@ class Quotes:
         """
         there = {page.page_id for page in told} | set(self._cored.get(outgoing.front, ()))
         there |= {page_id for key in outgoing.quoting() for page_id in self._inserted[key]}
-        there |= {page for node in outgoing.shown() for page in self._said_in(node)}
+        there |= {PageId(page) for node in outgoing.shown() for page in self._said_in(node)}
         chosen: list[Page] = []
         try:
             session = await self._session()
