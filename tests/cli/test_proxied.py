@@ -57,10 +57,12 @@ def test_a_moment_tells_the_request_and_what_was_quoted_with_it(
 ) -> None:
     told = cli("--root", proxied_root, "at", "planning", "13", "--json").data
     assert told["relayed"]["request"] == 13
-    assert [page["place"] for page in told["pages"]] == ["recalled"] * len(told["pages"])
-    assert "msg_1" in [page["page_id"] for page in told["pages"]]
+    assert {page["place"] for page in told["pages"]} == {"turn", "recalled"}
+    quoted = [page["page_id"] for page in told["pages"] if page["place"] == "recalled"]
+    assert "msg_1" in quoted
     shown = cli("--root", proxied_root, "at", "planning", "13")
-    assert "the client decides" in shown.err
+    assert "proxied" in shown.err
+    assert "recalled" in shown.out
     changed = cli("--root", proxied_root, "diff", "planning", "0", "13", "--json").data
     assert changed["epochs"] == changed["after"]["epoch"] > 0
 

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from pagefault.proxy.conversation import Conversation
+from pagefault.proxy import conversation
 from pagefault.proxy.history import Json
 from pagefault.proxy.prefix import survival
 from pagefault.proxy.verbatim import STUB, Verbatim
+from pagefault.service.telling.relayed_window import window_of
 from pagefault.window.law import Law
 from tests.proxy.histories import COUNTER
 from tests.proxy.standing import SESSION, Standing, standing
@@ -278,9 +279,8 @@ async def test_control_a_notice_put_into_a_bound_turn_is_refused(
 async def test_control_a_restart_that_knows_of_no_stubs_changes_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    window_of = Conversation._window_of
     monkeypatch.setattr(
-        Conversation, "_window_of", lambda *told: replace(window_of(*told), forms={})
+        conversation, "window_of", lambda *told: replace(window_of(*told), forms={})
     )
     with pytest.raises(AssertionError):
         await test_a_restart_in_the_middle_of_a_turn_changes_no_byte(tmp_path)

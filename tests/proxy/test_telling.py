@@ -74,7 +74,11 @@ async def test_a_moment_is_the_request_that_was_sent_by_then(upstream: Upstream)
         early, late = await session.at(turn=0), await session.at(turn=12)
         assert early.relayed is not None
         assert late.relayed is not None
-        assert (early.relayed.request, early.pages) == (0, ())
+        assert early.relayed.request == 0
+        assert [(one.page_id, one.place) for one in early.pages] == [
+            ("msg_1", "turn"),
+            ("msg_3", "turn"),  # the answer, in the words that the client sends it back
+        ]
         assert late.relayed.request == 12
         assert late.request_tokens == late.relayed.tokens <= late.window_tokens == 600
         now = await session.at(turn=13)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pagefault.cli.app import App, Command, find_session, json_option, pass_app
-from pagefault.cli.proxied import CLIENT_DECIDES, window_of
+from pagefault.cli.proxied import window_of
 from pagefault.cli.term import iso, local, plural
 from pagefault.cli.when import last_ms
 
@@ -29,9 +29,8 @@ WHEN = """WHEN is a turn (12: as it was at its end), a record (seq:345), a check
     {WHEN} What was said after the last request is among the pages, and not among its tokens.
 
     JSON: {{session, seq, turn, at, epoch, request, request_tokens, window_tokens, pinned, pages:
-    [{{page_id, level, tokens, place}}], relayed}}; `place` is turn, recalled, core, summary, kept
-    or faulted. `relayed` is null, or the request that a proxy passed on: then `pages` are those
-    that it quoted with it, and the client decides what else there is.
+    [{{page_id, level, tokens, place}}], relayed}}; `place` is turn, recalled, core, summary, kept,
+    faulted or stub. `relayed` is null, or the request that a proxy passed on.
     """,
 )
 @click.argument("session_name", metavar="SESSION")
@@ -48,9 +47,8 @@ def at(app: App, session_name: str, when: str, as_json: bool) -> None:
     if as_json:
         app.term.data({"session": name} | _object(moment))
         return
-    if moment.pages or moment.relayed is None:
-        cells = map(_cells, moment.pages)
-        app.term.table(["id", "level", "tokens", "place"], cells, right="tokens")
+    cells = map(_cells, moment.pages)
+    app.term.table(["id", "level", "tokens", "place"], cells, right="tokens")
     app.term.note(f"{name}, {_told(moment)}")
 
 
@@ -199,7 +197,7 @@ def _told(moment: Moment) -> str:
     if moment.relayed is not None:
         sent = moment.relayed
         return (
-            f"turn {moment.turn} (seq {moment.seq}), {CLIENT_DECIDES}; request {sent.request}: "
+            f"turn {moment.turn} (seq {moment.seq}), proxied; request {sent.request}: "
             f"{window_of(sent)}, {sent.messages:,} of {plural(sent.client_messages, 'message')}, "
             f"{plural(sent.hidden, 'page')} left out, {plural(len(sent.recalled), 'page')} quoted"
         )

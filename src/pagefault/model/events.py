@@ -387,6 +387,7 @@ class Relayed:
     epoch_first: PageId = PageId("")  # the page that is shown first from then on
     epoch_front: PageId | None = None  # the one at which the epoch began whose notice is in front
     stubs: tuple[PageId, ...] = ()  # results of which, from then on, no more than a stub is shown
+    upto: PageId = PageId("")  # the last page of the client's history that it has
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,10 +57,10 @@ from pagefault.proxy.verbatim import Composed, Outgoing, Verbatim
 from pagefault.proxy.wire import Answered, Wire
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
+from pagefault.service.telling.relayed_window import window_of
 from pagefault.service.telling.relaying import note_relayed, note_reported
 from pagefault.service.turn.turn import encodable
 from pagefault.service.turn.writing import Incoming
-from pagefault.window.slots import Form, Window
 
 CALL_CHARS_MAX: Final = 4_000  # of a call's arguments that are kept: an edit quotes whole files
 MODEL_CHARS_MAX: Final = 200
@@ -268,6 +268,7 @@ class Conversation:
             is_cold=self._is_cold(model),
             is_marked=is_marked(body),
             opening=self._page_of(quotes.opening),
+            upto=self._page_in(reversed(match.path)),
             core=tuple(page.page_id for page in quotes.core),
             **(self._epoch_of(outgoing) if outgoing and composed and composed.epoch else {}),
         )
@@ -289,6 +290,9 @@ class Conversation:
         fronts = (path[keys.index(one) :: -1] for one in window.front)
         told["epoch_front"] = self._page_in(chain.from_iterable(fronts))
         return told | {"stubs": tuple(filter(None, map(self._page_of, outgoing.stubs)))}
+
+    def _key(self, page_id: PageId) -> str:
+        return self._keys.get(page_id, "")
 
     def _page_in(self, nodes: Iterable[Node]) -> PageId:
         """Of the first of these nodes that has one."""
@@ -494,23 +498,9 @@ class Conversation:
                 continue
             at = self._keys.get(told.epoch_at)
             if at is not None:
-                self.verbatim.windows.begin(self._window_of(told, at))
+                self.verbatim.windows.begin(window_of(told, at, self._key))
             opening = self._keys.get(told.opening)
             await self._quotes.again(told, seq=event.seq, epoch=at, opening=opening)
-
-    def _window_of(self, told: Relayed, at: str) -> Window:
-        """The window of an epoch that began at this node. A record that tells of no front is of
-        before, when each epoch had its own.
-        """
-        first = self._keys.get(told.epoch_first, "")
-        front = at if told.epoch_front is None else self._keys.get(told.epoch_front, "")
-        stubs = (self._keys[page] for page in told.stubs if page in self._keys)
-        return Window(
-            epoch=at,
-            first=first,
-            front=(front,) if front else (),
-            forms=dict.fromkeys(stubs, Form.STUB),
-        )
 
 
 _NO_TOOL_NAME: Final = re.compile(r"[^A-Za-z0-9_.-]")

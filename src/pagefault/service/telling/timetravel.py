@@ -53,6 +53,7 @@ from pagefault.pack.layout import Exchange, Front, Note, Recalled, Shown
 from pagefault.pack.render import RENDERER
 from pagefault.service.runtime import Runtime
 from pagefault.service.telling.checkpoints import find_checkpoint
+from pagefault.service.telling.relayed_window import RelayedWindow
 from pagefault.service.telling.residents import Residents
 from pagefault.service.window.restore import records, restore_at, scope_at
 from pagefault.service.window.state import SessionState
@@ -68,7 +69,7 @@ class InWindow:
     page_id: PageId
     level: Level
     tokens: int
-    place: str  # turn, recalled, core, summary, kept, faulted
+    place: str  # turn, recalled, core, summary, kept, faulted, stub
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +78,8 @@ class Moment:
 
     `pages` are in the order of the window. `request` and `request_tokens` are of the last request
     that had been packed, -1 and 0 if there was none: what was said after it is among the pages, and
-    not among its tokens. Where a proxy passed that request on, it is `relayed`: what it showed is
-    the client's affair, and `pages` are those that the proxy quoted with it.
+    not among its tokens. Where a proxy passed that request on, it is `relayed`, and `pages` are
+    those of the client's history that it showed, and those that were quoted with it.
     """
 
     seq: Seq
@@ -158,7 +159,9 @@ def moment(runtime: Runtime, row: SessionRow, upto: Seq) -> Moment:
                 partial[body.call_id] = body.page_id, level, body.tokens
     turn, at_ms = TurnNo(max(state.turn, 0)), runtime.log.get(upto).at_ms
     if relayed is not None:
-        rows = filter(None, map(state.table.find, relayed.recalled))
+        shown = RelayedWindow()
+        for event in records(runtime, scope):
+            shown.fold(event)
         return Moment(
             seq=upto,
             turn=turn,
@@ -167,8 +170,10 @@ def moment(runtime: Runtime, row: SessionRow, upto: Seq) -> Moment:
             epoch=trimmed,
             request=relayed.request,
             request_tokens=relayed.tokens,
-            pages=tuple(InWindow(r.page_id, Level.FULL, r.tokens, "recalled") for r in rows),
-            pinned=(),
+            pages=tuple(
+                InWindow(one.row.page_id, one.level, one.tokens, one.place) for one in shown.seen()
+            ),
+            pinned=tuple(state.pins_there()),
             relayed=relayed,
         )
     return Moment(

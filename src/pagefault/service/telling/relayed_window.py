@@ -1,0 +1,188 @@
+"""What a request showed that a proxy passed on, told from the records alone.
+
+The records of what a client said tell which page each follows in the client's history: a tree, in
+which a request is a path. What of the path it showed follows from the epoch that stood there, by
+the same engine that decided it (`window/engine.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Final
+
+from pagefault.model.events import (
+    HISTORY_START,
+    Called,
+    Event,
+    OriginalBody,
+    PageBody,
+    Relayed,
+    Returned,
+    Said,
+    row_of,
+)
+from pagefault.model.ids import PageId
+from pagefault.model.kinds import Level, Role
+from pagefault.model.page import PageRow
+from pagefault.pack.envelope import own_level
+from pagefault.window.engine import lay_out
+from pagefault.window.law import Law
+from pagefault.window.slots import FRONT, Form, Item, ItemKind, Slot, Window
+from pagefault.window.tree import Windows
+
+_LAW: Final = Law()
+
+
+def window_of(told: Relayed, at: str, key: Callable[[PageId], str]) -> Window:
+    """The window of an epoch that began at a node, from its record. `key` is the node of a page, ""
+    where nothing knows it. A record that tells of no front is of before, when each epoch had one.
+    """
+    front = at if told.epoch_front is None else key(told.epoch_front)
+    return Window(
+        epoch=at,
+        first=key(told.epoch_first),
+        front=(front,) if front else (),
+        forms=dict.fromkeys(filter(None, map(key, told.stubs)), Form.STUB),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A page that a request showed: its row, how much of it, and where."""
+
+    row: PageRow
+    level: Level
+    tokens: int
+    place: str  # turn, stub, recalled, core
+
+
+@dataclass(slots=True, eq=False)
+class _Node:
+    key: str  # the first page that was ever said there
+    parent: _Node | None
+    pages: list[PageId]
+    item: Item
+    newest: _Node | None = None  # of those that follow it
+
+
+@dataclass(slots=True)
+class RelayedWindow:
+    """A fold of what was said and passed on in one session, in the order of its records."""
+
+    _nodes: dict[PageId, _Node] = field(default_factory=dict)
+    _rows: dict[PageId, PageRow] = field(default_factory=dict)
+    _sizes: dict[PageId, int] = field(default_factory=dict)  # in bytes
+    _windows: Windows = field(default_factory=Windows)
+    _inserts: dict[str, list[Seen]] = field(default_factory=dict)  # before which node
+    _cores: dict[str, list[Seen]] = field(default_factory=dict)  # behind the notice of which epoch
+    _newest: _Node | None = None
+    _end: _Node | None = None  # of the newest request
+    last: Relayed | None = None
+
+    def fold(self, event: Event) -> None:
+        match event.body:
+            case Relayed() as told:
+                self._fold_relayed(told)
+            case PageBody() as body:
+                self._rows[body.page_id] = row_of(event, body)
+                self._sizes[body.page_id] = len(body.text.encode())
+                if isinstance(body, OriginalBody):
+                    self._fold_said(body)
+
+    def _fold_said(self, body: OriginalBody) -> None:
+        if body.part:
+            first = self._nodes.get(body.part_of)
+            if first is not None and first.pages[:1] == [body.part_of]:
+                first.pages.append(body.page_id)
+            return
+        if not body.follows:
+            return  # nobody said it there
+        former = self._nodes.get(body.supersedes)
+        if former is not None:
+            former.pages = [body.page_id]
+            self._nodes[body.page_id] = former
+            return
+        parent = self._nodes.get(body.follows, self._newest)  # else what it followed was forgotten
+        if body.follows == HISTORY_START:
+            parent = None
+        self._newest = node = _Node(body.page_id, parent, [body.page_id], _item_of(body))
+        self._nodes[body.page_id] = node
+        if parent is not None:
+            parent.newest = node
+
+    def _fold_relayed(self, told: Relayed) -> None:
+        self.last = told
+        self._end = self._nodes.get(told.upto, self._newest)
+        at = self._nodes.get(told.epoch_at)
+        if told.epoch and at is not None:
+            self._windows.begin(window_of(told, at.key, self._key))
+            self._cores[at.key] = list(self._quoted(told.core, "core"))
+        opening = self._nodes.get(told.opening)
+        if opening is not None:
+            spans = {one.page_id: one.end - one.start for one in told.passages}
+            here = [page_id for page_id in told.recalled if page_id not in told.core]
+            quoted = self._quoted(here, "recalled", spans)
+            self._inserts.setdefault(opening.key, []).extend(quoted)
+
+    def _key(self, page_id: PageId) -> str:
+        node = self._nodes.get(page_id)
+        return node.key if node is not None else ""
+
+    def _quoted(
+        self, page_ids: Iterable[PageId], place: str, spans: dict[PageId, int] | None = None
+    ) -> Iterator[Seen]:
+        for page_id in page_ids:
+            row = self._rows.get(page_id)
+            if row is None:
+                continue
+            part = (spans or {}).get(page_id)
+            if part is None:
+                yield Seen(row, own_level(row), row.tokens, place)
+            else:  # a part is a reduced form of it
+                tokens = ceil(row.tokens * part / max(1, self._sizes[page_id]))
+                yield Seen(row, Level.REDUCED, tokens, place)
+
+    def seen(self) -> list[Seen]:
+        """What the newest request showed, in its order, and what was said after it."""
+        path: list[_Node] = []
+        node = self._end
+        while node is not None:
+            path.append(node)
+            node = node.parent
+        path.reverse()
+        window = self._windows.at(one.key for one in reversed(path))
+        while path and path[-1].newest is not None:
+            path.append(path[-1].newest)
+        by_key = {one.key: one for one in path}
+        slots = lay_out(window, [one.item for one in path], _LAW)
+        return [seen for slot in slots for seen in self._shown(slot, by_key)]
+
+    def _shown(self, slot: Slot, nodes: dict[str, _Node]) -> Iterator[Seen]:
+        if slot.anchor == FRONT:
+            yield from self._cores.get(slot.id, ())
+            return
+        if slot.form is Form.ABSENT:
+            return
+        yield from self._inserts.get(slot.id, ())
+        rows = [self._rows[page_id] for page_id in nodes[slot.id].pages]
+        if slot.form is Form.STUB:
+            yield Seen(rows[0], Level.REFERENCE, 0, "stub")
+        else:
+            for row in rows:
+                yield Seen(row, own_level(row), row.tokens, "turn")
+
+
+def _item_of(body: OriginalBody) -> Item:
+    kind = ItemKind.MESSAGE
+    if isinstance(body, Called):
+        kind = ItemKind.CALL
+    elif isinstance(body, Returned):
+        kind = ItemKind.RESULT
+    return Item(
+        id=body.page_id,
+        kind=kind,
+        is_models=body.role is Role.ASSISTANT,
+        call=body.call_id if isinstance(body, Said | Called | Returned) else "",
+    )
