@@ -4,14 +4,16 @@
     script/sync --check    says whether it is out of date, and exits 1
 
 Signatures and docstrings are those of the sources, as they are written there. A verb that is
-awaited there is waited for here, everything else is passed on; what must be made otherwise stands
-in the tables below, each with its reason.
+awaited there is waited for here, any other is called on the thread of the loop, whose state it may
+touch; a property, which is a value, is read. What must be made otherwise stands in the tables
+below, each with its reason, and a form that no table tells how to make is refused by name.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -30,7 +32,8 @@ class Face:
 
     name: str
     bases: str
-    module: str  # where the asynchronous class is
+    theirs: str  # the asynchronous class, as it is written here
+    module: str  # where that is
     cls: str
     held: str
     doc: str
@@ -41,6 +44,7 @@ FACES: Final = (
     Face(
         "_Asks",
         "",
+        "Asking",
         "pagefault.service.finding.questions",
         "Asking",
         "_asking",
@@ -49,6 +53,7 @@ FACES: Final = (
     Face(
         "Memory",
         "_Asks",
+        "_memory.Memory",
         "pagefault.service.memory",
         "Memory",
         "_memory",
@@ -57,6 +62,7 @@ FACES: Final = (
     Face(
         "Session",
         "_Asks",
+        "_session.Session",
         "pagefault.service.session",
         "Session",
         "asynchronous",
@@ -66,26 +72,51 @@ FACES: Final = (
             ("name", "str", "Its name; empty if it has none."),
         ),
     ),
+    Face(
+        "DeferredPage",
+        "",
+        "_deferred.DeferredPage",
+        "pagefault.paging.deferred",
+        "DeferredPage",
+        "asynchronous",
+        "As `pagefault.DeferredPage`; what is awaited there returns when it is done.",
+        (
+            ("page_id", "PageId", "The page that is on its way."),
+            ("placeholder", "str", "What stands where it will be."),
+        ),
+    ),
 )
 
-LEFT_OUT: Final = {
-    "close": "the `with` block closes",
-    **dict.fromkeys(
-        (
-            *("calls_that_fit", "check", "fault_counts", "find_said", "forgettings", "keyed"),
-            *("no_such_page", "paged_in_tokens", "passed_on", "session", "visible", "written"),
-        ),
-        "what the floors around it call, and no user",
-    ),
+_BY_THE_PROXY: Final = "the proxy asks it, and no user"
+_BY_THE_COMMANDS: Final = "commands and the laboratory ask it; `status` and `metrics` tell users"
+
+LEFT_OUT: Final = {  # and why
+    "Memory.close": "the `with` block closes",
+    "Memory.find_said": _BY_THE_PROXY,
+    "Memory.forgettings": _BY_THE_PROXY,
+    "Memory.keyed": _BY_THE_PROXY,
+    "Memory.passed_on": _BY_THE_PROXY,
+    "Memory.written": _BY_THE_PROXY,
+    "Session.calls_that_fit": "`run` asks it, which has a verb of its own",
+    "Session.check": "tests ask it: every invariant, slowly",
+    "Session.fault_counts": _BY_THE_COMMANDS,
+    "Session.no_such_page": "it makes an error for the verbs",
+    "Session.paged_in_tokens": _BY_THE_COMMANDS,
+    "Session.session": "a number of the store's: `session_id` is the session's",
+    "Session.visible": "`run` asks it, which has a verb of its own",
+    "Session.written": "`run` asks it, which has a verb of its own",
 }
-KEPT: Final = {"Memory.session"}  # of these names
 
 GIVEN: Final = {  # by its annotation, what is passed on for a parameter: sessions wrap their own
     "Session": "{0}.asynchronous",
     "Session | str": "{0}.asynchronous if isinstance({0}, Session) else {0}",
 }
 AS_ANY: Final = {"Session.request"}  # overloaded by a literal type, which its body has as a text
-WRAPPED: Final = {"Session": "Session({0})"}  # by what is returned
+WRAPPED: Final = {"Session": "Session({0})", "DeferredPage": "DeferredPage({0})"}  # by what returns
+_NEEDS_A_RULE: Final = re.compile(
+    r"\b(Memory|Session|DeferredPage|Asking|Awaitable|Coroutine|\w*ContextManager|Async\w+)\b"
+)
+"""What is one thing there and another here, wherever it stands in an annotation."""
 
 HEAD: Final = '''\
 # Written by script/sync from the asynchronous classes: change those, and run it.
@@ -109,6 +140,7 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 from pagefault.model.signatures import checked_verbs
+from pagefault.paging import deferred as _deferred
 from pagefault.service import memory as _memory
 from pagefault.service import session as _session
 from pagefault.service.loop_thread import LoopThread
@@ -169,13 +201,12 @@ def _class(face: Face) -> str:
     source = _named(face.cls, module)
     assert isinstance(source, ast.ClassDef)
     given = face.cls.lower()
-    theirs = f"_{face.module.rpartition('.')[2]}.{face.cls}" if face.bases else face.cls
     lines = [
         "@checked_verbs()",
         f"class {face.name}({face.bases}):" if face.bases else f"class {face.name}:",
         f'    """{face.doc}"""',
         "",
-        f"    def __init__(self, {given}: {theirs}) -> None:",
+        f"    def __init__(self, {given}: {face.theirs}) -> None:",
         *([f"        super().__init__({given})"] if face.bases else []),
         f"        self.{face.held} = {given}",
         "",
@@ -199,11 +230,12 @@ def _verbs(source: ast.ClassDef, face: Face) -> Iterator[Function]:
     for one in source.body:
         if not isinstance(one, Function) or one.name.startswith("_"):
             continue
-        if one.name not in LEFT_OUT or f"{face.cls}.{one.name}" in KEPT:
+        if f"{face.cls}.{one.name}" not in LEFT_OUT:
             yield one
 
 
 def _verb(verb: Function, face: Face, module: ast.Module) -> str:
+    _check_has_rules(verb, face)
     returns = ast.unparse(verb.returns) if verb.returns else "None"
     decorators = [ast.unparse(one) for one in verb.decorator_list]
     lines = [f"    @{one}" for one in decorators if one in ("property", "overload")]
@@ -214,10 +246,11 @@ def _verb(verb: Function, face: Face, module: ast.Module) -> str:
     if (doc := _docstring(verb)) is not None:
         lines.append(f"        {doc}")
     call = f"self.{face.held}.{verb.name}"
-    if "property" not in decorators:
-        call += f"({_passed(verb, as_any=f'{face.cls}.{verb.name}' in AS_ANY)})"
+    passed = _passed(verb, as_any=f"{face.cls}.{verb.name}" in AS_ANY)
     if isinstance(verb, ast.AsyncFunctionDef):
-        call = f"_LOOP.run({call})"
+        call = f"_LOOP.run({call}({passed}))"
+    elif "property" not in decorators:
+        call = f"_LOOP.call(lambda: {call}({passed}))" if passed else f"_LOOP.call({call})"
     call = WRAPPED.get(returns, "{0}").format(call)
     lines.append(f"        {call}" if returns == "None" else f"        return {call}")
     return "\n".join(lines)
@@ -226,13 +259,30 @@ def _verb(verb: Function, face: Face, module: ast.Module) -> str:
 def _passed(verb: Function, *, as_any: bool = False) -> str:
     """What a verb is called with, given its own parameters."""
     told = verb.args
-    first = [one for one in told.args if one.arg != "self"]
-    return ", ".join(
-        [
-            *(_given(one, as_any=as_any) for one in first),
-            *(f"{one.arg}={_given(one, as_any=as_any)}" for one in told.kwonlyargs),
-        ]
-    )
+    first = [one for one in (*told.posonlyargs, *told.args) if one.arg != "self"]
+    passed = [_given(one, as_any=as_any) for one in first]
+    passed += [f"*{told.vararg.arg}"] if told.vararg else []
+    passed += [f"{one.arg}={_given(one, as_any=as_any)}" for one in told.kwonlyargs]
+    passed += [f"**{told.kwarg.arg}"] if told.kwarg else []
+    return ", ".join(passed)
+
+
+def _check_has_rules(verb: Function, face: Face) -> None:
+    """Raise `SystemExit` for what would be passed on as it is and mean something else here."""
+    name = f"{face.cls}.{verb.name}"
+    unknown = {ast.unparse(one) for one in verb.decorator_list} - {"property", "overload"}
+    for one in sorted(unknown):
+        if one != "checked":
+            raise SystemExit(f"script/sync: {name} is a @{one}, which it cannot write")
+    told = verb.args
+    rest = [one for one in (told.vararg, told.kwarg) if one is not None]
+    for parameter in (*told.posonlyargs, *told.args, *told.kwonlyargs, *rest):
+        kind = ast.unparse(parameter.annotation) if parameter.annotation else ""
+        if _NEEDS_A_RULE.search(kind) and (kind not in GIVEN or parameter in rest):
+            raise SystemExit(f"script/sync: {name}({parameter.arg}: {kind}) has no rule in GIVEN")
+    returns = ast.unparse(verb.returns) if verb.returns else ""
+    if _NEEDS_A_RULE.search(returns) and returns not in WRAPPED:
+        raise SystemExit(f"script/sync: {name} returns {returns}, and has no rule in WRAPPED")
 
 
 def _given(parameter: ast.arg, *, as_any: bool) -> str:

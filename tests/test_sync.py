@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import ModuleType
 from typing import Any, assert_type
 
 import pytest
@@ -21,6 +20,7 @@ from pagefault import ScriptedEngine, ToolCall
 from pagefault.model.errors import CallerError, MessageTooLarge, SessionBusy
 from pagefault.model.ids import PageId
 from pagefault.model.request import Usage
+from tests.scripts import sync_script
 
 
 def test_a_conversation(tmp_path: Path) -> None:
@@ -169,23 +169,44 @@ def test_every_verb_says_what_its_asynchronous_twin_says(name: str) -> None:
             assert made.__doc__ == told, f"{name}.{verb} says something else"
 
 
+def test_what_is_not_awaited_runs_on_the_one_thread_that_changes_a_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def resident(self: pagefault.Session) -> list[str]:
+        return [threading.current_thread().name]
+
+    monkeypatch.setattr(pagefault.Session, "resident", resident)
+    with pagefault.sync.open(tmp_path / "m", sync="os", window=1_500) as memory:
+        session = memory.session("s")
+        assert session.resident() == ["pagefault-sync"]
+        seen: list[list[str]] = []
+        session.on_pressure(lambda before, now: seen.append(list(session.resident())))
+        for n in range(20):
+            session.user(f"{n}: " + "word " * 60)
+            session.request()
+            session.assistant("Noted.")
+        assert seen, "the pressure never changed, so nothing is shown"
+        assert seen[0] == ["pagefault-sync"], "in a callback, which is on that thread, it works"
+
+
+def test_a_page_on_its_way_is_had_without_a_loop(tmp_path: Path) -> None:
+    with pagefault.sync.open(tmp_path / "m", sync="os") as memory:
+        session = memory.session("s")
+        session.user("Hello.")
+        deferred = session.defer("msg_1")
+        assert (deferred.page_id, deferred.placeholder) == ("msg_1", "(msg_1: loading)")
+        assert deferred.page().text == "Hello."
+        assert deferred.is_ready
+        assert deferred.page_or_placeholder(10) == deferred.page()
+
+
 # --- how it is written ----------------------------------------------------------------------------
 
 ROOT = Path(__file__).parents[1]
 
 
-def _script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("write_sync", ROOT / "script" / "sync.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_it_is_what_the_script_writes() -> None:
-    made = _script().written()
+    made = sync_script().written()
     current = (ROOT / "src" / "pagefault" / "sync.py").read_text(encoding="utf-8")
     assert made == current, "src/pagefault/sync.py is out of date: script/sync"
 
@@ -193,7 +214,7 @@ def test_it_is_what_the_script_writes() -> None:
 def test_a_verb_that_is_added_is_written_and_an_old_file_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    script = _script()
+    script = sync_script()
     (tmp_path / "src").mkdir()
     shutil.copytree(ROOT / "src" / "pagefault", tmp_path / "src" / "pagefault")
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
@@ -212,6 +233,68 @@ def test_a_verb_that_is_added_is_written_and_an_old_file_is_refused(
     made = script.TARGET.read_text(encoding="utf-8")
     assert "def doze(self, *, hours: int = 8) -> list[Page]:" in made
     assert "return _LOOP.run(self.asynchronous.doze(hours=hours))" in made
+
+
+_SMALL = """
+from elsewhere import Session
+
+class Small:
+    {0}
+        \"\"\"It does.\"\"\"
+"""
+
+
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str) -> str:
+    """What is written of a class with this one verb."""
+    script = sync_script()
+    (tmp_path / "small.py").write_text(_SMALL.format(verb), encoding="utf-8")
+    monkeypatch.setattr(script, "SOURCES", tmp_path)
+    face = script.Face("Small", "", "theirs.Small", "small", "Small", "held", "A class.")
+    return str(script._class(face))
+
+
+@pytest.mark.parametrize(
+    ("verb", "made"),
+    [
+        ("async def a(self, x: int, /, y: int, *, z: int) -> int:", "run(self.held.a(x, y, z=z))"),
+        ("async def a(self, *x: int, **y: int) -> int:", "return _LOOP.run(self.held.a(*x, **y))"),
+        ("def a(self) -> int:", "return _LOOP.call(self.held.a)"),
+        ("def a(self, x: int) -> None:", "_LOOP.call(lambda: self.held.a(x))"),
+        ("async def a(self, x: Session) -> Session:", "Session(_LOOP.run(self.held.a(x.async"),
+    ],
+)
+def test_every_form_of_a_parameter_is_passed_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, made: str
+) -> None:
+    assert made in small(tmp_path, monkeypatch, verb)
+
+
+@pytest.mark.parametrize(
+    ("verb", "why"),
+    [
+        ("async def a(self) -> Session | None:", "returns Session | None, and has no rule in WRA"),
+        ("async def a(self) -> list[Session]:", "no rule in WRAPPED"),
+        ("def a(self) -> AsyncIterator[str]:", "no rule in WRAPPED"),
+        ("def a(self) -> AbstractAsyncContextManager[int]:", "no rule in WRAPPED"),
+        ("async def a(self, x: Session | None) -> None:", "no rule in GIVEN"),
+        ("async def a(self, *x: Session) -> None:", "no rule in GIVEN"),
+        ("async def a(self, x: Callable[[], Awaitable[int]]) -> None:", "no rule in GIVEN"),
+        ("@staticmethod\n    def a() -> None:", "Small.a is a @staticmethod"),
+        ("@asynccontextmanager\n    async def a(self) -> None:", "is a @asynccontextmanager"),
+    ],
+)
+def test_what_no_table_tells_how_to_write_is_refused_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, why: str
+) -> None:
+    with pytest.raises(SystemExit, match=re.escape(why)):
+        small(tmp_path, monkeypatch, verb)
+
+
+def test_what_is_left_out_is_there_to_be_left_out() -> None:
+    for name, why in sync_script().LEFT_OUT.items():
+        cls, _, verb = name.partition(".")
+        assert hasattr(getattr(pagefault, cls), verb) or verb == "session", name
+        assert why
 
 
 async def typed() -> None:

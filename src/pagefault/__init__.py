@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         WindowTooSmall,
     )
     from pagefault.model.events import Event, Faulted, PageBody, Relayed
+    from pagefault.model.ids import PageId, Seq
     from pagefault.model.kinds import (
         Actor,
         EventType,
@@ -181,6 +182,7 @@ __all__ = [
     "Page",
     "PageBody",
     "PageDetails",
+    "PageId",
     "PageManifestEntry",
     "PageRow",
     "PagefaultError",
@@ -206,6 +208,7 @@ __all__ = [
     "SearchHit",
     "SearchResult",
     "Sent",
+    "Seq",
     "Session",
     "SessionBusy",
     "SessionNotFound",
@@ -293,6 +296,7 @@ _HOMES = {
     "ModelError": "model.errors",
     "Moment": "service.telling.timetravel",
     "Sent": "service.telling.timetravel",
+    "Seq": "model.ids",
     "Movement": "service.telling.timetravel",
     "NoSuchPage": "model.errors",
     "NotAdopted": "model.errors",
@@ -302,6 +306,7 @@ _HOMES = {
     "Origin": "model.kinds",
     "Page": "model.page",
     "PageBody": "model.events",
+    "PageId": "model.ids",
     "PageManifestEntry": "pack.abi",
     "PageDetails": "model.page",
     "PageRow": "model.page",

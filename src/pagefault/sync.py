@@ -23,6 +23,7 @@ from typing import Annotated, Any, cast, overload
 from pagefault.engine.api import Engine
 from pagefault.engine.embedding import Embedder
 from pagefault.engine.formats import Format
+from pagefault.model.defaults import PLACEHOLDER_TIMEOUT_MS
 from pagefault.model.events import Event
 from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import Level, Tier
@@ -33,7 +34,7 @@ from pagefault.model.request import Request, ToolCall, Usage
 from pagefault.model.signatures import ANY_TEXT, checked_verbs
 from pagefault.model.wanted import ANY, SearchFilter, Time
 from pagefault.pack.abi import MemoryABI
-from pagefault.paging.deferred import DeferredPage
+from pagefault.paging import deferred as _deferred
 from pagefault.paging.pressure import Callback
 from pagefault.policy.prefetch import Strategy
 from pagefault.recall.search import SearchResult
@@ -520,7 +521,7 @@ class Session(_Asks):
 
         Gives a placeholder at once, and the page when it is there. Raises `NoSuchPage`.
         """
-        return _LOOP.run(self.asynchronous.defer(page_id))
+        return DeferredPage(_LOOP.run(self.asynchronous.defer(page_id)))
 
     def claims(self) -> list[ClaimInfo]:
         """What was decided, preferred and told here, oldest first, with what became of it."""
@@ -579,7 +580,7 @@ class Session(_Asks):
 
         What it raises, whoever asked for that request gets; asked again, they get the request.
         """
-        return self.asynchronous.on_pressure(callback)
+        return _LOOP.call(lambda: self.asynchronous.on_pressure(callback))
 
     def configure(
         self,
@@ -625,7 +626,7 @@ class Session(_Asks):
 
     def abi(self) -> MemoryABI:
         """What the window holds and could still take, for programs that weigh what memory costs."""
-        return self.asynchronous.abi()
+        return _LOOP.call(self.asynchronous.abi)
 
     def faults(self) -> list[Event]:
         """Every fault of this session, oldest first, served or refused."""
@@ -704,7 +705,7 @@ class Session(_Asks):
 
     def resident(self) -> list[PageId]:
         """The pages that the model can see in full, coldest first."""
-        return self.asynchronous.resident()
+        return _LOOP.call(self.asynchronous.resident)
 
     def observe(self, usage: Usage) -> None:
         """Tell the session what a provider counted for the last request: it is written down, and
@@ -717,3 +718,36 @@ class Session(_Asks):
         Raises `BadInput` for what is no count.
         """
         _LOOP.run(self.asynchronous.observe(usage))
+
+
+@checked_verbs()
+class DeferredPage:
+    """As `pagefault.DeferredPage`; what is awaited there returns when it is done."""
+
+    def __init__(self, deferredpage: _deferred.DeferredPage) -> None:
+        self.asynchronous = deferredpage
+
+    @property
+    def page_id(self) -> PageId:
+        """The page that is on its way."""
+        return self.asynchronous.page_id
+
+    @property
+    def placeholder(self) -> str:
+        """What stands where it will be."""
+        return self.asynchronous.placeholder
+
+    @property
+    def is_ready(self) -> bool:
+        return self.asynchronous.is_ready
+
+    def page(self) -> Page:
+        """The page, however long it takes. Raises what reading it raises."""
+        return _LOOP.run(self.asynchronous.page())
+
+    def page_or_placeholder(self, timeout_ms: float = PLACEHOLDER_TIMEOUT_MS) -> Page | str:
+        """The page if it is there within `timeout_ms`, else the placeholder; ask again later.
+
+        Raises what reading it raised.
+        """
+        return _LOOP.run(self.asynchronous.page_or_placeholder(timeout_ms))

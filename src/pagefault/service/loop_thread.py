@@ -129,6 +129,15 @@ class LoopThread:
                 future.cancel()
                 raise _lost() from None
 
+    def call(self, verb: Callable[[], T]) -> T:
+        """Call something on the loop's thread, between two of its steps: it touches what only that
+        thread changes. Raises what it raises, and otherwise what `run` does. On that very thread,
+        in a callback, it is simply called.
+        """
+        if threading.current_thread() is self._thread:
+            return verb()
+        return self.run(_called(verb))
+
     def _running(self) -> tuple[_Loop, threading.Thread]:
         with self._guard:
             if self._loop is None or self._thread is None:
@@ -156,6 +165,10 @@ class LoopThread:
         with self._guard:
             if self._loop is loop:
                 self._loop = self._thread = None
+
+
+async def _called(verb: Callable[[], T]) -> T:
+    return verb()
 
 
 def _prove(workers: ThreadPoolExecutor) -> None:

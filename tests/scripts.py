@@ -1,0 +1,20 @@
+"""The programs in `script/`, which are in no package, as modules."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+ROOT = Path(__file__).parents[1]
+
+
+def sync_script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("write_sync", ROOT / "script" / "sync.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
