@@ -233,27 +233,22 @@ def _contents(path: Path, *, busy: bool) -> Iterator[tuple[Check, int]]:
 def _log(store: Store) -> Check:
     from pagefault.model.errors import StoreCorrupt
     from pagefault.store.opening import SHORT_HINT
-    from pagefault.store.segments import SegmentLog
 
-    head = store.log.head()
-    assert isinstance(store.log, SegmentLog)  # the log of a directory
-    damage = store.log.damage()
-    if damage:
-        found = f"damaged in {plural(len(damage), 'place')}, the first: {damage[0]}"
-        advice = SHORT_HINT if store.log.missing else StoreCorrupt.hint
+    head, log = store.log.head(), store.log.known()
+    if log.problems:
+        found = f"damaged in {plural(len(log.problems), 'place')}, the first: {log.problems[0]}"
+        advice = SHORT_HINT if log.missing else StoreCorrupt.hint
         return Check("log", "fail", found, advice)
-    if store.log.recovery is not None:
+    if log.recovery:
         advice = "the next command that writes cuts it off"
-        return Check("log", "warn", str(store.log.recovery), advice)
+        return Check("log", "warn", log.recovery, advice)
     return Check("log", "ok", f"{plural(head, 'record')}; `pagefault verify` reads them all")
 
 
 def _away(store: Store) -> Check | None:
     from pagefault.model.errors import ArchiveMissing
-    from pagefault.store.segments import SegmentLog
 
-    assert isinstance(store.log, SegmentLog)
-    away = store.log.away()
+    away = store.log.known().away
     return Check("archive", "warn", away, ArchiveMissing.hint) if away else None
 
 

@@ -10,17 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from pagefault.model.errors import StoreError
 from pagefault.model.events import Draft, Event
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import Kind
 from pagefault.model.page import PageRow, Scope, SessionRow
+from pagefault.model.progress import Progress
 from pagefault.model.wanted import SearchFilter
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from pagefault.store.leaf import Leaf
 
 
 def never() -> bool:
@@ -28,8 +32,24 @@ def never() -> bool:
     return False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogReport:
+    """How a log is, a sentence each; `advice` is what helps, the first thing to do first."""
+
+    problems: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
+    segments: int = 0  # in how many pieces it is kept; 0 where in none
+    missing: int = 0  # acknowledged records that are gone from its end
+    recovery: str = ""  # what opening had to cut off, or would have to
+    strays: tuple[str, ...] = ()  # what was found beside it and is none of it
+    away: str = ""  # which records are in an archive that is not there
+
+
 class EventLog(Protocol):
-    """The truth: an append-only sequence of records, numbered 1, 2, 3 … without gaps."""
+    """The truth: an append-only sequence of records, numbered 1, 2, 3 … without gaps.
+
+    Others may append to it meanwhile, in other processes: `refresh` takes in what they did.
+    """
 
     def append(self, drafts: Sequence[Draft]) -> list[Event]:
         """Write all or none, in order. Durable only after `sync`; readable at once.
@@ -77,6 +97,61 @@ class EventLog(Protocol):
 
         Returns how many were erased now. Erasing twice is harmless, so an interrupted call is
         simply repeated.
+        """
+        ...
+
+    # --- other writers ------------------------------------------------------------------------
+
+    def is_current(self) -> bool:
+        """Whether `refresh` would find nothing new. Asked before every verb: it takes no time."""
+        ...
+
+    def refresh(self, acknowledged: Seq | None = None) -> None:
+        """Take in what others appended and erased. Who is about to write says which records were
+        `acknowledged`, and the end of the log is made sure of.
+        """
+        ...
+
+    # --- what keeps it from being written or read -----------------------------------------------
+
+    @property
+    def refusal(self) -> StoreError | None:
+        """Why nothing can be written; None if it can."""
+        ...
+
+    def check_writable(self) -> None:
+        """Raise `refusal` if there is one."""
+        ...
+
+    def check_reach(self, seqs: Collection[Seq]) -> None:
+        """Raise `ArchiveMissing` unless all of these records can be read and erased now."""
+        ...
+
+    def known(self) -> LogReport:
+        """How the log is, as far as opening and reading have shown."""
+        ...
+
+    def audit(self, progress: Progress | None = None) -> LogReport:
+        """The same after reading all of it. `progress(done, total)` is told bytes."""
+        ...
+
+    # --- reading at length ----------------------------------------------------------------------
+
+    def read_rest(self, after: Seq = NOTHING) -> Iterator[Event]:
+        """As `read`, but a record that does not read back comes as `Lost` instead of an error."""
+        ...
+
+    def read_to_fold(self, after: Seq = NOTHING) -> Iterator[Event | Leaf]:
+        """As `read_rest`, for an index that `takes_leaves`: a page may come as one."""
+        ...
+
+    def of_type(self, type: str, after: Seq = NOTHING) -> Iterator[Event]:
+        """The records of one type. `StoreCorrupt` where one does not read back."""
+        ...
+
+    def beside(self, acknowledged: Seq) -> EventLog:
+        """The same log, for who reads long and would be in the way here. To be closed, which ends
+        nothing else. `acknowledged` is what is known to be in it.
         """
         ...
 
@@ -143,8 +218,11 @@ class PageIndex(Protocol):
     It holds no text that could be read back.
     """
 
-    def apply(self, events: Sequence[Event], *, synced: bool = True) -> Collection[Seq]:
-        """Fold these in, in one transaction. They must follow `applied_seq` without a gap.
+    takes_leaves: bool
+    """Whether `apply` takes a page as a `Leaf`, too."""
+
+    def apply(self, events: Sequence[Any], *, synced: bool = True) -> Collection[Seq]:
+        """Fold these events in, in one transaction. They must follow `applied_seq` without a gap.
 
         Returns the seqs of those that no fold can take: see `set_aside`.
 

@@ -44,7 +44,7 @@ from pagefault.store.inventory import take_inventory
 from pagefault.store.lock import RootLock
 from pagefault.store.opening import short as short_log
 from pagefault.store.recovery import judge_tail
-from pagefault.store.references import RECEIPT, going, references
+from pagefault.store.references import going, references
 from pagefault.store.root import acknowledged_in
 from pagefault.store.root_file import RootFacts, check_there, read_root
 from pagefault.store.scan import Surroundings, problems, scan
@@ -473,7 +473,7 @@ class _Copier:
 
 def _needed(log: SegmentLog) -> dict[str, set[Seq]]:
     """The blobs that records name, less those whose forgetting was begun: they go first."""
-    gone = going(log.holding(RECEIPT))
+    gone = going(log.of_type("forget_begun"))
     return {name: seqs for name, seqs in references(log).items() if not seqs <= gone}
 
 

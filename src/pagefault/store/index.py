@@ -110,6 +110,8 @@ def _mended(
 class SqliteIndex:
     """A `PageIndex`. Made by `create` or `open`; one thread applies, any number ask."""
 
+    takes_leaves = True
+
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
         self._known: Known | None = None  # of the writer; nothing after a failure

@@ -6,9 +6,12 @@ import hmac
 from collections.abc import Collection, Iterator, Sequence
 
 from pagefault.model.clock import Clock
-from pagefault.model.events import Draft, Erased, Event, erased
+from pagefault.model.errors import StoreError
+from pagefault.model.events import Draft, Erased, Event, erased, type_of
 from pagefault.model.ids import NOTHING, IdMinter, Seq, SessionNo
+from pagefault.model.progress import Progress
 from pagefault.store.acceptance import accept, hash_key
+from pagefault.store.api import LogReport
 from pagefault.store.codec import encode_body
 
 
@@ -49,6 +52,37 @@ class MemoryLog:
 
     def archived(self, seqs: Collection[Seq]) -> frozenset[Seq]:
         return frozenset()
+
+    def is_current(self) -> bool:
+        return True
+
+    def refresh(self, acknowledged: Seq | None = None) -> None: ...
+
+    @property
+    def refusal(self) -> StoreError | None:
+        return None
+
+    def check_writable(self) -> None: ...
+
+    def check_reach(self, seqs: Collection[Seq]) -> None: ...
+
+    def known(self) -> LogReport:
+        return LogReport()
+
+    def audit(self, progress: Progress | None = None) -> LogReport:
+        return LogReport()
+
+    def read_rest(self, after: Seq = NOTHING) -> Iterator[Event]:
+        return self.read(after)
+
+    def read_to_fold(self, after: Seq = NOTHING) -> Iterator[Event]:
+        return self.read(after)
+
+    def of_type(self, type: str, after: Seq = NOTHING) -> Iterator[Event]:
+        return (event for event in self.read(after) if type_of(event.body) == type)
+
+    def beside(self, acknowledged: Seq) -> MemoryLog:
+        return self
 
     def hash_key(self, session: SessionNo, key: str) -> str:
         return hash_key(self._secret, session, key)

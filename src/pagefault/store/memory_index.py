@@ -51,6 +51,8 @@ class _Entry:
 class MemoryIndex:
     """A `PageIndex` for one thread."""
 
+    takes_leaves = False
+
     def __init__(self) -> None:
         self._applied = NOTHING
         self._sessions: dict[SessionNo, SessionTally] = {}

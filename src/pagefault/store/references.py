@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Set
-from typing import Final
 
 from pagefault.model.events import Event, ForgetBegun
 from pagefault.model.ids import NOTHING, Seq
 from pagefault.model.kinds import EventType
 from pagefault.store.api import EventLog
-from pagefault.store.segments import SegmentLog
 from pagefault.store.soundness import blob_of
-
-_MARK: Final = f'"type":"{EventType.ARTIFACT}"'.encode()
-"""Stands in the line of every record that can name a blob: no text can, as its quotes are escaped.
-"""
-RECEIPT: Final = b'"type":"forget_begun"'
-"""Likewise, of every record that a forgetting was begun."""
 
 
 def references(log: EventLog, after: Seq = NOTHING) -> dict[str, set[Seq]]:
@@ -24,11 +16,8 @@ def references(log: EventLog, after: Seq = NOTHING) -> dict[str, set[Seq]]:
 
     `StoreCorrupt` if a record that may name one cannot be read.
     """
-    told: Iterable[Event] = log.read(after)
-    if after == NOTHING and isinstance(log, SegmentLog):
-        told = log.holding(_MARK)
     named: dict[str, set[Seq]] = {}
-    for event in told:
+    for event in log.of_type(EventType.ARTIFACT, after):
         if blob := blob_of(event.body):
             named.setdefault(blob, set()).add(event.seq)
     return named

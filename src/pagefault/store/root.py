@@ -17,7 +17,6 @@ from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final
 
 from pagefault.model import defaults
 from pagefault.model.clock import Clock
@@ -63,8 +62,6 @@ from pagefault.store.root_file import (
 )
 from pagefault.store.segments import SEGMENT_BYTES, SegmentLog
 from pagefault.store.store import STORE, Store
-
-_RECEIPT: Final = b'"type":"forget_done"'  # in a header, as quotes within a text are escaped
 
 
 def memory_store(clock: Clock, minter: IdMinter, entropy: Callable[[int], bytes]) -> Store:
@@ -561,7 +558,7 @@ def _missed_a_forgetting(log: SegmentLog, applied: Seq) -> bool:
     if applied >= log.head():
         return False
     try:
-        told = list(log.holding(_RECEIPT, after=applied))
+        told = list(log.of_type("forget_done", after=applied))
     except StoreCorrupt:  # the damage is somewhere in these lines: look at each
         told = list(log.read_rest(applied))
     return any(isinstance(e.body, ForgetDone) and e.body.begun > applied for e in told)

@@ -41,20 +41,18 @@ from pagefault.model.kinds import RUNTIME, Actor
 from pagefault.model.page import EVERYTHING, SessionRow
 from pagefault.model.progress import Progress
 from pagefault.store.adoption import Adoptions, is_open_to_all
-from pagefault.store.advice import BLOBS, FACTS, REBUILD, VECTORS, advice_on
+from pagefault.store.advice import BLOBS, FACTS, REBUILD, VECTORS
 from pagefault.store.api import BlobStore, EventLog, PageIndex
 from pagefault.store.archive import MARK, Archive
 from pagefault.store.connections import MEMORY, SUFFIXES, GaveWay
 from pagefault.store.disk import Disk
 from pagefault.store.files import is_file
 from pagefault.store.fold import RECEIPTS
-from pagefault.store.index import SqliteIndex
 from pagefault.store.latch import Latch, told
 from pagefault.store.leaf import Leaf
 from pagefault.store.leases import Leased, Leases
 from pagefault.store.lock import RootLock
 from pagefault.store.references import References, going, ranges, references, targets
-from pagefault.store.segments import SegmentLog
 from pagefault.store.soundness import blob_of
 from pagefault.store.vectors import VectorStore, VectorsUnusable
 
@@ -173,7 +171,7 @@ class Store:
     def _take_in(self) -> None:
         """Learn what other processes wrote since we last looked. Nearly always nothing."""
         log = self.log
-        if not isinstance(log, SegmentLog) or self.refusal is not None:
+        if self.refusal is not None:
             return
         if not log.is_current():
             log.refresh(self.index.promised_seq())
@@ -193,12 +191,12 @@ class Store:
 
     def is_current(self) -> bool:
         """Whether `look` would find nothing new. Reads no file."""
-        return not isinstance(self.log, SegmentLog) or self.log.is_current()
+        return self.log.is_current()
 
     def look(self) -> None:
         """Notice what other processes wrote. Takes no lock and never waits: for readers."""
         log = self.log
-        if isinstance(log, SegmentLog) and not log.is_current():
+        if not log.is_current():
             if self.lock is None or self.follows:
                 log.refresh()
             if self.follows:
@@ -276,8 +274,7 @@ class Store:
     def check_writable(self) -> None:
         """Raise if nothing may be written."""
         self._latch.check()
-        if isinstance(self.log, SegmentLog):
-            self.log.check_writable()
+        self.log.check_writable()
 
     def append(self, drafts: Sequence[Draft], *, planned: int | None = None) -> list[Event]:
         """Write all or none; not yet durable and not yet in the index: `settle` makes it so.
@@ -346,8 +343,7 @@ class Store:
         and the next opening finishes it. `known` is what `references` gave before the lock was
         taken: without it, the blobs of an artifact cost a reading of the whole log.
         """
-        if isinstance(self.log, SegmentLog):
-            self.log.check_reach(seqs)
+        self.log.check_reach(seqs)
         records = [self.log.get(seq) for seq in seqs]
         blobs = self._blobs_of(records, known)
         # Kept in memory alone: whatever could tell a late retry after that could confirm a guess.
@@ -594,25 +590,21 @@ class Store:
         """
         problems: list[str] = []
         advice: list[str] = []
-        segments, missing = 0, 0
         mended = self.mended
         aside: dict[Seq, str] = {}
         applied, promised = self._seen()  # before the log is looked at: it may only be longer
         with self.log_beside(promised) as log:
-            if isinstance(log, SegmentLog):
-                wrong = log.verify(progress)
-                problems += [str(problem) for problem in wrong]
-                segments, missing = log.segments, log.missing
-                advice += advice_on(wrong, missing=missing)
+            found = log.audit(progress)
+            problems += found.problems
+            advice += found.advice
             try:
                 if bad := self._check_index():
                     problems += bad
                     advice.append(REBUILD)
                 aside = self.index.set_aside()
-                if isinstance(log, SegmentLog):  # also what an index took in as it was said
-                    for event in log.read_rest():
-                        if isinstance(event.body, SetAside):
-                            aside.setdefault(event.seq, event.body.why)
+                for event in log.read_rest():  # also what an index took in as it was said
+                    if isinstance(event.body, SetAside):
+                        aside.setdefault(event.seq, event.body.why)
                 if bad := self._check_vectors():
                     problems += bad
                     advice.append(VECTORS)
@@ -632,12 +624,12 @@ class Store:
             done = "" if self.follows else "; it was made anew"
             problems.append(f"the index is damaged: {self.damaged}{done}")
             advice += [REBUILD] if self.follows else []
-        if applied > head and not missing:
+        if applied > head and not found.missing:
             problems.append(f"the index has seen record {applied}, the log ends at {head}")
             advice.append(REBUILD)
         return Verification(
             records=head,
-            segments=segments,
+            segments=found.segments,
             problems=tuple(problems),
             advice=tuple(dict.fromkeys(advice)),
             set_aside=tuple(f"record {seq}: {why}" for seq, why in aside.items()),
@@ -645,10 +637,7 @@ class Store:
 
     @contextmanager
     def log_beside(self, promised: Seq) -> Iterator[EventLog]:
-        """The log, opened once more for this block, where it is one of files."""
-        if not isinstance(self.log, SegmentLog):
-            yield self.log
-            return
+        """The log, opened once more for this block."""
         with closing(self.log.beside(promised)) as log:
             yield log
 
@@ -740,8 +729,7 @@ class Store:
     @property
     def refusal(self) -> StoreError | None:
         """Why nothing can be written; nothing if it can."""
-        refusal = self.log.refusal if isinstance(self.log, SegmentLog) else None
-        return refusal or self._latch.refusal
+        return self.log.refusal or self._latch.refusal
 
     @property
     def notices(self) -> list[str]:
@@ -756,12 +744,10 @@ class Store:
                 f"any user of this machine may write in {self.path}, and what they write there has "
                 f"your authority: `chmod o-w {self.path}`"
             )
-        if isinstance(self.log, SegmentLog) and self.log.recovery is not None:
-            notices.append(str(self.log.recovery))
-        if isinstance(self.log, SegmentLog):
-            notices += map(str, self.log.strays)
-            if away := self.log.away():
-                notices.append(f"{away}: what stands in them is left out until it is")
+        log = self.log.known()
+        notices += filter(None, [log.recovery, *log.strays])
+        if log.away:
+            notices.append(f"{log.away}: what stands in them is left out until it is")
         if self.rebuilt:
             notices.append(f"the index was built anew: {self.rebuilt}")
         if self.aside:
@@ -782,8 +768,6 @@ def _rest(
     """Records after `after`, and what folds them; of a damaged log what can be read, and stand-ins
     for what cannot.
     """
-    if not isinstance(log, SegmentLog):
-        return log.read(after), index.apply
-    if not isinstance(index, SqliteIndex):
-        return log.read_rest(after), index.apply
-    return log.read_to_fold(after), index.apply
+    if index.takes_leaves:
+        return log.read_to_fold(after), index.apply
+    return log.read_rest(after), index.apply

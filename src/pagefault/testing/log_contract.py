@@ -70,6 +70,47 @@ class EventLogContract:
         log.append([said("future")])
         assert [event.seq for event in reader] == [1]
 
+    def test_what_is_read_for_a_fold_or_past_damage_is_all_of_it(self, log: EventLog) -> None:
+        events = log.append([opened(), *(said(f"turn {n}") for n in range(20))])
+        for after in (0, 1, 7, 21):
+            assert list(log.read_rest(Seq(after))) == events[after:]
+            assert [one.seq for one in log.read_to_fold(Seq(after))] == [
+                event.seq for event in events[after:]
+            ]
+
+    def test_the_records_of_one_type_are_found_whatever_a_text_quotes(self, log: EventLog) -> None:
+        events = log.append([said('"type":"session_opened"'), opened(), said("x"), opened()])
+        for after, expected in ((0, [events[1], events[3]]), (2, [events[3]]), (4, [])):
+            assert list(log.of_type("session_opened", Seq(after))) == expected
+        assert list(log.of_type("of_no_record")) == []
+
+    def test_who_wrote_last_finds_nothing_new(self, log: EventLog) -> None:
+        log.append([said("x")])
+        assert log.is_current()
+        log.refresh()
+        log.refresh(log.head())
+        assert (log.head(), log.is_current()) == (1, True)
+
+    def test_a_sound_log_can_be_written_and_reports_nothing(self, log: EventLog) -> None:
+        events = log.append([said("x"), said("y")])
+        log.sync()
+        assert log.refusal is None
+        log.check_writable()
+        log.check_reach([event.seq for event in events])
+        assert (log.out_of_reach([Seq(1)]), log.archived([Seq(1)])) == ({}, frozenset())
+        for report in (log.known(), log.audit()):
+            assert (report.problems, report.advice, report.missing) == ((), (), 0)
+            assert (report.recovery, report.strays, report.away) == ("", (), "")
+
+    def test_a_log_beside_reads_the_same_and_its_end_ends_nothing(self, log: EventLog) -> None:
+        events = log.append([said("x"), said("y")])
+        log.sync()
+        beside = log.beside(log.head())
+        assert list(beside.read()) == events
+        beside.close()
+        assert log.append([said("z")])[0].seq == 3
+        assert log.get(Seq(3)).body == said("z").body
+
     def test_a_key_is_kept_only_as_a_hash_of_key_and_session(self, log: EventLog) -> None:
         (event,) = log.append([said("x", session=7, key="order-1234")])
         assert "order" not in event.key

@@ -556,7 +556,7 @@ class StoreMachine(RuleBasedStateMachine):
             cut = store.log.recovery  # type: ignore[attr-defined]
             assert cut.kept == sealed_at, "something else than the seal was cut"
         assert problems or in_seal, "damage was not noticed"
-        found = {event.seq: event for event in store.log.read_rest()}  # type: ignore[attr-defined]
+        found = {event.seq: event for event in store.log.read_rest()}
         bad = [event for event in self.model.events if found.get(event.seq) != event]
         assert len(bad) <= 1, "damage to one record lost others"
         self.life.close()
