@@ -25,7 +25,7 @@ from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import IMPORT, RUNTIME, Actor, EventType, Mode, Role
 from pagefault.model.page import EVERYTHING
 from pagefault.recall import search
-from pagefault.store.index import SqliteIndex
+from pagefault.store.embedded.index import SqliteIndex
 
 DEPTH = 10
 BATCH = 2_000

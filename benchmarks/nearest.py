@@ -4,8 +4,8 @@
 
 VECTORS.npy holds an array of float32, a unit vector in each row. The first 100 are asked of COUNT
 others (or of all), which stand in a file: once all are compared one by one, once those that their
-signs choose are read from the file (`store/shelf.py`). `recall` is the share of the exact first 50
-that signs find; `fill_s` is the first question of a process, which reads every vector.
+signs choose are read from the file (`store/embedded/shelf.py`). `recall` is the share of the exact
+first 50 that signs find; `fill_s` is the first question of a process, which reads every vector.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ import numpy as np
 
 from pagefault.model.ids import Seq
 from pagefault.model.page import EVERYTHING
-from pagefault.store import shelf
-from pagefault.store.shelf import SHORTLIST, Vectors
-from pagefault.store.vectors import VectorStore
+from pagefault.store.embedded import shelf
+from pagefault.store.embedded.shelf import SHORTLIST, Vectors
+from pagefault.store.embedded.vectors import VectorStore
 
 QUERIES = 100
 LIMIT = 50

@@ -33,7 +33,7 @@ from pagefault.service.config import schema
 from pagefault.service.limits import Limits
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
-from pagefault.store.segments import SegmentLog
+from pagefault.store.embedded.segments import SegmentLog
 from pagefault.testing.builders import opened, said
 
 DOCS: Final = Path(__file__).parent

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from pagefault.service.bootstrap import user_adoptions
-from pagefault.store.root_file import read_root
+from pagefault.store.embedded.root_file import read_root
 
 
 def adopted(path: Path) -> Path:

@@ -116,7 +116,7 @@ if TYPE_CHECKING:
     )
     from pagefault.service.turn.drive import Answer
     from pagefault.service.turn.writing import Incoming
-    from pagefault.store.backup import Copied
+    from pagefault.store.embedded.backup import Copied
     from pagefault.store.store import Verification
 
 __version__ = "0.1.0"
@@ -257,7 +257,7 @@ _HOMES = {
     "ClaimInfo": "service.derived.claiming",
     "Clock": "model.clock",
     "Compressor": "represent.api",
-    "Copied": "store.backup",
+    "Copied": "store.embedded.backup",
     "DeferredPage": "paging.deferred",
     "Derived": "model.page",
     "Difference": "service.telling.timetravel",

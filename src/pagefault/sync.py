@@ -56,7 +56,7 @@ from pagefault.service.telling.status import Status
 from pagefault.service.telling.timetravel import Difference, Moment, Movement, Sent
 from pagefault.service.turn.drive import Answer
 from pagefault.service.turn.writing import Incoming
-from pagefault.store.backup import Copied
+from pagefault.store.embedded.backup import Copied
 from pagefault.store.store import Verification
 
 _LOOP = LoopThread()

@@ -19,9 +19,9 @@ import pagefault
 from pagefault.model.errors import BadInput, NotAdopted, StoreCorrupt
 from pagefault.service.bootstrap import open_memory, user_adoptions
 from pagefault.service.config import find_project
-from pagefault.store.archive_format import pack
-from pagefault.store.root_file import read_root
-from pagefault.store.segment_format import file_name
+from pagefault.store.embedded.archive_format import pack
+from pagefault.store.embedded.root_file import read_root
+from pagefault.store.embedded.segment_format import file_name
 from tests.cli.conftest import Cli, Outcome
 from tests.faults.nursery import Nursery
 
@@ -240,7 +240,7 @@ def test_a_memory_that_was_given_the_inode_of_another_is_not_adopted(
     cli: Cli, memory_root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def at(born: int | None) -> int:
-        monkeypatch.setattr("pagefault.store.adoption.born_ns", lambda folder: born)
+        monkeypatch.setattr("pagefault.store.embedded.adoption.born_ns", lambda folder: born)
         return cli("--root", memory_root, "pages", "pin", "msg_3").code
 
     at(1)
@@ -473,7 +473,7 @@ def test_a_lost_segment_is_still_damage_and_still_repaired(cli: Cli, memory_root
     data = (log / file_name(1, 0)).read_bytes()
     head, _, rest = data.partition(b"\n")
     from pagefault.model.ids import Seq
-    from pagefault.store.segment_format import parse_header
+    from pagefault.store.embedded.segment_format import parse_header
 
     header = parse_header(head + b"\n")
     assert header is not None
@@ -540,7 +540,7 @@ def _sealed(path: Path) -> bytes:
     from array import array
 
     from pagefault.store import codec
-    from pagefault.store.segment_format import Footer, offsets_for, parse_header
+    from pagefault.store.embedded.segment_format import Footer, offsets_for, parse_header
 
     data = path.read_bytes()
     lines = data.splitlines(keepends=True)

@@ -139,8 +139,8 @@ def litter(root: Path) -> None:
     import os
     import time
 
-    from pagefault.store.blobs import DirectoryBlobs
-    from pagefault.store.root_file import read_root
+    from pagefault.store.embedded.blobs import DirectoryBlobs
+    from pagefault.store.embedded.root_file import read_root
 
     blobs = DirectoryBlobs(root / "blobs", secret=read_root(root).secret)
     for number in range(3):
@@ -212,7 +212,7 @@ def live(
     if segment_bytes:
         small_segments(segment_bytes)
     if index_schema is not None:
-        from pagefault.store import index
+        from pagefault.store.embedded import index
 
         index.SCHEMA = index_schema  # type: ignore[misc]
     hand = Hand(Path(root), sync=sync)
@@ -300,7 +300,7 @@ def live_short_of_memory(
 
 def age_index(note: Note, root: str, what: str, version: int) -> None:
     """Make the index one of another version: built by it, and with what it calls itself."""
-    from pagefault.store import index
+    from pagefault.store.embedded import index
 
     assert hasattr(index, what)
     setattr(index, what, version)
@@ -357,8 +357,8 @@ def live_on(
 
 def small_segments(size: int) -> None:
     """The library's users cannot choose this; a test can."""
-    from pagefault.store.root import open_store
-    from pagefault.store.segments import SegmentLog
+    from pagefault.store.embedded.root import open_store
+    from pagefault.store.embedded.segments import SegmentLog
 
     for made in (SegmentLog.__init__, open_store):
         options: dict[str, Any] = made.__kwdefaults__  # type: ignore[assignment]
@@ -408,7 +408,7 @@ def facts(note: Note, root: str) -> dict[str, Any]:
     """What the records of a log say of themselves, and the order of its texts."""
     from pagefault.cli.upkeep import store_tools
     from pagefault.model.events import PageBody
-    from pagefault.store.root import open_store
+    from pagefault.store.embedded.root import open_store
 
     store = open_store(Path(root), read_only=True, **store_tools())
     try:
@@ -477,7 +477,7 @@ def is_for_gc(file: str) -> bool:
 def garbage(root: Path) -> list[str]:
     """What is left of it after a `gc` to which nothing is too young."""
     from pagefault.cli.upkeep import store_tools
-    from pagefault.store.gc import collect
+    from pagefault.store.embedded.gc import collect
 
     collect(root, clock=store_tools()["clock"], older_than_s=-60, delete=True)
     return half_made(root)
@@ -560,8 +560,8 @@ def texts_in_log(root: Path) -> list[str]:
     """Every text that the log can still tell, whatever its session."""
     from pagefault.cli.upkeep import store_tools
     from pagefault.model.events import PageBody
-    from pagefault.store.root import open_store
-    from pagefault.store.segments import SegmentLog
+    from pagefault.store.embedded.root import open_store
+    from pagefault.store.embedded.segments import SegmentLog
 
     store = open_store(root, read_only=True, **store_tools())
     try:
@@ -650,7 +650,7 @@ def index_answers(root: Path) -> Iterator[Any]:
     from pagefault.model.page import Scope
     from pagefault.store.analyzer import analyze, page_terms
     from pagefault.store.api import PageFilter
-    from pagefault.store.root import open_store
+    from pagefault.store.embedded.root import open_store
     from pagefault.testing.index_contract import told
 
     store = open_store(root, read_only=True, **store_tools())

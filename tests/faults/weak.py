@@ -18,14 +18,14 @@ def _patch(owner: Any, name: str, value: Any) -> None:
 
 
 def never_syncs() -> None:
-    from pagefault.store.disk import Disk
+    from pagefault.store.embedded.disk import Disk
 
     _patch(Disk, "sync", lambda self, fd: None)
     _patch(Disk, "sync_directory", lambda self, path: None)
 
 
 def ignores_failed_writes() -> None:
-    from pagefault.store.disk import Disk
+    from pagefault.store.embedded.disk import Disk
 
     write = Disk.write
 
@@ -39,7 +39,7 @@ def ignores_failed_writes() -> None:
 
 
 def ignores_short_writes() -> None:
-    from pagefault.store.disk import Disk
+    from pagefault.store.embedded.disk import Disk
 
     _patch(Disk, "write_all", lambda self, fd, data: self.write(fd, data))
 
@@ -47,7 +47,7 @@ def ignores_short_writes() -> None:
 def ignores_failed_syncs() -> None:
     from contextlib import suppress
 
-    from pagefault.store.disk import Disk
+    from pagefault.store.embedded.disk import Disk
 
     sync = Disk.sync
 
@@ -71,7 +71,7 @@ def never_latches() -> None:
 
 def removes_before_it_replaces() -> None:
     """An old generation goes before the new one is in its place."""
-    from pagefault.store.disk import Disk
+    from pagefault.store.embedded.disk import Disk
 
     rename = Disk.rename
 
@@ -99,7 +99,7 @@ def has_no_memory_after_a_write() -> None:
     """No weakness of the library, but bad luck: the third append fails when it is written."""
     from itertools import count
 
-    from pagefault.store.segment import Segment
+    from pagefault.store.embedded.segment import Segment
 
     grow, times = Segment.grow, count(1)
 
@@ -112,7 +112,7 @@ def has_no_memory_after_a_write() -> None:
 
 
 def keeps_half_batches() -> None:
-    from pagefault.store import opening, recovery
+    from pagefault.store.embedded import opening, recovery
 
     judge = recovery.judge_tail
 
@@ -126,8 +126,8 @@ def keeps_half_batches() -> None:
 
 
 def cuts_at_the_first_bad_record() -> None:
-    from pagefault.store import opening, recovery
-    from pagefault.store.scan import Scan
+    from pagefault.store.embedded import opening, recovery
+    from pagefault.store.embedded.scan import Scan
 
     judge = recovery.judge_tail
 
@@ -159,14 +159,14 @@ def skips_checksums() -> None:
 
 def believes_any_index() -> None:
     """The index is not asked whose it is, nor by which version it was made."""
-    from pagefault.store import index
+    from pagefault.store.embedded import index
 
     _patch(index, "_facts", lambda root_id: {})
 
 
 def reads_pages_unchecked() -> None:
     """The index's pages are believed, whatever their checksums."""
-    from pagefault.store import connections
+    from pagefault.store.embedded import connections
 
     _patch(connections, "checking_vfs", lambda: None)
 

@@ -17,7 +17,7 @@ from pagefault.service import bootstrap
 from pagefault.service.limits import Limits
 from pagefault.service.turn.turn import read_call
 from pagefault.service.turn.writing import Incoming
-from pagefault.store import segments
+from pagefault.store.embedded import segments
 
 OURS = {row.name: row.ours for row in defaults.TABLE}
 CONSTANTS = {

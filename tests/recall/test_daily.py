@@ -9,7 +9,7 @@ import pytest
 from pagefault.model.wanted import SearchFilter
 from pagefault.recall import daily
 from pagefault.recall.search import Searcher
-from pagefault.store.memory_index import MemoryIndex
+from pagefault.store.in_memory.index import MemoryIndex
 from pagefault.testing.index_contract import whole
 from pagefault.testing.records import Records
 

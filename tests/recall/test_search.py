@@ -10,7 +10,7 @@ from pagefault.model.page import Scope
 from pagefault.model.wanted import SearchFilter
 from pagefault.recall.hint import WORDS_MAX, hint
 from pagefault.recall.search import STRETCHES_MAX, Searcher, SearchResult
-from pagefault.store.memory_index import MemoryIndex
+from pagefault.store.in_memory.index import MemoryIndex
 from pagefault.testing.index_contract import whole
 from pagefault.testing.records import Records
 

@@ -14,7 +14,7 @@ from pagefault.model.page import Scope
 from pagefault.recall.search import RECENCY_PAGES, Searcher, SearchResult
 from pagefault.recall.semantic import Semantic, Similar
 from pagefault.recall.studio import WEIGHTS, rescored
-from pagefault.store.memory_index import MemoryIndex
+from pagefault.store.in_memory.index import MemoryIndex
 from pagefault.testing.index_contract import whole
 from pagefault.testing.records import Records
 

@@ -19,7 +19,7 @@ SENTENCES: Final = st.sampled_from(
         "Wow, that's awesome, Caroline!",
         "How are you?",
         "Well, I went to Lisbon in May 2023 with two friends.",
-        "See src/pagefault/store/index.py:42 and ABC-123 (#7).",
+        "See src/pagefault/store/embedded/index.py:42 and ABC-123 (#7).",
         "Really, the port is 5432.",
         "Run it with --no-cache, or not at all.",
         "我们决定不用Redis，端口是6379。",

@@ -14,9 +14,9 @@ from pagefault.model.kinds import Kind, Modality
 from pagefault.model.wanted import SearchFilter
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.memory import Memory
-from pagefault.store.blobs import DirectoryBlobs
+from pagefault.store.embedded.blobs import DirectoryBlobs
+from pagefault.store.embedded.segment import Segment
 from pagefault.store.references import References
-from pagefault.store.segment import Segment
 from tests.store.roots import make_segments_tiny
 from tests.workers import Worker
 

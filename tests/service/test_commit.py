@@ -19,9 +19,9 @@ from pagefault.model.kinds import USER_TYPED, Role
 from pagefault.service.ownership import Owned
 from pagefault.store import commit
 from pagefault.store.commit import Committer
-from pagefault.store.disk import Disk
-from pagefault.store.index import SqliteIndex
-from pagefault.store.segments import SegmentLog
+from pagefault.store.embedded.disk import Disk
+from pagefault.store.embedded.index import SqliteIndex
+from pagefault.store.embedded.segments import SegmentLog
 from pagefault.store.store import Store
 from tests.service.memories import text_of
 from tests.store.test_commit import short_of_memory
@@ -174,7 +174,7 @@ class Failing(Disk):
 async def test_a_failing_disk_latches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, number: int, said: str
 ) -> None:
-    monkeypatch.setattr("pagefault.store.root.Disk", Failing)
+    monkeypatch.setattr("pagefault.store.embedded.root.Disk", Failing)
     Failing.broken = {}
     async with pagefault.open(tmp_path / "m") as memory:
         session = await memory.session("s")

@@ -10,7 +10,7 @@ import pytest
 
 import pagefault
 from pagefault.model.errors import RecordGone, StoreError
-from pagefault.store.root import repair
+from pagefault.store.embedded.root import repair
 from tests.faults.damage import damage_record
 from tests.service.memories import text_of
 from tests.store.logs import StillClock, memory_log

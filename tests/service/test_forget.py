@@ -22,8 +22,8 @@ from pagefault.model.errors import (
 )
 from pagefault.model.ids import PageId
 from pagefault.model.page import is_derived
-from pagefault.store.index import SqliteIndex
-from pagefault.store.segments import SegmentLog
+from pagefault.store.embedded.index import SqliteIndex
+from pagefault.store.embedded.segments import SegmentLog
 from pagefault.store.store import Store
 from tests.adopted import copied
 from tests.service.memories import fault, faulted, files_with, search, shown, text_of, words
@@ -358,7 +358,7 @@ async def test_a_reader_is_in_nobodys_way_and_sees_it_no_more(tmp_path: Path) ->
 async def test_what_is_in_the_middle_of_a_reading_delays_the_end_of_a_forget(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pagefault.store.connections._BUSY_MS", 50)
+    monkeypatch.setattr("pagefault.store.embedded.connections._BUSY_MS", 50)
     root = tmp_path / "m"
     async with pagefault.open(root, sync="os", window=3_000) as memory:
         session = await _secret_session(memory)

@@ -25,11 +25,11 @@ from pagefault.service.bootstrap import open_memory
 from pagefault.service.journal import Journal
 from pagefault.service.session import Session
 from pagefault.service.turn.recalling import TurnRecall
+from pagefault.store.embedded.lock import RootLock
+from pagefault.store.embedded.presence import Presence
+from pagefault.store.embedded.root import rebuild, repair
+from pagefault.store.embedded.segments import SegmentLog
 from pagefault.store.leases import Leases
-from pagefault.store.lock import RootLock
-from pagefault.store.presence import Presence
-from pagefault.store.root import rebuild, repair
-from pagefault.store.segments import SegmentLog
 from pagefault.store.store import Store
 from tests.service.memories import files_with, text_of
 from tests.store.logs import memory_log
@@ -98,12 +98,12 @@ async def test_many_processes_write_and_nothing_is_lost_or_out_of_order(tmp_path
 @pytest.mark.parametrize(
     "weakened",
     [
-        "from pagefault.store.segments import SegmentLog; "
+        "from pagefault.store.embedded.segments import SegmentLog; "
         "SegmentLog.refresh = lambda *a, **k: None",
         """
-from pagefault.store.lock import RootLock
-from pagefault.store.presence import Presence
-from pagefault.store.segments import SegmentLog
+from pagefault.store.embedded.lock import RootLock
+from pagefault.store.embedded.presence import Presence
+from pagefault.store.embedded.segments import SegmentLog
 RootLock.acquire = lambda self: None
 encode = SegmentLog._encode
 def slowly(self, drafts):
@@ -259,7 +259,7 @@ async def test_a_holder_that_is_stopped_while_it_writes_is_named(tmp_path: Path)
 
 
 TEAR = """
-from pagefault.store.disk import Disk
+from pagefault.store.embedded.disk import Disk
 def torn(self, fd, data):
     os.write(fd, data[: len(data) // 2])
     os.kill(os.getpid(), signal.SIGKILL)
@@ -290,7 +290,8 @@ async def test_the_next_writer_cuts_what_a_killed_one_left_torn(tmp_path: Path) 
 
 async def test_control_a_writer_that_goes_on_behind_a_torn_tail_is_caught(tmp_path: Path) -> None:
     weakened = (
-        "from pagefault.store.segments import SegmentLog; SegmentLog.is_current = lambda self: True"
+        "from pagefault.store.embedded.segments import SegmentLog\n"
+        "SegmentLog.is_current = lambda self: True"
     )
     with pytest.raises((AssertionError, Refused, pagefault.PagefaultError)):
         await check_a_killed_writer_leaves_others_at_work(tmp_path / "m", weakened)
@@ -319,7 +320,7 @@ async def test_a_forget_whose_process_was_killed_is_finished_by_the_next_writer(
     with Worker(root) as first, Worker(root) as second:
         first.ask("user", "a", "Zanzibarqux.")
         second.ask("user", "b", "One.")
-        first.ask("exec", "from pagefault.store.segments import SegmentLog")
+        first.ask("exec", "from pagefault.store.embedded.segments import SegmentLog")
         first.ask("exec", KILL.format("SegmentLog", "erase"))
         first.tell("forget", "a", "msg_1")
         first.wait_until_ended()
@@ -585,7 +586,7 @@ async def test_an_index_in_use_is_not_replaced(
     root = tmp_path / "m"
     with Worker(root) as other:
         other.ask("user", "s", "One.")
-        monkeypatch.setattr("pagefault.store.index.SCHEMA", 999)
+        monkeypatch.setattr("pagefault.store.embedded.index.SCHEMA", 999)
         with pytest.raises(StoreBusy, match=f"process {other.pid} on "):
             async with pagefault.open(root):
                 pass

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from pagefault.paging.table import PageTable
-from pagefault.store.segments import SegmentLog
+from pagefault.store.embedded.segments import SegmentLog
 from pagefault.testing.session_machine import SessionMachine
 
 # A failure is not made smaller, which takes minutes: `LONG` does that.

@@ -34,8 +34,9 @@ from pagefault.model.events import (
 from pagefault.model.ids import IdMinter, PageId, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, USER_TYPED, Actor, EventType, Role
 from pagefault.model.page import DERIVED_ORDER
-from pagefault.store import acceptance, backup
-from pagefault.store.root import open_store, rebuild, repair
+from pagefault.store import acceptance
+from pagefault.store.embedded import backup
+from pagefault.store.embedded.root import open_store, rebuild, repair
 from tests.adopted import adopted
 
 NONE: Final[tuple[str, ...]] = ()
@@ -347,7 +348,7 @@ async def test_control_without_setting_aside_such_a_log_opens_no_more(
 ) -> None:
     await _begin(tmp_path)
     await asyncio.to_thread(_append, tmp_path, [_page(order=0)])
-    monkeypatch.setattr("pagefault.store.batch.Batch._collision", lambda *_, **__: "")
+    monkeypatch.setattr("pagefault.store.embedded.batch.Batch._collision", lambda *_, **__: "")
     with pytest.raises(pagefault.StoreError, match="UNIQUE"):
         await asyncio.to_thread(lambda: rebuild(tmp_path, **_tools()))
 

@@ -20,19 +20,19 @@ from pagefault.model.ids import IdMinter
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
-from pagefault.store import connections
-from pagefault.store.archiving import archive
-from pagefault.store.connections import _BUSY_MS, Connections
-from pagefault.store.index import SqliteIndex
-from pagefault.store.root import open_store
+from pagefault.store.embedded import connections
+from pagefault.store.embedded.archiving import archive
+from pagefault.store.embedded.connections import _BUSY_MS, Connections
+from pagefault.store.embedded.index import SqliteIndex
+from pagefault.store.embedded.root import open_store
 from pagefault.store.store import Store, Verification
 from tests.store.logs import memory_log
 from tests.store.roots import make_segments_tiny
 from tests.workers import Refused, Worker
 
 TINY = """
-from pagefault.store.root import open_store
-from pagefault.store.segments import SegmentLog
+from pagefault.store.embedded.root import open_store
+from pagefault.store.embedded.segments import SegmentLog
 SegmentLog.__init__.__kwdefaults__["segment_bytes"] = 2_000
 open_store.__kwdefaults__["segment_bytes"] = 2_000
 """

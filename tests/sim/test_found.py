@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 
 from pagefault.model.events import Event, ForgetDone, Taken
-from pagefault.store import root
+from pagefault.store.embedded import root
+from pagefault.store.embedded.opening import Opener
 from pagefault.store.fold import SessionTally
-from pagefault.store.opening import Opener
 from pagefault.store.store import Store
 from pagefault.testing.sim_disk import Call, Death, SimulatedDisk
 from pagefault.testing.store_machine import CALM, Fate, Saying, StoreMachine

@@ -11,11 +11,12 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from pagefault.model.ids import Seq
 from pagefault.model.progress import Progress
-from pagefault.store import codec, opening
-from pagefault.store.index import SqliteIndex
-from pagefault.store.recovery import Recovery, Tear, Verdict
-from pagefault.store.scan import Scan, Surroundings
-from pagefault.store.segments import SegmentLog
+from pagefault.store import codec
+from pagefault.store.embedded import opening
+from pagefault.store.embedded.index import SqliteIndex
+from pagefault.store.embedded.recovery import Recovery, Tear, Verdict
+from pagefault.store.embedded.scan import Scan, Surroundings
+from pagefault.store.embedded.segments import SegmentLog
 from pagefault.store.store import Store
 from pagefault.testing.sim_disk import Death, SimulatedDisk
 from pagefault.testing.store_machine import Fate, Saying, StoreMachine

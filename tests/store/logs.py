@@ -10,10 +10,10 @@ from typing import Any
 from pagefault.model.errors import StoreCorrupt
 from pagefault.model.events import Event
 from pagefault.model.ids import IdMinter, Seq
-from pagefault.store.disk import Disk
-from pagefault.store.memory import MemoryLog
-from pagefault.store.scan import scan
-from pagefault.store.segments import SegmentLog
+from pagefault.store.embedded.disk import Disk
+from pagefault.store.embedded.scan import scan
+from pagefault.store.embedded.segments import SegmentLog
+from pagefault.store.in_memory.log import MemoryLog
 from pagefault.testing.builders import opened, said
 
 SECRET = b"0123456789abcdef0123456789abcdef"

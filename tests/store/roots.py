@@ -9,8 +9,8 @@ import pytest
 
 from pagefault.model.events import Draft, Event
 from pagefault.model.ids import IdMinter, Seq
-from pagefault.store.root import open_store
-from pagefault.store.segments import SegmentLog
+from pagefault.store.embedded.root import open_store
+from pagefault.store.embedded.segments import SegmentLog
 from pagefault.store.store import Store
 from pagefault.testing.builders import opened, said
 from tests.store.logs import Careless, StillClock

@@ -24,16 +24,16 @@ from pagefault.model.errors import (
 from pagefault.model.events import Draft, Erased, Event, Lost, PageBody
 from pagefault.model.ids import Seq
 from pagefault.service.bootstrap import open_memory
-from pagefault.store import archiving, root_file, segments
 from pagefault.store.api import EventLog
-from pagefault.store.archive import Archive
-from pagefault.store.archive_format import BLOCK_BYTES, Stub, parse_stub
-from pagefault.store.archiving import Archived, archive
-from pagefault.store.disk import Disk
-from pagefault.store.inventory import Inventory, take_inventory
-from pagefault.store.root import rebuild, repair
-from pagefault.store.segment_format import file_name
-from pagefault.store.segments import SegmentLog
+from pagefault.store.embedded import archiving, root_file, segments
+from pagefault.store.embedded.archive import Archive
+from pagefault.store.embedded.archive_format import BLOCK_BYTES, Stub, parse_stub
+from pagefault.store.embedded.archiving import Archived, archive
+from pagefault.store.embedded.disk import Disk
+from pagefault.store.embedded.inventory import Inventory, take_inventory
+from pagefault.store.embedded.root import rebuild, repair
+from pagefault.store.embedded.segment_format import file_name
+from pagefault.store.embedded.segments import SegmentLog
 from pagefault.store.store import Store
 from pagefault.testing.builders import said
 from pagefault.testing.log_contract import EventLogContract
@@ -144,7 +144,7 @@ def test_one_fault_inflates_one_member(tmp_path: Path, monkeypatch: pytest.Monke
     log.append([said("roll")])
     move_all(tmp_path / "log")
     inflated: list[int] = []
-    from pagefault.store import archive_format
+    from pagefault.store.embedded import archive_format
 
     whole = archive_format.inflate
 
@@ -480,7 +480,7 @@ def test_each_flipped_bit_of_the_archive_is_noticed_and_costs_one_member_at_most
 def test_control_without_its_checksum_some_bits_of_the_archive_go_unnoticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pagefault.store.archived_segment import ArchivedSegment
+    from pagefault.store.embedded.archived_segment import ArchivedSegment
 
     _, _, packed = _archived(tmp_path)
     damaged = bytearray(packed.read_bytes())

@@ -29,12 +29,12 @@ from pagefault.model.errors import (
 from pagefault.model.events import Erased
 from pagefault.model.ids import Seq
 from pagefault.service.bootstrap import open_memory
-from pagefault.store import backup as module
-from pagefault.store import inventory
-from pagefault.store.backup import ENDS, PARTIAL, Copied, backup, restore
-from pagefault.store.disk import Disk
-from pagefault.store.lock import RootLock
-from pagefault.store.segments import SegmentLog
+from pagefault.store.embedded import backup as module
+from pagefault.store.embedded import inventory
+from pagefault.store.embedded.backup import ENDS, PARTIAL, Copied, backup, restore
+from pagefault.store.embedded.disk import Disk
+from pagefault.store.embedded.lock import RootLock
+from pagefault.store.embedded.segments import SegmentLog
 from pagefault.store.store import Store
 from pagefault.testing.builders import said
 from tests.store.logs import Careless, StillClock
@@ -374,8 +374,8 @@ _BACKUP = """
 import sys
 from pathlib import Path
 from pagefault.model.clock import SystemClock
-from pagefault.store.backup import backup
-from pagefault.store.disk import Disk
+from pagefault.store.embedded.backup import backup
+from pagefault.store.embedded.disk import Disk
 
 class Slow(Disk):
     def sync(self, fd):

@@ -8,9 +8,9 @@ import pytest
 
 from pagefault.model.errors import StoreCorrupt, StoreError, StoreReadOnly
 from pagefault.store.api import BlobStore
-from pagefault.store.blobs import DirectoryBlobs
-from pagefault.store.disk import Disk
-from pagefault.store.memory import MemoryBlobs
+from pagefault.store.embedded.blobs import DirectoryBlobs
+from pagefault.store.embedded.disk import Disk
+from pagefault.store.in_memory.log import MemoryBlobs
 from pagefault.testing.log_contract import BlobStoreContract
 from tests.store.logs import SECRET
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from pagefault.store import scan
-from pagefault.store.inventory import take_inventory
-from pagefault.store.scan import salvage
-from pagefault.store.segment import Segment
+from pagefault.store.embedded import scan
+from pagefault.store.embedded.inventory import take_inventory
+from pagefault.store.embedded.scan import salvage
+from pagefault.store.embedded.segment import Segment
 from tests.store.roots import make_root, open_root
 
 BEGUN, ENDED = b'{"v":"2.0"}\n', b',"crc":"00000000"}\n'

@@ -14,8 +14,8 @@ import apsw
 import pytest
 
 from pagefault.model.errors import StoreBusy
-from pagefault.store import connections as connections_module
-from pagefault.store.connections import Connections
+from pagefault.store.embedded import connections as connections_module
+from pagefault.store.embedded.connections import Connections
 
 
 def _count_after_a_failed_reading(path: Path) -> int:
@@ -161,7 +161,7 @@ def _reader_of(connections: Connections) -> apsw.Connection:
 
 BESIDE: Final = """
 import apsw, pathlib, sys
-from pagefault.store.connections import Connections, checking_vfs
+from pagefault.store.embedded.connections import Connections, checking_vfs
 their_own = apsw.VFS("theirs", "unix")
 usual = apsw.vfs_names()[0]
 apsw.set_default_vfs("theirs")

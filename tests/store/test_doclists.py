@@ -11,10 +11,10 @@ import apsw
 import pytest
 
 from pagefault.model.ids import SessionNo
-from pagefault.store import doclists
-from pagefault.store.doclists import Doclists
+from pagefault.store.embedded import doclists
+from pagefault.store.embedded.doclists import Doclists
+from pagefault.store.embedded.sql import Queries
 from pagefault.store.place import place_of
-from pagefault.store.sql import Queries
 
 SQL = Queries("index.sql")
 WORDS = ["tea", "tea#2", "cake", "seven", *(f"w{n}" for n in range(400))]

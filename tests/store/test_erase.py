@@ -14,8 +14,8 @@ from pagefault.model.errors import StoreCorrupt, StoreLatched
 from pagefault.model.events import Erased, Event, erased
 from pagefault.model.ids import Seq
 from pagefault.store import codec
-from pagefault.store.disk import Disk
-from pagefault.store.segments import SegmentLog
+from pagefault.store.embedded.disk import Disk
+from pagefault.store.embedded.segments import SegmentLog
 from pagefault.testing.builders import said
 from tests.store.logs import Careless, ends, files, fill, open_log
 

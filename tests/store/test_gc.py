@@ -14,13 +14,13 @@ import pytest
 from pagefault.model.errors import PlanOutdated, StoreBusy, StoreCorrupt
 from pagefault.model.events import Draft, Said, Stored
 from pagefault.model.ids import Seq
-from pagefault.store import gc
-from pagefault.store.backup import backup
-from pagefault.store.blobs import DirectoryBlobs
-from pagefault.store.gc import Garbage, collect
-from pagefault.store.lock import RootLock
-from pagefault.store.scan import Problem
-from pagefault.store.segments import SegmentLog
+from pagefault.store.embedded import gc
+from pagefault.store.embedded.backup import backup
+from pagefault.store.embedded.blobs import DirectoryBlobs
+from pagefault.store.embedded.gc import Garbage, collect
+from pagefault.store.embedded.lock import RootLock
+from pagefault.store.embedded.scan import Problem
+from pagefault.store.embedded.segments import SegmentLog
 from pagefault.store.store import Store
 from pagefault.testing.builders import said
 from tests.store.logs import Careless, StillClock
@@ -419,7 +419,7 @@ def test_a_forget_during_a_backup_leaves_neither_its_text_nor_its_bytes(
     store = open_root(littered)
     keep(store, b"soon forgotten")
     seq = store.log.head()
-    from pagefault.store import backup as module
+    from pagefault.store.embedded import backup as module
 
     whole = module._Copier._copy_blobs
     rounds: list[int] = []

@@ -14,12 +14,12 @@ from pagefault.model.errors import StoreReadOnly
 from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.kinds import Kind, Role
 from pagefault.model.page import Scope
-from pagefault.store import batch
-from pagefault.store import index as index_module
-from pagefault.store.batch import FRESH_MAX
-from pagefault.store.connections import IndexUnusable, checking_vfs
-from pagefault.store.index import SqliteIndex
-from pagefault.store.memory_index import MemoryIndex
+from pagefault.store.embedded import batch
+from pagefault.store.embedded import index as index_module
+from pagefault.store.embedded.batch import FRESH_MAX
+from pagefault.store.embedded.connections import IndexUnusable, checking_vfs
+from pagefault.store.embedded.index import SqliteIndex
+from pagefault.store.in_memory.index import MemoryIndex
 from pagefault.store.place import place_of
 from pagefault.testing.index_contract import PageIndexContract, containing, whole
 from pagefault.testing.index_machine import IndexMachine

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pagefault.model.events import PageBody
-from pagefault.store.segments import SegmentLog
+from pagefault.store.embedded.segments import SegmentLog
 from tests.store.logs import open_log
 
 ROUNDS = 20

@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 
 from pagefault.model.errors import StoreBusy
-from pagefault.store import lock as locking
-from pagefault.store.lock import RootLock, read_process
+from pagefault.store.embedded import lock as locking
+from pagefault.store.embedded.lock import RootLock, read_process
 from tests.store.logs import StillClock
 
 _HOLDER = """
 import sys, time
 from pathlib import Path
 from pagefault.model.clock import SystemClock
-from pagefault.store.lock import RootLock
+from pagefault.store.embedded.lock import RootLock
 lock = RootLock(Path(sys.argv[1]), clock=SystemClock())
 lock.acquire()
 print("held", flush=True)

@@ -14,8 +14,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from pagefault.model.errors import StoreLatched, StoreReadOnly
 from pagefault.model.ids import Seq
 from pagefault.store.api import EventLog
-from pagefault.store.disk import Disk
-from pagefault.store.segments import SegmentLog
+from pagefault.store.embedded.disk import Disk
+from pagefault.store.embedded.segments import SegmentLog
 from pagefault.testing.builders import opened, said
 from pagefault.testing.log_contract import EventLogContract
 from tests.store.logs import ends, files, fill, memory_log, open_log

@@ -11,9 +11,9 @@ from pagefault.model.errors import StoreCorrupt
 from pagefault.model.events import Lost
 from pagefault.model.ids import NOTHING, Seq
 from pagefault.model.kinds import Sync
-from pagefault.store.backup import backup
-from pagefault.store.index import SqliteIndex
-from pagefault.store.root import rebuild, repair
+from pagefault.store.embedded.backup import backup
+from pagefault.store.embedded.index import SqliteIndex
+from pagefault.store.embedded.root import rebuild, repair
 from tests.store.roots import make_root, make_segments_tiny, open_root, snapshot, tools, write
 
 TURNS = 30

@@ -16,14 +16,14 @@ import pytest
 from pagefault.model.errors import SessionBusy, StoreCorrupt, StoreReadOnly
 from pagefault.model.events import Draft, Event, SessionLeased
 from pagefault.model.ids import Seq, SessionNo
-from pagefault.store import presence as presences
-from pagefault.store.connections import IndexReplaced
-from pagefault.store.index import SqliteIndex
-from pagefault.store.presence import Presence, living
-from pagefault.store.root import open_store
-from pagefault.store.segments import SegmentLog
+from pagefault.store.embedded import presence as presences
+from pagefault.store.embedded.connections import IndexReplaced
+from pagefault.store.embedded.index import SqliteIndex
+from pagefault.store.embedded.presence import Presence, living
+from pagefault.store.embedded.root import open_store
+from pagefault.store.embedded.segments import SegmentLog
+from pagefault.store.embedded.tail import read_tail
 from pagefault.store.store import Store
-from pagefault.store.tail import read_tail
 from pagefault.testing.builders import opened, said
 from tests.store.logs import StillClock, files, fill, memory_log, open_log
 
@@ -46,7 +46,7 @@ _TAKER = """
 import os, sys, time
 from pathlib import Path
 from pagefault.model.clock import SystemClock
-from pagefault.store import lock as locking
+from pagefault.store.embedded import lock as locking
 
 root, name, wanted, weakened = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4]
 if weakened:

@@ -17,11 +17,12 @@ import pytest
 from pagefault.model.errors import StoreCorrupt
 from pagefault.model.events import Event, Lost
 from pagefault.model.ids import Seq
-from pagefault.store import codec, inventory, opening, recovery
-from pagefault.store.disk import Disk
-from pagefault.store.recovery import Recovery, Tear, Verdict
-from pagefault.store.repair import RepairReport
-from pagefault.store.segment_format import parse_footer, parse_header
+from pagefault.store import codec
+from pagefault.store.embedded import inventory, opening, recovery
+from pagefault.store.embedded.disk import Disk
+from pagefault.store.embedded.recovery import Recovery, Tear, Verdict
+from pagefault.store.embedded.repair import RepairReport
+from pagefault.store.embedded.segment_format import parse_footer, parse_header
 from pagefault.testing.builders import said
 from tests.store.logs import Careless, ends, files, fill, open_log, readable
 

@@ -22,12 +22,12 @@ from pagefault.model.events import Draft, Event
 from pagefault.model.ids import NOTHING, Seq, SessionNo
 from pagefault.model.page import Scope
 from pagefault.store.api import PageFilter
-from pagefault.store.connections import IndexUnusable
-from pagefault.store.disk import Disk
-from pagefault.store.index import SqliteIndex
-from pagefault.store.root import open_store
-from pagefault.store.segment import Segment
-from pagefault.store.segments import SegmentLog
+from pagefault.store.embedded.connections import IndexUnusable
+from pagefault.store.embedded.disk import Disk
+from pagefault.store.embedded.index import SqliteIndex
+from pagefault.store.embedded.root import open_store
+from pagefault.store.embedded.segment import Segment
+from pagefault.store.embedded.segments import SegmentLog
 from pagefault.store.store import STORE, Store
 from pagefault.testing.builders import opened, said
 from tests.store.logs import StillClock, memory_log
@@ -307,7 +307,7 @@ def test_too_many_open_files_are_not_called_damage(
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), str(path))
 
     with monkeypatch.context() as patched:
-        patched.setattr("pagefault.store.root_file.read", read)
+        patched.setattr("pagefault.store.embedded.root_file.read", read)
         with pytest.raises(StoreError, match="Too many open files") as told:
             _open(tmp_path)
     assert not isinstance(told.value, StoreCorrupt)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pagefault.store.shelf import (
+from pagefault.store.embedded.shelf import (
     SHARED_DIRECTIONS,
     SHARED_MIN,
     SHARED_SAMPLE,

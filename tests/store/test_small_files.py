@@ -13,13 +13,13 @@ import pagefault
 from pagefault.model.clock import SystemClock
 from pagefault.model.errors import PagefaultError, StoreCorrupt, StoreIncompatible
 from pagefault.store import codec
-from pagefault.store.archive import Archive
-from pagefault.store.archiving import archive
-from pagefault.store.backup import ENDS, backup, restore
-from pagefault.store.lock import TEXT_BYTES
-from pagefault.store.presence import Presence, living
-from pagefault.store.root import open_store, repair
-from pagefault.store.root_file import FORMAT, read_root
+from pagefault.store.embedded.archive import Archive
+from pagefault.store.embedded.archiving import archive
+from pagefault.store.embedded.backup import ENDS, backup, restore
+from pagefault.store.embedded.lock import TEXT_BYTES
+from pagefault.store.embedded.presence import Presence, living
+from pagefault.store.embedded.root import open_store, repair
+from pagefault.store.embedded.root_file import FORMAT, read_root
 from pagefault.store.store import Store
 from tests.store.logs import StillClock, memory_log
 from tests.store.roots import make_segments_tiny

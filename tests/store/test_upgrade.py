@@ -47,15 +47,15 @@ from pagefault.model.kinds import Actor, Origin, Role
 from pagefault.model.request import Request, ToolCall
 from pagefault.service.adopt import adopt
 from pagefault.store import codec
-from pagefault.store import upgrade as module
-from pagefault.store.adoption import Adoptions
-from pagefault.store.archive_format import inflate_all
-from pagefault.store.backup import backup, restore
-from pagefault.store.disk import Disk
-from pagefault.store.lock import RootLock
-from pagefault.store.root import open_store
-from pagefault.store.root_file import FORMAT
-from pagefault.store.upgrade import (
+from pagefault.store.embedded import upgrade as module
+from pagefault.store.embedded.adoption import Adoptions
+from pagefault.store.embedded.archive_format import inflate_all
+from pagefault.store.embedded.backup import backup, restore
+from pagefault.store.embedded.disk import Disk
+from pagefault.store.embedded.lock import RootLock
+from pagefault.store.embedded.root import open_store
+from pagefault.store.embedded.root_file import FORMAT
+from pagefault.store.embedded.upgrade import (
     NEW,
     NOTE,
     OLD,

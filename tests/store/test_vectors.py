@@ -12,11 +12,11 @@ import pytest
 from pagefault.model.errors import StoreError
 from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.page import EVERYTHING, Scope
-from pagefault.store import connections as connections_module
-from pagefault.store import vectors as vectors_module
+from pagefault.store.embedded import connections as connections_module
+from pagefault.store.embedded import vectors as vectors_module
+from pagefault.store.embedded.shelf import Vectors
+from pagefault.store.embedded.vectors import VectorStore, VectorsUnusable
 from pagefault.store.place import place_of
-from pagefault.store.shelf import Vectors
-from pagefault.store.vectors import VectorStore, VectorsUnusable
 
 ONE, TWO = SessionNo(1), SessionNo(50)
 ALL = Seq(2**40)

@@ -34,7 +34,7 @@ def adopt(app: App, path: Path | None, yes: bool, revoke: bool, as_json: bool) -
     from pagefault.model.errors import BadInput
     from pagefault.service.adopt import adopt as adopt_root
     from pagefault.service.config import MEMORY
-    from pagefault.store.root_file import check_there
+    from pagefault.store.embedded.root_file import check_there
 
     if str(path) == MEMORY:
         raise BadInput(f"a memory at {MEMORY} is gone when it is closed", hint="name a folder")
@@ -77,8 +77,8 @@ def _told(app: App, place: Path) -> dict[str, Any]:
     from pagefault.model.kinds import USERS
     from pagefault.service.adopt import facts_of, is_adopted
     from pagefault.service.bootstrap import open_memory
-    from pagefault.store.archive import Archive
-    from pagefault.store.facts import read_facts
+    from pagefault.store.embedded.archive import Archive
+    from pagefault.store.embedded.facts import read_facts
 
     place = Path(os.path.realpath(place))
     facts, folder = facts_of(place), place.stat()

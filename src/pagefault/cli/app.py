@@ -56,7 +56,7 @@ class App:
 
     def existing_directory(self) -> Path:
         """As `directory`, and there is a memory in it. Raises `StoreMissing`."""
-        from pagefault.store.root_file import check_there
+        from pagefault.store.embedded.root_file import check_there
 
         path = self.directory()
         check_there(path, hint=MAKE_ONE)
@@ -88,7 +88,7 @@ class App:
         config = config or self.config()
         async with self.memory(config, **more) as memory:
             if not memory.is_adopted:
-                from pagefault.store.adoption import not_adopted
+                from pagefault.store.embedded.adoption import not_adopted
 
                 raise not_adopted(Path(config.root))
             yield memory

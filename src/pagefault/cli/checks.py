@@ -142,7 +142,7 @@ def _root(path: Path) -> Iterator[tuple[Check, int]]:
 def _adopted(path: Path) -> Check:
     """Whether the memory was made here by this user, or adopted."""
     from pagefault.service.adopt import is_adopted
-    from pagefault.store.adoption import not_adopted
+    from pagefault.store.embedded.adoption import not_adopted
 
     try:
         if is_adopted(path):
@@ -154,7 +154,7 @@ def _adopted(path: Path) -> Check:
 
 
 def _strays(path: Path) -> Iterator[Check]:
-    from pagefault.store.inventory import take_inventory
+    from pagefault.store.embedded.inventory import take_inventory
 
     try:
         strays = take_inventory(path / "log").strays
@@ -167,7 +167,7 @@ def _strays(path: Path) -> Iterator[Check]:
 
 def _no_root_file(path: Path) -> Check:
     from pagefault.model.errors import StoreCorrupt, StoreMissing
-    from pagefault.store.root_file import check_there
+    from pagefault.store.embedded.root_file import check_there
 
     try:
         check_there(path)
@@ -208,13 +208,13 @@ def _space(path: Path) -> Check:
 def _writers(path: Path) -> str:
     """Who has it open for writing at the moment."""
     from pagefault.model.clock import SystemClock
-    from pagefault.store.presence import all_living
+    from pagefault.store.embedded.presence import all_living
 
     return "; ".join(map(str, all_living(path.resolve() / "instances", SystemClock())))
 
 
 def _contents(path: Path, *, busy: bool) -> Iterator[tuple[Check, int]]:
-    from pagefault.store.root import open_store
+    from pagefault.store.embedded.root import open_store
 
     try:
         store = open_store(path, read_only=True, **store_tools())
@@ -232,7 +232,7 @@ def _contents(path: Path, *, busy: bool) -> Iterator[tuple[Check, int]]:
 
 def _log(store: Store) -> Check:
     from pagefault.model.errors import StoreCorrupt
-    from pagefault.store.opening import SHORT_HINT
+    from pagefault.store.embedded.opening import SHORT_HINT
 
     head, log = store.log.head(), store.log.known()
     if log.problems:

@@ -13,7 +13,7 @@ from pagefault.cli.term import plural
 from pagefault.cli.upkeep import store_tools, tell_strays
 
 if TYPE_CHECKING:
-    from pagefault.store.backup import Copied
+    from pagefault.store.embedded.backup import Copied
 
 
 @click.command(cls=Command)
@@ -30,7 +30,7 @@ def backup(app: App, target: Path, as_json: bool) -> None:
 
     JSON: {root, backup, records, segments, blobs, bytes, link, blobs_missing}.
     """
-    from pagefault.store.backup import backup as make
+    from pagefault.store.embedded.backup import backup as make
 
     path = app.existing_directory()
     tell_strays(app, path)
@@ -58,9 +58,9 @@ def restore(app: App, source: Path, as_json: bool) -> None:
     before. Nobody can tell who changed a backup meanwhile: the memory is only read until it is
     adopted. JSON: as `backup`.
     """
-    from pagefault.store.adoption import not_adopted
-    from pagefault.store.backup import restore as make
-    from pagefault.store.root_file import read_root
+    from pagefault.store.embedded.adoption import not_adopted
+    from pagefault.store.embedded.backup import restore as make
+    from pagefault.store.embedded.root_file import read_root
 
     path = app.directory()
     tools = store_tools()

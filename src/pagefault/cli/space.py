@@ -14,8 +14,8 @@ from pagefault.cli.upkeep import store_tools, tell_strays
 
 if TYPE_CHECKING:
     from pagefault.model.ids import Seq
-    from pagefault.store.archiving import Archived
-    from pagefault.store.gc import Garbage
+    from pagefault.store.embedded.archiving import Archived
+    from pagefault.store.embedded.gc import Garbage
 
 
 @click.command(cls=Command)
@@ -46,8 +46,8 @@ def archive(app: App, to: Path | None, keep: int, dry_run: bool, as_json: bool) 
 
     JSON: {done, root, archive, segments, bytes_before, bytes_after, archived}.
     """
-    from pagefault.store.archiving import archive as move
-    from pagefault.store.root import check_adopted
+    from pagefault.store.embedded.archiving import archive as move
+    from pagefault.store.embedded.root import check_adopted
 
     path = app.existing_directory()
     tell_strays(app, path)
@@ -98,8 +98,8 @@ def gc(app: App, yes: bool, as_json: bool) -> None:
     leftovers, leftover_bytes, young, beside (partial copies beside the memory, which are never
     deleted)}.
     """
-    from pagefault.store.gc import collect
-    from pagefault.store.root import check_adopted
+    from pagefault.store.embedded.gc import collect
+    from pagefault.store.embedded.root import check_adopted
 
     path = app.existing_directory()
     tell_strays(app, path)

@@ -12,7 +12,7 @@ from pagefault.cli.outcome import PROBLEMS, worded
 from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
-    from pagefault.store.root import Rebuilt
+    from pagefault.store.embedded.root import Rebuilt
     from pagefault.store.store import Verification
 
 
@@ -31,7 +31,7 @@ def store_tools() -> dict[str, Any]:
 
 def tell_strays(app: App, root: Path) -> None:
     """Name what lies in a log and is no part of it; for commands that open no memory."""
-    from pagefault.store.inventory import take_inventory
+    from pagefault.store.embedded.inventory import take_inventory
 
     for stray in take_inventory(root / "log").strays:
         app.term.note(f"note: {stray}")
@@ -125,7 +125,7 @@ def rebuild(app: App, as_json: bool) -> None:
 
 
 def _rebuild(app: App, path: Path) -> Rebuilt:
-    from pagefault.store.root import rebuild as rebuild_index
+    from pagefault.store.embedded.root import rebuild as rebuild_index
 
     with app.term.progress() as progress:
         return rebuild_index(
@@ -145,7 +145,7 @@ def repair(app: App, as_json: bool) -> None:
     as lost, everything else stays as it is. Then the index is built anew. JSON: {root, changed,
     lost (inclusive ranges of record numbers), quarantined, rewritten, unrepaired}.
     """
-    from pagefault.store.root import repair as repair_root
+    from pagefault.store.embedded.root import repair as repair_root
 
     path = app.existing_directory()
     tell_strays(app, path)
@@ -192,8 +192,8 @@ def upgrade(app: App, as_json: bool) -> None:
     it is typed again. A memory of this format is left as it is. JSON: {root, upgraded,
     format_before, format, records, segments, bytes_before, bytes_after}.
     """
-    from pagefault.store.root_file import FORMAT
-    from pagefault.store.upgrade import upgrade as upgrade_root
+    from pagefault.store.embedded.root_file import FORMAT
+    from pagefault.store.embedded.upgrade import upgrade as upgrade_root
 
     path = app.existing_directory()
     with app.term.progress() as progress:

@@ -36,7 +36,7 @@ from pagefault.service.memory import Memory
 from pagefault.service.session import Session
 from pagefault.service.stopwatch import Stopwatch
 from pagefault.service.turn.writing import Incoming
-from pagefault.store.root import open_store, rebuild
+from pagefault.store.embedded.root import open_store, rebuild
 
 WORDS: Final = 60
 VOCABULARY: Final = 20_000

@@ -31,7 +31,7 @@ from pagefault.model.prices import PriceList
 from pagefault.model.times import iso_ms
 
 VERSION: Final = (2, 0)
-"""Major and minor version of the record format. `store/upgrade.py` knows the major one before."""
+"""Major and minor version of the record format. `store/embedded/upgrade.py` knows that before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

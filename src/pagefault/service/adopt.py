@@ -13,10 +13,10 @@ from pagefault.model.errors import ArchiveMissing, StoreCorrupt, StoreError, Sto
 from pagefault.model.ids import IdMinter
 from pagefault.model.signatures import checked
 from pagefault.service.bootstrap import user_adoptions
-from pagefault.store.connections import SUFFIXES
-from pagefault.store.disk import Disk
-from pagefault.store.root import rebuild
-from pagefault.store.root_file import RootFacts, check_there, read_root
+from pagefault.store.embedded.connections import SUFFIXES
+from pagefault.store.embedded.disk import Disk
+from pagefault.store.embedded.root import rebuild
+from pagefault.store.embedded.root_file import RootFacts, check_there, read_root
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,10 +45,11 @@ from pagefault.service.limits import Limits
 from pagefault.service.lineage import Lineage
 from pagefault.service.memory import Memory
 from pagefault.service.runtime import PageReader, Runtime
-from pagefault.store.adoption import Adoptions
 from pagefault.store.commit import Committer
-from pagefault.store.root import memory_store, open_store
+from pagefault.store.embedded.adoption import Adoptions
+from pagefault.store.embedded.root import open_store
 from pagefault.store.store import Store
+from pagefault.store.temporary import memory_store
 
 POLICIES: Final[dict[str, Callable[[], EvictionPolicy]]] = {
     "importance_weighted_lru": lambda: Affinity(ImportanceLRU()),
@@ -70,7 +71,7 @@ EPOCHS: Final[dict[str, Callable[[PriceList, float], EpochRule]]] = {
 
 
 def user_adoptions() -> Adoptions:
-    """The memories that the user of this process vouches for: see `store/adoption.py`."""
+    """The memories that the user of this process vouches for: see `store/embedded/adoption.py`."""
     import platformdirs
 
     return Adoptions(

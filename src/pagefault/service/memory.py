@@ -48,8 +48,8 @@ from pagefault.service.telling.relaying import SAID_TYPES, Proxied, find_said, p
 from pagefault.service.window.needs import records_to_open
 from pagefault.service.window.restore import restore, unopenable
 from pagefault.store.api import PageFilter
-from pagefault.store.backup import Copied, backup
 from pagefault.store.commit import Committer
+from pagefault.store.embedded.backup import Copied, backup
 from pagefault.store.references import References
 from pagefault.store.store import Store, Verification
 

@@ -40,21 +40,21 @@ from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, Actor
 from pagefault.model.page import EVERYTHING, SessionRow
 from pagefault.model.progress import Progress
-from pagefault.store.adoption import Adoptions, is_open_to_all
-from pagefault.store.advice import BLOBS, FACTS, REBUILD, VECTORS
 from pagefault.store.api import BlobStore, EventLog, PageIndex
-from pagefault.store.archive import MARK, Archive
-from pagefault.store.connections import MEMORY, SUFFIXES, GaveWay
-from pagefault.store.disk import Disk
-from pagefault.store.files import is_file
+from pagefault.store.embedded.adoption import Adoptions, is_open_to_all
+from pagefault.store.embedded.advice import BLOBS, FACTS, REBUILD, VECTORS
+from pagefault.store.embedded.archive import MARK, Archive
+from pagefault.store.embedded.connections import MEMORY, SUFFIXES, GaveWay
+from pagefault.store.embedded.disk import Disk
+from pagefault.store.embedded.files import is_file
+from pagefault.store.embedded.lock import RootLock
+from pagefault.store.embedded.vectors import VectorStore, VectorsUnusable
 from pagefault.store.fold import RECEIPTS
 from pagefault.store.latch import Latch, told
 from pagefault.store.leaf import Leaf
 from pagefault.store.leases import Leased, Leases
-from pagefault.store.lock import RootLock
 from pagefault.store.references import References, going, ranges, references, targets
 from pagefault.store.soundness import blob_of
-from pagefault.store.vectors import VectorStore, VectorsUnusable
 
 STORE: Final = SessionNo(0)
 """The session of records that are about the store itself."""

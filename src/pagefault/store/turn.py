@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from pagefault.store.lock import open_to_lock, take
+from pagefault.store.embedded.lock import open_to_lock, take
 
 _LOOK_S: Final = 0.02  # between two tries
 

@@ -35,7 +35,7 @@ from pagefault.service.limits import Limits
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
 from pagefault.service.turn.writing import Incoming
-from pagefault.store.root import rebuild
+from pagefault.store.embedded.root import rebuild
 
 T = TypeVar("T")
 

@@ -31,7 +31,7 @@ from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.store.analyzer import analyze
 from pagefault.store.api import Candidates, PageFilter, PageIndex
 from pagefault.store.form import ASKS, TELLS_NAME, TELLS_NUMBER, TELLS_TIME
-from pagefault.store.memory_index import MemoryIndex
+from pagefault.store.in_memory.index import MemoryIndex
 from pagefault.store.tokens import COUNT_MAX
 from pagefault.testing.records import Records
 

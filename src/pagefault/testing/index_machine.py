@@ -13,9 +13,9 @@ from pagefault.model.kinds import Kind
 from pagefault.model.page import EVERYTHING, Scope
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.store.api import PageFilter
-from pagefault.store.connections import MEMORY
-from pagefault.store.index import SqliteIndex
-from pagefault.store.memory_index import MemoryIndex
+from pagefault.store.embedded.connections import MEMORY
+from pagefault.store.embedded.index import SqliteIndex
+from pagefault.store.in_memory.index import MemoryIndex
 from pagefault.testing.index_contract import LAST, TEXTS, told
 from pagefault.testing.records import Records
 

@@ -22,7 +22,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from pagefault.store.disk import Disk
+from pagefault.store.embedded.disk import Disk
 from pagefault.testing.sim_medium import Image, Medium
 
 

@@ -1,9 +1,9 @@
 """A directory that knows which of its bytes and names are on stable storage.
 
 The files are real, in a real directory; what is kept here beside them is what a power cut would
-leave. Assumed of the disk is what `store/disk.py` says and no more, so whatever was not synced may
-survive wholly, in part, torn at any byte, its blocks in any order, or not at all; and each name
-that was not synced may be the old one or the new, whatever became of the others.
+leave. Assumed of the disk is what `store/embedded/disk.py` says and no more, so whatever was not
+synced may survive wholly, in part, torn at any byte, its blocks in any order, or not at all; and
+each name that was not synced may be the old one or the new, whatever became of the others.
 
 Changes are reported as they are made (`wrote`, `truncated`, `renamed` …). Whoever changes a file
 without a report is found out by comparing: a name by the number of its inode, bytes by reading

@@ -21,8 +21,8 @@ from pagefault.model.events import Draft, Event
 from pagefault.model.ids import IdMinter, SessionNo
 from pagefault.model.kinds import Sync
 from pagefault.store.commit import Committer
+from pagefault.store.embedded.root import open_store
 from pagefault.store.leases import Leases
-from pagefault.store.root import open_store
 from pagefault.store.store import Store
 from pagefault.testing.sim_disk import Died, SimulatedDisk
 from pagefault.testing.sim_medium import Medium

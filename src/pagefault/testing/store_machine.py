@@ -22,7 +22,7 @@ from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, USER_TYPED, Actor, EventType, Mode, Role
 from pagefault.model.page import Scope
 from pagefault.store.api import PageFilter, PageIndex
-from pagefault.store.root import rebuild
+from pagefault.store.embedded.root import rebuild
 from pagefault.store.store import Store
 from pagefault.testing.index_contract import told
 from pagefault.testing.sim_disk import FILLING, INDEX, LOG, Call, Death, Died, Fault

@@ -22,7 +22,7 @@ from pagefault.model.events import (
 )
 from pagefault.model.ids import Seq, SessionNo
 from pagefault.store.api import BlobStore
-from pagefault.store.memory_index import MemoryIndex
+from pagefault.store.in_memory.index import MemoryIndex
 
 
 @dataclass(frozen=True, slots=True)

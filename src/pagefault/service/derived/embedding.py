@@ -35,10 +35,10 @@ from pagefault.model.threads import start
 from pagefault.recall.semantic import Similar
 from pagefault.service.derived.soon import Late, NotBegun, Soon
 from pagefault.store.api import PageFilter
+from pagefault.store.embedded.vectors import VectorStore
 from pagefault.store.place import place_of
 from pagefault.store.store import Store
 from pagefault.store.turn import Turn
-from pagefault.store.vectors import VectorStore
 
 if TYPE_CHECKING:
     import numpy as np
@@ -383,5 +383,5 @@ def _scale(
     elif len(scores) < limit:  # all pages of the scope
         middle = float(np.median(scores))
     else:
-        middle = 0.0  # what they share was left out of so many (`store/shelf.py`)
+        middle = 0.0  # what they share was left out of so many (`store/embedded/shelf.py`)
     return middle, float(scores.max())

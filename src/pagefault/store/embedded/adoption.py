@@ -1,0 +1,156 @@
+"""Which memories their user vouches for, on this machine.
+
+A memory's claims speak with the user's authority: what was decided is put before the model unasked.
+But a memory is a folder, and a folder can be cloned, unpacked or copied from anybody. Nothing in it
+can prove whose it is: whatever stands there was copied along, its secret too, and version control
+gives every file to whoever checks it out. So the proof stands elsewhere, in the user's own state
+folder: a note for each root that was made here, or adopted.
+
+A note names the root's id, its folder's inode and time of birth, and its path or device. All but
+the id are not copied with a folder; an inode's number is given again, and then it was born later.
+(Where a file system keeps no times of birth, the number alone has to do.) So a memory stays adopted
+when it is renamed on its disk, or when its disk gets another number at the next start; it does not
+when it is copied, restored, cloned into the place of another, or seen by another user or from
+another container. Nor does it once its folder belongs to somebody else, or may be written by others
+who could not write it then.
+
+What this cannot tell: a folder whose files were changed in place, by `git pull` say, as what one
+keeps under version control one adopts with everybody who may write there; and a disk's image, which
+is copied with its inodes and times.
+
+The user's own data folder needs no note: nobody clones anything there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pagefault.model.errors import NotAdopted, StoreError
+from pagefault.store.embedded.birth import born_ns
+from pagefault.store.embedded.disk import Disk
+from pagefault.store.embedded.facts import read_facts
+from pagefault.store.embedded.files import names
+
+_OTHERS_WRITE: Final = 0o022
+_DIGITS: Final = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Adoptions:
+    """The notes of one user. `folder` holds them, `own` is the user's data folder."""
+
+    folder: Path
+    own: Path
+
+    def holds(self, root: Path, root_id: str | None) -> bool:
+        """Whether the user vouches for this root; None if it cannot tell which it is."""
+        try:
+            st = root.stat()
+        except OSError:
+            return False
+        note = self._find(root, root_id, st)
+        if note is not None:
+            more = st.st_mode & _OTHERS_WRITE & ~_whole(note.get("mode"))
+            return note.get("adopted") is True and note.get("uid") == st.st_uid and not more
+        is_own = _real(root) == _real(self.own)
+        return is_own and st.st_uid == os.geteuid() and not st.st_mode & _OTHERS_WRITE
+
+    def add(self, root: Path, root_id: str) -> None:
+        """Vouch for a root from now on. `StoreError` if that cannot be noted."""
+        self._note(root, root_id, adopted=True)
+
+    def remove(self, root: Path, root_id: str) -> None:
+        """Vouch for it no more."""
+        self._note(root, root_id, adopted=False)
+
+    def check(self, root: Path, root_id: str) -> None:
+        """Raise `NotAdopted` unless the user vouches for it."""
+        if not self.holds(root, root_id):
+            raise not_adopted(root)
+
+    def _find(self, root: Path, root_id: str | None, st: os.stat_result) -> dict[str, Any] | None:
+        return next((note for _, note in self._notes(root, root_id, st)), None)
+
+    def _notes(
+        self, root: Path, root_id: str | None, st: os.stat_result
+    ) -> Iterator[tuple[Path, dict[str, Any]]]:
+        path, born = str(_real(root)), born_ns(root)
+        for name in self._names():
+            if root_id is None or name.startswith(_digest(root_id)):
+                try:
+                    note = read_facts(file := _real(self.folder) / name)
+                except (OSError, ValueError):  # what cannot be read vouches for nothing
+                    continue
+                is_there = note.get("path") == path or note.get("device") == st.st_dev
+                is_it = note.get("inode") == st.st_ino and note.get("born") in (born, None)
+                if is_it and is_there:
+                    yield file, note
+
+    def _names(self) -> list[str]:
+        try:
+            return names(_real(self.folder))
+        except OSError:
+            return []
+
+    def _note(self, root: Path, root_id: str, *, adopted: bool) -> None:
+        disk, folder = Disk(), _real(self.folder)
+        try:
+            st = root.stat()
+            note = {
+                "adopted": adopted,
+                "root": root_id,
+                "path": str(_real(root)),
+                "device": st.st_dev,
+                "inode": st.st_ino,
+                "born": born_ns(root),
+                "uid": st.st_uid,
+                "mode": st.st_mode & 0o777,
+            }
+            disk.make_directory(folder)
+            file = folder / f"{_digest(root_id)}-{_digest(f'{st.st_dev} {st.st_ino}')}.json"
+            temporary = file.with_name(f"{file.name}.{os.getpid()}.tmp")
+            disk.place(file, temporary, json.dumps(note).encode())
+            for other, _ in list(self._notes(root, root_id, st)):
+                if other != file:  # of when its disk had another number
+                    disk.unlink(other)
+        except OSError as failure:
+            raise StoreError(
+                f"whose memory {root} is cannot be noted in {folder}: {failure.strerror}",
+                hint="see that this folder can be written, or name another by XDG_STATE_HOME",
+            ) from failure
+
+
+def is_open_to_all(root: Path) -> bool:
+    """Whether any user of this machine may write in the folder of a root."""
+    try:
+        return bool(root.stat().st_mode & stat.S_IWOTH)
+    except OSError:
+        return False
+
+
+def not_adopted(root: Path) -> NotAdopted:
+    """What to say of a root that is no one's here."""
+    return NotAdopted(
+        f"the memory at {root} was not made here by you: it is only read, and what it claims has "
+        "no authority",
+        hint=f"if you trust what is in it: `pagefault.adopt({str(root)!r})`",
+    )
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) else 0

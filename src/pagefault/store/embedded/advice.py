@@ -1,0 +1,33 @@
+"""What to do about what `verify` finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from pagefault.store.embedded.archived_segment import KEPT
+from pagefault.store.embedded.opening import SHORT_HINT
+from pagefault.store.embedded.repair import UNCHECKED
+from pagefault.store.embedded.scan import Problem
+
+REPAIR: Final = "`pagefault repair` sets the damage aside"
+REBUILD: Final = "`pagefault rebuild` makes the index again; nothing is lost"
+BLOBS: Final = "put the file back from a backup (`blobs/`): nothing else has its bytes"
+FACTS: Final = "`pagefault repair` mends it if it can; else put it back from a backup"
+VECTORS: Final = "delete vectors.db; nothing is lost, `Memory.embed` makes it again"
+ARCHIVE: Final = "`pagefault archive` makes it again of the archive"
+MOUNT: Final = "mount the archive, or put it back, then verify again"
+
+
+def advice_on(wrong: Sequence[Problem], *, missing: int) -> Iterator[str]:
+    """What helps against these problems of a log that lacks so many records at its end."""
+    away = sum(one.what.startswith(UNCHECKED) for one in wrong)
+    if away:
+        yield MOUNT
+    if missing:
+        yield SHORT_HINT
+    kept = sum(one.what == KEPT for one in wrong)
+    if kept:
+        yield ARCHIVE
+    if len(wrong) > away + kept + bool(missing):
+        yield REPAIR

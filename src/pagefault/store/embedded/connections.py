@@ -1,0 +1,441 @@
+"""Connections to one SQLite file: one that writes, and as many as ever read at one time.
+
+In WAL mode readers and the writer do not block one another. A database in memory exists once, so
+there one connection serves all, in turn. A file that another process replaced by a new one is not
+read: half of what was known of the old one would be wrong of the new.
+
+Each page of the file, and of its write-ahead log, ends in a checksum of it, which SQLite's checksum
+VFS (https://sqlite.org/cksumvfs.html) writes and compares at every read. It comes with the wheels
+of apsw; where it does not, files are made without checksums, and damage shows only where SQLite
+stumbles over it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import Final
+
+import apsw
+
+from pagefault.model.errors import StoreBusy, StoreClosed, StoreError, StoreReadOnly
+from pagefault.model.threads import start
+from pagefault.store.embedded.files import check_plain
+
+MEMORY: Final = ":memory:"
+
+SUFFIXES: Final = ("-wal", "-shm", "-journal", "")
+"""Of the names of the files that a database is made of, the database itself last."""
+
+_BUSY_MS: Final = 5_000  # how long to wait for another process before `StoreBusy`
+_STATEMENTS: Final = 128  # prepared statements kept for each connection; we have about seventy
+_WAL_PAGES: Final = 4_000  # 16 MB: a fold rewrites the same pages often, and copies them once
+_REST_PAGES: Final = 64  # so few may be left to copy while who writes waits
+_COPIES_MAX: Final = 8  # before the rest is copied, however much is written meanwhile
+_COPYING_S: Final = 0.005  # between two looks whether another process still copies its log
+_CACHE_KIB: Final = 16 * 1024  # the writer's
+_LOOK_STEPS: Final = 200_000  # of SQLite's machine, between two questions whether to give way
+_READER_CACHE_KIB: Final = 2 * 1024  # of each reader; beyond it the system's cache is as good
+
+_FULL_HINT: Final = "free some space, then open this memory again; what was acknowledged is there"
+_FAILED_HINT: Final = (
+    "if the disk is full, make room; reading works meanwhile: with read_only=True, and with "
+    "commands that only read"
+)
+
+
+_CHECKED: Final = "cksmvfs"  # as the extension `cksumvfs` names itself
+_CHECKSUM_BYTES: Final = 8  # at the end of each page; a file with as many left free has checksums
+
+
+class IndexUnusable(StoreError):
+    """The index is missing, damaged or made otherwise: make it again from the log."""
+
+    hint = "nothing is lost: `pagefault rebuild` makes the index again from the log"
+
+
+class IndexDamaged(IndexUnusable):
+    """Its bytes are not those that were written."""
+
+
+class IndexReplaced(IndexUnusable):
+    """Another process made the index anew while it was open, or being opened, for reading."""
+
+    hint = "open this memory again"
+
+
+class GaveWay(StoreBusy):
+    """A long look ended before its time, as it was asked to. Nothing was found out."""
+
+
+class Connections:
+    """Invariant: a connection is used by one thread at a time."""
+
+    def __init__(
+        self, path: Path | str, *, read_only: bool, may_be_unchecked: bool = False
+    ) -> None:
+        """Opens the file, or makes an empty one a database. One without checksums, where it could
+        have them, is `IndexUnusable`, unless it `may_be_unchecked`.
+        """
+        self._path = str(path)
+        self._may_be_unchecked = may_be_unchecked
+        self._vfs = None if self._path == MEMORY else checking_vfs()
+        self._read_only = read_only
+        self._is_one = self._path == MEMORY
+        self._inode = 0  # of the file that the first connection read
+        self._lock = threading.RLock()  # the writer's; with one connection also every reader's
+        self._opened: list[apsw.Connection] = []
+        self._idle: list[apsw.Connection] = []  # readers, the last used last: its cache is warm
+        self._is_closed = False
+        self._opened_lock = threading.Lock()
+        self._wal_pages = 0
+        self._checkpointing: threading.Thread | None = None
+        self._writer = self._open()
+        if not read_only and not self._is_one:
+            self._writer.transaction_mode = "IMMEDIATE"  # or it could fail for having read first
+            self._writer.set_wal_hook(self._grown)
+
+    @contextmanager
+    def write(self) -> Iterator[apsw.Connection]:
+        """The writing connection, within a transaction that fails as a whole."""
+        if self._read_only:
+            raise StoreReadOnly("this index was opened for reading")
+        with self._lock, _translated(self._path), _transaction(self._writer):
+            yield self._writer
+
+    @contextmanager
+    def bare(self) -> Iterator[apsw.Connection]:
+        """The writing connection without a transaction, for what may not stand in one."""
+        with self._lock, _translated(self._path):
+            yield self._writer
+
+    @contextmanager
+    def read(self) -> Iterator[apsw.Connection]:
+        """A connection that sees one state of the file until the block ends."""
+        with self._lock if self._is_one else _NO_LOCK, _translated(self._path):
+            connection = self._writer if self._is_one else self._reader()
+            try:
+                with _transaction(connection):
+                    yield connection
+            except BaseException:
+                if not self._is_one:
+                    self._discard(connection)
+                raise
+            if not self._is_one:
+                self._idle.append(connection)
+
+    @contextmanager
+    def apart(self, give_way: Callable[[], bool]) -> Iterator[apsw.Connection]:
+        """A connection of its own, for reading: for a long look, which is in nobody's way.
+
+        Each statement sees one state of the file. `give_way` is asked now and then; once it says
+        so, the block ends with `GaveWay`. A database in memory has one connection alone.
+        """
+        if self._is_one:
+            with self.bare() as db:
+                yield db
+            return
+        with _translated(self._path):
+            connection = self._open(_READER_CACHE_KIB, read_only=True)
+            connection.set_progress_handler(give_way, _LOOK_STEPS)
+            try:
+                yield connection
+            except apsw.InterruptError as error:
+                raise GaveWay(f"{self._path} was not looked through to the end") from error
+            finally:
+                with self._opened_lock, suppress(ValueError):
+                    self._opened.remove(connection)
+                connection.close(True)
+
+    def checkpoint_if_due(self) -> bool:
+        """Where the write-ahead log has grown, copy it into the file, in a thread of its own.
+        Whether that began just now.
+
+        Nobody waits for that but whoever writes at its very end: only once all is copied does that
+        log begin anew, so the last pages are copied while nothing is written here.
+        """
+        if self._checkpointing is not None and not self._checkpointing.is_alive():
+            self._checkpointing = None
+        if self._checkpointing is not None or self._wal_pages < _WAL_PAGES:
+            return False
+        thread = threading.Thread(target=self._copy, name="pagefault-checkpoint", daemon=True)
+        try:
+            start(thread)
+        except RuntimeError:  # no thread is to be had: then here
+            self._copy()
+        else:
+            self._checkpointing = thread
+        return True
+
+    def _copy(self) -> None:
+        with suppress(StoreError), _translated(self._path):  # what fails is tried again
+            own = apsw.Connection(
+                self._path,
+                flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW,
+                vfs=self._vfs,
+            )
+            try:
+                own.execute("SELECT count(*) FROM sqlite_schema").fetchall()  # opens that log
+                for _ in range(_COPIES_MAX):
+                    _, copied = own.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+                    if self._wal_pages - copied <= _REST_PAGES:
+                        break
+                with self._lock:
+                    own.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+                    self._wal_pages = 0  # until the next transaction tells
+            finally:
+                own.close()
+
+    def empty_log(self) -> None:
+        """Copy the whole write-ahead log into the file, and leave no byte of it. `StoreBusy` if
+        somebody reads an earlier state, or copies it too, for longer than SQLite waits for a lock.
+        """
+        if self._checkpointing is not None:
+            self._checkpointing.join()
+        deadline = time.monotonic() + _BUSY_MS / 1000
+        with self._lock, _translated(self._path):
+            while True:
+                try:
+                    self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+                    return
+                except apsw.BusyError:  # SQLite does not wait for another that copies
+                    if time.monotonic() >= deadline:
+                        raise
+                time.sleep(_COPYING_S)
+
+    def _grown(self, connection: apsw.Connection, name: str, pages: int) -> int:
+        self._wal_pages = pages
+        return apsw.SQLITE_OK
+
+    def copied(self) -> Connections:
+        """A copy of the file as it is now, in memory."""
+        copy = Connections(MEMORY, read_only=False)
+        with self.read() as db, copy.bare() as own, own.backup("main", db, "main") as copying:
+            copying.step()
+        return copy
+
+    def abandon(self) -> None:
+        """The file will be another's: closing this later leaves what has its name alone."""
+        with self._lock, _translated(self._path):
+            self._writer.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+
+    def close(self) -> None:
+        """No thread may be inside a block any more."""
+        checkpointing = self._checkpointing
+        if checkpointing is not None:
+            checkpointing.join()
+        with self._opened_lock, _translated(self._path):
+            self._is_closed = True
+            self._idle.clear()
+            while self._opened:
+                self._opened.pop().close()  # who writes last: it clears SQLite's own log away
+
+    def _reader(self) -> apsw.Connection:
+        """A connection that no other thread has. Whoever is done with it puts it back."""
+        if self._is_closed:
+            raise StoreClosed
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            return self._open(_READER_CACHE_KIB)
+        if self._read_only and self._inode_now() not in (0, self._inode):
+            self._idle.append(connection)
+            raise self._replaced()
+        return connection
+
+    def _discard(self, connection: apsw.Connection) -> None:
+        """Let go of a reader: the next block opens another.
+
+        Where an error ended a block, its frames may hold a query that is not at its end, and with
+        it the state of the file that it saw: whoever came next would see the past.
+        """
+        with self._opened_lock, suppress(ValueError):  # unless all were closed meanwhile
+            self._opened.remove(connection)
+        connection.close(True)
+
+    def _open(
+        self, cache_kib: int = _CACHE_KIB, *, read_only: bool | None = None
+    ) -> apsw.Connection:
+        read_only = self._read_only if read_only is None else read_only
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        if read_only:
+            flags = apsw.SQLITE_OPEN_READONLY
+        if not self._is_one:
+            flags |= apsw.SQLITE_OPEN_NOFOLLOW
+            check_files(self._path)
+        with _translated(self._path, opened_to_read=read_only):
+            before = self._inode or self._inode_now()
+            connection = apsw.Connection(
+                self._path, flags=flags, vfs=self._vfs, statementcachesize=_STATEMENTS
+            )
+            try:
+                connection.set_busy_timeout(_BUSY_MS)
+                if not read_only:
+                    if self._vfs is not None:  # of a file that is empty: else it is as it is
+                        connection.reserve_bytes(reserve=_CHECKSUM_BYTES)
+                    connection.pragma("journal_mode", "wal")
+                    connection.pragma("synchronous", "normal")  # rebuilt when the machine dies
+                    connection.pragma("wal_autocheckpoint", 0)  # see `checkpoint_if_due`
+                connection.pragma("cache_size", -cache_kib)
+                connection.pragma("temp_store", "memory")
+                if read_only:
+                    self._check_same(connection, before)
+                self._check_checked(connection, read_only=read_only)
+            except BaseException:
+                connection.close()
+                raise
+        with self._opened_lock:
+            self._opened.append(connection)
+        return connection
+
+    def _check_same(self, connection: apsw.Connection, before: int) -> None:
+        """Or a connection would read one file, and the other's write-ahead log."""
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()  # opens that log
+        if self._inode_now() != before:
+            raise self._replaced()
+        self._inode = before
+
+    def _check_checked(self, connection: apsw.Connection, *, read_only: bool) -> None:
+        """Whoever writes pages without checksums into a file that has them would spoil it; and
+        what is to have them, and has not, would be believed unchecked.
+        """
+        if self._is_one:
+            return
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()  # reads the first page
+        reserved = connection.reserve_bytes()
+        has_checksums = reserved == _CHECKSUM_BYTES
+        if has_checksums and self._vfs is None and not read_only:
+            raise IndexUnusable(f"{self._path} has checksums, which cannot be written here")
+        if self._may_be_unchecked and reserved == 0:
+            return
+        if not has_checksums and self._vfs is not None:
+            raise IndexUnusable(f"{self._path} has no checksums")
+
+    def _replaced(self) -> IndexReplaced:
+        return IndexReplaced(f"{self._path} was made anew meanwhile")
+
+    def _inode_now(self) -> int:
+        """Of the file of this name; 0 if there is none just now."""
+        try:
+            return os.lstat(self._path).st_ino
+        except OSError:
+            return 0
+
+
+def add_checksums(path: Path) -> None:
+    """Give each page of a file that was made without it a checksum, where there is a VFS for that.
+    Nobody may have it open.
+
+    The file's own header says whether it has them, and a damaged one may say that it has not:
+    what SQLite finds damage in is left as it is.
+    """
+    vfs = checking_vfs()
+    if vfs is None:
+        return
+    check_files(str(path))
+    with _translated(str(path)):
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
+        with closing(apsw.Connection(str(path), flags=flags, vfs=vfs)) as connection:
+            connection.set_busy_timeout(_BUSY_MS)
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()  # reads the header
+            if connection.reserve_bytes() != 0:
+                return
+            if (found := connection.pragma("integrity_check")) != "ok":
+                raise IndexDamaged(f"{path} is damaged: {found}")
+            connection.reserve_bytes(reserve=_CHECKSUM_BYTES)
+            connection.execute("VACUUM")
+
+
+def checking_vfs() -> str | None:
+    """The VFS that keeps a checksum of each page; `None` where there is none, or where this process
+    has chosen a default of its own, which the checking one would pass over.
+    """
+    with _LOADING:
+        names = apsw.vfs_names()
+        if names[0] != _USUAL:  # loaded now, ours would go through to that, also once it is gone
+            return None
+        if _CHECKED not in names:
+            try:
+                from apsw import sqlite_extra
+
+                if sqlite_extra.has("cksumvfs") != "extension":
+                    return None
+                with closing(apsw.Connection(MEMORY)) as db:
+                    sqlite_extra.load(db, "cksumvfs")
+            except (ImportError, apsw.Error):  # an apsw without extensions, or that may load none
+                return None
+            finally:
+                apsw.set_default_vfs(names[0])  # others in this process choose for themselves
+    return _CHECKED
+
+
+_LOADING: Final = threading.Lock()
+_USUAL: Final = "unix"  # SQLite's default, which the checking VFS goes through to
+
+_NO_LOCK: Final = nullcontext()
+
+
+def check_files(path: str) -> None:
+    """Raise `IndexUnusable` unless what SQLite will open are files of ours: it goes by their names,
+    and would write through a hard link, or wait for ever at a pipe.
+    """
+    try:
+        for suffix in SUFFIXES:
+            check_plain(path + suffix)
+    except OSError as failure:
+        what = f"{failure.filename or path} cannot be used: {failure.strerror}"
+        raise IndexUnusable(what) from failure
+
+
+@contextmanager
+def _transaction(connection: apsw.Connection) -> Iterator[None]:
+    """A transaction that fails as a whole, and with what made it fail: some errors end it inside
+    SQLite, which then complains that there is nothing left to roll back.
+    """
+    failure: BaseException | None = None
+    try:
+        with connection:
+            try:
+                yield
+            except BaseException as error:
+                failure = error
+                raise
+    except apsw.SQLError:
+        if failure is not None:
+            raise failure from None
+        raise
+
+
+@contextmanager
+def _translated(path: str, *, opened_to_read: bool = False) -> Iterator[None]:
+    """SQLite's errors as ours.
+
+    Even a reader needs a little space, for the -shm beside the file. Whoever only wants to read
+    (`opened_to_read`) is told that this index is unusable, and makes one in memory.
+    """
+    try:
+        yield
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise StoreBusy(f"{path} is in use by another process: {error}") from error
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise IndexDamaged(f"{path} cannot be read: {error}") from error
+    except apsw.CantOpenError as error:
+        raise IndexUnusable(f"{path} cannot be read: {error}") from error
+    except apsw.ConnectionClosedError as error:
+        raise StoreClosed from error
+    except apsw.ReadOnlyError as error:
+        raise StoreReadOnly(f"{path} cannot be written: {error}") from error
+    except apsw.FullError as error:
+        raise StoreError(f"{path} cannot be written: the disk is full", hint=_FULL_HINT) from error
+    except apsw.IOError as error:
+        if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA:
+            raise IndexDamaged(f"{path}: a page does not fit its checksum") from error
+        if opened_to_read:
+            raise IndexUnusable(f"{path} cannot be read: {error}") from error
+        raise StoreError(f"{path}: {error}", hint=_FAILED_HINT) from error
+    except apsw.Error as error:
+        raise StoreError(f"{path}: {error}") from error

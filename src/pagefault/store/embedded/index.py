@@ -1,0 +1,707 @@
+"""The index in SQLite: what makes pages quick to find. Disposable, a fold of the log.
+
+Invariants, true between any two public calls:
+ (1) `applied_seq` changes in the transaction that applies the records up to it.
+ (2) Every row of `page` has its row in `event`, and its terms in `event_fts` or in `fresh`.
+ (3) A session's `own_pages` and `own_length` are those of its rows in `page`, derived ones apart,
+     and `derived_pages` is the number of these.
+ (4) No text stands in the file, only terms; a forgotten page leaves none behind.
+ (5) What was applied was synced to the log, but for what follows the record `unsynced_after`.
+
+A file made by another schema, another analyzer or for another root is not read: `IndexUnusable`.
+One that proves damaged while in use is made anew, where `on_damage` says how, and asked again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
+
+import apsw
+
+from pagefault.model.errors import StoreBusy, StoreError
+from pagefault.model.events import Event
+from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
+from pagefault.model.kinds import DERIVED_STEMS, ORIGINS, Kind, Modality, Origin, Role
+from pagefault.model.page import PageRow, Scope, SessionRow
+from pagefault.model.wanted import SearchFilter
+from pagefault.store.analyzer import ANALYZER
+from pagefault.store.api import NO_NAMES, Candidates, Matching, PageFilter, Traits, never, worth_of
+from pagefault.store.embedded.batch import (
+    FRESH_MAX,
+    Batch,
+    Known,
+    drain,
+    last_page,
+    tally_of,
+)
+from pagefault.store.embedded.connections import (
+    MEMORY,
+    Connections,
+    IndexDamaged,
+    IndexReplaced,
+    IndexUnusable,
+)
+from pagefault.store.embedded.files import open_file
+from pagefault.store.embedded.sql import Queries
+from pagefault.store.fold import NUMBERED, RECEIPTS, SessionTally
+from pagefault.store.leaf import USUAL_IMPORTANCE, Leaf
+from pagefault.store.place import (
+    ALL,
+    ORDER_MAX,
+    Span,
+    derived_span,
+    said_span,
+    session_span,
+)
+from pagefault.store.tokens import COUNT_MAX
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MERGE_PAGES: Final = 16
+"""Of the full-text index, written at a time when its parts are merged: some milliseconds."""
+
+SCHEMA: Final = 9
+"""Changes with the tables and with what stands in them. No migration: the index is made again."""
+
+_SQL: Final = Queries("index.sql")
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def _mended(
+    ask: Callable[Concatenate[SqliteIndex, _P], _T],
+) -> Callable[Concatenate[SqliteIndex, _P], _T]:
+    """The same, and once more of an index made anew, where this one proves damaged.
+
+    Bytes that are not those that were written show as a page that does not fit its checksum, or,
+    where pages have none, as rows that make no sense. Only the file tells these from a mistake of
+    ours, so it is looked through before it is blamed.
+    """
+
+    @wraps(ask)
+    def asked(self: SqliteIndex, /, *args: _P.args, **options: _P.kwargs) -> _T:
+        connections = self._connections
+        try:
+            return ask(self, *args, **options)
+        except IndexReplaced:
+            raise
+        except IndexUnusable as damage:
+            self._mend(connections, damage)
+        except (LookupError, ValueError, TypeError, ArithmeticError) as error:
+            found = self._damage()
+            if found is None:
+                raise
+            found.__cause__ = error
+            self._mend(connections, found)
+        return ask(self, *args, **options)
+
+    return asked
+
+
+class SqliteIndex:
+    """A `PageIndex`. Made by `create` or `open`; one thread applies, any number ask."""
+
+    takes_leaves = True
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+        self._known: Known | None = None  # of the writer; nothing after a failure
+        self._version = -1  # of the file, as the writer left it
+        self._is_untidy = True  # something was applied since `tidy` last found nothing to do
+        self._sizes: dict[tuple[SessionNo, Seq, int], _Part] = {}
+        self._codes: dict[str, int] = {}
+        self._words: dict[int, str] = {}
+        self._mending = threading.Lock()
+        self._spoilt: list[Connections] = []  # damaged; some thread may still be reading there
+        self.on_damage: Callable[[IndexUnusable], SqliteIndex] | None = None
+        """Makes the index anew, from the log, in place of this one."""
+        with connections.read() as db:
+            self._learn(db)
+
+    @classmethod
+    def create(cls, path: Path | str, *, root_id: str) -> SqliteIndex:
+        """An empty index in a new file, or in memory for the path `:memory:`."""
+        if str(path) != MEMORY:
+            try:  # made here, so that its owner alone can read it; SQLite's own files follow it
+                os.close(open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+            except FileExistsError:
+                raise StoreError(f"{path} is there already") from None
+        connections = Connections(path, read_only=False)
+        with connections.write() as db:
+            db.execute(_SQL["schema"])
+            for name, value in _facts(root_id).items():
+                db.execute(_SQL["set_meta"], (name, value))
+            db.execute(_SQL["set_meta"], ("applied_seq", NOTHING))
+        return cls(connections)
+
+    @classmethod
+    def open(cls, path: Path | str, *, root_id: str, read_only: bool = False) -> SqliteIndex:
+        """The index in an existing file; `IndexUnusable` if it must be made again.
+
+        A reader sees what another process applies meanwhile.
+        """
+        if not os.path.lexists(path):
+            raise IndexUnusable(f"{path} is not there")
+        connections = Connections(path, read_only=read_only)
+        try:
+            with connections.read() as db:
+                for name, value in _facts(root_id).items():
+                    found = _meta(db, name)
+                    if found != value:
+                        raise IndexUnusable(f"{path} has {name} {found!r}, not {value!r}")
+            return cls(connections)
+        except BaseException as error:
+            connections.close()
+            if isinstance(error, StoreError) and not isinstance(error, StoreBusy | IndexUnusable):
+                raise IndexUnusable(f"{error}") from error
+            raise
+
+    def close(self) -> None:
+        for connections in (*self._spoilt, self._connections):
+            connections.close()
+
+    def copied(self) -> SqliteIndex:
+        """The same in memory, for who may not write the file."""
+        return SqliteIndex(self._connections.copied())
+
+    def abandon(self) -> None:
+        """The file will be another's: closing this leaves what has its name alone."""
+        self._connections.abandon()
+
+    def _mend(self, spoilt: Connections, damage: IndexUnusable) -> None:
+        """Go on with an index made anew, unless another thread saw to that; or raise the damage."""
+        with self._mending:
+            if self._connections is not spoilt:
+                return
+            if self.on_damage is None:
+                raise damage
+            anew = self.on_damage(damage)
+            self._spoilt.append(spoilt)
+            self._connections = anew._connections
+            self._codes, self._words = anew._codes, anew._words
+            self._known, self._version, self._is_untidy, self._sizes = None, -1, True, {}
+
+    def _damage(self) -> IndexDamaged | None:
+        """What is wrong with the file, if anything is."""
+        try:
+            wrong = self.check()
+        except IndexDamaged as damage:
+            return damage
+        return IndexDamaged(f"the index is damaged: {wrong[0]}") if wrong else None
+
+    # --- folding the log ----------------------------------------------------------------------
+
+    @_mended
+    def apply(self, events: Sequence[Event | Leaf], *, synced: bool = True) -> Collection[Seq]:
+        known = None
+        try:
+            with self._connections.write() as db:
+                known = self._knowing(db)
+                fresh = [event for event in events if event.seq > known.applied]
+                if not fresh:
+                    return ()
+                if fresh[0].seq != known.applied + 1:
+                    raise StoreError(f"record {known.applied + 1} is missing before {fresh[0].seq}")
+                if synced:
+                    db.execute(_SQL["all_synced"])
+                else:
+                    db.execute(_SQL["unsynced_after"], (known.applied,))
+                batch = Batch(db, known)
+                for event in fresh:
+                    batch.add(event)
+                batch.write()
+                db.execute(_SQL["set_meta"], ("applied_seq", fresh[-1].seq))
+                aside = batch.aside
+        except BaseException:
+            self._known = None  # it had run ahead of the file
+            raise
+        known.applied = fresh[-1].seq
+        known.shrink()
+        self._is_untidy = True
+        self._note_version()
+        return aside
+
+    def _knowing(self, db: apsw.Connection) -> Known:
+        """What is known of the file; begun anew if another connection has written to it since."""
+        if self._known is None or db.data_version("main") != self._version:
+            self._known = Known(db)
+        return self._known
+
+    def _note_version(self) -> None:
+        """Note the file as this connection leaves it: any other change will show."""
+        with self._connections.bare() as db:
+            self._version = db.data_version("main")
+
+    @_mended
+    def applied_seq(self) -> Seq:
+        with self._connections.read() as db:
+            return Seq(_meta(db, "applied_seq"))
+
+    @_mended
+    def promised_seq(self) -> Seq:
+        with self._connections.read() as db:
+            unsynced_after = _meta(db, "unsynced_after")
+            return Seq(_meta(db, "applied_seq") if unsynced_after is None else unsynced_after)
+
+    @_mended
+    def note_synced(self) -> None:
+        """Everything that was applied is on stable storage by now."""
+        if self.promised_seq() < self.applied_seq():
+            with self._connections.write() as db:
+                db.execute(_SQL["all_synced"])
+
+    @_mended
+    def forget(self, seqs: Collection[Seq], sessions: Collection[SessionNo]) -> None:
+        receipts = self._code_array(RECEIPTS)
+        self._known = None
+        with self._connections.bare() as db:
+            db.execute(_SQL["forget_secure"])
+        with self._connections.write() as db:
+            drain(db)
+            going = dict.fromkeys(seqs)
+            for session in sessions:
+                first, last, _ = session_span(session)
+                going |= dict.fromkeys(
+                    seq for (seq,) in _SQL.rows(db, "session_pages", first, last)
+                )
+            gone = (json.dumps(list(going)),)
+            db.execute(_SQL["forget_keys"], gone)
+            db.execute(_SQL["forget_superseding"], gone)
+            for step in ("uncount", "take", "terms", "page", "aside", "event"):
+                db.executemany(_SQL[f"forget_{step}"], ((seq,) for seq in going))
+            for session in sessions:
+                db.execute(_SQL["forget_session"], (*[session] * 4, receipts))
+            db.execute(_SQL["forget_finish"])
+        with self._connections.bare() as db:
+            db.execute(_SQL["forget_vacuum"])
+        self._connections.empty_log()
+
+    @_mended
+    def tidy(self) -> bool:
+        if not self._is_untidy:
+            return False
+        if self._connections.checkpoint_if_due():
+            return True  # the next sync waits for that copy: whoever writes has waited enough
+        try:
+            with self._connections.write() as db:
+                known = self._knowing(db)
+                before = db.total_changes()
+                if known.waiting > FRESH_MAX // 2:
+                    drain(db)
+                    known.waiting = 0
+                else:
+                    db.execute(_SQL["merge_terms"], (MERGE_PAGES,))
+                self._is_untidy = db.total_changes() - before > 1
+        except BaseException:
+            self._known = None
+            raise
+        self._note_version()
+        return self._is_untidy
+
+    # --- sessions and records -----------------------------------------------------------------
+
+    @_mended
+    def sessions(self) -> list[SessionRow]:
+        with self._connections.read() as db:
+            return [_session_row(row) for row in _SQL.rows(db, "sessions")]
+
+    @_mended
+    def session(self, session: SessionNo) -> SessionRow | None:
+        with self._connections.read() as db:
+            row = _SQL.first(db, "session", session)
+        return None if row is None else _session_row(row)
+
+    @_mended
+    def find_session(self, name_or_id: str) -> SessionRow | None:
+        with self._connections.read() as db:
+            by_id = _SQL.first(db, "session_by_id", name_or_id)
+            found = by_id or _SQL.first(db, "session_by_name", name_or_id)
+            row = None if found is None else _SQL.first(db, "session", found[0])
+        return None if row is None else _session_row(row)
+
+    @_mended
+    def events(
+        self, session: SessionNo, *, types: Collection[str] = (), after: Seq = NOTHING
+    ) -> list[Seq]:
+        name = "events_of" if types else "events"
+        wanted = [self._code_array(types)] if types else []
+        with self._connections.read() as db:
+            return [Seq(s) for (s,) in _SQL.rows(db, name, session, after, *wanted)]
+
+    @_mended
+    def set_aside(self, session: SessionNo | None = None) -> dict[Seq, str]:
+        with self._connections.read() as db:
+            return {Seq(seq): why for seq, why in _SQL.rows(db, "aside", session)}
+
+    @_mended
+    def find_key(self, session: SessionNo, key: str) -> Seq | None:
+        with self._connections.read() as db:
+            row = _SQL.first(db, "find_key", session, key)
+        return None if row is None else Seq(row[0])
+
+    # --- pages --------------------------------------------------------------------------------
+
+    @_mended
+    def find_page(self, scope: Scope, page_id: PageId) -> PageRow | None:
+        with self._connections.read() as db:
+            for session, upto in scope.parts:
+                row = _SQL.first(db, "page_by_id", session, page_id, upto)
+                if row is not None:
+                    return self._page_row(db, row)
+        return None
+
+    @_mended
+    def page_at(self, seq: Seq) -> PageRow | None:
+        with self._connections.read() as db:
+            row = _SQL.first(db, "page_at", seq)
+            return None if row is None else self._page_row(db, row)
+
+    @_mended
+    def pages(
+        self, scope: Scope, wanted: PageFilter, *, limit: int, newest_first: bool = False
+    ) -> list[PageRow]:
+        kinds = self._code_array(wanted.kinds) if wanted.kinds else None
+        query = _SQL["pages_newest_first" if newest_first else "pages"]
+        before = ORDER_MAX + 1 if wanted.before_order is None else wanted.before_order
+        with self._connections.read() as db:
+            rows = [
+                self._page_row(db, row)
+                for first, last, origin in self._spans(db, scope)
+                for row in db.execute(
+                    query,
+                    (
+                        max(first, origin + wanted.after_order + 1),
+                        min(last, origin + before - 1),
+                        kinds,
+                        limit,
+                    ),
+                )
+            ]
+        rows.sort(key=_position, reverse=newest_first)
+        return rows[:limit]
+
+    @_mended
+    def matching(self, scope: Scope, wanted: SearchFilter) -> Matching:
+        import numpy as np
+
+        kinds = self._code_array(wanted.kinds) if wanted.kinds else None
+        modalities = self._code_array(wanted.modalities) if wanted.modalities else None
+        origins = self._code_array(self._origins(wanted)) if wanted.origins else None
+        places: list[int] = []
+        said_ms: list[int] = []
+        with self._connections.read() as db:
+            for first, last, origin in self._spans(db, scope):
+                found = _SQL.rows(
+                    *(db, "matching", first, last, origin, kinds, modalities, origins),
+                    *(wanted.since_ms, wanted.until_ms),
+                )
+                for at, times in found:
+                    places += json.loads(at)
+                    said_ms += json.loads(times)
+        order = np.argsort(np.array(places, dtype=np.int64), kind="stable")
+        return Matching(
+            places=np.array(places, dtype=np.int64)[order],
+            said_ms=np.array(said_ms, dtype=np.int64)[order],
+        )
+
+    def _origins(self, wanted: SearchFilter) -> list[str]:
+        """Every origin that this admits, of those that are written. Names of tools are read anew:
+        one that was forgotten, and came again, has another code.
+        """
+        if all(origin in ORIGINS for origin in wanted.origins):
+            return list(wanted.origins)
+        with self._connections.read() as db:
+            return [word for word in self._learn(db).values() if wanted.admits_origin(word)]
+
+    @_mended
+    def pages_at(self, scope: Scope, places: Collection[int]) -> list[PageRow]:
+        with self._connections.read() as db:
+            rows = [
+                (row[14] - span.origin, row[0], self._page_row(db, row))
+                for span in self._spans(db, scope)
+                for row in _SQL.rows(db, "pages_at", _array_within(span, places))
+            ]
+        rows.sort(key=lambda entry: entry[:2])
+        return [row for _, _, row in rows]
+
+    @_mended
+    def standing(self, scope: Scope, places: Collection[int]) -> frozenset[int]:
+        with self._connections.read() as db:
+            return frozenset(
+                place
+                for span in self._spans(db, scope)
+                for (text,) in _SQL.rows(db, "standing", _array_within(span, places), span.origin)
+                for place in json.loads(text)
+            )
+
+    @_mended
+    def history(self, scope: Scope) -> frozenset[int]:
+        with self._connections.read() as db:
+            if scope.is_everything:
+                ranges = [(ALL, _EVER)]
+            else:
+                parts = zip(self._spans(db, scope), scope.parts, strict=True)
+                ranges = [(span, upto) for span, (_, upto) in parts]
+            return frozenset(
+                place
+                for span, upto in ranges
+                for (text,) in _SQL.rows(db, "history", span.first, span.last, upto, span.origin)
+                for place in json.loads(text)
+            )
+
+    @_mended
+    def prefix_counts(self, scope: Scope) -> dict[str, int]:
+        counts: dict[str, int] = {}
+        with self._connections.read() as db:
+            for session, upto in scope.parts:
+                row = _SQL.first(db, "session", session)
+                numbers = {} if row is None else tally_of(row).numbers
+                ids = [f"{prefix}_{number}" for prefix, number in numbers.items()]
+                if row is not None and upto < row[9]:
+                    said, derived = (
+                        self._part(db, session, upto, of_derived=one).span for one in (False, True)
+                    )
+                    found = [
+                        _SQL.first(db, "number", span.first, span.last, f"{prefix}_[0-9]*")
+                        for prefix in numbers
+                        for span in (derived if prefix in DERIVED_STEMS else said,)
+                    ]
+                    ids = [one[0] for one in found if one is not None]
+                ids += [taken for (taken,) in _SQL.rows(db, "taken", session, upto)]
+                for match in filter(None, map(NUMBERED.fullmatch, ids)):
+                    counts[match[1]] = max(int(match[2]), counts.get(match[1], 0))
+        return counts
+
+    # --- finding ------------------------------------------------------------------------------
+
+    @_mended
+    def candidates(
+        self,
+        scope: Scope,
+        terms: Sequence[str],
+        *,
+        limit: int,
+        near: NDArray[np.int64] | None = None,
+    ) -> Candidates:
+        # NumPy takes a tenth of a second to import: only who searches pays for it.
+        import numpy as np
+
+        from pagefault.store.embedded.postings import SqlitePostings
+        from pagefault.store.likely import among, likeliest
+
+        with self._connections.read() as db:
+            spans, pages, length_mean = self._extent(db, scope)
+            postings = SqlitePostings(db, spans, terms)
+            lists = [postings.places(term, 1) for term in terms]
+            places = likeliest(lists, pages=pages, limit=limit, near=near)
+            counts = np.zeros((len(places), len(terms)), dtype=np.int64)
+            for column, term in enumerate(terms):
+                counts[:, column] = among(places, lists[column])
+                if counts[:, column].any():
+                    for count in range(2, COUNT_MAX + 1):
+                        counts[:, column] += among(places, postings.places(term, count))
+        return Candidates(
+            pages=pages,
+            length_mean=length_mean,
+            frequencies=tuple(map(len, lists)),
+            places=places,
+            counts=counts,
+        )
+
+    @_mended
+    def traits(
+        self, scope: Scope, places: Collection[int], names: Mapping[str, float] = NO_NAMES
+    ) -> Traits:
+        import numpy as np
+
+        columns: list[list[int]] = [[] for _ in range(6)]
+        with self._connections.read() as db:
+            for span in self._spans(db, scope):
+                wanted = _array_within(span, places)
+                [found] = _SQL.rows(db, "traits", wanted, span.origin)
+                for column, text in zip(columns, found, strict=True):
+                    column += json.loads(text)
+            speakers = columns.pop()
+            told = _SQL.rows(db, "names", json.dumps(sorted(set(speakers)))) if names else []
+        worth = {code: worth_of(name.split(" "), names) for code, name in told}
+        spoken = np.array([worth.get(code, 0.0) for code in speakers], dtype=np.float64)
+        values = np.array(columns, dtype=np.int64)
+        order = np.argsort(values[0], kind="stable")
+        at, lengths, days, marks, likenesses = values[:, order]
+        return Traits(at, lengths, days, marks, likenesses, spoken[order])
+
+    @_mended
+    def speakers(self, scope: Scope) -> frozenset[str]:
+        sessions = json.dumps([session for session, _ in scope.parts])
+        with self._connections.read() as db:
+            if scope.is_everything:
+                names = _SQL.rows(db, "all_speakers")
+            else:
+                names = _SQL.rows(db, "speakers", sessions)
+        return frozenset(term for (name,) in names for term in name.split(" "))
+
+    def _spans(self, db: apsw.Connection, scope: Scope) -> list[Span]:
+        if scope.is_everything:
+            return [ALL]
+        return [part.span for _, part in self._parts(db, scope)]
+
+    def _parts(self, db: apsw.Connection, scope: Scope) -> list[tuple[SessionNo, _Part]]:
+        return [
+            (session, self._part(db, session, upto, of_derived=scope.of_derived))
+            for session, upto in scope.parts
+        ]
+
+    def _part(
+        self, db: apsw.Connection, session: SessionNo, upto: Seq, *, of_derived: bool
+    ) -> _Part:
+        """What one part of a scope holds. Of what was said, a session that is seen whole keeps
+        count itself; of what was derived from it, there is little, and it is counted.
+
+        Of what is seen in part the numbers are remembered, for as long as nothing of the session is
+        forgotten: then what it holds falls behind what it ever held, here and in any process.
+        """
+        if of_derived:
+            whole = derived_span(session)
+            found = last_page(db, whole, upto)
+            span = whole._replace(last=whole.first - 1 if found is None else found[0])
+            pages, length = _SQL.first(db, "size", span.first, span.last) or (0, 0)
+            return _Part(span, pages, length)
+        row = _SQL.first(db, "session", session)
+        whole = said_span(session)
+        if row is None:
+            return _Part(whole, 0, 0)
+        ever, pages, length = row[6], *row[12:14]
+        if upto >= row[9]:
+            return _Part(whole, pages, length)
+        key = (session, upto, ever - pages)
+        part = self._sizes.get(key)
+        if part is None:
+            found = last_page(db, whole, upto)
+            last = whole.first - 1 if found is None else found[0]
+            after = _SQL.first(db, "size", last + 1, whole.last) or (0, 0)
+            part = _Part(whole._replace(last=last), pages - after[0], length - after[1])
+            if len(self._sizes) >= _PARTS_MAX:
+                self._sizes.clear()
+            self._sizes[key] = part
+        return part
+
+    def _extent(self, db: apsw.Connection, scope: Scope) -> tuple[list[Span], int, float]:
+        """Where the pages of a scope stand, how many they are, and their mean length."""
+        if scope.is_everything:
+            [(pages, said, length)] = _SQL.rows(db, "everything")
+            return [ALL], pages, length / max(said, 1)
+        parts = [part for _, part in self._parts(db, scope)]
+        pages = sum(part.pages for part in parts)
+        return (
+            [part.span for part in parts],
+            pages,
+            sum(part.length for part in parts) / max(pages, 1),
+        )
+
+    # --- the file itself ----------------------------------------------------------------------
+
+    def check(self, give_way: Callable[[], bool] = never) -> list[str]:
+        with self._connections.apart(give_way) as db:
+            wrong = [text for (text,) in db.execute(_SQL["check_file"]) if text != "ok"]
+            for query, sentence in _CHECKS.items():
+                wrong += [f"{sentence}: {number}" for (number,) in db.execute(_SQL[query])]
+        return wrong
+
+    def _page_row(self, db: apsw.Connection, row: Sequence[Any]) -> PageRow:
+        try:
+            role, kind, modality, origin = map(self._words.__getitem__, row[5:9])
+        except KeyError:
+            role, kind, modality, origin = map(self._learn(db).__getitem__, row[5:9])
+        return PageRow(
+            seq=row[0],
+            session=row[1],
+            page_id=row[2],
+            order=row[3],
+            turn=row[4],
+            role=_ROLES[role],
+            kind=_KINDS[kind],
+            modality=_MODALITIES[modality],
+            origin=Origin(origin),
+            tokens=row[9],
+            importance=USUAL_IMPORTANCE if row[10] is None else row[10],
+            at_ms=row[11],
+            part=row[12],
+            parts=row[13],
+            occurred_ms=row[15],
+            superseded=Seq(row[16] or NOTHING),
+        )
+
+    def _code_array(self, words: Iterable[str]) -> str:
+        """Codes of these words as a JSON array. A word never met has none and matches nothing."""
+        if not self._codes.keys() >= set(words):
+            with self._connections.read() as db:
+                self._learn(db)
+        return json.dumps([self._codes[word] for word in words if word in self._codes])
+
+    def _learn(self, db: apsw.Connection) -> dict[int, str]:
+        """Read the words again: another process may have written some."""
+        rows: list[tuple[Any, ...]] = db.execute(_SQL["words"]).fetchall()
+        self._words = {code: word for code, word in rows}  # noqa: C416
+        self._codes = {word: code for code, word in self._words.items()}
+        return self._words
+
+
+# A dict is ten times quicker than calling the enumeration, and a search makes hundreds of rows.
+_ROLES: Final = {str(role): role for role in Role}
+_KINDS: Final = {str(kind): kind for kind in Kind}
+_MODALITIES: Final = {str(modality): modality for modality in Modality}
+
+_CHECKS: Final = {
+    "check_pages": "a page lacks its record or its terms",
+    "check_postings": "terms stand at no page",
+    "check_sessions": "a session's counts are not those of its pages",
+    "check_speakers": "a page is spoken by nobody known",
+    "check_applied": "a record is beyond applied_seq",
+}
+
+
+class _Part(NamedTuple):
+    """One part of a scope: where its pages stand, how many they are, how many terms they have."""
+
+    span: Span
+    pages: int
+    length: int
+
+
+_PARTS_MAX: Final = 4_096
+_EVER: Final = Seq(2**62)
+
+
+def _array_within(span: Span, places: Collection[int]) -> str:
+    """Those of these places, told from the span's origin, that are in it; as a JSON array."""
+    if span == ALL:
+        return json.dumps(sorted(places))
+    first, last, origin = span
+    return json.dumps(sorted(p + origin for p in places if first <= p + origin <= last))
+
+
+def _facts(root_id: str) -> dict[str, int | str]:
+    """What must be true of a file for this version to read it."""
+    return {"schema": SCHEMA, "analyzer": ANALYZER, "root_id": root_id}
+
+
+def _meta(db: apsw.Connection, name: str) -> Any:
+    row = _SQL.first(db, "meta", name)
+    return None if row is None else row[0]
+
+
+def _session_row(row: Sequence[Any]) -> SessionRow:
+    return SessionTally(*row[:12]).row()
+
+
+def _position(row: PageRow) -> tuple[int, int]:
+    return row.order, row.seq

@@ -1,0 +1,209 @@
+"""One critical section at a time in a memory root: an advisory lock that the kernel lets go of when
+its holder dies.
+
+Two files make it fair. `lock` is what counts; before it comes `turnstile`: who wants the lock
+takes the turnstile, waits for the lock, takes it, and lets the turnstile go. Whoever releases the
+lock and wants it again so stands behind the one that waits already.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from pagefault.model import defaults
+from pagefault.model.clock import Clock
+from pagefault.model.errors import StoreBusy, StoreError
+from pagefault.store.embedded.files import open_file, read
+
+TEXT_BYTES: Final = 512
+"""What says who holds a file has this length always: written in one call, over what stood there."""
+
+COMMAND_MAX: Final = 60
+"""Characters of a program's name that are told. Its arguments never are: they may be texts, names
+and queries, and the file that tells them outlives what is forgotten.
+"""
+
+_PAUSE_FIRST_S: Final = 0.0001
+_PAUSE_LAST_S: Final = 0.005
+_PAUSE_GROWTH: Final = 1.5
+_COURTESY_S: Final = 0.25  # longer than any queue; who stopped in the turnstile is passed by then
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Process:
+    """Which process holds something, for the person who finds it held."""
+
+    pid: int
+    host: str
+    command: str
+    since_ms: int
+
+    @classmethod
+    def here(cls, clock: Clock) -> Process:
+        """This process."""
+        command = Path(sys.argv[0]).name or "python"
+        if len(command) > COMMAND_MAX:
+            command = command[: COMMAND_MAX - 1] + "…"
+        return cls(
+            pid=os.getpid(),
+            host=socket.gethostname()[:64],
+            command=command,
+            since_ms=clock.now_ms(),
+        )
+
+    def __str__(self) -> str:
+        since = datetime.fromtimestamp(self.since_ms / 1000, UTC).isoformat(" ", "seconds")
+        return f"process {self.pid} on {self.host} ({self.command}), since {since}"
+
+    def encode(self) -> bytes:
+        """One line of `TEXT_BYTES`."""
+        line = json.dumps(asdict(self), ensure_ascii=False).encode(errors="replace")
+        return line.ljust(TEXT_BYTES - 1)[: TEXT_BYTES - 1] + b"\n"
+
+
+def decode_process(text: bytes) -> Process | None:
+    """What `Process.encode` wrote, or nothing if that cannot be read."""
+    try:
+        told = json.loads(text)
+        return Process(
+            pid=int(told["pid"]),
+            host=str(told["host"]),
+            command=str(told["command"]),
+            since_ms=int(told["since_ms"]),
+        )
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        return None
+
+
+class RootLock:
+    """Holding it is being the one that writes to a root, at this moment.
+
+    It is never stolen: the lock is the kernel's (`flock`), the file's text is only for people, and
+    stale text after a kill is harmless. The files stay, as removing one would let two processes
+    lock two files of one name. Two `RootLock`s exclude one another in one process, too. A forked
+    child shares its parent's: what is open in a process is not to be used in its fork.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        clock: Clock,
+        wait_s: float = defaults.LOCK_WAIT_S,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """`wait_s` is how long `acquire` waits before it raises `StoreBusy`."""
+        self._root = root
+        self._wait_s = wait_s
+        self._sleep = sleep
+        self._text = Process.here(clock).encode()
+        self._turnstile = self._lock = -1  # opened when they are first needed, and kept
+
+    def acquire(self) -> None:
+        """Take it, waiting if need be. `StoreBusy`, naming the holder, if it takes too long."""
+        if self._turnstile < 0:
+            self._turnstile = open_to_lock(self._root / "turnstile")
+        if self._lock < 0:
+            self._lock = open_to_lock(self._root / "lock")
+        waiting = _Waiting(self._wait_s, self._sleep)
+        is_in_turn = False
+        try:
+            is_in_turn = waiting.until(lambda: take(self._turnstile), at_most_s=_COURTESY_S)
+            if not waiting.until(lambda: take(self._lock)):
+                raise StoreBusy(
+                    f"{self._root} is in use by {read_process(self._root) or 'another process'}",
+                    hint="wait until it is done, end it, or open this memory for reading only",
+                )
+        except OSError as failure:
+            raise StoreError(
+                f"{self._root} cannot be locked: {failure.strerror}",
+                hint="keep it on a file system that has locks (flock), or open it for reading only",
+            ) from failure
+        finally:
+            if is_in_turn:
+                fcntl.flock(self._turnstile, fcntl.LOCK_UN)
+        # On a full disk the lock holds all the same: only the text for people is missing.
+        with suppress(OSError):
+            if os.pread(self._lock, TEXT_BYTES, 0) != self._text:
+                os.pwrite(self._lock, self._text, 0)
+
+    def release(self) -> None:
+        """Let go. Harmless when repeated."""
+        if self._lock >= 0:
+            fcntl.flock(self._lock, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        """Let go, and close the files. Harmless when repeated."""
+        for fd in (self._lock, self._turnstile):
+            if fd >= 0:
+                os.close(fd)
+        self._lock = self._turnstile = -1
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Taken for this block, and the files closed after it."""
+        try:
+            self.acquire()
+            yield
+        finally:
+            self.close()
+
+
+class _Waiting:
+    """Asks again and again, ever less often, for so many seconds of sleep in all."""
+
+    def __init__(self, left_s: float, sleep: Callable[[float], None]) -> None:
+        self._left_s = left_s
+        self._sleep = sleep
+
+    def until(self, taken: Callable[[], bool], *, at_most_s: float = float("inf")) -> bool:
+        """Whether it was had before the time ran out. Asks once at the least."""
+        pause_s = _PAUSE_FIRST_S
+        while not taken():
+            if self._left_s <= 0 or at_most_s <= 0:
+                return False
+            self._sleep(pause_s)
+            self._left_s -= pause_s
+            at_most_s -= pause_s
+            pause_s = min(pause_s * _PAUSE_GROWTH, _PAUSE_LAST_S)
+        return True
+
+
+def read_process(root: Path) -> Process | None:
+    """Who wrote into the lock file last, if it can be read. It may be gone: ask the lock itself."""
+    try:
+        return decode_process(read(root / "lock", TEXT_BYTES))
+    except OSError:
+        return None
+
+
+def open_to_lock(path: Path) -> int:
+    """The descriptor of a file that is there to be locked, made if there is none."""
+    try:
+        return open_file(path, os.O_RDWR | os.O_CREAT)
+    except OSError as failure:
+        raise StoreError(
+            f"{path} cannot be opened: {failure.strerror}",
+            hint="see what stands in its place and that its folder can be written, or open this "
+            "memory for reading only",
+        ) from failure
+
+
+def take(fd: int) -> bool:
+    """Whether the lock of this file could be had at once."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

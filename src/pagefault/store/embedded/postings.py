@@ -1,0 +1,64 @@
+"""Where the terms of a query stand, read from SQLite's full-text index."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Final
+
+import apsw
+import numpy as np
+
+from pagefault.store.embedded.doclists import Doclists
+from pagefault.store.embedded.sql import Queries
+from pagefault.store.likely import Numbers, distinct
+from pagefault.store.place import ALL, Span
+from pagefault.store.tokens import COUNT_MAX, token
+
+_SQL: Final = Queries("index.sql")
+
+
+class SqlitePostings:
+    """The lists of some terms in some spans, at one moment of the file.
+
+    Places are told by their distance from their span's origin, and ascend. A long list of all there
+    is, is read from the leaves of the index; any other by one statement that returns one value,
+    during which the interpreter's lock is free.
+    """
+
+    def __init__(self, db: apsw.Connection, spans: Sequence[Span], terms: Sequence[str]) -> None:
+        self._db = db
+        self._spans = spans
+        self._doclists = Doclists(db)
+        self._fresh: dict[str, list[int]] = defaultdict(list)
+        wanted = {token(term, n) for term in terms for n in range(1, COUNT_MAX + 1)}
+        for span in spans:
+            for place, text in _SQL.rows(db, "fresh", span.origin, span.first, span.last):
+                for word in wanted.intersection(text.split(" ")):
+                    self._fresh[word].append(place)
+
+    def places(self, term: str, count: int) -> Numbers:
+        """Where the term stands at least so often."""
+        word = token(term, count)
+        found = [self._stored(word, span) for span in self._spans]
+        waiting = self._fresh.get(word)
+        if len(found) == 1 and not waiting:
+            return found[0]
+        return distinct(np.concatenate([*found, np.array(waiting or (), dtype=np.int64)]))
+
+    def _stored(self, word: str, span: Span) -> Numbers:
+        places = self._doclists.find(word) if span == ALL else None
+        if places is None:
+            [(text,)] = _SQL.rows(
+                self._db, "posting", f'"{word}"', span.origin, span.first, span.last
+            )
+            places = _numbers(text)
+        return places
+
+
+def _numbers(text: str) -> Numbers:
+    """A JSON array of whole numbers."""
+    inner = text[1:-1]
+    if not inner:
+        return np.empty(0, dtype=np.int64)
+    return np.fromstring(inner, dtype=np.int64, sep=",")

@@ -1,0 +1,139 @@
+"""New generations of a segment, as bytes: with some records erased, or with the damage set aside.
+
+Every line that need not change is copied as it is, so fields that this version does not know
+survive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+
+from pagefault.model.errors import StoreCorrupt
+from pagefault.model.ids import Seq
+from pagefault.store import codec
+from pagefault.store.embedded.scan import Scan, Stretch, lines, salvage
+from pagefault.store.embedded.segment_format import (
+    Footer,
+    Header,
+    offsets_for,
+    parse_footer,
+    parse_header,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """The bytes of a new generation, and where things are in them."""
+
+    data: bytes
+    header: Header
+    header_end: int
+    lengths: list[int]  # of the records' lines
+    changed: int  # records that are not as they were
+
+
+def without(data: bytes, seqs: Collection[Seq], generation: int, last: Seq) -> Rewritten:
+    """A segment with these records erased. `StoreCorrupt` if it is not whole up to `last`."""
+    spans = list(lines(data))
+    header = parse_header(data[: spans[0][1]]) if spans else None
+    footer = parse_footer(data[spans[-1][0] :]) if spans else None
+    body = [data[start:end] for start, end in (spans[1:-1] if footer else spans[1:])]
+    if header is None or len(body) != last - header.first + 1:
+        raise StoreCorrupt("a segment is damaged, so nothing in it can be erased safely")
+    changed = 0
+    for seq in seqs:
+        index = seq - header.first
+        record = codec.parse(body[index])
+        if record.seq != seq:
+            raise StoreCorrupt(f"where record {seq} should be is record {record.seq}")
+        line = codec.erase(body[index], _link_before(body, index, header))
+        changed += line != body[index]
+        body[index] = line
+    return _assemble(replace(header, generation=generation), body, footer, changed)
+
+
+def _link_before(body: list[bytes], index: int, header: Header) -> bytes:
+    """The link before a record; nothing where that record is damaged: then it is never checked."""
+    if index == 0:
+        return header.link
+    try:
+        return codec.long(codec.parse(body[index - 1]).link)
+    except StoreCorrupt:
+        return b""
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """A segment without damage, and what became of the rest."""
+
+    new: Rewritten
+    lost: list[Seq]
+    aside: list[Stretch]  # bytes of the old generation that are in no line of the new one
+    link: bytes  # after its last record
+
+
+def mend(
+    data: bytes,
+    result: Scan,
+    header: Header,
+    *,
+    last: Seq,
+    sealed: bool,
+    link: bytes | None,
+    lost_line: Callable[[Seq, bytes], tuple[bytes, bytes]],
+) -> Mended:
+    """A segment with every record from its first to `last`: read, salvaged, or marked as lost.
+
+    `lost_line` makes the line of a lost record, given the link before it. The chain continues
+    from the stored link of the record after; where none follows, from `link` if that is known.
+    """
+    kept = {one.seq: data[one.offset : one.end] for one in result.found}
+    aside: list[Stretch] = []
+    for stretch in result.stretches:
+        offset, end = stretch.offset, stretch.end
+        for at, line in salvage(data[offset:end]):
+            seq, start = Seq(codec.parse(line).seq), stretch.offset + at
+            if header.first <= seq <= last and seq not in kept:
+                kept[seq] = line
+                aside.append(Stretch(offset, start - offset))
+                offset = start + len(line) - 1  # its newline may be what was damaged
+        aside.append(Stretch(offset, end - offset))
+    body: list[bytes] = []
+    lost: list[Seq] = []
+    running = header.link
+    for number in range(header.first, last + 1):
+        seq = Seq(number)
+        if seq in kept:
+            line = kept[seq]
+            running = codec.long(codec.parse(line).link)
+        else:
+            line, running = lost_line(seq, running)
+            lost.append(seq)
+        body.append(line)
+    if lost and lost[-1] == last and link is not None:
+        running = link
+    footer = None
+    if sealed:
+        footer = Footer(
+            segment=header.segment,
+            records=len(body),
+            last=last,
+            link=running,
+            offsets=offsets_for([]),
+        )
+    new = _assemble(header, body, footer, len(lost))
+    return Mended(new, lost, [one for one in aside if data[one.offset : one.end].strip()], running)
+
+
+def _assemble(header: Header, body: list[bytes], footer: Footer | None, changed: int) -> Rewritten:
+    first_line = header.encode()
+    lengths = [len(line) for line in body]
+    parts = [first_line, *body]
+    if footer:
+        starts, offset = [], len(first_line)
+        for length in lengths:
+            starts.append(offset)
+            offset += length
+        parts.append(replace(footer, offsets=offsets_for(starts)).encode())
+    return Rewritten(b"".join(parts), header, len(first_line), lengths, changed)

@@ -1,0 +1,554 @@
+"""A memory root: the directory that holds log, index and blobs, and how it is opened.
+
+    root.json    id, project and format of this root; secret    what its hashes are keyed with
+    log/         the truth                            index.db  derived: delete it at any moment
+    blobs/       large bytes                          lock      held by whoever writes right now
+    instances/   who has it open for writing          turnstile where they queue for the lock
+
+Opening recovers: a torn tail is cut, the index is caught up or built anew, an interrupted forget
+is finished. What could not be written is opened for reading, and `Store.refusal` says why.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from pagefault.model import defaults
+from pagefault.model.clock import Clock
+from pagefault.model.errors import (
+    ArchiveMissing,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreReadOnly,
+)
+from pagefault.model.events import ForgetDone
+from pagefault.model.ids import NOTHING, IdMinter, Seq
+from pagefault.model.kinds import Sync
+from pagefault.model.progress import Progress
+from pagefault.store.embedded.adoption import Adoptions, not_adopted
+from pagefault.store.embedded.archive import Archive
+from pagefault.store.embedded.blobs import DirectoryBlobs
+from pagefault.store.embedded.connections import (
+    MEMORY,
+    SUFFIXES,
+    IndexDamaged,
+    IndexReplaced,
+    IndexUnusable,
+)
+from pagefault.store.embedded.disk import Disk
+from pagefault.store.embedded.files import is_file, names
+from pagefault.store.embedded.index import SqliteIndex
+from pagefault.store.embedded.inventory import take_inventory
+from pagefault.store.embedded.lock import RootLock
+from pagefault.store.embedded.presence import Presence, all_living, check_alone
+from pagefault.store.embedded.repair import RepairReport
+from pagefault.store.embedded.root_file import (
+    check_there,
+    damaged_secret,
+    explained,
+    make_root,
+    mend_root,
+    read_root,
+)
+from pagefault.store.embedded.segments import SEGMENT_BYTES, SegmentLog
+from pagefault.store.fold import RECEIPTS
+from pagefault.store.latch import told
+from pagefault.store.leases import Leases
+from pagefault.store.store import STORE, Store
+
+
+def open_store(
+    path: Path,
+    *,
+    clock: Clock,
+    minter: IdMinter,
+    sync: Sync = Sync.GROUP,
+    read_only: bool = False,
+    project: str = "",
+    entropy: Callable[[int], bytes] = os.urandom,
+    disk: Disk | None = None,
+    segment_bytes: int = SEGMENT_BYTES,
+    progress: Progress | None = None,
+    lock_wait_s: float = defaults.LOCK_WAIT_S,
+    lease_s: float = defaults.LEASE_S,
+    anew: bool = False,
+    adoptions: Adoptions | None = None,
+) -> Store:
+    """Open the root at `path`, making it if there is none and it may be written.
+
+    Raises `StoreBusy` if another process is writing for longer than `lock_wait_s`, or if the index
+    must be made anew while others use it; `StoreMissing` if there is nothing to read;
+    `StoreIncompatible` if a newer version made it. A session's lease may be taken over once its
+    holder has not been seen for `lease_s`. `progress` is told of a rebuilt index; with `anew` it is
+    rebuilt in any case, or else the reason why it cannot be is raised.
+
+    A root that is none of `adoptions` is only read, its log alone, and nothing in its folder is
+    made or changed; a root that is made becomes one of them. Without any, the caller vouches.
+    """
+    disk = disk or Disk()
+    path = Path(os.path.realpath(path))  # where its user keeps it; from here on no link counts
+    is_adopted = _is_adopted(path, adoptions)
+    if anew and not is_adopted:
+        raise not_adopted(path)
+    # Where the medium allows no more, it is only read, and a write says why.
+    read_only = read_only or not is_adopted or _is_unwritable(path)
+    with ExitStack() as stack:
+        lock: RootLock | None = None
+        if not read_only:
+            with explained(path):
+                disk.make_directory(path)
+            lock = RootLock(path, clock=clock, wait_s=lock_wait_s)
+            stack.callback(lock.close)
+            lock.acquire()
+            if anew:
+                check_alone(path, clock, "rebuilding")  # or it would go from under a writer
+            _clear_unfinished(path)
+        if not os.path.lexists(path / "root.json"):
+            if read_only:
+                check_there(path, hint="`open` makes one; `root` or PAGEFAULT_HOME says where")
+            make_root(
+                path,
+                disk=disk,
+                minter=minter,
+                clock=clock,
+                project=project,
+                entropy=entropy,
+                adoptions=adoptions,
+            )
+        root = read_root(path, or_doubt=True)
+        # That of a root which nobody vouches for is not looked at: who knows what it was made of?
+        found = _open_index(path, root.id, read_only=read_only) if is_adopted else _Found()
+        stack.callback(found.close)
+        log = SegmentLog(
+            path / "log",
+            root=root.id,
+            project=root.project,
+            secret=root.secret,
+            clock=clock,
+            minter=minter,
+            entropy=entropy,
+            acknowledged=found.promised,
+            read_only=read_only,
+            refusal=None if is_adopted else not_adopted(path),
+            durable=sync is not Sync.OS,
+            segment_bytes=segment_bytes,
+            disk=disk,
+        )
+        stack.callback(log.close)
+        if root.doubt:
+            log.refuse_from_now(damaged_secret(root))
+        if found.unwritable is not None:
+            log.refuse_from_now(found.unwritable)
+        if anew and log.refusal is not None and (log.missing or not log.damage()):
+            raise log.refusal
+        _check_index(found, log, anew=anew)
+        store = Store(
+            log,
+            found.index or SqliteIndex.create(MEMORY, root_id=root.id),
+            DirectoryBlobs(
+                path / "blobs",
+                secret=root.secret,
+                read_only=read_only,
+                disk=disk,
+                doubt=root.doubt,
+            ),
+            log.hash_key,
+            root.secret,
+            Leases("", None, lease_s),
+            path=path,
+            root_id=root.id,
+            doubt=root.doubt,
+            is_adopted=is_adopted,
+            adoptions=adoptions,
+            acknowledges=sync is not Sync.OS,
+            is_opening=True,
+            lock=lock,
+            disk=disk,
+        )
+        stack.callback(store.close_index)
+        if found.index is not None:
+            _catch_up(store, found, log, clock, progress)
+        store.rebuilt = found.why
+        store.damaged = found.why if found.is_damaged else ""
+        if found.index is None:
+            _check_buildable(log, path, clock, found.why)
+        if log.refusal is None and (presence := _present(log, path, clock, minter, lease_s)):
+            stack.callback(presence.close)
+            store.leases = Leases(presence.instance, presence, lease_s)
+        if found.index is None:
+            _build(store, path, root.id, progress)
+        assert isinstance(store.index, SqliteIndex)
+        store.index.on_damage = partial(_make_anew, store, clock)
+        if log.refusal is None:
+            store.finish_if_possible()
+        store.let_others_in()
+        store.closing = stack.pop_all()
+        return store
+
+
+def _is_unwritable(path: Path) -> bool:
+    return is_file(path / "root.json") and not os.access(path, os.W_OK)
+
+
+def _present(
+    log: SegmentLog, path: Path, clock: Clock, minter: IdMinter, lease_s: float
+) -> Presence | None:
+    """A sign that this process has the root open for writing; none, and the log refuses from now
+    on, where it cannot be put up.
+    """
+    try:
+        return Presence(path, clock=clock, minter=minter, lease_s=lease_s)
+    except OSError as failure:
+        log.refuse_from_now(_read_only(path / "instances", failure))
+        return None
+
+
+def _is_adopted(path: Path, adoptions: Adoptions | None) -> bool:
+    """Whether the root at `path` may be written, by who vouches for it; one that is to be made may
+    be.
+    """
+    if adoptions is None or not os.path.lexists(path / "root.json"):
+        return True
+    try:
+        root_id: str | None = read_root(path, or_doubt=True).id
+    except StoreCorrupt:  # which root it is cannot be told: what is noted of its folder counts
+        root_id = None
+    return adoptions.holds(path, root_id)
+
+
+def check_adopted(path: Path, adoptions: Adoptions | None) -> None:
+    """Raise `NotAdopted` unless somebody vouches for the root at `path`."""
+    if not _is_adopted(Path(os.path.realpath(path)), adoptions):
+        raise not_adopted(path)
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """What an index was made of. Where the log is damaged, the old one was left as it is."""
+
+    records: int
+    unread: int  # of these, records that cannot be read
+    aside: int = 0  # and those that can, and that no fold can take
+
+
+def rebuild(
+    path: Path,
+    *,
+    clock: Clock,
+    minter: IdMinter,
+    adoptions: Adoptions | None = None,
+    progress: Progress | None = None,
+) -> Rebuilt:
+    """Build the index anew from the log; until it is whole, the old one stands.
+
+    `StoreBusy`, naming them, while others have the root open for writing; `StoreCorrupt` if the
+    log lost its end, as only the old index tells of that.
+    """
+    path = Path(os.path.realpath(path))
+    check_there(path)
+    if take_inventory(path / "log").archived:
+        Archive(path / "log").require()
+    store = open_store(
+        path, clock=clock, minter=minter, progress=progress, anew=True, adoptions=adoptions
+    )
+    try:
+        return Rebuilt(store.index.applied_seq(), store.unread, len(store.index.set_aside()))
+    finally:
+        store.close()
+
+
+def repair(
+    path: Path, *, clock: Clock, minter: IdMinter, adoptions: Adoptions | None = None
+) -> RepairReport:
+    """Set damaged records aside and make the rest writable again; then build the index anew.
+
+    `StoreBusy`, naming them, while others have the root open for writing.
+    """
+    path = Path(os.path.realpath(path))
+    check_there(path)
+    check_adopted(path, adoptions)
+    with _alone(path, clock, "repairing"):
+        mended = mend_root(path, Disk())
+        root = read_root(path)
+        log = SegmentLog(
+            path / "log",
+            root=root.id,
+            project=root.project,
+            secret=root.secret,
+            clock=clock,
+            minter=minter,
+            acknowledged=acknowledged_in(path, root.id),
+        )
+        try:
+            report = log.repair()
+            report.rewritten += mended
+        finally:
+            log.close()
+    rebuild(path, clock=clock, minter=minter, adoptions=adoptions)
+    return report
+
+
+@contextmanager
+def _alone(path: Path, clock: Clock, what: str) -> Iterator[None]:
+    """Within this block nobody else has the root open for writing."""
+    with RootLock(path, clock=clock).held():
+        check_alone(path, clock, what)
+        yield
+
+
+# --- which index is used ------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Found:
+    """The index of a root as it was found, or why there must be another, if there ever was one."""
+
+    index: SqliteIndex | None = None
+    why: str = ""
+    is_damaged: bool = False
+    unwritable: StoreReadOnly | None = None  # why it can only be read, or not even that
+    promised: Seq = NOTHING  # the last record that it knows was durable once
+    applied: Seq = NOTHING  # the last record that is in it
+
+    def close(self) -> None:
+        if self.index is not None:
+            self.index.close()
+
+    def drop(self, why: str, *, is_damaged: bool = False) -> None:
+        """There must be another."""
+        with suppress(StoreError):
+            self.close()
+        self.index, self.why, self.is_damaged = None, why, is_damaged
+
+
+def _open_index(path: Path, root_id: str, *, read_only: bool) -> _Found:
+    """The index at `path`. Where it can only be opened for reading, or not even that (on a full
+    disk there may be no room for its -shm), nothing can be written.
+    """
+    file = path / "index.db"
+    unwritable: StoreReadOnly | None = None
+    while True:
+        try:
+            index = SqliteIndex.open(
+                file, root_id=root_id, read_only=read_only or unwritable is not None
+            )
+            try:
+                promised, applied = index.promised_seq(), index.applied_seq()
+            except BaseException:
+                index.close()
+                raise
+            return _Found(index, unwritable=unwritable, promised=promised, applied=applied)
+        except IndexReplaced:  # another process makes it anew just now
+            continue
+        except IndexUnusable as problem:
+            is_new = not (path / "log").exists() and not file.exists()
+            return _Found(
+                why="" if is_new else problem.message,
+                is_damaged=isinstance(problem, IndexDamaged) and not is_new,
+                unwritable=unwritable,
+            )
+        except StoreBusy:
+            raise
+        except StoreError as failure:
+            if read_only or unwritable is not None:
+                raise
+            unwritable = _read_only(file, failure)
+
+
+def _check_index(found: _Found, log: SegmentLog, *, anew: bool) -> None:
+    """Drop an index that catching up would not make that of this log.
+
+    An index is the fold of records 1 to `applied`; catching up folds `applied + 1` to the log's
+    head. The result is the fold of the whole log if and only if records 1 to `applied` are still
+    what they were. The log appends, and has two ways besides to change what is behind: it may lose
+    its end (a crash under `sync=os`, a backup put back), so that `applied` is past the head and the
+    numbers in between will mean other records; and it may forget. A forgetting that came after
+    `applied` took from records that are folded already, and nothing that follows says what they
+    held. In doubt the index is dropped: making it again costs time, keeping it may show what is
+    gone.
+
+    Where segments are missing the head is not the end, and says nothing against the index. What
+    this gets wrong: an old `log/` put back by hand that grew beyond `applied` under another index
+    looks like the log that this one is of. `verify` compares the two.
+    """
+    if found.index is None:
+        return
+    if anew:
+        found.drop("as was asked")
+    elif found.applied > log.head() and not log.missing:
+        found.drop(f"it had seen record {found.applied} of a log that ends at {log.head()}")
+    elif _missed_a_forgetting(log, found.applied):
+        found.drop("it had not seen what was forgotten since")
+
+
+def _catch_up(
+    store: Store, found: _Found, log: SegmentLog, clock: Clock, progress: Progress | None
+) -> None:
+    """Fold into the store's index what the log has beyond it; or drop it, if that fails."""
+    path, index = store.path, found.index
+    assert path is not None
+    assert index is not None
+    try:
+        if log.refusal is None:
+            store.catch_up(progress, synced=True)
+            index.note_synced()
+        elif store.lock is None and found.applied < log.head() and _nobody_writes(path, clock):
+            # Whoever wrote was killed before the index had it, or the index lost its end.
+            store.behind = log.head() - found.applied
+            store.index = index.copied()
+            store.follows = True
+            index.close()
+            store.catch_up(progress)
+        index.events(STORE, types=RECEIPTS)  # what follows asks it for these
+    except StoreBusy:
+        raise
+    except StoreError as failure:
+        if not isinstance(failure, IndexUnusable):
+            log.refuse_from_now(_read_only(path / "index.db", failure))
+        with suppress(StoreError):
+            store.index.close()
+        found.drop(failure.message, is_damaged=isinstance(failure, IndexDamaged))
+
+
+def _check_buildable(log: SegmentLog, path: Path, clock: Clock, why: str) -> None:
+    """Raise `StoreBusy`, naming them, if others would lose the index from under them; where not
+    all of the log is here, let nothing be written.
+    """
+    if away := log.away():
+        log.refuse_from_now(
+            StoreReadOnly(
+                f"the index must be made anew, and not all of the log is there: {away}",
+                hint=ArchiveMissing.hint,
+            )
+        )
+    if log.refusal is None:
+        check_alone(path, clock, f"the index must be made anew ({why}), which")
+
+
+def acknowledged_in(path: Path, root_id: str, adoptions: Adoptions | None = None) -> Seq:
+    """A record of the root at `path` that was certainly durable once, as its index has seen it: if
+    it cannot be read, it was damaged, and no writer died over it. 0 if no index tells; one that
+    nobody vouches for is not asked.
+    """
+    if not _is_adopted(path, adoptions):
+        return NOTHING
+    found = _open_index(path, root_id, read_only=True)
+    found.close()
+    return found.promised
+
+
+def _build(store: Store, path: Path, root_id: str, progress: Progress | None) -> None:
+    """Fold the whole log into a new index, beside the old one, and put it in its place; where that
+    cannot be written, into one in memory.
+    """
+    log = store.log
+    assert isinstance(log, SegmentLog)
+    store.index.close()
+    if log.refusal is None:
+        try:
+            store.index = _index_anew(
+                path, root_id, lambda index: store.fold(log, index, progress, synced=True)
+            )
+            return
+        except StoreBusy:
+            raise
+        except (OSError, StoreError) as failure:
+            log.refuse_from_now(_read_only(path / "index.db", failure))
+            _clear_unfinished(path)
+    store.index = SqliteIndex.create(MEMORY, root_id=root_id)
+    store.follows = True
+    store.catch_up(progress)
+
+
+def _nobody_writes(path: Path, clock: Clock) -> bool:
+    return next(all_living(path / "instances", clock), None) is None
+
+
+def _index_anew(
+    path: Path,
+    root_id: str,
+    fold: Callable[[SqliteIndex], object],
+    *,
+    replaced: SqliteIndex | None = None,
+) -> SqliteIndex:
+    """An index that `fold` has filled, in place of the file that there was: that stands until it
+    is whole. `replaced` is who has that open.
+    """
+    new, file = path / "index.db.new", path / "index.db"
+    with closing(SqliteIndex.create(new, root_id=root_id)) as index:
+        fold(index)
+    if replaced is not None:
+        replaced.abandon()
+    for suffix in SUFFIXES:
+        Disk().unlink(file.with_name(file.name + suffix))
+    Disk().rename(new, file)
+    return SqliteIndex.open(file, root_id=root_id)
+
+
+def _make_anew(store: Store, clock: Clock, damage: IndexUnusable) -> SqliteIndex:
+    """The whole log folded into an index in place of one that proved damaged while it was in use:
+    in memory for who only reads, else in its file. `StoreBusy`, naming them, if others would lose
+    the file from under them.
+    """
+    path, damaged = store.path, store.index
+    assert path is not None
+    assert isinstance(damaged, SqliteIndex)
+    if store.lock is None or store.refusal is not None or store.follows:
+        index = SqliteIndex.create(MEMORY, root_id=store.root_id)
+        with store.log_beside(NOTHING) as log:
+            store.fold(log, index)
+        store.follows = True
+    else:
+        held = nullcontext() if store.is_writing_here else RootLock(path, clock=clock).held()
+        with held:
+            what = f"the index must be made anew ({damage}), which"
+            ours = store.leases.presence
+            check_alone(path, clock, what, but=ours.instance if ours is not None else "")
+            _clear_unfinished(path)
+            try:
+                with store.log_beside(NOTHING) as log:
+                    index = _index_anew(
+                        path,
+                        store.root_id,
+                        lambda index: store.fold(log, index),
+                        replaced=damaged,
+                    )
+            except OSError as failure:
+                raise _read_only(path / "index.db", failure) from failure
+    store.rebuilt = store.damaged = damage.message
+    store.mended += 1
+    return index
+
+
+def _clear_unfinished(path: Path) -> None:
+    """Remove an index that a killed process did not finish. Under the root's lock."""
+    with suppress(OSError):
+        for name in names(path):
+            if name.startswith("index.db.new"):
+                Disk().unlink(path / name)
+
+
+def _read_only(path: Path, failure: OSError | StoreError) -> StoreReadOnly:
+    return StoreReadOnly(
+        f"{path} cannot be written: {told(failure)}",
+        hint="reading works; make room or make it writable, then open it again",
+    )
+
+
+def _missed_a_forgetting(log: SegmentLog, applied: Seq) -> bool:
+    """Whether something was forgotten that an index up to `applied` still knows: catching up
+    folds in what was appended, and nothing that was there tells what became of it.
+    """
+    if applied >= log.head():
+        return False
+    try:
+        told = list(log.of_type("forget_done", after=applied))
+    except StoreCorrupt:  # the damage is somewhere in these lines: look at each
+        told = list(log.read_rest(applied))
+    return any(isinstance(e.body, ForgetDone) and e.body.begun > applied for e in told)

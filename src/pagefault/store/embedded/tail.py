@@ -1,0 +1,51 @@
+"""What was added to a segment since somebody last looked: whole batches, and perhaps a rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pagefault.model.errors import StoreCorrupt
+from pagefault.model.ids import Seq
+from pagefault.store import codec
+from pagefault.store.embedded.scan import lines
+
+
+@dataclass(slots=True)
+class Tail:
+    """`lengths` are those of the records in whole batches, `link` the chain's after them."""
+
+    link: bytes
+    lengths: list[int] = field(default_factory=list)
+    rest: bytes = b""  # a batch in part, a torn line, a footer: whatever is no whole batch
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether what follows the batches is, or was about to be, a footer."""
+        return self.rest.startswith(b'{"seal":')
+
+
+def read_tail(data: bytes, seq: Seq, link: bytes) -> Tail:
+    """Read records from `seq` on, chained to `link`; stops at the first that is not as it must be.
+
+    `StoreIncompatible` if a newer version wrote one.
+    """
+    tail = Tail(link)
+    batch: list[int] = []
+    end = 0  # of the last whole batch
+    for start, stop in lines(data):
+        line = data[start:stop]
+        try:
+            record = codec.parse(line)
+            own = codec.long(record.link)
+        except StoreCorrupt:
+            break
+        if record.seq != seq or not codec.follows(link, line, record):
+            break
+        batch.append(len(line))
+        seq, link = Seq(seq + 1), own
+        if not record.more:
+            tail.lengths += batch
+            tail.link, end = link, stop
+            batch = []
+    tail.rest = data[end:]
+    return tail

@@ -1,0 +1,308 @@
+"""The vectors of pages, in a file of their own beside the index: derived, and dear to make again.
+
+The index is made anew whenever its tables change; to embed a whole memory anew may take hours, or
+cost money, so vectors are kept apart from it. The log knows nothing of them.
+
+Invariants, true between any two public calls:
+ (1) Of a session, under one model, the pages up to some order have vectors and the rest have none,
+     but for pages that were forgotten.
+ (2) `forgotten` is the last forgetting that was carried out here; no vector is of a page that this
+     one or an earlier one took.
+ (3) Two rows are compared only if one model made both. `pruned` counts how often models were
+     dropped, for another may get their codes: what is kept in memory is of one count.
+
+Who puts vectors reads `forgotten` first, then lists pages in the index, then reads their texts. A
+forgetting takes pages from the index first and from here after that: so either the pages listed
+were not forgotten, or `forgotten` has moved on by then, and nothing is put.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import apsw
+
+from pagefault.model.errors import StoreBusy, StoreError
+from pagefault.model.ids import NOTHING, Seq, SessionNo
+from pagefault.model.page import Scope
+from pagefault.store.api import never
+from pagefault.store.embedded.connections import (
+    MEMORY,
+    Connections,
+    add_checksums,
+)
+from pagefault.store.embedded.files import open_file
+from pagefault.store.embedded.sql import Queries
+from pagefault.store.place import ALL, Span, said_span, session_span
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pagefault.store.embedded.shelf import Shelf
+
+SCHEMA: Final = 2
+"""Changes with the tables. No migration: the vectors are made again."""
+
+_UNCHECKED: Final = 1
+"""The schema of files that were made before pages had checksums: its tables are the same."""
+
+SHELVES_BYTES_MAX: Final = 256 * 1024 * 1024
+"""Of vectors kept in memory: those looked at last stay."""
+
+_SQL: Final = Queries("vectors.sql")
+
+
+class VectorsUnusable(StoreError):
+    """The file of vectors is damaged or made otherwise."""
+
+    hint = "nothing is lost: delete vectors.db, and `Memory.embed` makes the vectors again"
+
+
+class Nearest(NamedTuple):
+    """Places in a scope and how alike their pages are to what was asked (-1..1), best first.
+
+    A place is told as ranking tells it: a page's order, or over everything its place in the index.
+    """
+
+    places: NDArray[np.int64]
+    similarities: NDArray[np.float32]
+
+
+class VectorStore:
+    """Made by `create` or `open`. Any thread may put and any may ask."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+        self._shelving = threading.Lock()
+        self._shelves: OrderedDict[tuple[int, Span], Shelf] = OrderedDict()
+        self._dropped: tuple[int, ...] = ()  # what was, when these were filled
+        with connections.bare() as db:
+            db.execute(_SQL["secure"])
+
+    @classmethod
+    def create(cls, path: Path | str, *, root_id: str, forgotten: Seq = NOTHING) -> VectorStore:
+        """An empty one in a new file, or in memory for the path `:memory:`. `forgotten` is the last
+        forgetting that there was.
+        """
+        if str(path) != MEMORY:
+            os.close(open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+        connections = Connections(path, read_only=False)
+        with connections.write() as db:
+            db.execute(_SQL["schema"])
+            for name, value in _facts(root_id).items():
+                db.execute(_SQL["set_meta"], (name, value))
+            db.execute(_SQL["set_meta"], ("forgotten", forgotten))
+        return cls(connections)
+
+    @classmethod
+    def open(cls, path: Path, *, root_id: str, read_only: bool = False) -> VectorStore:
+        """Those in an existing file. `VectorsUnusable` if that cannot be read, or is not ours."""
+        try:
+            if not read_only:
+                add_checksums(path)  # to embed anew may take hours
+            connections = Connections(path, read_only=read_only, may_be_unchecked=True)
+        except StoreBusy:
+            raise
+        except StoreError as failure:
+            raise VectorsUnusable(f"{failure}") from failure
+        try:
+            with connections.read() as db:
+                facts = {name: _meta(db, name) for name in ("schema", "root_id")}
+            is_older = facts["schema"] == _UNCHECKED
+            for name, value in _facts(root_id).items():
+                if facts[name] != value and not (name == "schema" and is_older):
+                    raise VectorsUnusable(f"{path} has {name} {facts[name]!r}, not {value!r}")
+            if is_older and not read_only:  # who knows of no checksums may not write here any more
+                with connections.write() as db:
+                    db.execute(_SQL["set_meta"], ("schema", SCHEMA))
+            return cls(connections)
+        except BaseException as error:
+            connections.close()
+            if isinstance(error, StoreError) and not isinstance(error, StoreBusy):
+                raise VectorsUnusable(f"{error}") from error
+            raise
+
+    def close(self) -> None:
+        self._connections.close()
+
+    def check(self) -> list[str]:
+        """What SQLite finds wrong with the file, if anything is."""
+        with self._connections.apart(never) as db:
+            return [text for (text,) in db.execute(_SQL["check_file"]) if text != "ok"]
+
+    # --- putting ------------------------------------------------------------------------------
+
+    def forgotten(self) -> Seq:
+        """The last forgetting that was carried out here: the record that began it."""
+        with self._connections.read() as db:
+            return Seq(_meta(db, "forgotten"))
+
+    def last_order(self, embedder: str, session: SessionNo) -> int:
+        """The order of the last page of a session that has a vector; -1 if none has."""
+        first, last, origin = said_span(session)
+        with self._connections.read() as db:
+            row = _SQL.first(db, "last_place", _code(db, embedder), first, last)
+        return -1 if row is None or row[0] is None else int(row[0]) - origin
+
+    def put(
+        self,
+        embedder: str,
+        pages: Sequence[tuple[int, Seq]],
+        vectors: NDArray[np.float32],
+        *,
+        forgotten: Seq,
+    ) -> bool:
+        """Keep the vectors of pages, told by place and record, that follow `last_order`; whether
+        they were. Not if something was forgotten since `forgotten` was read.
+        """
+        blobs = vectors.astype("<f2")
+        with self._connections.write() as db:
+            if _meta(db, "forgotten") != forgotten:
+                return False
+            db.execute(_SQL["add_embedder"], (embedder,))
+            code = _code(db, embedder)
+            db.executemany(
+                _SQL["put"],
+                [
+                    (code, place, seq, blob.tobytes())
+                    for (place, seq), blob in zip(pages, blobs, strict=True)
+                ],
+            )
+        self._connections.checkpoint_if_due()
+        return True
+
+    # --- forgetting ---------------------------------------------------------------------------
+
+    def forget(self, begun: Seq, seqs: Collection[Seq], sessions: Collection[SessionNo]) -> None:
+        """Drop what is of these records, and of these sessions whole, and every byte of it.
+
+        `begun` is the record that began this forgetting. Harmless when repeated.
+        """
+        with self._connections.write() as db:
+            db.executemany(_SQL["forget_seq"], ((seq,) for seq in seqs))
+            for session in sessions:
+                first, last, _ = session_span(session)
+                db.execute(_SQL["forget_range"], (first, last))
+            db.execute(_SQL["set_meta"], ("forgotten", max(begun, _meta(db, "forgotten"))))
+        self._erase()
+
+    def keep_only(self, embedder: str) -> None:
+        """Drop the vectors of every other model."""
+        with self._connections.write() as db:
+            code = _code(db, embedder)
+            db.execute(_SQL["forget_others"], (code,))
+            db.execute(_SQL["forget_names"], (code,))
+            db.execute(_SQL["set_meta"], ("pruned", 1 + (_meta(db, "pruned") or 0)))
+        self._erase()
+
+    def _erase(self) -> None:
+        with self._connections.bare() as db:
+            db.execute(_SQL["vacuum"])
+        self._connections.empty_log()
+        with self._shelving:
+            self._shelves.clear()
+
+    # --- asking -------------------------------------------------------------------------------
+
+    def counts(self) -> dict[str, int]:
+        """Every model, and how many vectors it has here."""
+        with self._connections.read() as db:
+            return dict(_SQL.rows(db, "embedders"))
+
+    def places(self) -> frozenset[int]:
+        """Every place that has a vector."""
+        with self._connections.read() as db:
+            return frozenset(place for (place,) in _SQL.rows(db, "places"))
+
+    def nearest(
+        self,
+        embedder: str,
+        scope: Scope,
+        query: NDArray[np.float32],
+        *,
+        limit: int,
+        only: NDArray[np.int64] | None = None,
+    ) -> Nearest:
+        """The `limit` places in scope whose pages are most like `query`, of those with a vector.
+
+        With `only`, places of the scope that ascend, besides these the `limit` most like of them.
+        """
+        import numpy as np
+
+        places: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
+        alike: list[NDArray[np.float32]] = [np.empty(0, np.float32)]
+        with self._shelving, self._connections.read() as db:
+            code = _code(db, embedder)
+            # After either, the code of a model and the number of a row may be another's.
+            dropped = (_meta(db, "forgotten"), _meta(db, "pruned") or 0)
+            if dropped != self._dropped:
+                self._shelves.clear()
+                self._dropped = dropped
+            for span, upto in _parts(scope):
+                shelf = self._shelf(db, code, span)
+                wanted = None if only is None else only + span.origin
+                found = shelf.nearest(query, upto, limit, lambda at: _read(db, code, at), wanted)
+                places.append(found[0] - span.origin)
+                alike.append(found[1])
+        at, similarities = np.concatenate(places), np.concatenate(alike)
+        order = np.lexsort((at, -similarities))
+        best = order[: max(limit, 0)]
+        if only is not None:
+            wanted_ones = order[np.isin(at[order], only)][: max(limit, 0)]
+            best = order[np.isin(order, np.append(best, wanted_ones))]
+        return Nearest(at[best], similarities[best])
+
+    def _shelf(self, db: apsw.Connection, code: int, span: Span) -> Shelf:
+        """The vectors of a span, and those that were put since it was filled."""
+        from pagefault.store.embedded.shelf import Shelf
+
+        shelf = self._shelves.setdefault((code, span), Shelf())
+        self._shelves.move_to_end((code, span))
+        if span == ALL:
+            rows = _SQL.rows(db, "later", shelf.last, code)
+            last = rows[-1][0] if rows else shelf.last
+            rows = [row[1:] for row in rows]
+        else:
+            rows = _SQL.rows(db, "between", code, shelf.last, span.first, span.last)
+            last = rows[-1][0] if rows else shelf.last
+        shelf.add(rows, last)
+        while len(self._shelves) > 1 and self._size() > SHELVES_BYTES_MAX:
+            self._shelves.popitem(last=False)
+        return shelf
+
+    def _size(self) -> int:
+        return sum(shelf.nbytes for shelf in self._shelves.values())
+
+
+def _parts(scope: Scope) -> list[tuple[Span, Seq | None]]:
+    """The spans of a scope, and the last record that is seen of each, if not all are."""
+    if scope.is_everything:
+        return [(ALL, None)]
+    if scope.of_derived:  # what it was made of has vectors
+        return []
+    return [(said_span(session), upto) for session, upto in scope.parts]
+
+
+def _read(db: apsw.Connection, code: int, places: Sequence[int]) -> list[tuple[int, bytes]]:
+    return [(place, blob) for place, blob in _SQL.rows(db, "at", code, json.dumps(list(places)))]
+
+
+def _code(db: apsw.Connection, embedder: str) -> int:
+    row = _SQL.first(db, "embedder", embedder)
+    return 0 if row is None else int(row[0])
+
+
+def _facts(root_id: str) -> dict[str, int | str]:
+    return {"schema": SCHEMA, "root_id": root_id}
+
+
+def _meta(db: apsw.Connection, name: str) -> Any:
+    row = _SQL.first(db, "meta", name)
+    return None if row is None else row[0]
