@@ -2,12 +2,12 @@
 
     python benchmarks/reading_ahead.py FILE [FILE …] [--rounds N] [--lines N]
 
-FILE is a transcript that `pagefault replay` reads, or a set of conversations with `turns` (JSON, one
-a line). Each conversation is said to a memory on disk, message by message; after every answer there
-is a pause in which nobody waits, as there is where somebody types. A memory is closed and opened
-again half-way, so that pages are read from the disk. Printed for each way of loading: the share of
-what was read ahead that was wanted within the session, and p50 and p95 of `user` and `request`
-together, in ms of wall time: the median of the rounds, which take turns.
+FILE is a transcript that `pagefault replay` reads, or a set of conversations with `turns` (JSON,
+one a line). Each conversation is said to a memory on disk, message by message; after every answer
+there is a pause in which nobody waits, as there is where somebody types. A memory is closed and
+opened again half-way, so that pages are read from the disk. Printed for each way of loading: the
+share of what was read ahead that was wanted within the session, and p50 and p95 of `user` and
+`request` together, in ms of wall time: the median of the rounds, which take turns.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import sys
 import tempfile
 import time
 from collections import defaultdict
@@ -59,7 +60,7 @@ async def say(session: pagefault.Session, lines: list[Line], seen: Seen) -> None
             await session.request()
             seen.turns_ms.append(1_000 * (time.perf_counter() - begun))
         elif role == "tool":
-            await session.tool_result(text)
+            await session.tool_result(text, name="tool")
         else:
             await session.assistant(text)
             await asyncio.sleep(PAUSE_S)
@@ -93,16 +94,15 @@ def main() -> None:
                 for lines in found:
                     asyncio.run(measure(lines[: asked.lines], loading, seen))
                 rounds[loading].append(seen)
-        print(f"{path.name}: {len(found)} conversations")
+        sys.stdout.write(f"{path.name}: {len(found)} conversations\n")
         for loading, several in rounds.items():
             loaded = sum(one.loaded for one in several)
             used = sum(one.used for one in several)
             share = f"{used / loaded:4.0%}" if loaded else "   –"
             p50 = median(median(one.turns_ms) for one in several)
             p95 = median(quantiles(one.turns_ms, n=20)[-1] for one in several)
-            print(
-                f"  {loading:12} {loaded:6,} read, {share} wanted  p50 {p50:6.2f}  p95 {p95:6.2f}"
-            )
+            told = f"{loaded:6,} read, {share} wanted  p50 {p50:6.2f}  p95 {p95:6.2f}"
+            sys.stdout.write(f"  {loading:12} {told}\n")
 
 
 if __name__ == "__main__":
