@@ -54,6 +54,7 @@ from pagefault.service.telling.reporting import Metrics
 from pagefault.service.telling.status import Status
 from pagefault.service.telling.timetravel import Difference, Moment, Movement, Sent
 from pagefault.service.turn.drive import Answer
+from pagefault.service.turn.host_tools import ToolOutput
 from pagefault.service.turn.writing import Incoming
 from pagefault.store.backup import Copied
 from pagefault.store.store import Verification
@@ -378,6 +379,7 @@ class Session(_Asks):
         self,
         text: str,
         *,
+        calls: Sequence[ToolCall] = (),
         speaker: str = "",
         model: str = "",
         occurred_at: str | datetime = "",
@@ -385,12 +387,23 @@ class Session(_Asks):
     ) -> PageId:
         """Log what the model answered, where you call the model yourself; `model` is its name, if
         it is not the one that the memory was opened with.
+
+        `calls` are all that it called with these words, in their order. Those of memory's own tools
+        are served at once. The others are yours: `open_calls` lists them, and each waits for
+        its `tool_result` before there can be another request. Returns the id of the first page,
+        or "" where there is none: calls of memory alone make none.
         """
         return _LOOP.run(
             self.asynchronous.assistant(
-                text, speaker=speaker, model=model, occurred_at=occurred_at, key=key
+                text, calls=calls, speaker=speaker, model=model, occurred_at=occurred_at, key=key
             )
         )
+
+    def open_calls(self) -> list[ToolCall]:
+        """The calls of your own tools that wait for a `tool_result`, in the order they were made,
+        whoever made them: a program that ended may have left some.
+        """
+        return self.asynchronous.open_calls()
 
     def document(
         self,
@@ -416,21 +429,40 @@ class Session(_Asks):
     def tool_result(
         self,
         text: str,
+        result: ToolOutput = None,
         *,
-        name: str,
+        name: str = "",
         call_id: str = "",
+        is_error: bool = False,
+        media_type: str = "",
         source: str = "chat",
         occurred_at: str | datetime = "",
         key: str = "",
     ) -> list[PageId]:
         """Log what a tool of yours returned. A long result is split; its head enters the window.
 
+        `tool_result(call_id, result)` answers a call that `assistant` logged, in whatever order.
+        The result is a text, or whatever JSON can say, or bytes: those are kept as an artifact
+        (of `media_type`, if their first bytes do not tell), which the result then names. Where the
+        call failed, `is_error` says so, and the text why. Raises `BadInput` for a call that is not
+        open.
+
+        `tool_result(text, name="sql")` logs what a tool returned without being called.
+
         `source` says what the tool read, if it is not the conversation itself: "terminal", "git",
         "files" or "docs".
         """
         return _LOOP.run(
             self.asynchronous.tool_result(
-                text, name=name, call_id=call_id, source=source, occurred_at=occurred_at, key=key
+                text,
+                result,
+                name=name,
+                call_id=call_id,
+                is_error=is_error,
+                media_type=media_type,
+                source=source,
+                occurred_at=occurred_at,
+                key=key,
             )
         )
 

@@ -119,7 +119,15 @@ class _Ids:
 def _blocks(message: Message, ids: _Ids) -> list[dict[str, Any]]:
     if message.role is Role.TOOL:
         called = ids.of(message.call_id)
-        return [{"type": "tool_result", "tool_use_id": called, "content": message.content}]
+        failed = {"is_error": True} if message.is_error else {}
+        return [
+            {
+                "type": "tool_result",
+                "tool_use_id": called,
+                "content": message.content,
+                **failed,
+            }
+        ]
     made = [_text(message.content)] if message.content.strip() or not message.tool_calls else []
     made += [
         {

@@ -125,6 +125,10 @@ class OriginalBody(PageBody):
     What a client of a proxy said `follows` the page before it in the client's history, or
     `HISTORY_START`; the first part of a text alone tells it. Where the client put other words in
     the place of a page, the page of these words `supersedes` it: it is history from then on.
+
+    Where a reply called tools of the host, its words, its calls and their results name one `cause`,
+    the record that led to the reply: they stand in the window as one exchange, which shows the
+    first `shown` parts of each text.
     """
 
     role: Role
@@ -137,6 +141,7 @@ class OriginalBody(PageBody):
     part_of: PageId = PageId("")
     follows: PageId = PageId("")
     supersedes: PageId = PageId("")
+    shown: int = -1  # parts that enter the window by themselves; -1: as many as limits say
     kind: ClassVar[Kind] = Kind.TRANSCRIPT
 
 
@@ -150,7 +155,9 @@ class Said(OriginalBody):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Called(OriginalBody):
-    """A model called a tool of the host or of a client, which `Returned` answers."""
+    """A model called a tool of the host or of a client, which `Returned` answers. `title` is the
+    tool's name, where the host told of the call.
+    """
 
     call_id: str
     role: Role = Role.ASSISTANT
@@ -162,6 +169,7 @@ class Returned(OriginalBody):
     """What a tool returned. `title` is its name."""
 
     call_id: str = ""
+    is_error: bool = False
     role: Role = Role.TOOL
     event_type: ClassVar[EventType] = EventType.TOOL_RESULT
 

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import Annotated, Any, cast, overload
 
 from pagefault.engine.api import Engine
@@ -34,7 +35,7 @@ from pagefault.model.events import (
     SessionOpened,
     Unpinned,
 )
-from pagefault.model.ids import PageId, Seq
+from pagefault.model.ids import NOTHING, PageId, Seq
 from pagefault.model.kinds import (
     LOCAL_FILE,
     MODEL_GENERATED,
@@ -56,7 +57,7 @@ from pagefault.model.signatures import ANY_TEXT, checked_verbs
 from pagefault.model.wanted import SearchFilter
 from pagefault.pack.abi import MemoryABI
 from pagefault.pack.envelope import refusal, told_level
-from pagefault.pack.tools import PAGE_FAULT
+from pagefault.pack.tools import PAGE_FAULT, SEARCH_PAGES
 from pagefault.paging.deferred import DeferredPage, placeholder
 from pagefault.paging.pressure import Callback, Gauge
 from pagefault.policy.prefetch import LOADING
@@ -97,6 +98,16 @@ from pagefault.service.telling.timetravel import (
 from pagefault.service.turn.artifacts import bytes_of, describe
 from pagefault.service.turn.drive import Answer, drive
 from pagefault.service.turn.goals import plan_goal
+from pagefault.service.turn.host_tools import (
+    ToolOutput,
+    a_call,
+    a_result,
+    check_answered,
+    kept_as,
+    not_open,
+    sniffed,
+    told_apart,
+)
 from pagefault.service.turn.marking import Marker
 from pagefault.service.turn.media import dimensions, duration_seconds
 from pagefault.service.turn.prefetch import Prefetcher
@@ -104,8 +115,10 @@ from pagefault.service.turn.recalling import TurnRecall
 from pagefault.service.turn.requesting import Requests
 from pagefault.service.turn.saying import Saying
 from pagefault.service.turn.serving import REFUSAL_TOKENS, serve
+from pagefault.service.turn.turn import as_kept
 from pagefault.service.turn.writing import Incoming
 from pagefault.service.window.abi import abi_of
+from pagefault.service.window.host_calls import awaited, meant
 from pagefault.service.window.room import check_pins
 from pagefault.service.window.state import SessionState
 
@@ -175,6 +188,7 @@ class Session(Asking):
         self,
         text: str,
         *,
+        calls: Sequence[ToolCall] = (),
         speaker: str = "",
         model: str = "",
         occurred_at: str | datetime = "",
@@ -182,6 +196,11 @@ class Session(Asking):
     ) -> PageId:
         """Log what the model answered, where you call the model yourself; `model` is its name, if
         it is not the one that the memory was opened with.
+
+        `calls` are all that it called with these words, in their order. Those of memory's own tools
+        are served at once. The others are yours: `open_calls` lists them, and each waits for
+        its `tool_result` before there can be another request. Returns the id of the first page,
+        or "" where there is none: calls of memory alone make none.
         """
         said = Incoming(
             text=text,
@@ -191,7 +210,51 @@ class Session(Asking):
             occurred_at=a_moment(occurred_at),
             key=key,
         )
+        if calls:
+            return await self._reply(said, calls)
         return (await self.say([said], origin=MODEL_GENERATED))[0]
+
+    async def _reply(self, said: Incoming, calls: Sequence[ToolCall]) -> PageId:
+        """Words and calls, each run of the host's calls as one batch, between calls of memory."""
+        kept = told_apart(calls, self._state, self.written)
+        first, cause = PageId(""), NOTHING
+        words = [said] if said.text else []
+        for of_memory, run in groupby(kept, key=self._is_of_memory):
+            items = words if of_memory else [*words, *(a_call(call, said.model) for call in run)]
+            if items:
+                if not first:
+                    items[0] = replace(items[0], key=said.key)
+                made, cause, is_new = await self._exchange(items, cause)
+                if not is_new:
+                    return made[0]
+                first, words = first or made[0], []
+            for call in run if of_memory else ():
+                await self._serve(call, cause=cause or None)
+        return first
+
+    def _is_of_memory(self, call: ToolCall) -> bool:
+        return call.name in (PAGE_FAULT, SEARCH_PAGES) and self._state.mode is not Mode.PASSIVE
+
+    async def _exchange(
+        self, items: Sequence[Incoming], cause: Seq
+    ) -> tuple[list[PageId], Seq, bool]:
+        """Log parts of a reply: the pages they became, its cause, and whether they are new."""
+
+        async def verb() -> tuple[list[PageId], Seq, bool]:
+            known, fresh = await self._saying.known(items[:1])  # of a retry, nothing is new
+            if not fresh:
+                return known[0], cause, False
+            led_to = cause or self._state.reply_cause
+            made, _ = await self._saying.say(items, MODEL_GENERATED, cause=led_to)
+            return made, led_to, True
+
+        return await self.owned.whole(verb)
+
+    def open_calls(self) -> list[ToolCall]:
+        """The calls of your own tools that wait for a `tool_result`, in the order they were made,
+        whoever made them: a program that ended may have left some.
+        """
+        return self._state.calls_awaited()
 
     async def document(
         self,
@@ -222,14 +285,25 @@ class Session(Asking):
     async def tool_result(
         self,
         text: str,
+        result: ToolOutput = None,
         *,
-        name: str,
+        name: str = "",
         call_id: str = "",
+        is_error: bool = False,
+        media_type: str = "",
         source: str = "chat",
         occurred_at: str | datetime = "",
         key: str = "",
     ) -> list[PageId]:
         """Log what a tool of yours returned. A long result is split; its head enters the window.
+
+        `tool_result(call_id, result)` answers a call that `assistant` logged, in whatever order.
+        The result is a text, or whatever JSON can say, or bytes: those are kept as an artifact
+        (of `media_type`, if their first bytes do not tell), which the result then names. Where the
+        call failed, `is_error` says so, and the text why. Raises `BadInput` for a call that is not
+        open.
+
+        `tool_result(text, name="sql")` logs what a tool returned without being called.
 
         `source` says what the tool read, if it is not the conversation itself: "terminal", "git",
         "files" or "docs".
@@ -240,11 +314,63 @@ class Session(Asking):
             event_type=EventType.TOOL_RESULT,
             title=name,
             call_id=call_id,
+            is_error=is_error,
             source=one_of(Source, source, "source"),
             occurred_at=a_moment(occurred_at),
             key=key,
         )
-        return await self.say([said], origin=an_origin(f"tool:{name}"))
+        if name and (not call_id or self._open_call(call_id) is None):
+            if result is not None:
+                raise BadInput(
+                    "a result without its call", hint="tool_result(call_id, result) answers a call"
+                )
+            return await self.say([said], origin=an_origin(f"tool:{name}"))
+        if result is not None or not call_id:
+            said = replace(said, call_id=call_id or text, text="")
+        else:
+            result = text
+        return await self._answer(said, a_result(result), media_type)
+
+    async def _answer(self, said: Incoming, result: str | bytes, media_type: str) -> list[PageId]:
+        """Log the result of a call that waits for it."""
+
+        async def verb() -> list[PageId]:
+            known, fresh = await self._saying.known([said])  # a retry comes first
+            if not fresh:
+                return known[0]
+            state = self._state
+            call = self._open_call(said.call_id)
+            if call is None:
+                raise not_open(said.call_id, state)
+            told = replace(said, call_id=call.call_id, title=call.name)
+            items = []
+            if isinstance(result, bytes):
+                kept = describe(
+                    result,
+                    name=call.name,
+                    media_type=media_type or sniffed(result),
+                    text="",
+                    key="",
+                    bytes_max=self._runtime.limits.artifact_bytes_max,
+                )
+                blob = await asyncio.to_thread(self._runtime.blobs.put, result)
+                items = [replace(kept, blob=blob)]
+                text = kept_as(state, kept)
+            else:
+                text = result
+            cause = next(e.cause for e, one in awaited(state.layout.pending) if one is call)
+            origin = an_origin(f"tool:{call.name}")
+            made, _ = await self._saying.say(
+                [*items, replace(told, text=text)], origin, cause=cause
+            )
+            self.prefetcher.tool_returned(call.name)
+            return made[len(items) :]
+
+        return await self.owned.whole(verb)
+
+    def _open_call(self, call_id: str) -> ToolCall | None:
+        kept = as_kept(ToolCall(call_id, "", ""), self.written).call_id
+        return meant(kept, self._state.calls_awaited())
 
     async def artifact(
         self,
@@ -323,6 +449,7 @@ class Session(Asking):
             )
 
         async def verb() -> Request:
+            check_answered(self._state.calls_awaited())
             with self._runtime.timed("request"):
                 return await self._requests.next()
 
@@ -348,6 +475,9 @@ class Session(Asking):
                 hint='configure(mode="active"), or ignore the call',
             )
 
+        return await self._serve(call, said)
+
+    async def _serve(self, call: ToolCall, said: str = "", *, cause: Seq | None = None) -> str:
         async def verb() -> str:
             with self._runtime.timed("fault" if call.name == PAGE_FAULT else "search"):
                 return await served()
@@ -370,7 +500,8 @@ class Session(Asking):
                     levels=self._levels,
                     clean=self._runtime.journal.clean,
                 )
-                result = self.owned.note_call(self._runtime.journal.clean_body(body))
+                body = self._runtime.journal.clean_body(body)
+                result = self.owned.note_call(body, cause=cause)
             if isinstance(body, Faulted) and not body.refusal:
                 self.prefetcher.used([body.page_id])
             return result

@@ -108,6 +108,7 @@ SAID: Final = _made(
     model=TEXTS,
     mime_type=TEXTS,
     size_bytes=COUNTS,
+    is_error=st.booleans(),
 )
 WANTED: Final = _made(
     SearchFilter,
@@ -136,6 +137,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "before": COUNTS,
     "call": CALLS,
     "call_id": TEXTS,
+    "calls": st.lists(CALLS.filter(lambda call: call is not None), max_size=3),
     "callback": st.just(lambda *_: None),
     "checkpoint": NAMES | st.none(),
     "create": st.booleans(),
@@ -146,6 +148,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "engine": st.builds(ScriptedEngine),
     "format": st.sampled_from([None, "openai", "openai-responses", "anthropic", "gemini", "morse"]),
     "items": st.lists(SAID.filter(lambda said: said is not None), max_size=3),
+    "is_error": st.booleans(),
     "key": st.sampled_from(["", "k1", "k2", "k" * 5_000]),
     "layout": st.sampled_from([None, "stable", "developer", "upside down"]),
     "level": COUNTS,
@@ -166,6 +169,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "prune": st.booleans(),
     "query": TEXTS,
     "request": COUNTS | st.none(),
+    "result": st.sampled_from([None, "12:00", {"t": [1]}, b"x", [], 7, object(), float("nan")]),
     "said": TEXTS,
     "seq": COUNTS | st.none(),
     "source": st.sampled_from([*Source, "docs", "dogs"]),
