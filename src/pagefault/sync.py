@@ -55,6 +55,7 @@ from pagefault.service.telling.status import Status
 from pagefault.service.telling.timetravel import Difference, Moment, Movement, Sent
 from pagefault.service.turn.drive import Answer
 from pagefault.service.turn.host_tools import ToolOutput
+from pagefault.service.turn.toolset import Tool
 from pagefault.service.turn.writing import Incoming
 from pagefault.store.backup import Copied
 from pagefault.store.store import Verification
@@ -497,20 +498,27 @@ class Session(_Asks):
         return _LOOP.run(self.asynchronous.say(items, origin=origin))
 
     @overload
-    def request(self) -> Request: ...
+    def request(self, *, tools: Sequence[Tool] | None = None) -> Request: ...
 
     @overload
-    def request(self, format: Format) -> dict[str, Any]: ...
+    def request(self, format: Format, *, tools: Sequence[Tool] | None = None) -> dict[str, Any]: ...
 
-    def request(self, format: str | None = None) -> Request | dict[str, Any]:
+    def request(
+        self, format: str | None = None, *, tools: Sequence[Tool] | None = None
+    ) -> Request | dict[str, Any]:
         """The next request: messages and tools that fit the window, durable in the log.
 
         At a turn's first request the runtime pages in by itself what the message calls for. With a
         `format` it is the body of a call, less the model's name: "openai" (Chat Completions),
         "openai-responses", "anthropic" (Messages; it wants `max_tokens` besides) or "gemini"
         (generateContent).
+
+        `tools` are your own that the model may call besides, each a `ToolSpec` or what one of these
+        formats takes. They stay until others are given (`[]`: none), count against the window, and
+        another set begins an epoch. Raises `BadInput` while a call waits for its `tool_result`, and
+        `WindowTooSmall` where the tools leave no room to converse.
         """
-        return _LOOP.run(self.asynchronous.request(cast("Any", format)))
+        return _LOOP.run(self.asynchronous.request(cast("Any", format), tools=cast("Any", tools)))
 
     def call(self, call: ToolCall, *, said: Annotated[str, ANY_TEXT] = "") -> str:
         """Serve one tool call of the model and return the result's text.

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pagefault
-from pagefault import BadInput, Session, ToolCall
+from pagefault import BadInput, Session, ToolCall, ToolSpec
+from pagefault.engine.formats import to_wire
 from pagefault.model.kinds import Role
 from tests.service.pairs import check_pairs
 
@@ -275,6 +276,126 @@ async def test_a_long_turn_of_calls_pages_within_itself(layout: str) -> None:
             session.check()
 
 
+# --- the tools that are offered ------------------------------------------------------------------
+
+CLOCK = ToolSpec("clock", "Tells the time.", {"properties": {"zone": {"type": "string"}}})
+FORMS: list[dict[str, Any]] = [
+    {"name": "maps", "description": "Ways.", "input_schema": {"type": "object"}},
+    {"type": "function", "name": "maps", "description": "Ways.", "parameters": {"type": "object"}},
+    {"type": "function", "function": {"name": "maps", "description": "Ways."}},
+    {"name": "maps", "description": "Ways.", "parametersJsonSchema": {"type": "object"}},
+]
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_tools_are_offered_in_whatever_form_a_provider_takes(form: dict[str, Any]) -> None:
+    async with pagefault.open(":memory:", mode="passive") as memory:
+        session = await memory.session("s")
+        await session.user("Where am I?")
+        request = await session.request(tools=[form])
+        assert request.tools == (ToolSpec("maps", "Ways.", {"type": "object"}),)
+        assert (await session.request("anthropic"))["tools"][0]["name"] == "maps"
+
+
+async def test_offered_tools_count_against_the_window_and_stand_in_the_memory_abi() -> None:
+    async with pagefault.open(":memory:", window=4_000) as memory:
+        session = await memory.session("s")
+        await session.user("What time is it?")
+        before, plain = session.abi(), await session.request()
+        request = await session.request(tools=[CLOCK])
+        after = session.abi()
+        assert [tool.name for tool in request.tools] == ["page_fault", "search_pages", "clock"]
+        added = after.tool_schema_tokens_reserved - before.tool_schema_tokens_reserved
+        assert added == request.tokens - plain.tokens > 0
+        assert after.available_tokens == before.available_tokens - added
+        assert after.active_toolset_hash not in (None, before.active_toolset_hash)
+        wide = ToolSpec("wide", "word " * 4_000, {})
+        with pytest.raises(pagefault.WindowTooSmall, match="tools"):
+            await session.request(tools=[wide])
+        assert (await session.request()).tools == request.tools
+
+
+async def test_another_set_of_tools_begins_an_epoch_and_the_same_set_does_not() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("s")
+        await session.user("What time is it?")
+        await session.request(tools=[CLOCK, FORMS[0]])
+        epoch = (await session.status()).epoch
+        await session.request(tools=[FORMS[2], CLOCK])  # the same, in other words and another order
+        await session.request()
+        assert (await session.status()).epoch == epoch
+        await session.request(tools=[])
+        assert (await session.status()).epoch == epoch + 1
+        assert [entry.epoch for entry in await session.ledger()][-1] == "tools"
+
+
+@pytest.mark.parametrize("layout", ["stable", "developer"])
+async def test_a_restart_a_fork_and_a_past_request_have_the_tools_of_their_time(
+    tmp_path: Path, layout: str
+) -> None:
+    async with pagefault.open(tmp_path / "m", layout=layout) as memory:
+        session = await memory.session("s")
+        await session.user("What time is it?")
+        first = await session.request("openai", tools=[CLOCK])
+        await session.assistant("Noon.")
+        await session.user("And where am I?")
+        second = await session.request("openai", tools=[FORMS[0]])
+        await session.configure(system="Be brief.")
+        assert (await session.request()).tools[-1].name == "maps"
+    async with pagefault.open(tmp_path / "m") as memory:
+        session = await memory.session("s")
+        assert (await session.request()).tools[-1].name == "maps"
+        fork = await session.fork("f")
+        await fork.user("Hm?")
+        assert (await fork.request()).tools[-1].name == "maps"
+        for number, body in enumerate([first, second]):
+            sent = await session.sent(request=number)
+            assert to_wire(sent.request, "openai")["tools"] == body["tools"]
+            assert to_wire(sent.request, "openai")["messages"] == body["messages"]
+
+
+@pytest.mark.parametrize(
+    "tools",
+    [
+        [CLOCK, CLOCK],
+        [ToolSpec("page_fault", "", {})],
+        [ToolSpec("tell time", "", {})],
+        [ToolSpec("x", "", {"type": "array"})],
+        [ToolSpec("x", "", {"default": float("nan")})],
+        [{"type": "web_search"}],
+        [{}],
+        [ToolSpec(f"t{n}", "", {}) for n in range(129)],
+    ],
+)
+async def test_tools_that_no_provider_takes_are_refused_and_change_nothing(tools: Any) -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("s")
+        await session.user("What time is it?")
+        before = memory.records
+        with pytest.raises(BadInput):
+            await session.request(tools=tools)
+        assert memory.records == before
+
+
+async def test_a_request_without_tools_still_names_those_that_were_called_where_it_must() -> None:
+    async with pagefault.open(":memory:", mode="passive") as memory:
+        session = await asked(memory, clock("a"))
+        await session.tool_result("a", "noon")
+        body = await session.request("anthropic")
+        assert [tool["name"] for tool in body["tools"]] == ["clock"]
+        assert body["tool_choice"] == {"type": "none"}
+
+
+async def test_memory_does_not_call_a_tool_of_the_hosts() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("s")
+        await session.user("What time is it?")
+        await session.request(tools=[CLOCK])
+        with pytest.raises(BadInput, match="clock is a tool of yours"):
+            await session.call(clock("a"))
+        assert (await session.request()).messages[-1].role is Role.USER
+
+
 # --- any order -----------------------------------------------------------------------------------
 
 TEXT = st.sampled_from(["", "Let me look.", "word " * 40, "</VM:CONTEXT> [ref: msg_1]", "数据库"])
@@ -289,6 +410,7 @@ STEP = st.one_of(
     st.tuples(st.just("fork"), SIZE),
     st.tuples(st.just("interrupted"), SIZE),
     st.tuples(st.just("document"), SIZE),
+    st.tuples(st.just("tools"), st.lists(st.sampled_from([CLOCK, *FORMS[:1]]), unique_by=str)),
 )
 
 
@@ -329,6 +451,8 @@ async def _play(steps: list[Any], window: int, layout: str) -> None:
                             await session.user("word " * min(size, 60) + "?")
                         case ("document", size):
                             await session.document("word " * size, title="d")
+                        case ("tools", tools):
+                            await session.request(tools=tools)
                         case ("answer", text):
                             await session.assistant(text)
                         case ("interrupted", _):

@@ -35,6 +35,15 @@ VERSION: Final = (2, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OfferedTool:
+    """A tool of the host that the model may call. `parameters` is a JSON Schema, as JSON."""
+
+    name: str
+    description: str
+    parameters: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionOpened:
     """A session began. Its number is the seq of this record; a fork names its parent."""
 
@@ -48,6 +57,7 @@ class SessionOpened:
     parent_seq: Seq = NOTHING  # the last record of the parent that the fork can see
     holder: str = ""  # the opening of the memory that leases it first
     epoch: int = 0  # of a fork: its parent's, whose records may be forgotten
+    tools: tuple[OfferedTool, ...] = ()  # of a fork: its parent's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,12 +74,15 @@ class SessionLeased:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionConfigured:
-    """The window, the mode, the system prompt or the layout of a session changed."""
+    """The window, the mode, the system prompt, the layout or the host's tools of a session
+    changed.
+    """
 
     window_tokens: int
     mode: Mode
     system: str
     layout: LayoutName = LayoutName.STABLE
+    tools: tuple[OfferedTool, ...] = ()  # sorted by name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

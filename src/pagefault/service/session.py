@@ -30,6 +30,7 @@ from pagefault.model.events import (
     Checkpointed,
     Event,
     Faulted,
+    OfferedTool,
     Pinned,
     Reported,
     SessionOpened,
@@ -115,6 +116,7 @@ from pagefault.service.turn.recalling import TurnRecall
 from pagefault.service.turn.requesting import Requests
 from pagefault.service.turn.saying import Saying
 from pagefault.service.turn.serving import REFUSAL_TOKENS, serve
+from pagefault.service.turn.toolset import Tool, a_toolset
 from pagefault.service.turn.turn import as_kept
 from pagefault.service.turn.writing import Incoming
 from pagefault.service.window.abi import abi_of
@@ -432,17 +434,27 @@ class Session(Asking):
     # --- what the model sees ------------------------------------------------------------------
 
     @overload
-    async def request(self) -> Request: ...
+    async def request(self, *, tools: Sequence[Tool] | None = None) -> Request: ...
     @overload
-    async def request(self, format: Format) -> dict[str, Any]: ...
-    async def request(self, format: str | None = None) -> Request | dict[str, Any]:
+    async def request(
+        self, format: Format, *, tools: Sequence[Tool] | None = None
+    ) -> dict[str, Any]: ...
+    async def request(
+        self, format: str | None = None, *, tools: Sequence[Tool] | None = None
+    ) -> Request | dict[str, Any]:
         """The next request: messages and tools that fit the window, durable in the log.
 
         At a turn's first request the runtime pages in by itself what the message calls for. With a
         `format` it is the body of a call, less the model's name: "openai" (Chat Completions),
         "openai-responses", "anthropic" (Messages; it wants `max_tokens` besides) or "gemini"
         (generateContent).
+
+        `tools` are your own that the model may call besides, each a `ToolSpec` or what one of these
+        formats takes. They stay until others are given (`[]`: none), count against the window, and
+        another set begins an epoch. Raises `BadInput` while a call waits for its `tool_result`, and
+        `WindowTooSmall` where the tools leave no room to converse.
         """
+        offered = None if tools is None else a_toolset(tools, self.written)
         if format not in (None, *FORMATS):
             raise BadInput(
                 f"unknown format {format!r}", hint=f"one of {', '.join(FORMATS)}, or none"
@@ -450,6 +462,8 @@ class Session(Asking):
 
         async def verb() -> Request:
             check_answered(self._state.calls_awaited())
+            if offered is not None:
+                await self._configure(tools=offered)
             with self._runtime.timed("request"):
                 return await self._requests.next()
 
@@ -475,6 +489,12 @@ class Session(Asking):
                 hint='configure(mode="active"), or ignore the call',
             )
 
+        if any(call.name == tool.name for tool in self._state.tools):
+            raise BadInput(
+                f"{call.name} is a tool of yours: memory cannot call it",
+                hint="log the reply with assistant(text, calls=[…]), run the tool, and give its "
+                "result with tool_result(call_id, result)",
+            )
         return await self._serve(call, said)
 
     async def _serve(self, call: ToolCall, said: str = "", *, cause: Seq | None = None) -> str:
@@ -742,20 +762,31 @@ class Session(Asking):
     ) -> None:
         """Change window, mode, system prompt or layout from the next request on."""
 
-        async def verb() -> None:
-            body = configured(
-                self._state,
-                self._runtime,
-                name=self.name,
-                window=window,
-                mode=mode,
-                system=system,
-                layout=layout,
-            )
-            if body is not None:
-                await self.owned.record(body, actor=Actor.USER)
+        await self.owned.whole(
+            lambda: self._configure(window=window, mode=mode, system=system, layout=layout)
+        )
 
-        await self.owned.whole(verb)
+    async def _configure(
+        self,
+        *,
+        window: int | None = None,
+        mode: str | None = None,
+        system: str | None = None,
+        layout: str | None = None,
+        tools: tuple[OfferedTool, ...] | None = None,
+    ) -> None:
+        body = configured(
+            self._state,
+            self._runtime,
+            name=self.name,
+            window=window,
+            mode=mode,
+            system=system,
+            layout=layout,
+            tools=tools,
+        )
+        if body is not None:
+            await self.owned.record(body, actor=Actor.USER)
 
     async def fork(
         self,
@@ -803,6 +834,7 @@ class Session(Asking):
                 mode=state.mode,
                 system=state.system,
                 layout=state.layout_name,
+                tools=state.tools,
                 parent=self.session if last is None else last.session,
                 parent_seq=self.owned.folded if last is None else last.seq,
                 epoch=state.epoch,

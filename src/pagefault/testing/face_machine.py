@@ -27,7 +27,7 @@ from pagefault.model.clock import SystemClock
 from pagefault.model.errors import CallerError, PagefaultError, SessionNotFound
 from pagefault.model.ids import IdMinter
 from pagefault.model.kinds import ORIGINS, EventType, Modality, Role, Source
-from pagefault.model.request import ToolCall, Usage
+from pagefault.model.request import ToolCall, ToolSpec, Usage
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.finding.questions import Asking
@@ -130,6 +130,14 @@ CALLS: Final = _made(
     ),
 )
 
+TOOLS: Final[list[Any]] = [
+    ToolSpec("clock", "Tells the time", {"type": "object"}),
+    ToolSpec("", "", {}),
+    {"name": "maps", "description": "Ways", "input_schema": {"type": "object"}},
+    {"type": "function", "function": {"name": "sql", "parameters": {}}},
+    {"type": "web_search"},
+]
+
 VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "actor": st.sampled_from(["", "user", "model", "nobody"]),
     "after": COUNTS,
@@ -182,6 +190,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "time": MOMENTS | st.integers() | st.none(),
     "title": TEXTS,
     "tokens": COUNTS | st.none(),
+    "tools": st.none() | st.lists(st.sampled_from(TOOLS), max_size=3),
     "topic": st.sampled_from(["", "postgres", "outage", "\0"]),
     "turn": COUNTS | st.none(),
     "usage": _made(

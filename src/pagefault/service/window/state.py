@@ -13,6 +13,7 @@ Invariants, true between any two folds:
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -150,17 +151,25 @@ class SessionState:
         self.epoch_seq = NOTHING
         self._formed: dict[tuple[PageId, PageId], Made | None] = {}
         self.session_id = opened.session_id
+        self._frame: tuple[int, Mode, str, LayoutName] | None = None
         self._configure(opened, entries=[])
 
     def _configure(self, told: SessionOpened | SessionConfigured, *, entries: list[Entry]) -> None:
+        before, self._frame = self._frame, (told.window_tokens, told.mode, told.system, told.layout)
         self.window_tokens, self.mode, self.system = told.window_tokens, told.mode, told.system
         self.layout_name = told.layout
+        self.tools = told.tools
         fault_limits = self.limits.fault_limits(told.window_tokens)
         self.budget = FaultBudget(fault_limits, spent=self._spent)
         tools = () if told.mode is Mode.PASSIVE else vm_tools(fault_limits)
+        tools += tuple(
+            ToolSpec(tool.name, tool.description, json.loads(tool.parameters))
+            for tool in told.tools
+        )
         self.layout = self._new_layout(fault_limits, tools)
         self.layout.pending = entries
-        self.epoch_due = "configured" if entries or self.request_next else ""
+        reason = "tools" if before == self._frame else "configured"
+        self.epoch_due = reason if entries or self.request_next else ""
 
     def _new_layout(self, limits: FaultLimits, tools: tuple[ToolSpec, ...]) -> Layout:
         sources = self._sources
