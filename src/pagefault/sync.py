@@ -54,6 +54,7 @@ from pagefault.service.telling.reporting import Metrics
 from pagefault.service.telling.status import Status
 from pagefault.service.telling.timetravel import Difference, Moment, Movement, Sent
 from pagefault.service.turn.drive import Answer
+from pagefault.service.turn.functions import CALLS_MAX, TIMEOUT_S, RunnableTool
 from pagefault.service.turn.host_tools import ToolOutput
 from pagefault.service.turn.toolset import Tool
 from pagefault.service.turn.writing import Incoming
@@ -529,13 +530,33 @@ class Session(_Asks):
         """
         return _LOOP.run(self.asynchronous.call(call, said=said))
 
-    def run(self, engine: Engine, *, on_text: Callable[[str], None] | None = None) -> Answer:
+    def run(
+        self,
+        engine: Engine,
+        *,
+        tools: Sequence[RunnableTool] | None = None,
+        calls_max: int = CALLS_MAX,
+        timeout_s: float = TIMEOUT_S,
+        on_text: Callable[[str], None] | None = None,
+    ) -> Answer:
         """Let `engine` answer the turn: requests, tool calls, faults, until the final answer.
 
         The answer is logged and its citations checked against what the model could see.
         `on_text` is given pieces of text as they arrive.
+
+        `tools` are yours. A function is called when the model calls it: its name, docstring and
+        type hints tell the model what it does and takes; those of one reply run side by side if
+        they are `async`, else one after the other, each on a thread. What it raises, or what takes
+        longer than `timeout_s`, is a failed call, which the model reads; after `calls_max` calls
+        the model is told to answer. Of a tool that is given as a schema (as `request` takes it),
+        the calls are left to you: `Answer.calls` lists them, and once each has its `tool_result`,
+        `run` goes on. All of it is logged.
         """
-        return _LOOP.run(self.asynchronous.run(engine, on_text=on_text))
+        return _LOOP.run(
+            self.asynchronous.run(
+                engine, tools=tools, calls_max=calls_max, timeout_s=timeout_s, on_text=on_text
+            )
+        )
 
     def page(self, page_id: str, *, details: bool = False) -> Page:
         """A page at level 0. Raises `NoSuchPage`; `RecordGone` if it was forgotten.
@@ -757,3 +778,11 @@ class Session(_Asks):
         Raises `BadInput` for what is no count.
         """
         _LOOP.run(self.asynchronous.observe(usage))
+
+    def is_of_memory(self, call: ToolCall) -> bool:
+        """Whether memory serves a call: of one of its own tools, where it offers them."""
+        return self.asynchronous.is_of_memory(call)
+
+    def host_tools(self) -> list[str]:
+        """The names of your own tools that a request offers."""
+        return self.asynchronous.host_tools()

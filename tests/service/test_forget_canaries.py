@@ -54,7 +54,7 @@ NAMES_OF_OURS = {
     "Session.tiers.page_ids", "Session.pin.page_id",
     "Session.unpin.page_id", "Session.no_such_page.page_id", "Session.say.items",
     "Session.run.engine", "Session.call.call", "Incoming.blob", "Session.run.on_text",
-    "Session.assistant.calls",
+    "Session.assistant.calls", "Session.is_of_memory.call",
 }  # fmt: skip
 """Names that pagefault gave, and values whose own fields are below."""
 

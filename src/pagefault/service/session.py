@@ -67,6 +67,7 @@ from pagefault.service.arguments import (
     a_count,
     a_level,
     a_moment,
+    a_span_s,
     a_time,
     an_actor,
     an_origin,
@@ -97,7 +98,8 @@ from pagefault.service.telling.timetravel import (
     difference,
 )
 from pagefault.service.turn.artifacts import bytes_of, describe
-from pagefault.service.turn.drive import Answer, drive
+from pagefault.service.turn.drive import Answer, Bounds, drive
+from pagefault.service.turn.functions import CALLS_MAX, TIMEOUT_S, RunnableTool, Toolbox
 from pagefault.service.turn.goals import plan_goal
 from pagefault.service.turn.host_tools import (
     ToolOutput,
@@ -221,7 +223,7 @@ class Session(Asking):
         kept = told_apart(calls, self._state, self.written)
         first, cause = PageId(""), NOTHING
         words = [said] if said.text else []
-        for of_memory, run in groupby(kept, key=self._is_of_memory):
+        for of_memory, run in groupby(kept, key=self.is_of_memory):
             items = words if of_memory else [*words, *(a_call(call, said.model) for call in run)]
             if items:
                 if not first:
@@ -233,9 +235,6 @@ class Session(Asking):
             for call in run if of_memory else ():
                 await self._serve(call, cause=cause or None)
         return first
-
-    def _is_of_memory(self, call: ToolCall) -> bool:
-        return call.name in (PAGE_FAULT, SEARCH_PAGES) and self._state.mode is not Mode.PASSIVE
 
     async def _exchange(
         self, items: Sequence[Incoming], cause: Seq
@@ -528,13 +527,36 @@ class Session(Asking):
 
         return await self.owned.whole(verb)
 
-    async def run(self, engine: Engine, *, on_text: Callable[[str], None] | None = None) -> Answer:
+    async def run(
+        self,
+        engine: Engine,
+        *,
+        tools: Sequence[RunnableTool] | None = None,
+        calls_max: int = CALLS_MAX,
+        timeout_s: float = TIMEOUT_S,
+        on_text: Callable[[str], None] | None = None,
+    ) -> Answer:
         """Let `engine` answer the turn: requests, tool calls, faults, until the final answer.
 
         The answer is logged and its citations checked against what the model could see.
         `on_text` is given pieces of text as they arrive.
+
+        `tools` are yours. A function is called when the model calls it: its name, docstring and
+        type hints tell the model what it does and takes; those of one reply run side by side if
+        they are `async`, else one after the other, each on a thread. What it raises, or what takes
+        longer than `timeout_s`, is a failed call, which the model reads; after `calls_max` calls
+        the model is told to answer. Of a tool that is given as a schema (as `request` takes it),
+        the calls are left to you: `Answer.calls` lists them, and once each has its `tool_result`,
+        `run` goes on. All of it is logged.
         """
-        return await drive(self, engine, self._state.limits.steps_per_turn_max, on_text)
+        bounds = Bounds(
+            steps_max=self._state.limits.steps_per_turn_max,
+            calls_max=a_count(calls_max, called="calls_max"),
+            timeout_s=a_span_s(timeout_s, called="timeout_s"),
+        )
+        return await drive(
+            self, engine, bounds, on_text, Toolbox(tools) if tools is not None else None
+        )
 
     # --- pages --------------------------------------------------------------------------------
 
@@ -1010,6 +1032,14 @@ class Session(Asking):
     def written(self, text: str) -> str:
         """A text as it would be written down: without secrets."""
         return self._runtime.journal.clean(text)
+
+    def is_of_memory(self, call: ToolCall) -> bool:
+        """Whether memory serves a call: of one of its own tools, where it offers them."""
+        return call.name in (PAGE_FAULT, SEARCH_PAGES) and self._state.mode is not Mode.PASSIVE
+
+    def host_tools(self) -> list[str]:
+        """The names of your own tools that a request offers."""
+        return [tool.name for tool in self._state.tools]
 
     def calls_that_fit(self) -> int:
         """How many more calls the window can take in this turn, were each of them refused."""
