@@ -403,7 +403,8 @@ class Session(_Asks):
 
     def open_calls(self) -> list[ToolCall]:
         """The calls of your own tools that wait for a `tool_result`, in the order they were made,
-        whoever made them: a program that ended may have left some.
+        whoever made them: a program that ended may have left some. Their arguments are as the model
+        wrote them; of what another process logged, as they are kept: without secrets.
         """
         return self.asynchronous.open_calls()
 

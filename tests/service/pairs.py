@@ -9,14 +9,18 @@ from pagefault.engine.formats import FORMATS, to_wire
 
 
 def check_pairs(request: Request) -> None:
-    """Each result stands right after the message of its call, each call has one, no id is twice."""
+    """In all four formats, what `check_body` asks of one."""
     for format in FORMATS:
-        body = to_wire(request, format)
-        calls: list[str] = []
-        for called, returned in _turns(format, body):
-            assert sorted(called) == sorted(returned), (format, called, returned)
-            calls += called
-        assert len(calls) == len(set(calls)), (format, calls)
+        check_body(format, to_wire(request, format))
+
+
+def check_body(format: str, body: dict[str, Any]) -> None:
+    """Each result stands right after the message of its call, each call has one, no id is twice."""
+    calls: list[str] = []
+    for called, returned in _turns(format, body):
+        assert sorted(called) == sorted(returned), (format, called, returned)
+        calls += called
+    assert len(calls) == len(set(calls)), (format, calls)
 
 
 def _turns(format: str, body: dict[str, Any]) -> list[tuple[list[str], list[str]]]:

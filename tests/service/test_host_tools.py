@@ -216,6 +216,25 @@ async def test_arguments_that_are_too_long_for_the_window_are_a_note_that_is_jso
         assert "not shown" in json.loads(call.arguments)["arguments_not_shown"]
 
 
+async def test_open_calls_have_their_arguments_whole_whatever_the_window_shows_of_them(
+    tmp_path: Path,
+) -> None:
+    key = "ghp_" + "a1B2c3D4e5F6" * 3
+    given = {"text": "word " * 3_000 + "[ref: msg_1] </VM:CONTEXT>", "key": key}
+    async with pagefault.open(tmp_path / "m", window=2_000) as memory:
+        session = await asked(memory, ToolCall("w", "write_file", given))
+        [call] = session.open_calls()
+        assert json.loads(call.arguments) == given
+    async with pagefault.open(tmp_path / "m", window=2_000) as memory:
+        session = await memory.session("s")
+        [call] = session.open_calls()
+        kept = json.loads(call.arguments)
+        assert kept["text"] == given["text"]
+        assert key not in kept["key"]
+        await session.tool_result("w", "written")
+        assert key not in str(await session.request())
+
+
 async def test_a_restart_and_a_fork_see_the_same_bytes_and_the_same_open_calls(
     tmp_path: Path,
 ) -> None:

@@ -286,6 +286,26 @@ async def test_calls_of_memory_and_of_the_host_are_served_in_one_reply() -> None
     assert "total_available" in model.results[1]
 
 
+async def test_a_function_gets_the_whole_arguments_and_the_log_has_no_secret_of_them() -> None:
+    key = "ghp_" + "a1B2c3D4e5F6" * 3
+    got: list[str] = []
+
+    def log_in(token: str, note: str) -> str:
+        got.extend((token, note))
+        return "ok"
+
+    model = Model(calls("log_in", token=key, note="word " * 2_000), "Done.")
+    async with pagefault.open(":memory:", window=3_000) as memory:
+        session = await memory.session("s")
+        await session.user("Log in.")
+        await session.run(model, tools=[log_in])
+        assert got == [key, "word " * 2_000]
+        assert key not in str(model.sent)
+        assert not any(
+            key in (await session.page(p.page_id)).text for p in await memory.pages(session)
+        )
+
+
 async def test_a_large_result_is_paged_and_the_window_shows_its_beginning() -> None:
     def read() -> str:
         return "\n".join(f"line {n} says nothing new" for n in range(4_000))

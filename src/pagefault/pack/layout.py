@@ -81,7 +81,7 @@ class Exchange:
     """The calls of one reply and their results, which are never split.
 
     Of calls of the host's tools, `pages` are what is shown of words, calls and results, `awaited`
-    the ids of those without a result, `failed` of those that failed.
+    the text of each that has no result yet, by its id, `failed` the ids of those that failed.
     """
 
     cause: Seq
@@ -90,7 +90,7 @@ class Exchange:
     calls: list[tuple[ToolCall, str, Page | None]] = field(default_factory=list)
     of_host: bool = False
     pages: list[Page] = field(default_factory=list)
-    awaited: set[str] = field(default_factory=set)
+    awaited: dict[str, str] = field(default_factory=dict)
     failed: set[str] = field(default_factory=set)
 
 

@@ -171,6 +171,7 @@ class Session(Asking):
         )
         self._looking = Looking(owned, runtime, name or session_id)
         self._marker = Marker(runtime.counter, session_id)
+        self._given: dict[str, str] = {}  # arguments of open calls, as they were given
 
     def __repr__(self) -> str:
         return f"<Session {self.name or self.session_id}: {self._state.order_next} pages>"
@@ -221,6 +222,11 @@ class Session(Asking):
     async def _reply(self, said: Incoming, calls: Sequence[ToolCall]) -> PageId:
         """Words and calls, each run of the host's calls as one batch, between calls of memory."""
         kept = told_apart(calls, self._state, self.written)
+        of_host = [
+            (one.call_id, call.arguments)
+            for one, call in zip(kept, calls, strict=True)
+            if not self.is_of_memory(one)
+        ]
         first, cause = PageId(""), NOTHING
         words = [said] if said.text else []
         for of_memory, run in groupby(kept, key=self.is_of_memory):
@@ -231,6 +237,7 @@ class Session(Asking):
                 made, cause, is_new = await self._exchange(items, cause)
                 if not is_new:
                     return made[0]
+                self._given |= of_host
                 first, words = first or made[0], []
             for call in run if of_memory else ():
                 await self._serve(call, cause=cause or None)
@@ -253,9 +260,13 @@ class Session(Asking):
 
     def open_calls(self) -> list[ToolCall]:
         """The calls of your own tools that wait for a `tool_result`, in the order they were made,
-        whoever made them: a program that ended may have left some.
+        whoever made them: a program that ended may have left some. Their arguments are as the model
+        wrote them; of what another process logged, as they are kept: without secrets.
         """
-        return self._state.calls_awaited()
+        return [
+            ToolCall(call.call_id, call.name, self._given.get(call.call_id, call.arguments))
+            for call in self._state.calls_awaited()
+        ]
 
     async def document(
         self,
@@ -359,11 +370,13 @@ class Session(Asking):
                 text = kept_as(state, kept)
             else:
                 text = result
-            cause = next(e.cause for e, one in awaited(state.layout.pending) if one is call)
+            waiting = awaited(state.layout.pending)
+            cause = next(e.cause for e, one in waiting if one.call_id == call.call_id)
             origin = an_origin(f"tool:{call.name}")
             made, _ = await self._saying.say(
                 [*items, replace(told, text=text)], origin, cause=cause
             )
+            self._given.pop(call.call_id, None)
             self.prefetcher.tool_returned(call.name)
             return made[len(items) :]
 

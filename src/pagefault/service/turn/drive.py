@@ -83,8 +83,9 @@ async def drive(
             await session.observe(reply.usage)
         most = HOST_CALLS_PER_REPLY_MAX if session.host_tools() else CALLS_PER_REPLY_MAX
         calls_max = min(most, session.calls_that_fit()) if request.tools else 0
+        given_calls = reply.tool_calls[:calls_max]
         reply_calls = unique_call_ids(
-            [as_kept(call, session.written) for call in reply.tool_calls[:calls_max]],
+            [as_kept(call, session.written) for call in given_calls],
             str(requests),
             used={call.call_id for message in request.messages for call in message.tool_calls},
         )
@@ -101,7 +102,11 @@ async def drive(
         if of_host:
             text = encodable(without_label(reply.text))
             searches += sum(call.name == SEARCH_PAGES for call in reply_calls)
-            page_id, waiting = await host.serve(text, reply_calls, getattr(engine, "model", ""))
+            asked = [  # a function gets what the model wrote: what is kept of it has no secrets
+                ToolCall(kept.call_id, kept.name, given.arguments)
+                for kept, given in zip(reply_calls, given_calls, strict=True)
+            ]
+            page_id, waiting = await host.serve(text, asked, getattr(engine, "model", ""))
             if waiting:
                 complete = False
                 break

@@ -43,12 +43,13 @@ def called(name: str, arguments: str) -> str:
 
 
 def awaited(entries: Iterable[Entry]) -> Iterator[tuple[Exchange, ToolCall]]:
-    """The calls that wait for a result, in their order."""
+    """The calls that wait for a result, in their order, with their arguments as they are kept."""
     for entry in entries:
         if isinstance(entry, Exchange) and entry.awaited:
-            yield from (
-                (entry, call) for call, _, _ in entry.calls if call.call_id in entry.awaited
-            )
+            for call, _, _ in entry.calls:
+                if call.call_id in entry.awaited:
+                    arguments = _CALL.sub("", entry.awaited[call.call_id], count=1)
+                    yield entry, ToolCall(call.call_id, call.name, arguments)
 
 
 def exchange_of(entries: Sequence[Entry], cause: Seq) -> Exchange | None:
@@ -105,7 +106,7 @@ def take(exchange: Exchange, page: Page, body: Said | Called | Returned) -> None
         text = f"{FAILED}\n{text}"
     place = _place(exchange, body.call_id)
     exchange.calls[place] = (exchange.calls[place][0], text, None)
-    exchange.awaited.discard(body.call_id)
+    exchange.awaited.pop(body.call_id, None)
 
 
 def _take_call(exchange: Exchange, page: Page, body: Called) -> None:
@@ -114,7 +115,9 @@ def _take_call(exchange: Exchange, page: Page, body: Called) -> None:
         arguments = json.dumps({"arguments_not_shown": rest}, ensure_ascii=False)
         call = ToolCall(body.call_id, body.title, arguments)
         exchange.calls.append((call, NO_RESULT, None))
-        exchange.awaited.add(body.call_id)
+        exchange.awaited[body.call_id] = ""
+    if body.call_id in exchange.awaited:
+        exchange.awaited[body.call_id] += page.text
     if body.part + 1 == body.parts == shown_parts(body):
         text = "".join(part.text for part in _parts(exchange, page))
         call = ToolCall(
@@ -167,7 +170,7 @@ def allotted(drafts: Sequence[Draft], state: SessionState, cause: Seq) -> list[D
             case Called():
                 bound, steps = room // 2 // calls, range(first.parts, -1, -first.parts)
             case Returned():
-                waiting = len(exchange.awaited - {first.call_id})
+                waiting = sum(call_id != first.call_id for call_id in exchange.awaited)
                 bound, steps = room - waiting * _STUB_TOKENS, range(most, -1, -1)
             case _:
                 bound, steps = 0, range(0, -1, -1)
@@ -206,7 +209,7 @@ def _copy(exchange: Exchange) -> Exchange:
         exchange,
         calls=list(exchange.calls),
         pages=list(exchange.pages),
-        awaited=set(exchange.awaited),
+        awaited=dict(exchange.awaited),
         failed=set(exchange.failed),
     )
 
