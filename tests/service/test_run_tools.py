@@ -301,9 +301,8 @@ async def test_a_function_gets_the_whole_arguments_and_the_log_has_no_secret_of_
         await session.run(model, tools=[log_in])
         assert got == [key, "word " * 2_000]
         assert key not in str(model.sent)
-        assert not any(
-            key in (await session.page(p.page_id)).text for p in await memory.pages(session)
-        )
+        written = [await session.page(row.page_id) for row in await memory.pages(session)]
+        assert not any(key in page.text for page in written)
 
 
 async def test_a_large_result_is_paged_and_the_window_shows_its_beginning() -> None:
