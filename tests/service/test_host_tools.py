@@ -217,9 +217,10 @@ async def test_arguments_that_are_too_long_for_the_window_are_a_note_that_is_jso
 
 
 async def test_open_calls_have_their_arguments_whole_whatever_the_window_shows_of_them(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    key = "ghp_" + "a1B2c3D4e5F6" * 3
+    key = "sk-proj-4f9a8b7c6d5e4f3a2b1c"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
     given = {"text": "word " * 3_000 + "[ref: msg_1] </VM:CONTEXT>", "key": key}
     async with pagefault.open(tmp_path / "m", window=2_000) as memory:
         session = await asked(memory, ToolCall("w", "write_file", given))

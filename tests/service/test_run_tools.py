@@ -286,8 +286,11 @@ async def test_calls_of_memory_and_of_the_host_are_served_in_one_reply() -> None
     assert "total_available" in model.results[1]
 
 
-async def test_a_function_gets_the_whole_arguments_and_the_log_has_no_secret_of_them() -> None:
-    key = "ghp_" + "a1B2c3D4e5F6" * 3
+async def test_a_function_gets_the_whole_arguments_and_the_log_has_no_secret_of_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    key = "sk-proj-4f9a8b7c6d5e4f3a2b1c"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
     got: list[str] = []
 
     def log_in(token: str, note: str) -> str:
