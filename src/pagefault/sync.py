@@ -55,6 +55,9 @@ from pagefault.service.telling.reporting import Metrics
 from pagefault.service.telling.status import Status
 from pagefault.service.telling.timetravel import Difference, Moment, Movement, Sent
 from pagefault.service.turn.drive import Answer
+from pagefault.service.turn.functions import CALLS_MAX, TIMEOUT_S, RunnableTool
+from pagefault.service.turn.host_tools import ToolOutput
+from pagefault.service.turn.toolset import Tool
 from pagefault.service.turn.writing import Incoming
 from pagefault.store.embedded.backup import Copied
 from pagefault.store.store import Verification
@@ -379,6 +382,7 @@ class Session(_Asks):
         self,
         text: str,
         *,
+        calls: Sequence[ToolCall] = (),
         speaker: str = "",
         model: str = "",
         occurred_at: str | datetime = "",
@@ -386,12 +390,24 @@ class Session(_Asks):
     ) -> PageId:
         """Log what the model answered, where you call the model yourself; `model` is its name, if
         it is not the one that the memory was opened with.
+
+        `calls` are all that it called with these words, in their order. Those of memory's own tools
+        are served at once. The others are yours: `open_calls` lists them, and each waits for
+        its `tool_result` before there can be another request. Returns the id of the first page,
+        or "" where there is none: calls of memory alone make none.
         """
         return _LOOP.run(
             self.asynchronous.assistant(
-                text, speaker=speaker, model=model, occurred_at=occurred_at, key=key
+                text, calls=calls, speaker=speaker, model=model, occurred_at=occurred_at, key=key
             )
         )
+
+    def open_calls(self) -> list[ToolCall]:
+        """The calls of your own tools that wait for a `tool_result`, in the order they were made,
+        whoever made them: a program that ended may have left some. Their arguments are as the model
+        wrote them; of what another process logged, as they are kept: without secrets.
+        """
+        return _LOOP.call(self.asynchronous.open_calls)
 
     def document(
         self,
@@ -417,21 +433,40 @@ class Session(_Asks):
     def tool_result(
         self,
         text: str,
+        result: ToolOutput = None,
         *,
-        name: str,
+        name: str = "",
         call_id: str = "",
+        is_error: bool = False,
+        media_type: str = "",
         source: str = "chat",
         occurred_at: str | datetime = "",
         key: str = "",
     ) -> list[PageId]:
         """Log what a tool of yours returned. A long result is split; its head enters the window.
 
+        `tool_result(call_id, result)` answers a call that `assistant` logged, in whatever order.
+        The result is a text, or whatever JSON can say, or bytes: those are kept as an artifact
+        (of `media_type`, if their first bytes do not tell), which the result then names. Where the
+        call failed, `is_error` says so, and the text why. Raises `BadInput` for a call that is not
+        open.
+
+        `tool_result(text, name="sql")` logs what a tool returned without being called.
+
         `source` says what the tool read, if it is not the conversation itself: "terminal", "git",
         "files" or "docs".
         """
         return _LOOP.run(
             self.asynchronous.tool_result(
-                text, name=name, call_id=call_id, source=source, occurred_at=occurred_at, key=key
+                text,
+                result,
+                name=name,
+                call_id=call_id,
+                is_error=is_error,
+                media_type=media_type,
+                source=source,
+                occurred_at=occurred_at,
+                key=key,
             )
         )
 
@@ -466,20 +501,27 @@ class Session(_Asks):
         return _LOOP.run(self.asynchronous.say(items, origin=origin))
 
     @overload
-    def request(self) -> Request: ...
+    def request(self, *, tools: Sequence[Tool] | None = None) -> Request: ...
 
     @overload
-    def request(self, format: Format) -> dict[str, Any]: ...
+    def request(self, format: Format, *, tools: Sequence[Tool] | None = None) -> dict[str, Any]: ...
 
-    def request(self, format: str | None = None) -> Request | dict[str, Any]:
+    def request(
+        self, format: str | None = None, *, tools: Sequence[Tool] | None = None
+    ) -> Request | dict[str, Any]:
         """The next request: messages and tools that fit the window, durable in the log.
 
         At a turn's first request the runtime pages in by itself what the message calls for. With a
         `format` it is the body of a call, less the model's name: "openai" (Chat Completions),
         "openai-responses", "anthropic" (Messages; it wants `max_tokens` besides) or "gemini"
         (generateContent).
+
+        `tools` are your own that the model may call besides, each a `ToolSpec` or what one of these
+        formats takes. They stay until others are given (`[]`: none), count against the window, and
+        another set begins an epoch. Raises `BadInput` while a call waits for its `tool_result`, and
+        `WindowTooSmall` where the tools leave no room to converse.
         """
-        return _LOOP.run(self.asynchronous.request(cast("Any", format)))
+        return _LOOP.run(self.asynchronous.request(cast("Any", format), tools=cast("Any", tools)))
 
     def call(self, call: ToolCall, *, said: Annotated[str, ANY_TEXT] = "") -> str:
         """Serve one tool call of the model and return the result's text.
@@ -490,13 +532,33 @@ class Session(_Asks):
         """
         return _LOOP.run(self.asynchronous.call(call, said=said))
 
-    def run(self, engine: Engine, *, on_text: Callable[[str], None] | None = None) -> Answer:
+    def run(
+        self,
+        engine: Engine,
+        *,
+        tools: Sequence[RunnableTool] | None = None,
+        calls_max: int = CALLS_MAX,
+        timeout_s: float = TIMEOUT_S,
+        on_text: Callable[[str], None] | None = None,
+    ) -> Answer:
         """Let `engine` answer the turn: requests, tool calls, faults, until the final answer.
 
         The answer is logged and its citations checked against what the model could see.
         `on_text` is given pieces of text as they arrive.
+
+        `tools` are yours. A function is called when the model calls it: its name, docstring and
+        type hints tell the model what it does and takes; those of one reply run side by side if
+        they are `async`, else one after the other, each on a thread. What it raises, or what takes
+        longer than `timeout_s`, is a failed call, which the model reads; after `calls_max` calls
+        the model is told to answer. Of a tool that is given as a schema (as `request` takes it),
+        the calls are left to you: `Answer.calls` lists them, and once each has its `tool_result`,
+        `run` goes on. All of it is logged.
         """
-        return _LOOP.run(self.asynchronous.run(engine, on_text=on_text))
+        return _LOOP.run(
+            self.asynchronous.run(
+                engine, tools=tools, calls_max=calls_max, timeout_s=timeout_s, on_text=on_text
+            )
+        )
 
     def page(self, page_id: str, *, details: bool = False) -> Page:
         """A page at level 0. Raises `NoSuchPage`; `RecordGone` if it was forgotten.
@@ -718,6 +780,14 @@ class Session(_Asks):
         Raises `BadInput` for what is no count.
         """
         _LOOP.run(self.asynchronous.observe(usage))
+
+    def is_of_memory(self, call: ToolCall) -> bool:
+        """Whether memory serves a call: of one of its own tools, where it offers them."""
+        return _LOOP.call(lambda: self.asynchronous.is_of_memory(call))
+
+    def host_tools(self) -> list[str]:
+        """The names of your own tools that a request offers."""
+        return _LOOP.call(self.asynchronous.host_tools)
 
 
 @checked_verbs()

@@ -29,7 +29,8 @@ CHOICES = {
     "Session.configure.mode", "Session.configure.layout", "Session.history.actor",
     "Session.recall.profile", "Session.request.format", "Incoming.event_type", "Incoming.role",
     "Incoming.modality", "Incoming.importance", "Incoming.follows", "Incoming.supersedes",
-    "Incoming.is_whole", "Incoming.source", "Incoming.mime_type", "Incoming.size_bytes",
+    "Incoming.is_whole", "Incoming.is_error", "Session.tool_result.media_type",
+    "Incoming.source", "Incoming.mime_type", "Incoming.size_bytes",
     "Session.document.source", "Session.tool_result.source",
     "Memory.keyed.text", "Memory.written.text", "Session.written.text",
     "Memory.find_said.names", "Memory.find_said.keys",
@@ -53,6 +54,7 @@ NAMES_OF_OURS = {
     "Session.tiers.page_ids", "Session.pin.page_id",
     "Session.unpin.page_id", "Session.no_such_page.page_id", "Session.say.items",
     "Session.run.engine", "Session.call.call", "Incoming.blob", "Session.run.on_text",
+    "Session.assistant.calls", "Session.is_of_memory.call",
 }  # fmt: skip
 """Names that pagefault gave, and values whose own fields are below."""
 
@@ -138,6 +140,13 @@ async def tell(memory: Memory) -> Told:
         media_type="image/x-" + word("Session.artifact.media_type", "artifact"),
         text=word("Session.artifact.text", "artifact"),
         key=word("Session.artifact.key", "artifact"),
+    )
+    await session.user("Which way?")
+    told.pages["call"] = await session.assistant(
+        "", calls=[ToolCall("h", "maps", {"to": word("ToolCall.arguments of a host", "call")})]
+    )
+    [told.pages["result"]] = await session.tool_result(
+        "h", {"via": word("Session.tool_result.result", "result")}
     )
     await session.user("Still here.")
     [told.pages["said"]] = await session.say(

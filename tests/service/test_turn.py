@@ -42,7 +42,7 @@ def test_calls_are_served_in_the_order_in_which_they_were_made() -> None:
     assert Turn(8).receive(Reply(text="", tool_calls=calls)) == [
         ServeSearch(calls[0], "budget", Modality.IMAGE, 3),
         ServeFault(calls[1], PageId("msg_1"), Level.FULL, FaultReason.TOOL_PREREQ),
-        Refuse(calls[2], "unknown_tool", "there are two tools: page_fault and search_pages"),
+        Refuse(calls[2], "unknown_tool", "memory has two tools: page_fault and search_pages"),
     ]
 
 

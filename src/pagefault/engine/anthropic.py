@@ -2,7 +2,7 @@
 
 What the API demands of a conversation: it begins with the user; user and assistant alternate; every
 result of a call stands at the beginning of the message after the call; no text is empty; ids are
-letters, digits, `_` and `-`.
+letters, digits, `_` and `-`; where there are calls, there are tools.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ from pagefault.model.request import Message, Reply, Request
 
 NOTHING_SAID: Final = "(no message)"
 """What stands where the API demands a text and there is none."""
+
+WITHDRAWN: Final = "No longer offered."
+"""Of a tool that was called, in a request that offers none."""
 
 _FINISH: Final = {"max_tokens": "length", "model_context_window_exceeded": "length"}
 _NO_ID: Final = re.compile(r"[^a-zA-Z0-9_-]")
@@ -69,6 +72,12 @@ def to_wire(request: Request) -> dict[str, Any]:
             }
             for tool in request.tools
         ]
+    elif called := sorted({call.name for m in request.messages for call in m.tool_calls}):
+        wire["tools"] = [
+            {"name": name, "description": WITHDRAWN, "input_schema": {"type": "object"}}
+            for name in called
+        ]
+        wire["tool_choice"] = {"type": "none"}
     return wire
 
 
@@ -119,7 +128,15 @@ class _Ids:
 def _blocks(message: Message, ids: _Ids) -> list[dict[str, Any]]:
     if message.role is Role.TOOL:
         called = ids.of(message.call_id)
-        return [{"type": "tool_result", "tool_use_id": called, "content": message.content}]
+        failed = {"is_error": True} if message.is_error else {}
+        return [
+            {
+                "type": "tool_result",
+                "tool_use_id": called,
+                "content": message.content,
+                **failed,
+            }
+        ]
     made = [_text(message.content)] if message.content.strip() or not message.tool_calls else []
     made += [
         {

@@ -98,7 +98,9 @@ def _parts(message: Message, names: Mapping[str, str]) -> list[dict[str, Any]]:
         answered = {
             "id": message.call_id,
             "name": names.get(message.call_id, "unknown"),
-            "response": result_object(message.content),
+            "response": {"error": message.content}
+            if message.is_error
+            else result_object(message.content),
         }
         return [{"functionResponse": answered}]
     parts: list[dict[str, Any]] = []

@@ -35,6 +35,15 @@ VERSION: Final = (2, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OfferedTool:
+    """A tool of the host that the model may call. `parameters` is a JSON Schema, as JSON."""
+
+    name: str
+    description: str
+    parameters: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionOpened:
     """A session began. Its number is the seq of this record; a fork names its parent."""
 
@@ -48,6 +57,7 @@ class SessionOpened:
     parent_seq: Seq = NOTHING  # the last record of the parent that the fork can see
     holder: str = ""  # the opening of the memory that leases it first
     epoch: int = 0  # of a fork: its parent's, whose records may be forgotten
+    tools: tuple[OfferedTool, ...] = ()  # of a fork: its parent's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,12 +74,15 @@ class SessionLeased:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionConfigured:
-    """The window, the mode, the system prompt or the layout of a session changed."""
+    """The window, the mode, the system prompt, the layout or the host's tools of a session
+    changed.
+    """
 
     window_tokens: int
     mode: Mode
     system: str
     layout: LayoutName = LayoutName.STABLE
+    tools: tuple[OfferedTool, ...] = ()  # sorted by name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +138,10 @@ class OriginalBody(PageBody):
     What a client of a proxy said `follows` the page before it in the client's history, or
     `HISTORY_START`; the first part of a text alone tells it. Where the client put other words in
     the place of a page, the page of these words `supersedes` it: it is history from then on.
+
+    Where a reply called tools of the host, its words, its calls and their results name one `cause`,
+    the record that led to the reply: they stand in the window as one exchange, which shows the
+    first `shown` parts of each text.
     """
 
     role: Role
@@ -137,6 +154,7 @@ class OriginalBody(PageBody):
     part_of: PageId = PageId("")
     follows: PageId = PageId("")
     supersedes: PageId = PageId("")
+    shown: int = -1  # parts that enter the window by themselves; -1: as many as limits say
     kind: ClassVar[Kind] = Kind.TRANSCRIPT
 
 
@@ -150,7 +168,9 @@ class Said(OriginalBody):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Called(OriginalBody):
-    """A model called a tool of the host or of a client, which `Returned` answers."""
+    """A model called a tool of the host or of a client, which `Returned` answers. `title` is the
+    tool's name, where the host told of the call.
+    """
 
     call_id: str
     role: Role = Role.ASSISTANT
@@ -162,6 +182,7 @@ class Returned(OriginalBody):
     """What a tool returned. `title` is its name."""
 
     call_id: str = ""
+    is_error: bool = False
     role: Role = Role.TOOL
     event_type: ClassVar[EventType] = EventType.TOOL_RESULT
 

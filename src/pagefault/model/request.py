@@ -62,6 +62,7 @@ class Message:
     content: str
     tool_calls: tuple[ToolCall, ...] = ()  # of an assistant message
     call_id: str = ""  # of a tool message: the call it answers
+    is_error: bool = False  # of a tool message: the call failed, as its text says besides
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

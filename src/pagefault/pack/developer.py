@@ -279,7 +279,12 @@ def _view(entries: Sequence[Entry], turns: int) -> _View:
     newest = _newest(pages.values())
     first = TurnNo(newest.row.turn - turns + 1) if newest else TurnNo(0)
     since = newest.row.seq if newest else Seq(0)
-    present = [entry for entry in entries if isinstance(entry, Exchange) and entry.seq > since]
+    present = [
+        entry
+        for entry in entries
+        if isinstance(entry, Exchange)
+        and (entry.seq >= since or any(page.row.turn >= first for page in entry.pages))
+    ]
     returned = {page.page_id for entry in present for page in pages_of(entry)}
     told: list[Entry] = [
         Shown(page)

@@ -78,12 +78,20 @@ class Front:
 
 @dataclass(slots=True)
 class Exchange:
-    """The calls of one reply and their results, which are never split."""
+    """The calls of one reply and their results, which are never split.
+
+    Of calls of the host's tools, `pages` are what is shown of words, calls and results, `awaited`
+    the text of each that has no result yet, by its id, `failed` the ids of those that failed.
+    """
 
     cause: Seq
     seq: Seq
     said: str
     calls: list[tuple[ToolCall, str, Page | None]] = field(default_factory=list)
+    of_host: bool = False
+    pages: list[Page] = field(default_factory=list)
+    awaited: dict[str, str] = field(default_factory=dict)
+    failed: set[str] = field(default_factory=set)
 
 
 Entry = Shown | Note | Recalled | Front | Exchange
@@ -134,6 +142,10 @@ class Layout:
     def add(self, entry: Entry) -> None:
         """Append something that has not been sent yet."""
         self.pending.append(entry)
+
+    def changed(self) -> None:
+        """Something that has not been sent yet is another than it was."""
+        self._composed = None
 
     def freeze(self, recalled: Sequence[Page] = ()) -> None:
         """Turn what is pending into messages, with `recalled` before the newest user message.
@@ -359,9 +371,20 @@ def pages_of(entry: Entry) -> list[Page]:
         case Front(core=core, summaries=summaries, kept=kept):
             told = [page for page, level in summaries if level is not Level.REFERENCE]
             return [*core, *told, *kept]
-        case Exchange(calls=calls):
-            return [page for _, _, page in calls if page is not None]
+        case Exchange(calls=calls, pages=pages):
+            return [*pages, *(page for _, _, page in calls if page is not None)]
         case Note():
+            return []
+
+
+def said_in(entry: Entry) -> list[Page]:
+    """The pages that an entry shows in their own place in the conversation."""
+    match entry:
+        case Shown(page=page):
+            return [page]
+        case Exchange(pages=pages):
+            return sorted(pages, key=lambda page: page.row.order)
+        case _:
             return []
 
 
@@ -398,7 +421,12 @@ def _exchange_part(exchange: Exchange) -> _Part:
     calls = tuple(call for call, _, _ in exchange.calls)
     messages = [Message(role=Role.ASSISTANT, content=exchange.said, tool_calls=calls)]
     messages += [
-        Message(role=Role.TOOL, content=result, call_id=call.call_id)
+        Message(
+            role=Role.TOOL,
+            content=result,
+            call_id=call.call_id,
+            is_error=call.call_id in exchange.failed,
+        )
         for call, result, _ in exchange.calls
     ]
     return tuple(messages), (exchange,)

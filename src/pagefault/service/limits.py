@@ -7,7 +7,7 @@ from typing import Final
 
 from pagefault.model import defaults
 from pagefault.model.errors import BadInput
-from pagefault.model.events import HandedIn, PageBody, Stored
+from pagefault.model.events import HandedIn, OriginalBody, PageBody, Stored
 from pagefault.model.kinds import Role
 from pagefault.model.signatures import check_fields
 from pagefault.paging.fault import THRESHOLDS, FaultLimits
@@ -117,8 +117,11 @@ class Limits:
         """How many parts of a text enter the window by themselves.
 
         What a user typed is shown whole; a document not at all; anything else up to a quarter of
-        the window. The rest is found and faulted like any other page.
+        the window; beside a call of the host's tools, what there was room for when it was written.
+        The rest is found and faulted like any other page.
         """
+        if isinstance(body, OriginalBody) and body.shown >= 0:
+            return min(body.parts, body.shown)
         if isinstance(body, HandedIn):
             return 0
         if body.role is Role.USER and not isinstance(body, Stored):

@@ -180,9 +180,11 @@ class Owned:
         if self._queued:
             await asyncio.wait(self._queued)
 
-    def note_call(self, body: CallRefused | Faulted | Searched) -> str:
-        """Fold a call at once and queue its record: whatever is appended next comes after it."""
-        event = self._note(body, Actor.MODEL, MODEL_GENERATED)
+    def note_call(self, body: CallRefused | Faulted | Searched, *, cause: Seq | None = None) -> str:
+        """Fold a call at once and queue its record: whatever is appended next comes after it.
+        `cause` is the last request, unless it is given.
+        """
+        event = self._note(body, Actor.MODEL, MODEL_GENERATED, cause)
         with self._doubting():
             return self.state.fold_call(event)
 
@@ -203,14 +205,14 @@ class Owned:
                 self.state.fold(expected(draft))
                 self._dirty.append(draft)
 
-    def _note(self, body: Body, actor: Actor, origin: Origin) -> Event:
+    def _note(self, body: Body, actor: Actor, origin: Origin, cause: Seq | None = None) -> Event:
         draft = Draft(
             session=self.session,
             turn=turn_now(self.state),
             actor=actor,
             origin=origin,
             body=body,
-            cause=self.state.packed_seq,
+            cause=self.state.packed_seq if cause is None else cause,
             model=self._runtime.model if actor is Actor.MODEL else "",
         )
         dirty, self._dirty = self._dirty, []

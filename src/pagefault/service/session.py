@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import Annotated, Any, cast, overload
 
 from pagefault.engine.api import Engine
@@ -29,12 +30,13 @@ from pagefault.model.events import (
     Checkpointed,
     Event,
     Faulted,
+    OfferedTool,
     Pinned,
     Reported,
     SessionOpened,
     Unpinned,
 )
-from pagefault.model.ids import PageId, Seq
+from pagefault.model.ids import NOTHING, PageId, Seq
 from pagefault.model.kinds import (
     LOCAL_FILE,
     MODEL_GENERATED,
@@ -56,7 +58,7 @@ from pagefault.model.signatures import ANY_TEXT, checked_verbs
 from pagefault.model.wanted import SearchFilter
 from pagefault.pack.abi import MemoryABI
 from pagefault.pack.envelope import refusal, told_level
-from pagefault.pack.tools import PAGE_FAULT
+from pagefault.pack.tools import PAGE_FAULT, SEARCH_PAGES
 from pagefault.paging.deferred import DeferredPage, placeholder
 from pagefault.paging.pressure import Callback, Gauge
 from pagefault.policy.prefetch import LOADING
@@ -65,6 +67,7 @@ from pagefault.service.arguments import (
     a_count,
     a_level,
     a_moment,
+    a_span_s,
     a_time,
     an_actor,
     an_origin,
@@ -95,8 +98,19 @@ from pagefault.service.telling.timetravel import (
     difference,
 )
 from pagefault.service.turn.artifacts import bytes_of, describe
-from pagefault.service.turn.drive import Answer, drive
+from pagefault.service.turn.drive import Answer, Bounds, drive
+from pagefault.service.turn.functions import CALLS_MAX, TIMEOUT_S, RunnableTool, Toolbox
 from pagefault.service.turn.goals import plan_goal
+from pagefault.service.turn.host_tools import (
+    ToolOutput,
+    a_call,
+    a_result,
+    check_answered,
+    kept_as,
+    not_open,
+    sniffed,
+    told_apart,
+)
 from pagefault.service.turn.marking import Marker
 from pagefault.service.turn.media import dimensions, duration_seconds
 from pagefault.service.turn.prefetch import Prefetcher
@@ -104,8 +118,11 @@ from pagefault.service.turn.recalling import TurnRecall
 from pagefault.service.turn.requesting import Requests
 from pagefault.service.turn.saying import Saying
 from pagefault.service.turn.serving import REFUSAL_TOKENS, serve
+from pagefault.service.turn.toolset import Tool, a_toolset
+from pagefault.service.turn.turn import as_kept
 from pagefault.service.turn.writing import Incoming
 from pagefault.service.window.abi import abi_of
+from pagefault.service.window.host_calls import awaited, meant
 from pagefault.service.window.room import check_pins
 from pagefault.service.window.state import SessionState
 
@@ -154,6 +171,7 @@ class Session(Asking):
         )
         self._looking = Looking(owned, runtime, name or session_id)
         self._marker = Marker(runtime.counter, session_id)
+        self._given: dict[str, str] = {}  # arguments of open calls, as they were given
 
     def __repr__(self) -> str:
         return f"<Session {self.name or self.session_id}: {self._state.order_next} pages>"
@@ -175,6 +193,7 @@ class Session(Asking):
         self,
         text: str,
         *,
+        calls: Sequence[ToolCall] = (),
         speaker: str = "",
         model: str = "",
         occurred_at: str | datetime = "",
@@ -182,6 +201,11 @@ class Session(Asking):
     ) -> PageId:
         """Log what the model answered, where you call the model yourself; `model` is its name, if
         it is not the one that the memory was opened with.
+
+        `calls` are all that it called with these words, in their order. Those of memory's own tools
+        are served at once. The others are yours: `open_calls` lists them, and each waits for
+        its `tool_result` before there can be another request. Returns the id of the first page,
+        or "" where there is none: calls of memory alone make none.
         """
         said = Incoming(
             text=text,
@@ -191,7 +215,58 @@ class Session(Asking):
             occurred_at=a_moment(occurred_at),
             key=key,
         )
+        if calls:
+            return await self._reply(said, calls)
         return (await self.say([said], origin=MODEL_GENERATED))[0]
+
+    async def _reply(self, said: Incoming, calls: Sequence[ToolCall]) -> PageId:
+        """Words and calls, each run of the host's calls as one batch, between calls of memory."""
+        kept = told_apart(calls, self._state, self.written)
+        of_host = [
+            (one.call_id, call.arguments)
+            for one, call in zip(kept, calls, strict=True)
+            if not self.is_of_memory(one)
+        ]
+        first, cause = PageId(""), NOTHING
+        words = [said] if said.text else []
+        for of_memory, run in groupby(kept, key=self.is_of_memory):
+            items = words if of_memory else [*words, *(a_call(call, said.model) for call in run)]
+            if items:
+                if not first:
+                    items[0] = replace(items[0], key=said.key)
+                made, cause, is_new = await self._exchange(items, cause)
+                if not is_new:
+                    return made[0]
+                self._given |= of_host
+                first, words = first or made[0], []
+            for call in run if of_memory else ():
+                await self._serve(call, cause=cause or None)
+        return first
+
+    async def _exchange(
+        self, items: Sequence[Incoming], cause: Seq
+    ) -> tuple[list[PageId], Seq, bool]:
+        """Log parts of a reply: the pages they became, its cause, and whether they are new."""
+
+        async def verb() -> tuple[list[PageId], Seq, bool]:
+            known, fresh = await self._saying.known(items[:1])  # of a retry, nothing is new
+            if not fresh:
+                return known[0], cause, False
+            led_to = cause or self._state.reply_cause
+            made, _ = await self._saying.say(items, MODEL_GENERATED, cause=led_to)
+            return made, led_to, True
+
+        return await self.owned.whole(verb)
+
+    def open_calls(self) -> list[ToolCall]:
+        """The calls of your own tools that wait for a `tool_result`, in the order they were made,
+        whoever made them: a program that ended may have left some. Their arguments are as the model
+        wrote them; of what another process logged, as they are kept: without secrets.
+        """
+        return [
+            ToolCall(call.call_id, call.name, self._given.get(call.call_id, call.arguments))
+            for call in self._state.calls_awaited()
+        ]
 
     async def document(
         self,
@@ -222,14 +297,25 @@ class Session(Asking):
     async def tool_result(
         self,
         text: str,
+        result: ToolOutput = None,
         *,
-        name: str,
+        name: str = "",
         call_id: str = "",
+        is_error: bool = False,
+        media_type: str = "",
         source: str = "chat",
         occurred_at: str | datetime = "",
         key: str = "",
     ) -> list[PageId]:
         """Log what a tool of yours returned. A long result is split; its head enters the window.
+
+        `tool_result(call_id, result)` answers a call that `assistant` logged, in whatever order.
+        The result is a text, or whatever JSON can say, or bytes: those are kept as an artifact
+        (of `media_type`, if their first bytes do not tell), which the result then names. Where the
+        call failed, `is_error` says so, and the text why. Raises `BadInput` for a call that is not
+        open.
+
+        `tool_result(text, name="sql")` logs what a tool returned without being called.
 
         `source` says what the tool read, if it is not the conversation itself: "terminal", "git",
         "files" or "docs".
@@ -240,11 +326,65 @@ class Session(Asking):
             event_type=EventType.TOOL_RESULT,
             title=name,
             call_id=call_id,
+            is_error=is_error,
             source=one_of(Source, source, "source"),
             occurred_at=a_moment(occurred_at),
             key=key,
         )
-        return await self.say([said], origin=an_origin(f"tool:{name}"))
+        if name and (not call_id or self._open_call(call_id) is None):
+            if result is not None:
+                raise BadInput(
+                    "a result without its call", hint="tool_result(call_id, result) answers a call"
+                )
+            return await self.say([said], origin=an_origin(f"tool:{name}"))
+        if result is not None or not call_id:
+            said = replace(said, call_id=call_id or text, text="")
+        else:
+            result = text
+        return await self._answer(said, a_result(result), media_type)
+
+    async def _answer(self, said: Incoming, result: str | bytes, media_type: str) -> list[PageId]:
+        """Log the result of a call that waits for it."""
+
+        async def verb() -> list[PageId]:
+            known, fresh = await self._saying.known([said])  # a retry comes first
+            if not fresh:
+                return known[0]
+            state = self._state
+            call = self._open_call(said.call_id)
+            if call is None:
+                raise not_open(said.call_id, state)
+            told = replace(said, call_id=call.call_id, title=call.name)
+            items = []
+            if isinstance(result, bytes):
+                kept = describe(
+                    result,
+                    name=call.name,
+                    media_type=media_type or sniffed(result),
+                    text="",
+                    key="",
+                    bytes_max=self._runtime.limits.artifact_bytes_max,
+                )
+                blob = await asyncio.to_thread(self._runtime.blobs.put, result)
+                items = [replace(kept, blob=blob)]
+                text = kept_as(state, kept)
+            else:
+                text = result
+            waiting = awaited(state.layout.pending)
+            cause = next(e.cause for e, one in waiting if one.call_id == call.call_id)
+            origin = an_origin(f"tool:{call.name}")
+            made, _ = await self._saying.say(
+                [*items, replace(told, text=text)], origin, cause=cause
+            )
+            self._given.pop(call.call_id, None)
+            self.prefetcher.tool_returned(call.name)
+            return made[len(items) :]
+
+        return await self.owned.whole(verb)
+
+    def _open_call(self, call_id: str) -> ToolCall | None:
+        kept = as_kept(ToolCall(call_id, "", ""), self.written).call_id
+        return meant(kept, self._state.calls_awaited())
 
     async def artifact(
         self,
@@ -306,23 +446,36 @@ class Session(Asking):
     # --- what the model sees ------------------------------------------------------------------
 
     @overload
-    async def request(self) -> Request: ...
+    async def request(self, *, tools: Sequence[Tool] | None = None) -> Request: ...
     @overload
-    async def request(self, format: Format) -> dict[str, Any]: ...
-    async def request(self, format: str | None = None) -> Request | dict[str, Any]:
+    async def request(
+        self, format: Format, *, tools: Sequence[Tool] | None = None
+    ) -> dict[str, Any]: ...
+    async def request(
+        self, format: str | None = None, *, tools: Sequence[Tool] | None = None
+    ) -> Request | dict[str, Any]:
         """The next request: messages and tools that fit the window, durable in the log.
 
         At a turn's first request the runtime pages in by itself what the message calls for. With a
         `format` it is the body of a call, less the model's name: "openai" (Chat Completions),
         "openai-responses", "anthropic" (Messages; it wants `max_tokens` besides) or "gemini"
         (generateContent).
+
+        `tools` are your own that the model may call besides, each a `ToolSpec` or what one of these
+        formats takes. They stay until others are given (`[]`: none), count against the window, and
+        another set begins an epoch. Raises `BadInput` while a call waits for its `tool_result`, and
+        `WindowTooSmall` where the tools leave no room to converse.
         """
+        offered = None if tools is None else a_toolset(tools, self.written)
         if format not in (None, *FORMATS):
             raise BadInput(
                 f"unknown format {format!r}", hint=f"one of {', '.join(FORMATS)}, or none"
             )
 
         async def verb() -> Request:
+            check_answered(self._state.calls_awaited())
+            if offered is not None:
+                await self._configure(tools=offered)
             with self._runtime.timed("request"):
                 return await self._requests.next()
 
@@ -348,6 +501,15 @@ class Session(Asking):
                 hint='configure(mode="active"), or ignore the call',
             )
 
+        if any(call.name == tool.name for tool in self._state.tools):
+            raise BadInput(
+                f"{call.name} is a tool of yours: memory cannot call it",
+                hint="log the reply with assistant(text, calls=[…]), run the tool, and give its "
+                "result with tool_result(call_id, result)",
+            )
+        return await self._serve(call, said)
+
+    async def _serve(self, call: ToolCall, said: str = "", *, cause: Seq | None = None) -> str:
         async def verb() -> str:
             with self._runtime.timed("fault" if call.name == PAGE_FAULT else "search"):
                 return await served()
@@ -370,20 +532,44 @@ class Session(Asking):
                     levels=self._levels,
                     clean=self._runtime.journal.clean,
                 )
-                result = self.owned.note_call(self._runtime.journal.clean_body(body))
+                body = self._runtime.journal.clean_body(body)
+                result = self.owned.note_call(body, cause=cause)
             if isinstance(body, Faulted) and not body.refusal:
                 self.prefetcher.used([body.page_id])
             return result
 
         return await self.owned.whole(verb)
 
-    async def run(self, engine: Engine, *, on_text: Callable[[str], None] | None = None) -> Answer:
+    async def run(
+        self,
+        engine: Engine,
+        *,
+        tools: Sequence[RunnableTool] | None = None,
+        calls_max: int = CALLS_MAX,
+        timeout_s: float = TIMEOUT_S,
+        on_text: Callable[[str], None] | None = None,
+    ) -> Answer:
         """Let `engine` answer the turn: requests, tool calls, faults, until the final answer.
 
         The answer is logged and its citations checked against what the model could see.
         `on_text` is given pieces of text as they arrive.
+
+        `tools` are yours. A function is called when the model calls it: its name, docstring and
+        type hints tell the model what it does and takes; those of one reply run side by side if
+        they are `async`, else one after the other, each on a thread. What it raises, or what takes
+        longer than `timeout_s`, is a failed call, which the model reads; after `calls_max` calls
+        the model is told to answer. Of a tool that is given as a schema (as `request` takes it),
+        the calls are left to you: `Answer.calls` lists them, and once each has its `tool_result`,
+        `run` goes on. All of it is logged.
         """
-        return await drive(self, engine, self._state.limits.steps_per_turn_max, on_text)
+        bounds = Bounds(
+            steps_max=self._state.limits.steps_per_turn_max,
+            calls_max=a_count(calls_max, called="calls_max"),
+            timeout_s=a_span_s(timeout_s, called="timeout_s"),
+        )
+        return await drive(
+            self, engine, bounds, on_text, Toolbox(tools) if tools is not None else None
+        )
 
     # --- pages --------------------------------------------------------------------------------
 
@@ -611,20 +797,31 @@ class Session(Asking):
     ) -> None:
         """Change window, mode, system prompt or layout from the next request on."""
 
-        async def verb() -> None:
-            body = configured(
-                self._state,
-                self._runtime,
-                name=self.name,
-                window=window,
-                mode=mode,
-                system=system,
-                layout=layout,
-            )
-            if body is not None:
-                await self.owned.record(body, actor=Actor.USER)
+        await self.owned.whole(
+            lambda: self._configure(window=window, mode=mode, system=system, layout=layout)
+        )
 
-        await self.owned.whole(verb)
+    async def _configure(
+        self,
+        *,
+        window: int | None = None,
+        mode: str | None = None,
+        system: str | None = None,
+        layout: str | None = None,
+        tools: tuple[OfferedTool, ...] | None = None,
+    ) -> None:
+        body = configured(
+            self._state,
+            self._runtime,
+            name=self.name,
+            window=window,
+            mode=mode,
+            system=system,
+            layout=layout,
+            tools=tools,
+        )
+        if body is not None:
+            await self.owned.record(body, actor=Actor.USER)
 
     async def fork(
         self,
@@ -672,6 +869,7 @@ class Session(Asking):
                 mode=state.mode,
                 system=state.system,
                 layout=state.layout_name,
+                tools=state.tools,
                 parent=self.session if last is None else last.session,
                 parent_seq=self.owned.folded if last is None else last.seq,
                 epoch=state.epoch,
@@ -847,6 +1045,14 @@ class Session(Asking):
     def written(self, text: str) -> str:
         """A text as it would be written down: without secrets."""
         return self._runtime.journal.clean(text)
+
+    def is_of_memory(self, call: ToolCall) -> bool:
+        """Whether memory serves a call: of one of its own tools, where it offers them."""
+        return call.name in (PAGE_FAULT, SEARCH_PAGES) and self._state.mode is not Mode.PASSIVE
+
+    def host_tools(self) -> list[str]:
+        """The names of your own tools that a request offers."""
+        return [tool.name for tool in self._state.tools]
 
     def calls_that_fit(self) -> int:
         """How many more calls the window can take in this turn, were each of them refused."""

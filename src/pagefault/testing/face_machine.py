@@ -27,7 +27,7 @@ from pagefault.model.clock import SystemClock
 from pagefault.model.errors import CallerError, PagefaultError, SessionNotFound
 from pagefault.model.ids import IdMinter
 from pagefault.model.kinds import ORIGINS, EventType, Modality, Role, Source
-from pagefault.model.request import ToolCall, Usage
+from pagefault.model.request import ToolCall, ToolSpec, Usage
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.finding.questions import Asking
@@ -108,6 +108,7 @@ SAID: Final = _made(
     model=TEXTS,
     mime_type=TEXTS,
     size_bytes=COUNTS,
+    is_error=st.booleans(),
 )
 WANTED: Final = _made(
     SearchFilter,
@@ -129,6 +130,14 @@ CALLS: Final = _made(
     ),
 )
 
+TOOLS: Final[list[Any]] = [
+    ToolSpec("clock", "Tells the time", {"type": "object"}),
+    ToolSpec("", "", {}),
+    {"name": "maps", "description": "Ways", "input_schema": {"type": "object"}},
+    {"type": "function", "function": {"name": "sql", "parameters": {}}},
+    {"type": "web_search"},
+]
+
 VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "actor": st.sampled_from(["", "user", "model", "nobody"]),
     "after": COUNTS,
@@ -136,6 +145,8 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "before": COUNTS,
     "call": CALLS,
     "call_id": TEXTS,
+    "calls_max": COUNTS,
+    "calls": st.lists(CALLS.filter(lambda call: call is not None), max_size=3),
     "callback": st.just(lambda *_: None),
     "checkpoint": NAMES | st.none(),
     "create": st.booleans(),
@@ -146,6 +157,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "engine": st.builds(ScriptedEngine),
     "format": st.sampled_from([None, "openai", "openai-responses", "anthropic", "gemini", "morse"]),
     "items": st.lists(SAID.filter(lambda said: said is not None), max_size=3),
+    "is_error": st.booleans(),
     "key": st.sampled_from(["", "k1", "k2", "k" * 5_000]),
     "layout": st.sampled_from([None, "stable", "developer", "upside down"]),
     "level": COUNTS,
@@ -166,6 +178,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "prune": st.booleans(),
     "query": TEXTS,
     "request": COUNTS | st.none(),
+    "result": st.sampled_from([None, "12:00", {"t": [1]}, b"x", [], 7, object(), float("nan")]),
     "said": TEXTS,
     "seq": COUNTS | st.none(),
     "source": st.sampled_from([*Source, "docs", "dogs"]),
@@ -177,7 +190,9 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "text": TEXTS,
     "time": MOMENTS | st.integers() | st.none(),
     "title": TEXTS,
+    "timeout_s": st.sampled_from([0.0, 1.0, -1.0]),
     "tokens": COUNTS | st.none(),
+    "tools": st.none() | st.lists(st.sampled_from(TOOLS), max_size=3),
     "topic": st.sampled_from(["", "postgres", "outage", "\0"]),
     "turn": COUNTS | st.none(),
     "usage": _made(

@@ -207,7 +207,9 @@ def _in_window(
                     yield InWindow(page.page_id, level, tokens, "summary")
                 for page in kept:
                     yield InWindow(page.page_id, own_level(page.row), page.row.tokens, "kept")
-            case Exchange(calls=calls):
+            case Exchange(calls=calls, pages=pages):
+                for page in pages:
+                    yield InWindow(page.page_id, own_level(page.row), page.row.tokens, "turn")
                 for call, _, shown in calls:
                     if shown is not None:
                         yield InWindow(

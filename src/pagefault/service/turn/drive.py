@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import aclosing
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pagefault.engine.api import Engine
-from pagefault.model.errors import EngineGarbled
+from pagefault.model.errors import BadInput, EngineGarbled, PagefaultError
 from pagefault.model.ids import PageId
-from pagefault.model.request import Reply, Request, Usage
+from pagefault.model.request import Reply, Request, ToolCall, Usage
 from pagefault.pack.citations import check
 from pagefault.pack.render import without_label
+from pagefault.pack.tools import SEARCH_PAGES
+from pagefault.service.turn.functions import CALLS_MAX, TIMEOUT_S, Toolbox
 from pagefault.service.turn.turn import Finish, Turn, as_kept, encodable, unique_call_ids
 
 if TYPE_CHECKING:
     from pagefault.service.session import Session
 
+
+CANCELLED: Final = "cancelled before there was a result"
+HOST_CALLS_PER_REPLY_MAX: Final = 64
+"""The same where the host has tools, of which a reply may call many at once."""
 
 CALLS_PER_REPLY_MAX = 8
 """Of one reply; what a model calls beyond that is dropped, as if it had not been said."""
@@ -25,7 +32,11 @@ CALLS_PER_REPLY_MAX = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A finished turn. A citation is valid if the model could see the page it names, in full."""
+    """A finished turn. A citation is valid if the model could see the page it names, in full.
+
+    Where `calls` wait for their results, it is not finished yet: they are of tools that were given
+    as schemas, and `run` goes on once each has its `tool_result`.
+    """
 
     text: str
     page_id: PageId
@@ -39,34 +50,67 @@ class Answer:
     request_tokens: int  # of the last request, by our count
     usage: Usage | None  # of the last request, by the provider's
     complete: bool
+    tool_calls: int = 0  # of the host's tools, those that failed or were refused included
+    calls: tuple[ToolCall, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What one run may take."""
+
+    steps_max: int  # requests, beside those that bring results of the host's tools
+    calls_max: int = CALLS_MAX  # of the host's tools
+    timeout_s: float = TIMEOUT_S  # of one such call; 0: none
 
 
 async def drive(
-    session: Session, engine: Engine, steps_max: int, on_text: Callable[[str], None] | None
+    session: Session,
+    engine: Engine,
+    bounds: Bounds,
+    on_text: Callable[[str], None] | None,
+    toolbox: Toolbox | None = None,
 ) -> Answer:
-    turn = Turn(steps_max)
+    turn = Turn(bounds.steps_max)
+    host = HostCalls(session, toolbox, bounds)
     requests = searches = 0
     faults_before = session.fault_counts()
+    waiting: tuple[ToolCall, ...] = ()
     while True:
-        request = await session.request()
+        request = await session.request(tools=toolbox.offered if toolbox and not requests else None)
         requests += 1
         reply = await _ask(engine, request, on_text)
         if reply.usage is not None:
             await session.observe(reply.usage)
-        calls_max = min(CALLS_PER_REPLY_MAX, session.calls_that_fit()) if request.tools else 0
+        most = HOST_CALLS_PER_REPLY_MAX if session.host_tools() else CALLS_PER_REPLY_MAX
+        calls_max = min(most, session.calls_that_fit()) if request.tools else 0
+        given_calls = reply.tool_calls[:calls_max]
         reply_calls = unique_call_ids(
-            [as_kept(call, session.written) for call in reply.tool_calls[:calls_max]],
+            [as_kept(call, session.written) for call in given_calls],
             str(requests),
             used={call.call_id for message in request.messages for call in message.tool_calls},
         )
         # It calls on, and nothing more fits.
         is_cut_off = bool(reply.tool_calls) and not reply_calls
         reply = replace(reply, tool_calls=reply_calls)
-        actions = turn.receive(reply)
-        match actions:
-            case [Finish(text=text, complete=complete)]:
-                complete = complete and not is_cut_off
+        of_host = host.are_called(reply_calls)
+        if not (of_host and host.calls_left > 0):  # those have a bound of their own
+            actions = turn.receive(reply)
+            match actions:
+                case [Finish(text=text, complete=complete)]:
+                    complete = complete and not is_cut_off
+                    break
+        if of_host:
+            text = encodable(without_label(reply.text))
+            searches += sum(call.name == SEARCH_PAGES for call in reply_calls)
+            asked = [  # a function gets what the model wrote: what is kept of it has no secrets
+                ToolCall(kept.call_id, kept.name, given.arguments)
+                for kept, given in zip(reply_calls, given_calls, strict=True)
+            ]
+            page_id, waiting = await host.serve(text, asked, getattr(engine, "model", ""))
+            if waiting:
+                complete = False
                 break
+            continue
         for number, action in enumerate(actions):
             assert not isinstance(action, Finish)
             if number and not session.calls_that_fit():
@@ -76,7 +120,8 @@ async def drive(
     visible = session.visible()
     paged_in = session.paged_in_tokens
     text = encodable(without_label(text))
-    page_id = await session.assistant(text, model=getattr(engine, "model", ""))
+    if not waiting:
+        page_id = await session.assistant(text, model=getattr(engine, "model", ""))
     checked = check(text, visible)
     served, refused = session.fault_counts()
     return Answer(
@@ -92,7 +137,70 @@ async def drive(
         request_tokens=request.tokens,
         usage=reply.usage,
         complete=complete,
+        tool_calls=host.calls,
+        calls=waiting,
     )
+
+
+class HostCalls:
+    """The calls of the host's tools in one run: each gets a result, whatever becomes of it."""
+
+    def __init__(self, session: Session, toolbox: Toolbox | None, bounds: Bounds) -> None:
+        self.calls = 0
+        self._session = session
+        self._toolbox = toolbox or Toolbox(())
+        self._bounds = bounds
+
+    @property
+    def calls_left(self) -> int:
+        return self._bounds.calls_max - self.calls
+
+    def are_called(self, calls: Sequence[ToolCall]) -> bool:
+        """Whether one of these is for the host to answer: where it offers tools, all but memory's
+        own are.
+        """
+        return bool(self._session.host_tools()) and not all(map(self._session.is_of_memory, calls))
+
+    async def serve(
+        self, said: str, calls: Sequence[ToolCall], model: str
+    ) -> tuple[PageId, tuple[ToolCall, ...]]:
+        """Log a reply, run what it calls, and log what came of it: its first page, and the calls
+        that are left to whoever runs this.
+
+        Cancelled, it says so in place of the results that are not there yet.
+        """
+        page_id = await self._session.assistant(said, calls=calls, model=model)
+        opened = self._session.open_calls()
+        tasks = [asyncio.ensure_future(self._answer(call)) for call in opened]
+        try:
+            await asyncio.gather(*tasks)
+        except BaseException:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            for call in self._session.open_calls():
+                with suppress(PagefaultError):
+                    await self._session.tool_result(call.call_id, CANCELLED, is_error=True)
+            raise
+        return page_id, tuple(self._session.open_calls())
+
+    async def _answer(self, call: ToolCall) -> None:
+        """Run one call, if it is ours to run, and log its result."""
+        self.calls += 1
+        offered = self._session.host_tools()
+        if call.name not in offered:
+            known = ", ".join(offered)
+            result, failed = f"there is no tool {call.name}; there are: {known}", True
+        elif self.calls > self._bounds.calls_max:
+            result, failed = "no calls are left in this turn: answer from what you have", True
+        elif not self._toolbox.can_run(call):
+            return
+        else:
+            result, failed = await self._toolbox.run(call, self._bounds.timeout_s)
+        try:
+            await self._session.tool_result(call.call_id, result, is_error=failed)
+        except BadInput as refused:  # by what it is, or how large
+            await self._session.tool_result(call.call_id, refused.message, is_error=True)
 
 
 async def _ask(engine: Engine, request: Request, on_text: Callable[[str], None] | None) -> Reply:

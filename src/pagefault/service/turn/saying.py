@@ -8,12 +8,13 @@ from contextlib import suppress
 
 from pagefault.model.errors import PlanOutdated
 from pagefault.model.events import Draft, OriginalBody
-from pagefault.model.ids import PageId
+from pagefault.model.ids import NOTHING, PageId, Seq
 from pagefault.model.kinds import Origin
 from pagefault.service.derived.claiming import Claims
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
 from pagefault.service.turn.writing import Incoming, write_down
+from pagefault.service.window.host_calls import allotted
 from pagefault.service.window.plan import plan_backlog
 
 
@@ -24,9 +25,12 @@ class Saying:
         self._claims = claims
 
     async def say(
-        self, items: Sequence[Incoming], origin: Origin
+        self, items: Sequence[Incoming], origin: Origin, *, cause: Seq = NOTHING
     ) -> tuple[list[PageId], list[Incoming]]:
-        """The id of every page that these became, now or before; and the items that are new."""
+        """The id of every page that these became, now or before; and the items that are new.
+
+        A `cause` makes them parts of an exchange with the host's tools.
+        """
         planned = self._runtime.journal.forgets
         known, fresh = await self.known(items)
         drafts = write_down(
@@ -37,6 +41,8 @@ class Saying:
             counter=self._runtime.counter,
             clean=self._runtime.journal.clean,
         )
+        if cause != NOTHING:
+            drafts = allotted(drafts, self._owned.state, cause)
         drafts += await self._claim(drafts, _blocks(drafts, fresh))
         events = await self._owned.commit(drafts)
         if self._owned.state.is_backlogged:

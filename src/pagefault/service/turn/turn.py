@@ -95,7 +95,7 @@ def read_call(call: ToolCall) -> ServeFault | ServeSearch | Refuse:
                 return _search(call, arguments)
     except _Bad as bad:
         return Refuse(call, "bad_arguments", str(bad))
-    return Refuse(call, "unknown_tool", f"there are two tools: {PAGE_FAULT} and {SEARCH_PAGES}")
+    return Refuse(call, "unknown_tool", f"memory has two tools: {PAGE_FAULT} and {SEARCH_PAGES}")
 
 
 class _Bad(Exception):

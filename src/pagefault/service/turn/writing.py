@@ -83,6 +83,7 @@ class Incoming:
     size_bytes: int = 0
     follows: str = ""  # the page before it, in the history of a proxy's client
     supersedes: str = ""  # the page whose place it takes: the same message, in other words
+    is_error: bool = False  # of a tool's result: the call failed
     is_whole: bool = True  # off for a block of a message that has others: no claim is made of it
 
     def __post_init__(self) -> None:
@@ -101,6 +102,8 @@ class Incoming:
         has_bytes = bool(self.blob or self.mime_type or self.size_bytes)
         if has_bytes and self.event_type is not EventType.ARTIFACT:
             raise BadInput("a blob is of an artifact", hint="`session.artifact` makes one")
+        if self.is_error and self.event_type is not EventType.TOOL_RESULT:
+            raise BadInput("what fails is a call", hint='event_type="tool_result" says of one')
         if self.size_bytes < 0:
             raise BadInput(f"no artifact has {self.size_bytes} bytes")
         if self.event_type is EventType.TOOL_CALL and self.role is not Role.ASSISTANT:
@@ -204,7 +207,7 @@ def _body(item: Incoming, clean: Callable[[str], str], **page: Any) -> Body:
         case EventType.TOOL_CALL:
             return Called(**page, call_id=item.call_id)
         case EventType.TOOL_RESULT:
-            return Returned(**page, call_id=item.call_id)
+            return Returned(**page, call_id=item.call_id, is_error=item.is_error)
         case EventType.DOCUMENT:
             return HandedIn(**page)
         case EventType.ARTIFACT:

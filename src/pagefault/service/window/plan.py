@@ -17,7 +17,7 @@ from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import RUNTIME, Actor
 from pagefault.model.page import Page
 from pagefault.pack import render
-from pagefault.pack.layout import Exchange, Front, Shown, pages_of
+from pagefault.pack.layout import Exchange, Front, Shown, pages_of, said_in
 from pagefault.policy.epochs import CallFacts
 from pagefault.service.window.state import SessionState, turn_now
 from pagefault.service.window.summaries import plan_summaries
@@ -63,7 +63,7 @@ def plan_request(
         pages = plan.bring
         tokens = plan.tokens
         # A new head, or new rules of rendering, leave nothing of what was sent.
-        shared = 0 if reason in ("configured", "renderer") else state.layout.head_tokens
+        shared = 0 if reason in ("configured", "renderer", "tools") else state.layout.head_tokens
         drafts = [*plan.summaries, draft(state, session, plan.epoch)]
     packed = Packed(
         request=state.request_next,
@@ -186,6 +186,12 @@ def _plan_epoch(state: SessionState, session: SessionNo, reason: str, pages: lis
         plan = candidate(state, session, reason, Round(last_turns, target, pages, unsent))
         if plan.tokens <= state.window_room:
             return plan
+    for share in (0.5, 0.25):  # of a long turn, what was called last
+        if latest := state.latest_exchanges(int(share * state.window_room)):
+            spared = Round(0, target, pages, latest, in_place=False)
+            plan = candidate(state, session, reason, spared)
+            if plan.tokens <= state.window_room:
+                return plan
     return plan_whatever_it_takes(state, session, reason, pages)
 
 
@@ -232,7 +238,7 @@ def candidate(state: SessionState, session: SessionNo, reason: str, spared: Roun
             victims = {p for p in evictable if not state.working_set.is_held(p)}
         victims |= {p for p in state.closed_by if p in evictable and p not in must_stay}
     verbatim_from = _verbatim_from(state, shown if spared.in_place else [], victims, spared.unsent)
-    run = [entry.page for entry in shown if entry.seq < verbatim_from]
+    run = [page for entry in entries if entry.seq < verbatim_from for page in said_in(entry)]
     summaries = plan_summaries(state, session, run, quotes=reason != "backlog")
     if not spared.down_to:
         summaries = summaries.untold()

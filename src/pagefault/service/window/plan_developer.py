@@ -83,6 +83,9 @@ def plan_developer(
     while pack.tokens + tail > state.window_room and listed:
         listed.pop()
         pack = layout.pack(entries, listed)
+    shared = pack.tokens if pack.messages == layout.messages() else layout.fixed_tokens
+    if state.epoch_due == "tools":  # they stand before the messages
+        shared = 0
     packed = Packed(
         request=state.request_next,
         renderer=render.RENDERER,
@@ -91,7 +94,7 @@ def plan_developer(
         recalled=tuple(PagedIn(page_id=page.page_id) for page in pages),
         listed=tuple(item.row.page_id for item in listed),
         tokens_without_epoch=without_epoch,
-        shared=pack.tokens if pack.messages == layout.messages() else layout.fixed_tokens,
+        shared=shared,
         tail=tail,
         is_cold=is_cold,
     )

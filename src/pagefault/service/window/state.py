@@ -13,15 +13,16 @@ Invariants, true between any two folds:
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Final, assert_never
 
 from pagefault.guard.neutralise import neutralise
 from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.events import (
+    Called,
     CallRefused,
     Checkpointed,
     EpochBegun,
@@ -40,6 +41,8 @@ from pagefault.model.events import (
     Relayed,
     Reported,
     Represented,
+    Returned,
+    Said,
     Searched,
     SessionConfigured,
     SessionLeased,
@@ -78,6 +81,7 @@ from pagefault.policy.epochs import EpochRule
 from pagefault.policy.locality_lru import REFETCH
 from pagefault.recall.hint import hint
 from pagefault.service.limits import Limits
+from pagefault.service.window import host_calls
 from pagefault.service.window.ages import Ages
 from pagefault.service.window.content import is_user_message, page_of
 from pagefault.service.window.core import Core
@@ -125,6 +129,7 @@ class SessionState:
         self.epoch = 0
         self.token_factor = TokenFactor()
         self.packed_seq = NOTHING
+        self.said_seq = NOTHING
         self._packed_tokens = 0  # of the last request, less its tail
         self.searches_left = limits.searches_per_turn_max
         self.faults_served = 0
@@ -146,17 +151,25 @@ class SessionState:
         self.epoch_seq = NOTHING
         self._formed: dict[tuple[PageId, PageId], Made | None] = {}
         self.session_id = opened.session_id
+        self._frame: tuple[int, Mode, str, LayoutName] | None = None
         self._configure(opened, entries=[])
 
     def _configure(self, told: SessionOpened | SessionConfigured, *, entries: list[Entry]) -> None:
+        before, self._frame = self._frame, (told.window_tokens, told.mode, told.system, told.layout)
         self.window_tokens, self.mode, self.system = told.window_tokens, told.mode, told.system
         self.layout_name = told.layout
+        self.tools = told.tools
         fault_limits = self.limits.fault_limits(told.window_tokens)
         self.budget = FaultBudget(fault_limits, spent=self._spent)
         tools = () if told.mode is Mode.PASSIVE else vm_tools(fault_limits)
+        tools += tuple(
+            ToolSpec(tool.name, tool.description, json.loads(tool.parameters))
+            for tool in told.tools
+        )
         self.layout = self._new_layout(fault_limits, tools)
         self.layout.pending = entries
-        self.epoch_due = "configured" if entries or self.request_next else ""
+        reason = "tools" if before == self._frame else "configured"
+        self.epoch_due = reason if entries or self.request_next else ""
 
     def _new_layout(self, limits: FaultLimits, tools: tuple[ToolSpec, ...]) -> Layout:
         sources = self._sources
@@ -238,7 +251,7 @@ class SessionState:
         stem, _, number = page.page_id.rpartition("_")
         self.numbers[stem] = max(self.numbers.get(stem, 0), int(number))
         if page.derived is None:
-            self._fold_said(page, body)
+            self._fold_said(page, body, event.cause)
         elif page.row.kind is Kind.CLAIM:
             self._core.fold(page, page.derived)
         elif isinstance(body, Represented):
@@ -260,7 +273,7 @@ class SessionState:
         """The order of the derived page that is made next. Numbers of derived ids have no gaps."""
         return DERIVED_ORDER + sum(self.numbers.get(stem, 0) for stem in DERIVED_STEMS)
 
-    def _fold_said(self, page: Page, body: PageBody) -> None:
+    def _fold_said(self, page: Page, body: PageBody, cause: Seq) -> None:
         if page.row.turn > self.turn:
             self.turn = page.row.turn
             self.working_set.turn_began(self.turn)
@@ -269,6 +282,7 @@ class SessionState:
             self._renew()
             self.searches_left = self.limits.searches_per_turn_max
         self.order_next = page.row.order + 1
+        self.said_seq = page.row.seq
         self._ages.said(page.row.tokens)
         if is_user_message(page.row) and not body.supersedes:
             if page.row.part == 0:
@@ -277,6 +291,9 @@ class SessionState:
         if page.row.role is Role.ASSISTANT:
             for cited in cited_pages(page.text):
                 self._touch(cited)
+        if cause != NOTHING:
+            self._fold_exchanged(cause, page, body)
+            return
         shown = self.parts_shown(body)
         if page.row.part < shown:
             self.layout.add(Shown(page))
@@ -284,6 +301,33 @@ class SessionState:
         if page.row.part + 1 == min(max(shown, 1), page.row.parts) and shown < page.row.parts:
             left = page.row.parts - shown
             self.layout.add(Note(render.rest(page, shown, left * page.row.tokens), page.row.seq))
+
+    def _fold_exchanged(self, cause: Seq, page: Page, body: PageBody) -> None:
+        """Take what is said with the host's tools where it belongs: beside its call or result."""
+        if not isinstance(body, Said | Called | Returned):
+            return  # bytes that a tool gave: its result names them
+        exchange = host_calls.place_of(self.layout, cause, body)
+        if exchange is not None:
+            host_calls.take(exchange, page, body)
+            self.layout.changed()
+        elif body.part < body.shown:
+            self.layout.add(Recalled((page,), cause))
+        if body.part < body.shown:
+            self._admit(page)
+
+    @property
+    def reply_cause(self) -> Seq:
+        """What a reply of the model follows: the last request, or what was said since."""
+        return max(self.packed_seq, self.said_seq)
+
+    def calls_shown(self) -> list[ToolCall]:
+        """Every call in the window, of whichever tools."""
+        exchanges = (entry for entry in self.layout.entries() if isinstance(entry, Exchange))
+        return [call for exchange in exchanges for call, _, _ in exchange.calls]
+
+    def calls_awaited(self) -> list[ToolCall]:
+        """The calls of the host's tools that wait for their results, in their order."""
+        return [call for _, call in host_calls.awaited(self.layout.pending)]
 
     def _renew(self) -> None:
         self._spent.clear()
@@ -314,6 +358,8 @@ class SessionState:
         return self.limits.parts_entering(body, self.window_tokens)
 
     def _fold_packed(self, event: Event, body: Packed) -> None:
+        for exchange, _ in list(host_calls.awaited(self.layout.pending)):
+            exchange.awaited.clear()  # what was given was lost since: so it says
         pages = self.load_all(body.recalled)
         brought: list[Entry] = [Recalled(tuple(pages), event.seq)] if pages else []
         brought += self._faults_unsent()
@@ -418,8 +464,8 @@ class SessionState:
         return text, page
 
     def _exchange(self, event: Event, said: str) -> Exchange:
-        last = self.layout.pending[-1] if self.layout.pending else None
-        if isinstance(last, Exchange) and last.cause == event.cause:
+        last = host_calls.exchange_of(self.layout.pending, event.cause)
+        if last is not None:
             return last
         # Its place in the conversation is that of the request that led to it.
         words = neutralise(said, citations=True)
@@ -624,22 +670,45 @@ class SessionState:
         )
 
     def room_for_results(self) -> int:
-        """What the window could give to results of calls. Those of this turn stay until it ends."""
+        """What the window could give to results of calls. Those of this turn stay until it ends;
+        where it calls tools of the host's, until they were sent.
+        """
         if self._room is None:  # asked several times for each call
-            shown = self.layout.tokens_of(self._exchanges(self.layout.latest()))
+            held = self._exchanges(self.layout.latest())
+            if any(exchange.of_host for exchange in held):
+                held = self.unsent()  # such a turn may be long: what was sent may leave within it
+            shown = self.layout.tokens_of(held)
             self._room = self.window_room - self.floor_tokens() - shown
         return self._room
 
     def unsent(self) -> list[Exchange]:
         """The calls of this turn whose results the model has not seen yet."""
-        return self._exchanges(reversed(self.layout.pending))
+        pending = self.layout.pending
+        found = self._exchanges(reversed(pending))
+        told = {id(exchange) for exchange in found}
+        waiting = {id(exchange): exchange for exchange, _ in host_calls.awaited(pending)}
+        return [*(e for at, e in waiting.items() if at not in told), *found]
+
+    def latest_exchanges(self, tokens_max: int) -> list[Exchange]:
+        """Of a turn that calls tools of the host's: the last exchanges of so many tokens together,
+        and all that were not sent. Nothing where these are all.
+        """
+        unsent = self.unsent()
+        left, found = tokens_max, list[Exchange]()
+        turn = self._exchanges(self.layout.latest())
+        for exchange in reversed(turn if any(e.of_host for e in turn) else []):
+            left -= self.layout.tokens_of([exchange])
+            if left < 0:
+                break
+            found.append(exchange)
+        return found[::-1] if len(found) > len(unsent) else []
 
     def _faults_unsent(self) -> list[Entry]:
         """The calls among these that brought a page, alone: what they add to what is paged in."""
         return [
-            replace(entry, said="", calls=[call for call in entry.calls if call[2] is not None])
+            Exchange(entry.cause, entry.seq, "", [call for call in entry.calls if call[2]])
             for entry in self.unsent()
-            if pages_of(entry)
+            if any(call[2] for call in entry.calls)
         ]
 
     @property
@@ -661,7 +730,7 @@ class SessionState:
         since = self.newest_user[-1].row.seq if self.newest_user else NOTHING
         found: list[Exchange] = []
         for entry in latest:
-            if isinstance(entry, Exchange) and entry.seq > since:
+            if isinstance(entry, Exchange) and entry.seq >= since:
                 found.append(entry)
             elif entry.seq <= since and not isinstance(entry, Exchange):
                 break

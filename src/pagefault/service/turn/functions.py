@@ -1,0 +1,211 @@
+"""Functions of the host as tools: a schema from their type hints, and calls of them.
+
+`msgspec` makes the schema and checks what a model gives by it, so a function gets values of the
+types that it names, and never what only looks like them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final, get_type_hints
+
+import msgspec
+
+from pagefault.model.errors import BadInput
+from pagefault.model.request import ToolCall, ToolSpec
+from pagefault.model.threads import start
+from pagefault.service.turn.toolset import Tool
+
+RunnableTool = Tool | Callable[..., Any]
+
+CALLS_MAX: Final = 32
+"""Of the host's tools in one turn, unless somebody says otherwise: a model that loops is stopped
+after a while, one that reads a few files is not.
+"""
+
+TIMEOUT_S: Final = 60.0
+"""Of one call: a user waits for it. What takes longer is better started, and asked for later."""
+
+_NAMED: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+_HINT: Final = "annotate it with plain types, or give a ToolSpec and run the call yourself"
+
+
+class ToolFailed(Exception):
+    """A call did not succeed; the model reads why."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostFunction:
+    """A function that a model may call, and what it takes."""
+
+    function: Callable[..., Any]
+    takes: type[msgspec.Struct]
+    spec: ToolSpec
+
+    async def call(self, arguments: str, alone: asyncio.Lock) -> Any:
+        """What the function returns. One that is not `async` runs on a thread, `alone` among
+        those; what is cancelled meanwhile goes on there, and its result is lost.
+
+        Raises `ToolFailed` for arguments that it does not take, and whatever it raises.
+        """
+        try:
+            told = json.loads(arguments or "{}")
+            given = msgspec.convert(told, self.takes, strict=False)
+        except (ValueError, RecursionError) as problem:
+            raise ToolFailed(f"the arguments cannot be used: {problem}") from None
+        named = {
+            field: value
+            for field in self.takes.__struct_fields__
+            if (value := getattr(given, field)) is not msgspec.UNSET
+        }
+        if inspect.iscoroutinefunction(self.function):
+            return _plain(await self.function(**named))
+        async with alone:
+            returned = await _on_a_thread(lambda: self.function(**named))
+        return _plain(await returned if inspect.isawaitable(returned) else returned)
+
+
+def host_function(function: Callable[..., Any]) -> HostFunction:
+    """A function as a tool: its name, its docstring, and the types of its parameters. Raises
+    `BadInput` for one of which no schema can be made.
+    """
+    name = getattr(function, "__name__", type(function).__name__)
+    try:
+        parameters = inspect.signature(function).parameters.values()
+        hints = get_type_hints(_annotated(function), include_extras=True)
+    except (NameError, TypeError, ValueError) as problem:
+        raise BadInput(f"{name} has no signature: {problem}", hint=_HINT) from None
+    for parameter in parameters:
+        if parameter.kind not in _NAMED:
+            raise BadInput(
+                f"{name} takes {str(parameter)!r}, which has no name in a call", hint=_HINT
+            )
+    fields: list[Any] = []
+    for parameter in parameters:
+        hint = hints.get(parameter.name, Any)
+        if parameter.default is parameter.empty:
+            fields.append((parameter.name, hint))
+        else:
+            fields.append((parameter.name, hint | msgspec.UnsetType, msgspec.UNSET))
+    try:
+        takes = msgspec.defstruct(
+            name if name.isidentifier() else "Arguments",
+            fields,
+            kw_only=True,
+            forbid_unknown_fields=True,
+        )
+        schema = _schema(takes)
+    except (TypeError, ValueError) as problem:
+        raise BadInput(f"{name} has no schema: {problem}", hint=_HINT) from None
+    for parameter in parameters:
+        if parameter.default is not parameter.empty and _is_json(parameter.default):
+            told = schema["properties"][parameter.name]
+            schema["properties"][parameter.name] = {**told, "default": parameter.default}
+    return HostFunction(function, takes, ToolSpec(name, inspect.getdoc(function) or "", schema))
+
+
+def _annotated(function: Callable[..., Any]) -> Any:
+    """What holds the annotations: of an object that can be called, its method."""
+    if inspect.isfunction(function) or inspect.ismethod(function):
+        return inspect.unwrap(function)
+    inner = getattr(function, "func", None)  # of a partial
+    return _annotated(inner) if inner is not None else type(function).__call__
+
+
+def _schema(takes: type[msgspec.Struct]) -> dict[str, Any]:
+    """JSON Schema of an object, its own definition in place of a reference to it."""
+    (reference,), components = msgspec.json.schema_components(
+        (takes,), ref_template="#/$defs/{name}"
+    )
+    own = reference["$ref"].rpartition("/")[2]
+    schema = {key: value for key, value in components.pop(own).items() if key != "title"}
+    return {**schema, "$defs": components} if components else schema
+
+
+def _is_json(value: object) -> bool:
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON can say it, where it has a way: of dataclasses, times, sets and the like."""
+    if isinstance(value, str | bytes | bytearray | memoryview):
+        return value
+    try:
+        return msgspec.to_builtins(value)
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise ToolFailed(f"what it returned is no JSON: {problem}") from None
+
+
+async def _on_a_thread(function: Callable[[], Any]) -> Any:
+    """What a function returns that would block the loop. Its thread is a daemon: one that is stuck
+    keeps no program from ending.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Any] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def settle(value: Any, problem: BaseException | None) -> None:
+        if done.done():
+            return  # nobody waits any more
+        if problem is None:
+            done.set_result(value)
+        else:
+            done.set_exception(problem)
+
+    def work() -> None:
+        value: Any = None
+        problem: Exception | None = None
+        try:
+            value = context.run(function)
+        except StopIteration as stopped:  # which no future can hold
+            problem = RuntimeError(f"StopIteration: {stopped}")
+        except BaseException as raised:
+            problem = raised if isinstance(raised, Exception) else RuntimeError(repr(raised))
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(settle, value, problem)
+
+    start(threading.Thread(target=work, name="pagefault tool", daemon=True))
+    return await done
+
+
+class Toolbox:
+    """The tools of one run: functions that it calls, and schemas whose calls are left to who runs
+    it.
+    """
+
+    def __init__(self, tools: Sequence[RunnableTool]) -> None:
+        functions = [
+            host_function(tool)
+            for tool in tools
+            if not isinstance(tool, ToolSpec | Mapping) and callable(tool)
+        ]
+        schemas = [tool for tool in tools if isinstance(tool, ToolSpec | Mapping)]
+        self.offered: list[Tool] = [*schemas, *(one.spec for one in functions)]
+        self._functions = {one.spec.name: one for one in functions}
+        self._alone = asyncio.Lock()
+
+    def can_run(self, call: ToolCall) -> bool:
+        return call.name in self._functions
+
+    async def run(self, call: ToolCall, timeout_s: float) -> tuple[Any, bool]:
+        """What a call came to, and whether it failed. Only cancelling it raises."""
+        try:
+            async with asyncio.timeout(timeout_s or None):
+                return await self._functions[call.name].call(call.arguments, self._alone), False
+        except TimeoutError as late:
+            return str(late) or f"{call.name} took longer than {timeout_s:g} s", True
+        except ToolFailed as failed:
+            return str(failed), True
+        except Exception as problem:
+            return f"{type(problem).__name__}: {problem}", True

@@ -1,0 +1,132 @@
+"""What the host tells of its own tools' calls and results, as what is written of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from pagefault.model.errors import BadInput
+from pagefault.model.kinds import PAGE_PREFIX, EventType, Role
+from pagefault.model.request import ToolCall
+from pagefault.service.turn.artifacts import UNKNOWN
+from pagefault.service.turn.turn import as_kept
+from pagefault.service.turn.writing import Incoming
+from pagefault.service.window.host_calls import called, unused
+from pagefault.service.window.state import SessionState
+
+ToolOutput = str | bytes | bool | int | float | Mapping[str, Any] | Sequence[Any] | None
+"""What a tool may give: a text, bytes, or whatever JSON can say; `None` is no output."""
+
+NO_OUTPUT: Final = "(no output)"
+
+_SIGNS: Final = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+    (b"%PDF-", "application/pdf"),
+    (b"PK\x03\x04", "application/zip"),
+    (b"ID3", "audio/mpeg"),
+    (b"OggS", "audio/ogg"),
+)
+_RIFF: Final = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
+
+
+def told_apart(
+    calls: Sequence[ToolCall], state: SessionState, clean: Callable[[str], str]
+) -> list[ToolCall]:
+    """The calls of a reply as they are kept, each with an id that no other in the window has.
+    Raises `BadInput` where a result could not be told whose it is.
+    """
+    for call in calls:
+        if not call.call_id:
+            raise BadInput(
+                f"a call of {call.name or 'a tool'} has no id",
+                hint="make one up where the provider gives none: a result names its call by it",
+            )
+    kept = [as_kept(call, clean) for call in calls]
+    ids = [call.call_id for call in kept]
+    twice = next((one for one in ids if ids.count(one) > 1), None)
+    if twice is not None:
+        raise BadInput(
+            f"two calls of one reply have the id {twice!r}", hint="give each an id of its own"
+        )
+    named = unused(ids, state.layout.entries())
+    return [
+        ToolCall(name, call.name, call.arguments) for name, call in zip(named, kept, strict=True)
+    ]
+
+
+def a_call(call: ToolCall, model: str) -> Incoming:
+    return Incoming(
+        text=called(call.name, call.arguments),
+        role=Role.ASSISTANT,
+        event_type=EventType.TOOL_CALL,
+        title=call.name,
+        call_id=call.call_id,
+        model=model,
+    )
+
+
+def a_result(result: ToolOutput) -> str | bytes:
+    """What a tool gave, as a text or as bytes. Raises `BadInput` for what JSON cannot say."""
+    match result:
+        case None:
+            return NO_OUTPUT
+        case str():
+            return result
+        case bytes():
+            return result
+    try:
+        return json.dumps(result, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise BadInput(
+            f"result is no JSON: {problem}",
+            hint="give a text, bytes, or lists and dicts of texts, numbers and booleans",
+        ) from None
+
+
+def kept_as(state: SessionState, artifact: Incoming) -> str:
+    """The result of a tool that gave bytes, which the next artifact keeps."""
+    stem = PAGE_PREFIX["artifact"]
+    page_id = f"{stem}_{state.numbers.get(stem, 0) + 1}"
+    return f"{artifact.mime_type}, {artifact.size_bytes:,} bytes, kept as {page_id}"
+
+
+def sniffed(data: bytes) -> str:
+    """The type of media that the first bytes tell, "application/octet-stream" if they do not."""
+    if data[:4] == b"RIFF":
+        return _RIFF.get(data[8:12], UNKNOWN)
+    return next((kind for sign, kind in _SIGNS if data.startswith(sign)), UNKNOWN)
+
+
+def check_answered(waiting: Sequence[ToolCall]) -> None:
+    """Raise `BadInput` while calls wait for their results: every provider refuses a request that
+    has a call without one, and to make one up would be to lie to the model.
+    """
+    if waiting:
+        raise BadInput(
+            f"calls wait for their results: {_listed(waiting)}",
+            hint="give each: tool_result(call_id, result), or, of one that will not come, "
+            'tool_result(call_id, "cancelled", is_error=True)',
+        )
+
+
+def not_open(call_id: str, state: SessionState) -> BadInput:
+    """The error for a result whose call does not wait for it."""
+    waiting = state.calls_awaited()
+    known = (call.call_id for call in state.calls_shown())
+    told = f"; these do: {_listed(waiting)}" if waiting else ""
+    if call_id in known:
+        return BadInput(
+            f"the call {call_id!r:.80} has its result already",
+            hint="a result is given once; with a `key`, a retry is harmless" + told,
+        )
+    return BadInput(
+        f"no call {call_id!r:.80} waits for a result",
+        hint=f"log the reply that made it first: assistant(text, calls=[…]){told}",
+    )
+
+
+def _listed(calls: Sequence[ToolCall]) -> str:
+    return ", ".join(f"{call.call_id} ({call.name})" for call in calls)
