@@ -30,6 +30,7 @@ lint: setup ## style and common mistakes
 
 types: setup ## types, strictly
 	$(BIN)/mypy $(ARGS)
+	$(BIN)/basedpyright --level error
 
 layers: setup ## imports only go down
 	$(BIN)/lint-imports --no-logo $(ARGS)

@@ -11,14 +11,12 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, assert_type
 
 import pytest
 
 import pagefault
 from pagefault import ScriptedEngine, ToolCall
 from pagefault.model.errors import CallerError, MessageTooLarge, SessionBusy
-from pagefault.model.ids import PageId
 from pagefault.model.request import Usage
 from tests.scripts import sync_script
 
@@ -295,25 +293,3 @@ def test_what_is_left_out_is_there_to_be_left_out() -> None:
         cls, _, verb = name.partition(".")
         assert hasattr(getattr(pagefault, cls), verb) or verb == "session", name
         assert why
-
-
-async def typed() -> None:
-    """Checked by mypy, and never run: what callers get, asked either way."""
-    async with pagefault.open() as memory:
-        session = await memory.session("s")
-        assert_type(session, pagefault.Session)
-        assert_type(await session.user("Hello"), PageId)
-        assert_type(await session.request(), pagefault.Request)
-        assert_type(await session.request(format="openai"), dict[str, Any])
-        assert_type(await session.fork(turn=3), pagefault.Session)
-        assert_type((await session.sent(3)).request, pagefault.Request)
-        assert_type(await memory.sessions(), list[pagefault.SessionRow])
-    with pagefault.sync.open() as beside:
-        same = beside.session("s")
-        assert_type(same, pagefault.sync.Session)
-        assert_type(same.user("Hello"), PageId)
-        assert_type(same.request(), pagefault.Request)
-        assert_type(same.request(format="openai"), dict[str, Any])
-        assert_type(same.fork(turn=3), pagefault.sync.Session)
-        assert_type(same.sent(3).request, pagefault.Request)
-        assert_type(beside.sessions(), list[pagefault.SessionRow])
