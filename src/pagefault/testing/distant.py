@@ -1,0 +1,75 @@
+"""An engine of a store behind a link, as one on a server is: any call may be slow, refused, or cut
+off when it is done already, and nobody knows whether it was.
+
+Wrap the log, the index and the blobs of a store with one `Link`, and let chance decide.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pagefault.model.errors import StoreBusy, StoreError
+
+SLOW_S: Final = 0.002
+_NEVER_FAILS: Final = ("close", "hash_key")  # what asks no server
+
+
+@dataclass(slots=True)
+class Link:
+    """How likely it is that a call is slow, refused or cut off; `faults` counts the last two."""
+
+    chance: random.Random
+    slow: float = 0.0
+    refused: float = 0.0
+    cut: float = 0.0
+    faults: int = 0
+    names: list[str] = field(default_factory=list)  # of the calls that failed
+
+    def heal(self) -> None:
+        """From now on every call succeeds."""
+        self.slow = self.refused = self.cut = 0.0
+
+    def call(self, name: str, verb: Callable[[], Any]) -> Any:
+        if self.chance.random() < self.slow:
+            time.sleep(SLOW_S)
+        if self.chance.random() < self.refused:
+            self._note(name)
+            raise StoreBusy("the server answers nobody", hint="try again")
+        made = verb()
+        if self.chance.random() < self.cut:
+            self._note(name)
+            raise StoreError("the connection broke", hint="look whether the server is there")
+        return made
+
+    def _note(self, name: str) -> None:
+        self.faults += 1
+        self.names.append(name)
+
+
+class Distant:
+    """What `there` is, at the other end of a link."""
+
+    def __init__(self, there: Any, link: Link) -> None:
+        self._there = there
+        self._link = link
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._there, name)
+        if not callable(found) or name in _NEVER_FAILS:
+            return found
+
+        def asked(*args: Any, **options: Any) -> Any:
+            made = self._link.call(name, lambda: found(*args, **options))
+            return self._pieces(name, made) if isinstance(made, Iterator) else made
+
+        return asked
+
+    def _pieces(self, name: str, made: Iterator[Any]) -> Iterator[Any]:
+        """A long answer comes piece by piece, and the link may fail before any of them."""
+        done = object()
+        while (piece := self._link.call(name, lambda: next(made, done))) is not done:
+            yield piece
