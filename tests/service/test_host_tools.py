@@ -161,6 +161,16 @@ async def test_bytes_are_kept_and_the_result_says_what_is_kept() -> None:
         assert "art_1" not in "".join(m.content for m in request.messages[:-1])
 
 
+async def test_a_session_may_begin_with_a_call() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("s")
+        await session.assistant("", calls=[clock("a")])
+        await session.tool_result("noon", call_id="a")
+        request = await session.request()
+        check_pairs(request)
+        assert request.messages[-1].content.endswith("noon")
+
+
 async def test_a_call_by_a_server_that_counts_anew_in_each_reply_gets_an_id_of_its_own() -> None:
     async with pagefault.open(":memory:") as memory:
         session = await asked(memory, clock("call_0"))
