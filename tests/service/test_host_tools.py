@@ -161,6 +161,16 @@ async def test_bytes_are_kept_and_the_result_says_what_is_kept() -> None:
         assert "art_1" not in "".join(m.content for m in request.messages[:-1])
 
 
+async def test_a_session_may_begin_with_a_call() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("s")
+        await session.assistant("", calls=[clock("a")])
+        await session.tool_result("noon", call_id="a")
+        request = await session.request()
+        check_pairs(request)
+        assert request.messages[-1].content.endswith("noon")
+
+
 async def test_a_call_by_a_server_that_counts_anew_in_each_reply_gets_an_id_of_its_own() -> None:
     async with pagefault.open(":memory:") as memory:
         session = await asked(memory, clock("call_0"))
@@ -289,8 +299,10 @@ async def test_a_long_turn_of_calls_pages_within_itself(layout: str) -> None:
             check_pairs(request)
             assert request.tokens <= 2_500
             assert "xylophone" in str(request.messages)
-            if number:
-                assert f"content of {number - 1}:" in request.messages[-1].content
+            results = [m.content for m in request.messages if m.role is Role.TOOL]
+            for back, result in enumerate(results[:-4:-1], 1):
+                assert f"content of {number - back}:" in result
+            assert len(results) >= min(number, 3)
             await session.assistant("", calls=[ToolCall(f"c{number}", "read", {"n": number})])
             await session.tool_result(f"c{number}", f"content of {number}: " + "word " * 120)
             session.check()
@@ -404,6 +416,16 @@ async def test_a_request_without_tools_still_names_those_that_were_called_where_
         body = await session.request("anthropic")
         assert [tool["name"] for tool in body["tools"]] == ["clock"]
         assert body["tool_choice"] == {"type": "none"}
+
+
+async def test_a_call_of_memory_after_the_reply_was_logged_joins_it() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await asked(memory, clock("a"), said="Both.")
+        await session.call(ToolCall("m", "search_pages", '{"query": "time"}'))
+        await session.tool_result("a", "noon")
+        request = await session.request()
+        check_pairs(request)
+        assert [call.call_id for call in request.messages[-3].tool_calls] == ["a", "m"]
 
 
 async def test_memory_does_not_call_a_tool_of_the_hosts() -> None:

@@ -252,7 +252,7 @@ class Session(Asking):
             known, fresh = await self._saying.known(items[:1])  # of a retry, nothing is new
             if not fresh:
                 return known[0], cause, False
-            led_to = cause or self._state.reply_cause
+            led_to = cause or self._state.reply_cause or Seq(self.session)
             made, _ = await self._saying.say(items, MODEL_GENERATED, cause=led_to)
             return made, led_to, True
 

@@ -12,7 +12,9 @@ where pages are counted, in the index: the first has it, the later one is set as
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from math import isfinite
 from typing import Final, assert_never, cast
@@ -30,6 +32,7 @@ from pagefault.model.events import (
     ForgetBegun,
     ForgetDone,
     Lost,
+    OfferedTool,
     Opaque,
     Packed,
     PageBody,
@@ -94,6 +97,8 @@ def flaw(event: Event) -> str:
     match event.body:
         case PageBody() as body:
             return content_flaw(event.session, body)
+        case SessionOpened(tools=tools) | SessionConfigured(tools=tools) if not _are_tools(tools):
+            return "its tools have no schema"
         case SessionOpened(window_tokens=tokens, parent=parent, epoch=epoch):
             if not 0 <= parent < event.seq:
                 return "it was forked off a session that began later"
@@ -132,6 +137,13 @@ def flaw(event: Event) -> str:
             return ""  # nothing is folded of it
         case undecided:
             assert_never(undecided)
+
+
+def _are_tools(tools: Sequence[OfferedTool]) -> bool:
+    try:
+        return all(isinstance(json.loads(tool.parameters), dict) for tool in tools)
+    except (ValueError, RecursionError):
+        return False
 
 
 def header_flaw(session: SessionNo, turn: TurnNo, at_ms: int) -> str:

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Coroutine
 from contextlib import suppress
 from pathlib import Path
+from random import Random
 from typing import Any, ClassVar, TypeVar
 
 from hypothesis import strategies as st
@@ -149,26 +150,22 @@ class SessionMachine(RuleBasedStateMachine):
     @rule()
     def restart(self) -> None:
         """Everything that was acknowledged is there, and the next request has the same bytes."""
-        before = {
-            name: self._do(s.request()) for name, s in self._live.items() if name in self._newest
-        }
+        before = {name: self._request(name) for name in self._live if name in self._newest}
         self._close()
         self._open()
         for name, request in before.items():
-            again = self._do(self._live[name].request())
+            again = self._request(name)
             assert again.messages == request.messages, f"{name} packs other bytes after a restart"
 
     @rule()
     def lose_the_index(self) -> None:
-        before = {
-            name: self._do(s.request()) for name, s in self._live.items() if name in self._newest
-        }
+        before = {name: self._request(name) for name in self._live if name in self._newest}
         self._close()
         for path in Path(self._folder.name).glob("index.db*"):
             path.unlink()
         self._open()
         for name, request in before.items():
-            again = self._do(self._live[name].request())
+            again = self._request(name)
             assert again.messages == request.messages, f"{name} packs other bytes from a new index"
 
     # --- what is said -------------------------------------------------------------------------
@@ -203,6 +200,42 @@ class SessionMachine(RuleBasedStateMachine):
         name = self._one(name)
         self._keep(name, self._do(self._live[name].tool_result(text, name="search"))[0])
 
+    @rule(
+        name=sessions,
+        text=st.one_of(st.just(""), TEXTS),
+        results=st.lists(st.one_of(TEXTS, LONG), min_size=1, max_size=3),
+        chance=st.randoms(),
+    )
+    def host_calls(self, name: str, text: str, results: list[str], chance: Random) -> None:
+        """The model calls tools of the host's, whose results come in any order."""
+        name = self._one(name)
+        session = self._live[name]
+        calls = [
+            ToolCall(f"h{number}", "look", {"at": result[:300]})
+            for number, result in enumerate(results)
+        ]
+        self._answer_all(name)
+        self._do(session.assistant(text, calls=calls))
+        waiting = session.open_calls()
+        assert [call.arguments for call in waiting] == [call.arguments for call in calls]
+        chance.shuffle(waiting)
+        for call, result in zip(waiting, results, strict=True):
+            self._do(session.tool_result(call.call_id, result, is_error=result == results[0]))
+        rows = self._do(self._memory.pages(session, limit=len(self._makers[name]) + 200))
+        for row in rows:
+            if row.page_id not in self._makers[name] and not is_derived(row.page_id):
+                self._keep(name, row.page_id)
+
+    def _request(self, name: str) -> Request:
+        self._answer_all(name)
+        return self._do(self._live[name].request())
+
+    def _answer_all(self, name: str) -> None:
+        """A call whose result was forgotten before it was sent waits for it again."""
+        for call in self._live[name].open_calls():
+            pages = self._do(self._live[name].tool_result(call.call_id, "once more"))
+            self._keep(name, pages[0])
+
     def _keep(self, name: str, first: str) -> None:
         """Read back what was just written, all parts of it."""
         session = self._live[name]
@@ -219,7 +252,7 @@ class SessionMachine(RuleBasedStateMachine):
     @rule(name=sessions)
     def request(self, name: str) -> None:
         name = self._one(name)
-        self._look(name, self._do(self._live[name].request()))
+        self._look(name, self._request(name))
 
     @rule(name=sessions, arguments=ARGUMENTS)
     def fault(self, name: str, arguments: str) -> None:
@@ -235,6 +268,7 @@ class SessionMachine(RuleBasedStateMachine):
     @rule(name=sessions)
     def run(self, name: str) -> None:
         name = self._one(name)
+        self._answer_all(name)
         if name in self._newest:
             answer = self._do(self._live[name].run(self._engine))
             assert answer.faults <= self._memory.limits.faults_per_turn_max
@@ -373,8 +407,16 @@ class SessionMachine(RuleBasedStateMachine):
             assert neutralise(self._newest[name][1]) in said, (
                 "the newest message is not there, whole"
             )
+        waiting: list[str] = []
         for message in request.messages[1:]:
             assert "<VM:RULES>" not in message.content, "a page forged the rules"
+            if message.role is Role.TOOL:
+                assert message.call_id in waiting, "a result without its call"
+                waiting.remove(message.call_id)
+            else:
+                assert not waiting, "a call without its result"
+                waiting = [call.call_id for call in message.tool_calls]
+        assert not waiting, "a call without its result"
         resident = set(self._live[name].resident())
         assert self._pins[name] <= resident, "a pinned page is missing"
         is_stable = status.layout == "stable"

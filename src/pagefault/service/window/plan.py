@@ -181,17 +181,11 @@ def _plan_epoch(state: SessionState, session: SessionNo, reason: str, pages: lis
     """Choose what leaves: first by policy down to the target, then whatever it takes to fit."""
     state.relearn_factor()
     target = _target(state)
-    unsent = state.unsent()
+    stay = state.latest_exchanges(state.window_room // 2) or state.unsent()
     for last_turns in (state.limits.last_turns_kept, 0):
-        plan = candidate(state, session, reason, Round(last_turns, target, pages, unsent))
+        plan = candidate(state, session, reason, Round(last_turns, target, pages, stay))
         if plan.tokens <= state.window_room:
             return plan
-    for share in (0.5, 0.25):  # of a long turn, what was called last
-        if latest := state.latest_exchanges(int(share * state.window_room)):
-            spared = Round(0, target, pages, latest, in_place=False)
-            plan = candidate(state, session, reason, spared)
-            if plan.tokens <= state.window_room:
-                return plan
     return plan_whatever_it_takes(state, session, reason, pages)
 
 
@@ -201,7 +195,10 @@ def plan_whatever_it_takes(
     """The epoch that spares most of what need not stay, and fits; `WindowTooSmall` if none does."""
     pinned = [page for page in pages if state.table.is_pinned(page.page_id)]
     unsent = state.unsent()
+    # Of a long turn, what was called last.
+    latest = [state.latest_exchanges(state.window_room // share) for share in (2, 4)]
     for spared in (
+        *(Round(0, _target(state), pages, one, in_place=False) for one in latest if one),
         Round(0, 0.0, pages, unsent),
         Round(0, 0.0, pinned, unsent),
         Round(0, 0.0, pinned, unsent, in_place=False),

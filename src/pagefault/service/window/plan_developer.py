@@ -106,7 +106,7 @@ def _plan_leaving(state: SessionState, session: SessionNo, pages: list[Page], ov
     layout = state.layout
     state.relearn_factor()
     reason = state.epoch_due or "window_full"
-    unsent = state.unsent()
+    stay = state.latest_exchanges(state.window_room // 2) or state.unsent()
     step = int(state.window_room * state.limits.repack_window_share)
     weight = layout.head_tokens + state.working_set.tokens_used
     weight += sum(page.row.tokens for page in pages)
@@ -117,7 +117,7 @@ def _plan_leaving(state: SessionState, session: SessionNo, pages: list[Page], ov
         needed = over + step if over > 0 else 0
         for _ in range(_TRIES):
             down_to = max(1.0, weight - needed * told)
-            plan = candidate(state, session, reason, Round(last_turns, down_to, pages, unsent))
+            plan = candidate(state, session, reason, Round(last_turns, down_to, pages, stay))
             short = plan.tokens - state.window_room
             if short <= 0:
                 return plan
