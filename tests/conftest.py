@@ -78,6 +78,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=60,
         help="how many faults a test of torture draws, where it could try more; 0 tries all",
     )
+    parser.addoption(
+        "--index",
+        choices=["sqlite", "dicts"],
+        default="sqlite",
+        help="of memories that leave nothing on disk: dicts are the specification in code",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--index") == "dicts":
+        from pagefault.service import bootstrap
+        from pagefault.store.in_memory.index import MemoryIndex
+        from pagefault.store.temporary import memory_store
+
+        vars(bootstrap)["memory_store"] = lambda *given: memory_store(*given, index=MemoryIndex())
 
 
 @pytest.fixture
