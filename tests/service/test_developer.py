@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from pagefault.engine.scripted import ScriptedEngine
 from pagefault.model.errors import BadInput
 from pagefault.model.kinds import Role
 from pagefault.pack.manifest import ENTRIES_MAX, schema
+from pagefault.service.bootstrap import open_memory
 from pagefault.service.turn.writing import Incoming
 from tests.service.memories import (
     COUNTER,
@@ -30,6 +32,7 @@ from tests.service.memories import (
     search,
     words,
 )
+from tests.store.logs import StillClock
 
 VALID = jsonschema.Draft202012Validator(schema())
 HOSTILE = [
@@ -74,9 +77,8 @@ def check_developer(session: Session, request: Request, newest: str) -> None:
 async def test_every_turn_of_a_long_hostile_session_holds(tmp_path: Path) -> None:
     chance = random.Random(7)
     used: list[float] = []
-    async with pagefault.open(
-        tmp_path / "m", sync="os", window=3_000, layout="developer"
-    ) as memory:
+    memory_of = partial(open_memory, tmp_path / "m", sync="os", window=3_000, layout="developer")
+    async with memory_of(clock=StillClock(), seed=0) as memory:  # ids and times take tokens, too
         session = await memory.session("s", system="Be brief.")
         for number in range(90):
             text = f"turn {number}: " + (
