@@ -9,8 +9,8 @@ import pytest
 
 import pagefault
 from pagefault.model.errors import ArchiveMissing
+from pagefault.service import restore
 from pagefault.service.bootstrap import open_memory
-from pagefault.service.window import restore
 from tests.cli.conftest import Cli
 from tests.store.roots import make_segments_tiny
 

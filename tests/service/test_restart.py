@@ -18,7 +18,7 @@ import pytest
 import pagefault
 from pagefault import Session
 from pagefault.model.events import Pinned
-from pagefault.service.window import restore
+from pagefault.service import restore
 from tests.adopted import copied
 from tests.service.memories import fault, search, words
 

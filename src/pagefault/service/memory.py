@@ -41,12 +41,12 @@ from pagefault.service.finding.questions import Asking, parts_of
 from pagefault.service.finding.topics import pages_about
 from pagefault.service.forget import ForgetPlan, Forgetting, plan_page, plan_session
 from pagefault.service.limits import Limits
+from pagefault.service.needs import records_to_open
 from pagefault.service.ownership import Owned
+from pagefault.service.restore import restore, unopenable
 from pagefault.service.runtime import Runtime
 from pagefault.service.session import Session
 from pagefault.service.telling.relaying import SAID_TYPES, Proxied, find_said, proxied_of
-from pagefault.service.window.needs import records_to_open
-from pagefault.service.window.restore import restore, unopenable
 from pagefault.store.api import PageFilter
 from pagefault.store.commit import Committer
 from pagefault.store.embedded.backup import Copied, backup

@@ -36,9 +36,9 @@ from pagefault.model.events import (
 )
 from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.kinds import MODEL_GENERATED, RUNTIME, Actor, Origin
+from pagefault.service.restore import restore
 from pagefault.service.runtime import Runtime
 from pagefault.service.window.deriving import with_causes
-from pagefault.service.window.restore import restore
 from pagefault.service.window.state import SessionState, turn_now
 
 T = TypeVar("T")

@@ -8,8 +8,8 @@ from pagefault.model.errors import BadInput
 from pagefault.model.events import Checkpointed
 from pagefault.model.ids import Seq, TurnNo
 from pagefault.model.page import Scope
+from pagefault.service.restore import records
 from pagefault.service.runtime import Runtime
-from pagefault.service.window.restore import records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

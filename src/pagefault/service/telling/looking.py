@@ -14,6 +14,7 @@ from pagefault.model.ids import PageId
 from pagefault.model.kinds import Actor
 from pagefault.model.page import Page, SessionRow
 from pagefault.service.ownership import Owned
+from pagefault.service.restore import restore_at
 from pagefault.service.runtime import Runtime
 from pagefault.service.telling.checkpoints import Checkpoint, checkpoints
 from pagefault.service.telling.ledger import Entry
@@ -28,7 +29,6 @@ from pagefault.service.telling.timetravel import (
     page_at,
     sent,
 )
-from pagefault.service.window.restore import restore_at
 from pagefault.service.window.state import SessionState
 
 

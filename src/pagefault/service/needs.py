@@ -16,8 +16,8 @@ from pagefault.model.events import Claimed, Event
 from pagefault.model.ids import NOTHING, Seq, SessionNo
 from pagefault.pack.cache import PackCache
 from pagefault.service.lineage import Lineage
+from pagefault.service.restore import restore
 from pagefault.service.runtime import PageReader, Runtime
-from pagefault.service.window.restore import restore
 from pagefault.store.api import EventLog
 from pagefault.store.store import STORE
 
