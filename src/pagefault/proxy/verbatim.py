@@ -122,6 +122,7 @@ class Verbatim:
         self.inserts: dict[str, str] = {}  # by the key of a turn's opening node
         self.cores: dict[str, str] = {}  # by the epoch: what stands, and is said only in what left
         self.sent: dict[str, _Sent] = {}
+        self.items: dict[tuple[Node, Node, bool, bool, bool], WindowItem] = {}  # by all they say
         self.lead: dict[str, list[Any]] = {}
         self.told: set[str] = set()  # reminders, by their digests
         self._model: Any = None
@@ -140,6 +141,7 @@ class Verbatim:
         """
         if body.get("model") != self._model:  # another has no cache, and may refuse thinking
             self.sent, self.lead, self._model = {}, {}, body.get("model")
+            self.items = {}
         return Outgoing(self, body, history, match, is_kept, is_pinned)
 
     def put_in(self, key: str, quoted: str) -> None:
@@ -157,6 +159,7 @@ class Verbatim:
         self.inserts.clear()
         self.cores.clear()
         self.sent.clear()
+        self.items.clear()
 
     def observe(self, composed: Composed, reported_tokens: int) -> None:
         """Learn how a provider counts, where it counts more than we do. It changes what fits, never
@@ -193,6 +196,7 @@ class Outgoing:
         self._path = [node.key for node in reversed(match.path)]
         self.window: Window = kept.windows.at(self._path)
         self._epoch = ""  # why one began with this request
+        self._laid: tuple[Window | None, tuple[Slot, ...]] = None, ()
 
     # --- what the engine decides ----------------------------------------------------------------
 
@@ -213,6 +217,7 @@ class Outgoing:
             front=(self._path[0],),
         )
         self.window, plan = step(self.window, self._items, facts, law=kept.law, renderer=self)
+        self._laid = self.window, plan.slots
         if plan.epoch:
             kept.windows.begin(self.window)
         self._epoch = plan.epoch
@@ -233,27 +238,40 @@ class Outgoing:
         return bool(self._epoch) and self.front == self._path[0]
 
     def _slots(self) -> tuple[Slot, ...]:
-        return lay_out(self.window, self._items, self._kept.law)
+        """Those of the window as it is, which is asked several times."""
+        window, slots = self._laid
+        if window is not self.window:
+            slots = lay_out(self.window, self._items, self._kept.law)
+            self._laid = self.window, slots
+        return slots
 
     @cached_property
     def _items(self) -> list[WindowItem]:
         return [item for place in self._places for item in self._items_of(place)]
 
     def _items_of(self, place: _Place) -> Iterator[WindowItem]:
-        sent = self._kept.sent.get(place.node.key)
-        message = sent.message if sent is not None and self._kept.keeps else place.message
-        binds = self._wire.binds(message)
+        sent = self._kept.sent.get(place.node.key) if self._kept.keeps else None
+        known = self._kept.items if sent is not None else {}  # what was sent stays as it was
+        binds: bool | None = None
         for node, item in zip(place.nodes, place.items, strict=True):
-            yield WindowItem(
+            asked = (node, place.node, place.opens, self._is_kept(node), self._is_pinned(node))
+            made = known.get(asked)
+            if made is not None:
+                yield made
+                continue
+            if binds is None:
+                binds = self._wire.binds(place.message if sent is None else sent.message)
+            made = known[asked] = WindowItem(
                 id=node.key,
                 kind=_KINDS[item.part],
                 is_models=item.role is Role.ASSISTANT,
                 opens=place.opens,
                 call=item.call_id,
-                kept=self._is_kept(node),
-                pinned=self._is_pinned(node),
+                kept=asked[3],
+                pinned=asked[4],
                 binds=binds,
             )
+            yield made
 
     # --- what the request says ------------------------------------------------------------------
 
@@ -273,26 +291,26 @@ class Outgoing:
 
     def quoting(self) -> list[str]:
         """The keys of `inserts` that the request shows, as planned, in its order."""
-        forms = self._forms(self._slots())
+        less = self._less(self._slots())
         return [
             place.node.key
             for place in self._places
-            if place.node.key in self._kept.inserts and forms[place.node.key] is not Form.ABSENT
+            if place.node.key in self._kept.inserts and less.get(place.node.key) is not Form.ABSENT
         ]
 
     def hidden(self) -> tuple[Node, ...]:
         """What the request does not show whole, as planned: turns that left, results whose calls
         did, or that are stubs, and what the client compacted.
         """
-        forms = self._forms(self._slots())
+        forms = self._less(self._slots())
         here = {node.source for node in self._match.path}
-        less = [node for node in self._match.path if forms[node.key] is not Form.WHOLE]
+        less = [node for node in self._match.path if node.key in forms]
         return (*less, *(node for node in _replaced(self._match.path) if node.source not in here))
 
     def shown(self) -> list[Node]:
         """What the request shows whole, as planned."""
-        forms = self._forms(self._slots())
-        return [node for node in self._match.path if forms[node.key] is Form.WHOLE]
+        less = self._less(self._slots())
+        return [node for node in self._match.path if node.key not in less]
 
     @property
     def stubs(self) -> list[Node]:
@@ -313,22 +331,21 @@ class Outgoing:
         if slot.anchor == FRONT:
             return self._kept.weights.of(self._notice(slot.id))
         place, _ = self._found[slot.id]
-        forms = {node.key: Form.WHOLE for node in place.nodes} | {slot.id: slot.form}
-        return self._weigh_place(place, forms)
+        return self._weigh_place(place, self._less([slot]))
 
     def measure(self, slots: Sequence[Slot]) -> int:
-        forms = self._forms(slots)
+        less = self._less(slots)
         front = [self._notice(slot.id) for slot in slots if slot.anchor == FRONT]
         return (
             self._head_tokens
             + self._kept.weights.of_all(front)
-            + sum(self._weigh_place(place, forms) for place in self._places)
+            + sum(self._weigh_place(place, less) for place in self._places)
         )
 
     def compose(self) -> Composed:
         """The messages to send, which from now on are what was sent."""
         slots = self._slots()
-        forms = self._forms(slots)
+        less = self._less(slots)
         front = [self._notice(slot.id) for slot in slots if slot.anchor == FRONT]
         edited = {self._match.path[at] for at in self._match.edited}
         news = self._news()
@@ -337,10 +354,10 @@ class Outgoing:
         is_first = True
         for place in self._places:
             kept = self._keep(place, edited, news)
-            if self._is_absent(place, forms):
+            if self._is_absent(place, less):
                 stayed += self._instructions(place)
                 continue
-            message = self._formed(kept.message, place, forms)
+            message = self._formed(kept.message, place, less)
             if is_first and front and place.opens:
                 message = self._wire.with_text(message, "\n".join(front))
             sent += [message, *stayed, *kept.gap]
@@ -351,7 +368,7 @@ class Outgoing:
             messages=marked,
             tokens=tokens,
             factor=self._kept.factor,
-            left_tokens=sum(self._weigh_left(place, forms) for place in self._places),
+            left_tokens=sum(self._weigh_left(place, less) for place in self._places) if less else 0,
             hidden=self.hidden(),
             epoch=self._epoch,
             over=bool(self._kept.window_tokens) and tokens > self._kept.window_tokens,
@@ -364,12 +381,15 @@ class Outgoing:
         return GONE if core is None else f"{GONE}\n{core}"
 
     @staticmethod
-    def _forms(slots: Sequence[Slot]) -> dict[str, Form]:
-        return {slot.id: slot.form for slot in slots if not slot.anchor}
+    def _less(slots: Sequence[Slot]) -> dict[str, Form]:
+        """The forms of those that are not whole, which nearly all are."""
+        return {slot.id: slot.form for slot in slots if slot.form is not Form.WHOLE}
 
     @staticmethod
-    def _is_absent(place: _Place, forms: Mapping[str, Form]) -> bool:
-        return all(forms[node.key] is Form.ABSENT for node in place.nodes)
+    def _is_absent(place: _Place, less: Mapping[str, Form]) -> bool:
+        if less.get(place.node.key) is not Form.ABSENT:  # nearly all messages are one item
+            return False
+        return all(less.get(node.key) is Form.ABSENT for node in place.nodes[:-1])
 
     @cached_property
     def _found(self) -> dict[str, tuple[_Place, Item]]:
@@ -379,13 +399,14 @@ class Outgoing:
             for node, item in zip(place.nodes, place.items, strict=True)
         }
 
-    def _formed(self, message: Any, place: _Place, forms: Mapping[str, Form]) -> Any:
+    def _formed(self, message: Any, place: _Place, less: Mapping[str, Form]) -> Any:
         """A message with its results in these forms: the others of its items are whole."""
         absent = set()
         for node, item in zip(place.nodes, place.items, strict=True):
-            if forms[node.key] is Form.ABSENT:
+            form = less.get(node.key)
+            if form is Form.ABSENT:
                 absent.add(item.call_id)
-            elif forms[node.key] is Form.STUB:
+            elif form is Form.STUB:
                 message = self._wire.with_result(message, item.call_id, self._stub)
         return self._wire.without_results(message, absent) if absent else message
 
@@ -495,15 +516,15 @@ class Outgoing:
 
     # --- weights --------------------------------------------------------------------------------
 
-    def _weigh_place(self, place: _Place, forms: Mapping[str, Form]) -> int:
+    def _weigh_place(self, place: _Place, less: Mapping[str, Form]) -> int:
         weights = self._kept.weights
-        if self._is_absent(place, forms):
+        if less and self._is_absent(place, less):
             return weights.of_all(self._instructions(place))
         whole = self._weigh_whole(place)
-        if all(forms[node.key] is Form.WHOLE for node in place.nodes):
+        if not less or not any(node.key in less for node in place.nodes):
             return whole
         now = self._now(place)
-        return whole - weights.of(now) + weights.of(self._formed(now, place, forms))
+        return whole - weights.of(now) + weights.of(self._formed(now, place, less))
 
     def _weigh_whole(self, place: _Place) -> int:
         weights = self._kept.weights
@@ -519,11 +540,10 @@ class Outgoing:
             sent.tokens = weights.of_all([sent.message, *sent.gap])
         return sent.tokens
 
-    def _weigh_left(self, place: _Place, forms: Mapping[str, Form]) -> int:
+    def _weigh_left(self, place: _Place, less: Mapping[str, Form]) -> int:
         """What the request does not show of a place."""
-        return self._weigh_whole(place) - (
-            0 if self._is_absent(place, forms) else self._weigh_place(place, forms)
-        )
+        shown = 0 if self._is_absent(place, less) else self._weigh_place(place, less)
+        return self._weigh_whole(place) - shown
 
 
 def _replaced(path: Sequence[Node]) -> list[Node]:
