@@ -69,6 +69,9 @@ async def test_a_stub_is_told_as_one(path: str) -> None:
             last = str(upstream.seen[-1].body)
             stubs = [one for one in now.pages if one.place == "stub"]
             assert stubs
+            proxied = await to.memory.proxied(session)
+            assert proxied is not None
+            assert proxied.stubs == len(stubs)
             for one in now.pages:
                 text = (await session.page(one.page_id)).text.strip()
                 if text.startswith("chapter"):

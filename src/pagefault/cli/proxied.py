@@ -51,6 +51,8 @@ def rows_of(told: Proxied) -> list[list[str]]:
     ]
     counted = f"{told.reported_tokens:,} tokens" if told.reports else "nothing yet"
     rows.append(["the provider counted", counted])
+    if told.stubs:
+        rows.append(["shown as stubs", plural(told.stubs, "result")])
     if told.over_window:
         rows.append(["over the window", plural(told.over_window, "request")])
     return rows

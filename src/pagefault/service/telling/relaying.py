@@ -56,6 +56,7 @@ class Proxied:
     epochs: int
     recalled_pages: int
     over_window: int  # requests that were larger than their window
+    stubs: int  # results of tools of which the newest epoch left no more than a stub
     reports: int  # of providers
     reported_tokens: int  # by the newest of these, in the provider's tokens
     last: Relayed
@@ -68,6 +69,7 @@ class Proxied:
             "epochs": self.epochs,
             "recalled_pages": self.recalled_pages,
             "over_window": self.over_window,
+            "stubs": self.stubs,
             "reports": self.reports,
             "reported_tokens": self.reported_tokens,
             "last": last | {name: list(last[name]) for name in ("recalled", "core", "stubs")},
@@ -86,6 +88,7 @@ def proxied_of(bodies: Iterable[object]) -> Proxied | None:
         epochs=sum(bool(one.epoch) for one in sent),
         recalled_pages=sum(len(one.recalled) for one in sent),
         over_window=sum(one.is_over for one in sent),
+        stubs=len(next((one.stubs for one in reversed(sent) if one.epoch), ())),
         reports=len(reports),
         reported_tokens=reports[-1].input_tokens if reports else 0,
         last=sent[-1],
