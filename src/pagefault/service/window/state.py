@@ -442,6 +442,7 @@ class SessionState:
                 raise AssertionError(f"{other} is not a call")
         call = ToolCall(body.call_id, name, body.arguments)
         self._exchange(event, body.said).calls.append((call, text, shown))
+        self.layout.changed()  # it may be an exchange that others follow
         return text
 
     def search_result(self, body: Searched) -> str:
