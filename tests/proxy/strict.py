@@ -62,8 +62,8 @@ def _check_messages(body: Body) -> None:
         before = _blocks(messages[at - 1]) if at else []
         results = [b["tool_use_id"] for b in _blocks(message) if b["type"] == "tool_result"]
         calls = [b["id"] for b in before if b["type"] == "tool_use"]
-        if message["role"] == "user" and sorted(results) != sorted(calls):
-            raise Refused(f"calls {calls} are answered by results {results}")
+        if sorted(results) != sorted(calls):
+            raise Refused(f"calls {calls} must be answered by results, and are by {results}")
         kinds = [b["type"] == "tool_result" for b in _blocks(message)]
         if kinds != sorted(kinds, reverse=True):
             raise Refused("results stand first")

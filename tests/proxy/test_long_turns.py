@@ -36,7 +36,7 @@ def chapter(number: int, words: int = 200) -> str:
 class Agent:
     """A client of one wire: a loop that serves every call and resends all that was said."""
 
-    def __init__(self, to: Standing, path: str, result: Callable[[int], str] = chapter) -> None:
+    def __init__(self, to: Standing, path: str, result: Callable[[int], Any] = chapter) -> None:
         self.to = to
         self.path = path
         self.result = result
@@ -62,7 +62,11 @@ class Agent:
     def take(self, reply: Json) -> str | None:
         raise NotImplementedError
 
-    def next_result(self) -> str:
+    def type(self, text: str) -> None:
+        """What a user types while the tools run."""
+        self.messages.append({"role": "user", "content": text})
+
+    def next_result(self) -> Any:
         self.calls += 1
         return self.result(self.calls)
 
@@ -71,6 +75,11 @@ class MessagesAgent(Agent):
     def body(self) -> Json:
         marked = [*self.messages[:-1], self._marked(self.messages[-1])]
         return {"model": "m", "max_tokens": 100, "system": "You help.", "messages": marked}
+
+    def type(self, text: str) -> None:
+        *before, results = self.messages
+        told = [*results["content"], {"type": "text", "text": text}]
+        self.messages = [*before, {"role": "user", "content": told}]
 
     def _marked(self, message: Json) -> Json:
         content = message["content"]
@@ -201,6 +210,89 @@ async def test_a_restart_in_the_middle_of_a_turn_changes_no_byte(tmp_path: Path)
     assert await bodies(tmp_path / "other", restarts=(9, 13, 14, 15, 20)) == without
 
 
+@pytest.mark.parametrize("path", AGENTS)
+async def test_calls_and_results_stay_pairs_though_each_turn_counts_its_calls_anew(
+    path: str,
+) -> None:
+    def script(seen: Seen) -> Say:
+        steps.append(len(steps) % 3)
+        calls = (Call(f"call_{steps[-1]}", "Read", {"path": "a.txt"}),)
+        return Say(text="Done.") if steps[-1] == 2 else Say(text="I read.", calls=calls)
+
+    steps: list[int] = []
+    with watched(script) as upstream:
+        async with standing(upstream, window=WINDOW) as to:
+            agent = AGENTS[path](to, path)
+            for turn in range(12):
+                assert await agent.prompt(f"Question {turn}: what does it say?") == "Done."
+    assert sum(COUNTER.count(chapter(n)) for n in range(24)) > 1.5 * WINDOW
+    assert "Question 0" not in str(upstream.seen[-1].body)
+
+
+async def test_a_bound_turn_keeps_the_result_with_which_it_opens() -> None:
+    """Its call is in the turn before, which therefore stays too."""
+    read, think = reading(4), reading(9, thinking="I think of")
+
+    def script(seen: Seen) -> Say:
+        return think(seen) if "be quick" in str(seen.body) else read(seen)
+
+    with Upstream(strict(script, COUNTER, 2 * WINDOW)) as upstream:
+        async with standing(upstream, window=WINDOW) as to:
+            agent = MessagesAgent(to, "/v1/messages")
+            agent.messages.append({"role": "user", "content": PROMPT})
+            for _ in range(4):
+                assert await agent.step() is None
+            agent.type("Please be quick.")
+            for _ in range(9):
+                assert await agent.step() is None
+            assert await agent.step() == "It was Ilse."
+
+
+@pytest.mark.parametrize("path", AGENTS)
+async def test_typing_in_the_middle_of_a_turn_drives_out_neither_task_nor_unseen_result(
+    path: str,
+) -> None:
+    with watched(reading()) as upstream:
+        async with standing(upstream, window=WINDOW) as to:
+            agent = AGENTS[path](to, path)
+            agent.messages.append({"role": "user", "content": PROMPT})
+            for _ in range(READS // 2):
+                assert await agent.step() is None
+                before, newest = list(agent.messages), agent.calls
+                agent.type("Go on, please.")
+                await agent.step()
+                sent = str(upstream.seen[-1].body)
+                assert PROMPT in sent
+                assert f"word{newest} " * 200 in sent
+                agent.messages = before
+    assert STUBBED in sent
+
+
+def picture(path: str) -> list[Json]:
+    data = "iVBORw0KGgo" + "A" * 4_000
+    if path.endswith("/messages"):
+        source = {"type": "base64", "media_type": "image/png", "data": data}
+        return [{"type": "image", "source": source}]
+    url = f"data:image/png;base64,{data}"
+    if path.endswith("/responses"):
+        return [{"type": "input_image", "image_url": url}]
+    return [{"type": "image_url", "image_url": {"url": url}}]
+
+
+@pytest.mark.parametrize("path", AGENTS)
+async def test_a_picture_of_which_the_memory_has_nothing_is_made_no_stub(path: str) -> None:
+    def result(number: int) -> Any:
+        return picture(path) if number in (2, 3) else chapter(number)
+
+    with watched(reading(), 4 * WINDOW) as upstream:
+        async with standing(upstream, window=2 * WINDOW) as to:
+            agent = AGENTS[path](to, path, result)
+            assert await agent.prompt(PROMPT) == "It was Ilse."
+    last = str(upstream.seen[-1].body)
+    assert last.count("iVBORw0KGgo") == 2
+    assert STUBBED in last
+
+
 async def test_what_became_a_stub_is_quoted_when_a_later_message_asks_for_it() -> None:
     def script(seen: Seen) -> Say:
         return Say(text="Noted.") if "Which" in str(seen.body["messages"][-1]) else read(seen)
@@ -291,7 +383,7 @@ async def test_control_a_law_that_knows_no_pairs_is_refused(
     path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Law, "turns", lambda self, items: list(range(2, len(items), 5)))
-    monkeypatch.setattr(Law, "orphans", lambda self, items, first: iter(()))
+    monkeypatch.setattr(Law, "orphans", lambda self, items, first: [])
     with watched(reading()) as upstream:
         async with standing(upstream, window=WINDOW) as to:
             with pytest.raises(AssertionError, match=r"must be|is found|answer"):

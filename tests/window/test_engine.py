@@ -170,6 +170,74 @@ def test_a_result_leaves_with_its_call_though_it_stands_in_the_next_turn() -> No
     assert talk.form(plan, newest) is Form.WHOLE
 
 
+def test_a_result_is_that_of_the_call_before_it_though_ids_come_again() -> None:
+    talk = Talk(room=100)
+    for _ in range(5):
+        talk.user(10)
+        talk.call("call_0")
+        newest = talk.result("call_0", 5)
+        talk.model(5)
+    talk.user(5)
+    plan = talk.request()
+    assert plan.epoch
+    assert talk.form(plan, newest) is Form.WHOLE
+    check(talk, plan, WHOLE_CONVERSATION)
+
+
+@pytest.mark.parametrize("is_apart", [True, False], ids=["beside", "within"])
+def test_what_was_not_seen_stays_with_its_turn_where_somebody_types_in_the_middle(
+    is_apart: bool,
+) -> None:
+    talk = Talk(room=100)
+    prompt = talk.user(5)
+    results = []
+    for name in "abcd":
+        talk.call(name)
+        results.append(talk.result(name, 30, opens=name == "d" and not is_apart))
+    typed = talk.user(4)
+    plan = talk.request()
+    forms = [talk.form(plan, one) for one in (prompt, *results, typed)]
+    assert forms == [Form.WHOLE, *[Form.STUB] * 3, Form.WHOLE, Form.WHOLE]
+    assert plan.fits
+
+
+def test_what_was_not_seen_leaves_only_where_nothing_else_fits() -> None:
+    talk = Talk(room=50)
+    talk.user(45)
+    talk.call("a")
+    result = talk.result("a", 20, opens=True)
+    newest = talk.user(20)
+    plan = talk.request()
+    assert talk.form(plan, result) is Form.ABSENT
+    assert talk.form(plan, newest) is Form.WHOLE
+    assert plan.fits
+
+
+def test_no_request_begins_with_a_bound_turn_out_of_which_a_result_would_be_cut() -> None:
+    talk = Talk(room=100)
+    talk.user(60)
+    talk.call("a")
+    result = talk.result("a", 10, opens=True)
+    talk.user(5)
+    talk.model(2, binds=True)
+    talk.call("b")
+    talk.result("b", 40)
+    plan = talk.request()
+    assert talk.form(plan, result) is Form.WHOLE
+    assert (plan.epoch, plan.fits) == ("", False)
+
+
+def test_a_result_of_which_the_memory_has_no_text_is_made_no_stub() -> None:
+    talk = Talk(room=100)
+    talk.user(5)
+    for name in "abcd":
+        talk.call(name)
+        talk.result(name, 30)
+    picture = talk.items[2]
+    talk.items[2] = replace(picture, is_text=False)
+    assert talk.form(talk.request(), picture) is Form.WHOLE
+
+
 def test_what_the_memory_has_not_got_never_leaves() -> None:
     talk = Talk(room=50)
     talk.user(30)
@@ -200,7 +268,9 @@ def test_a_turn_with_bound_thinking_stays_as_it_is_and_those_before_leave_unsaid
 
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["user", "model", "call", "calls", "bound", "queued", "retry", "rewind"]),
+        st.sampled_from(
+            ["user", "model", "call", "again", "calls", "bound", "queued", "retry", "rewind"]
+        ),
         st.integers(1, 60),
     ),
     max_size=40,
@@ -236,6 +306,9 @@ def add(talk: Talk, what: str, tokens: int, number: int) -> None:
         case "call":
             talk.call(f"c{number}")
             talk.result(f"c{number}", tokens)
+        case "again":
+            talk.call("call_0")
+            talk.result("call_0", tokens)
         case "calls":
             talk.call(f"a{number}")
             talk.call(f"b{number}")
@@ -258,9 +331,13 @@ def add(talk: Talk, what: str, tokens: int, number: int) -> None:
 def check(talk: Talk, plan: Plan, before: Window) -> None:
     items, forms = talk.items, {slot.id: slot.form for slot in plan.slots if not slot.anchor}
     assert list(forms) == [item.id for item in items], "every item has a slot, in its order"
-    for name in {item.call for item in items if item.call}:
-        pair = [forms[item.id] is Form.ABSENT for item in items if item.call == name]
-        assert len(set(pair)) == 1, "a call and its result are there or are not"
+    calls: dict[str, Item] = {}
+    for item in items:
+        if item.kind is ItemKind.CALL:
+            calls[item.call] = item
+        elif item.kind is ItemKind.RESULT:
+            pair = {forms[one.id] is Form.ABSENT for one in (calls.pop(item.call), item)}
+            assert len(pair) == 1, "a call and its result are there or are not"
     shown = [at for at, item in enumerate(items) if forms[item.id] is not Form.ABSENT]
     assert all(
         forms[items[at].id] is not Form.ABSENT or items[at].kind is ItemKind.RESULT
@@ -323,7 +400,7 @@ def test_a_client_that_takes_back_what_stood_first_is_shown_all_that_it_sends() 
 
 
 class NoPairs(Law):
-    def orphans(self, items: Sequence[Item], first: int) -> list[int]:  # type: ignore[override]
+    def orphans(self, items: Sequence[Item], first: int) -> list[int]:
         return []
 
 
@@ -341,7 +418,7 @@ class Unbound(Law):
 @pytest.mark.parametrize(
     ("law", "steps"),
     [
-        (NoPairs(), [("queued", 30), ("user", 60)]),
+        (NoPairs(), [("model", 40), ("queued", 4), ("model", 2), ("user", 7)]),
         (Unseen(), [("call", 60)]),
         (Unbound(), [("call", 40), ("bound", 40)]),
     ],

@@ -15,6 +15,7 @@ from pagefault.proxy.wire import (
     content_text,
     listed,
     same_json,
+    sealed_beside,
 )
 
 _ROLES: Final = {"user": Role.USER, "assistant": Role.ASSISTANT}
@@ -171,4 +172,5 @@ def _result(message: Json, number: int) -> Item:
         message=number,
         text=content_text(message.get("content")),
         call_id=str(message.get("tool_call_id", "")),
+        sealed=sealed_beside(message.get("content")),
     )

@@ -150,7 +150,12 @@ class Conversation:
             composed: Composed | None = None
             if self.verbatim.window_tokens:
                 outgoing = self.verbatim.outgoing(
-                    body, history, match, is_kept=self._is_kept, is_pinned=self._pinned_now()
+                    body,
+                    history,
+                    match,
+                    is_kept=self._is_kept,
+                    is_said=lambda node: bool(self._said_in(node)),
+                    is_pinned=self._pinned_now(),
                 )
                 is_compacted = match.change is Change.COMPACTED
                 if not aside:  # a summary is made of what the model has seen: nothing leaves

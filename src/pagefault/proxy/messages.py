@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pagefault.engine.usage import usage_from
 from pagefault.model.kinds import Role
-from pagefault.proxy.history import History, Item, Json, Part, digest, essence, sealed, short_id
+from pagefault.proxy.history import History, Item, Json, Part, essence, sealed, short_id
 from pagefault.proxy.wire import (
     Answered,
     Unreadable,
@@ -16,6 +16,7 @@ from pagefault.proxy.wire import (
     content_text,
     listed,
     same_json,
+    sealed_beside,
     whole_number,
 )
 
@@ -174,13 +175,12 @@ def _item(block: Json, role: Role, number: int) -> Item:
         )
     if kind == "tool_result":
         content = block.get("content")
-        others = [one for one in blocks(content) if one.get("type") != "text"]
         return Item(
             part=Part.RESULT,
             role=Role.TOOL,
             message=number,
             text=content_text(content),
             call_id=str(block.get("tool_use_id", "")),
-            sealed=digest("".join(map(sealed, others))) if others else "",
+            sealed=sealed_beside(content),
         )
     return Item(part=Part.SEALED, role=role, message=number, sealed=sealed(block))

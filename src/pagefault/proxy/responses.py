@@ -15,6 +15,7 @@ from pagefault.proxy.wire import (
     content_text,
     listed,
     same_json,
+    sealed_beside,
     whole_number,
 )
 
@@ -141,6 +142,7 @@ def _items(message: Json, number: int) -> list[Item]:
                 message=number,
                 text=content_text(output),
                 call_id=str(message.get("call_id", "")),
+                sealed=sealed_beside(output),
             )
         ]
     if kind == "reasoning":

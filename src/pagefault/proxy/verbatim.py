@@ -122,7 +122,7 @@ class Verbatim:
         self.inserts: dict[str, str] = {}  # by the key of a turn's opening node
         self.cores: dict[str, str] = {}  # by the epoch: what stands, and is said only in what left
         self.sent: dict[str, _Sent] = {}
-        self.items: dict[tuple[Node, Node, bool, bool, bool], WindowItem] = {}  # by all they say
+        self.items: dict[tuple[object, ...], WindowItem] = {}  # by all they say
         self.lead: dict[str, list[Any]] = {}
         self.told: set[str] = set()  # reminders, by their digests
         self._model: Any = None
@@ -134,15 +134,16 @@ class Verbatim:
         match: Match,
         *,
         is_kept: Callable[[Node], bool] = lambda node: True,
+        is_said: Callable[[Node], bool] = lambda node: True,
         is_pinned: Callable[[Node], bool] = lambda node: False,
     ) -> Outgoing:
-        """A request on its way out. `is_kept` says whether the memory has what a node says now, and
-        `is_pinned` whether somebody pinned it.
+        """A request on its way out. `is_kept` says whether what a node says now was written down,
+        or need not be, `is_said` whether a page has it, and `is_pinned` whether somebody pinned it.
         """
         if body.get("model") != self._model:  # another has no cache, and may refuse thinking
             self.sent, self.lead, self._model = {}, {}, body.get("model")
             self.items = {}
-        return Outgoing(self, body, history, match, is_kept, is_pinned)
+        return Outgoing(self, body, history, match, is_kept, is_said, is_pinned)
 
     def put_in(self, key: str, quoted: str) -> None:
         """Put this before a turn's opening, which is made anew where it was sent with other words
@@ -180,6 +181,7 @@ class Outgoing:
         history: History,
         match: Match,
         is_kept: Callable[[Node], bool],
+        is_said: Callable[[Node], bool],
         is_pinned: Callable[[Node], bool],
     ) -> None:
         self._kept = kept
@@ -187,6 +189,7 @@ class Outgoing:
         self._history = history
         self._match = match
         self._is_kept = is_kept
+        self._is_said = is_said
         self._is_pinned = is_pinned
         self._places = self._find_places()
         beside = [body.get("system"), body.get("instructions"), list(history.tools)]
@@ -254,7 +257,9 @@ class Outgoing:
         known = self._kept.items if sent is not None else {}  # what was sent stays as it was
         binds: bool | None = None
         for node, item in zip(place.nodes, place.items, strict=True):
-            asked = (node, place.node, place.opens, self._is_kept(node), self._is_pinned(node))
+            is_text = not item.sealed and self._is_said(node)
+            kept, pinned = self._is_kept(node), self._is_pinned(node)
+            asked = (node, place.node, place.opens, kept, is_text, pinned)
             made = known.get(asked)
             if made is not None:
                 yield made
@@ -267,8 +272,9 @@ class Outgoing:
                 is_models=item.role is Role.ASSISTANT,
                 opens=place.opens,
                 call=item.call_id,
-                kept=asked[3],
-                pinned=asked[4],
+                kept=kept,
+                is_text=is_text,
+                pinned=pinned,
                 binds=binds,
             )
             yield made
@@ -316,11 +322,6 @@ class Outgoing:
     def stubs(self) -> list[Node]:
         """Of the window, the nodes that it shows as stubs."""
         return [n for n in self._match.path if self.window.forms.get(n.key) is Form.STUB]
-
-    @property
-    def first(self) -> Node | None:
-        """The node that the window shows first; None where it shows all."""
-        return next((node for node in self._match.path if node.key == self.window.first), None)
 
     # --- the renderer ---------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from pagefault.model.request import Usage
-from pagefault.proxy.history import History, Item, Json, texts
+from pagefault.proxy.history import History, Item, Json, digest, sealed, texts
 
 EVENT_BYTES_MAX: Final = 32 * 1024 * 1024
 
@@ -152,6 +152,12 @@ def content_text(content: Any) -> str:
     if isinstance(content, str):
         return content
     return texts(content) if isinstance(content, list) else ""
+
+
+def sealed_beside(content: Any) -> str:
+    """A digest of what of a content is no text, "" if there is nothing else."""
+    others = [one for one in blocks(content) if not isinstance(one.get("text"), str)]
+    return digest("".join(map(sealed, others))) if others else ""
 
 
 def blocks(content: Any) -> list[Json]:

@@ -13,8 +13,8 @@ become stubs: the calls stay, so the model knows what it did, and most of the to
 results. Of these as few as keep epochs rare, since the model is still at work with them. What has
 left is not lost: the memory has it (an item that it has not got never leaves).
 
-Why it pays: with a target of half the window, half a window has to be said before the next epoch,
-and each token is written twice at most, where a window that slides writes all of it every time.
+Why it pays: with a target of a third of the window, two thirds of one have to be said before the
+next epoch, which writes a third anew, where a window that slides writes all of it every time.
 `policy/epochs.py` has the arithmetic of when.
 
 Nothing here sees a text. A `Renderer` weighs slots and makes the bytes of them; a `Law` knows what
@@ -37,12 +37,12 @@ WINDOW_FULL: Final = "window_full"
 class Renderer(Protocol):
     """Makes a request of slots; one per wire and layout.
 
-    ENSURES: `measure` of slots is what `weigh` of each comes to, and what frames them. An absent
-    slot may weigh something: instructions that stay when what stands around them leaves.
+    ENSURES: in two forms an item differs by as much in `weigh` as the request does in `measure`.
+    An absent slot may weigh something: instructions that stay when what stands around them leaves.
     """
 
     def weigh(self, slot: Slot) -> int:
-        """The tokens of one slot."""
+        """The tokens of one slot, with whatever frames it."""
         ...
 
     def measure(self, slots: Sequence[Slot]) -> int:
@@ -127,36 +127,45 @@ def _first(window: Window, items: Sequence[Item]) -> int:
 def _rewritten(
     window: Window, items: Sequence[Item], facts: Facts, law: Law, renderer: Renderer
 ) -> Window | None:
-    """The window of an epoch that begins here; nothing where it would change nothing."""
+    """The window of an epoch that begins here; nothing where it would change nothing.
+
+    What the model has not seen leaves with its turn only if the request fits no other way.
+    """
     first = _first(window, items)
     may_leave = next((at for at, item in enumerate(items) if not item.kept), len(items))
-    turns = [at for at in law.turns(items) if first < at <= may_leave]
-    after = window
+    starts = [at for at in law.starts(items) if first < at <= may_leave]
+    unseen = law.unseen_from(items)
+    spares = [at for at in starts if at <= unseen]
 
     def without(start: int, *, front: tuple[str, ...] = facts.front) -> Window:
         front = () if law.is_bound(items, start) else front
         return replace(window, first=items[start].id, front=front)
-
-    def tokens(start: int) -> int:
-        return renderer.measure(lay_out(without(start), items, law))
 
     def is_enough(start: int) -> bool:
         """Whether what stays of the conversation is no more than the target."""
         bare = lay_out(without(start, front=()), items, law)
         return renderer.measure(bare) <= facts.target_tokens
 
-    if turns:
-        start = turns[_least(len(turns), lambda n: is_enough(turns[n]))]
-        if start == turns[-1] and any(law.orphans(items, start)):
-            # The newest message is whole, its results too, if their calls can stay with it.
-            start = next((at for at in turns[-2:] if tokens(at) <= facts.room_tokens), start)
-        first, after = start, without(start)
+    after = window
+    if spares:
+        first = spares[_least(len(spares), lambda n: is_enough(spares[n]))]
+        after = without(first)
     after = _with_stubs(after, items, first, facts, law, renderer)
+    if starts and starts[-1] > unseen and not _fits(after, items, facts, law, renderer):
+        last = _with_stubs(without(starts[-1]), items, starts[-1], facts, law, renderer)
+        if _fits(last, items, facts, law, renderer):
+            first, after = starts[-1], last
     if after == window:
         return None
     shown = {item.id for item in items[first:]}
     forms = {id_: form for id_, form in after.forms.items() if id_ in shown}
     return replace(after, epoch=facts.at, forms=forms)
+
+
+def _fits(
+    window: Window, items: Sequence[Item], facts: Facts, law: Law, renderer: Renderer
+) -> bool:
+    return renderer.measure(lay_out(window, items, law)) <= facts.room_tokens
 
 
 def _with_stubs(

@@ -9,12 +9,13 @@ one, with status 400):
 * Signed thinking is bound to what stood before it in its turn. So nothing of a turn is changed that
   stands before the last such item of it. Turns may leave whole.
 * What the model has not seen yet is shown to it whole: the newest message, and the results of its
-  latest calls. So is what somebody pinned, as long as its turn is shown.
+  latest calls, whose turn stays for them though a user typed in the middle of it. So is what
+  somebody pinned, as long as its turn is shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -33,12 +34,38 @@ class Law:
             at for at, item in enumerate(items) if item.opens and not (at and items[at - 1].opens)
         ]
 
-    def orphans(self, items: Sequence[Item], first: int) -> Iterator[int]:
+    def pairs(self, items: Sequence[Item]) -> dict[int, int]:
+        """Of each result the call that it answers: the nearest of its name before it, as some
+        servers count their calls anew in each reply.
+        """
+        found: dict[int, int] = {}
+        calls: dict[str, int] = {}
+        for at, item in enumerate(items):
+            if item.kind is ItemKind.CALL:
+                calls[item.call] = at
+            elif item.kind is ItemKind.RESULT and item.call in calls:
+                found[at] = calls[item.call]
+        return found
+
+    def orphans(self, items: Sequence[Item], first: int) -> list[int]:
         """The results at or after `first` whose calls stand before it."""
-        calls = {item.call for item in items[:first] if item.kind is ItemKind.CALL}
-        for at in range(first, len(items)):
-            if items[at].kind is ItemKind.RESULT and items[at].call in calls:
-                yield at
+        return [at for at, call in self.pairs(items).items() if call < first <= at]
+
+    def starts(self, items: Sequence[Item]) -> list[int]:
+        """The turns with which a request may begin: not one that is bound, if a result would have
+        to be cut out of it.
+        """
+        return [
+            at
+            for at in self.turns(items)
+            if not (self.is_bound(items, at) and self.orphans(items, at))
+        ]
+
+    def unseen_from(self, items: Sequence[Item]) -> int:
+        """Where that begins which the model has not seen, with the calls that led to it."""
+        seen = max((at for at, item in enumerate(items) if item.is_models), default=-1)
+        calls = (call for at, call in self.pairs(items).items() if at > seen)
+        return min(calls, default=seen + 1)
 
     def is_bound(self, items: Sequence[Item], start: int) -> bool:
         """Whether the turn that begins there holds bound thinking: then nothing is put into it."""
@@ -54,7 +81,7 @@ class Law:
             at
             for at in range(first, seen)
             if items[at].kind is ItemKind.RESULT and at > bound[at]
-            if items[at].kept and not items[at].pinned
+            if items[at].kept and items[at].is_text and not items[at].pinned
         ]
 
     def _bound(self, items: Sequence[Item]) -> list[int]:

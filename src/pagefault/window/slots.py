@@ -52,6 +52,7 @@ class Item:
     call: str = ""  # of a call and of its result: what names them both
     before: tuple[str, ...] = ()
     kept: bool = True
+    is_text: bool = True  # and the memory has all of it, so that a stub can stand for it
     pinned: bool = False  # whoever pinned it wants to see it whole, wherever it stands
     binds: bool = False  # it holds signed thinking, which is bound to the turn before it
 
