@@ -260,19 +260,22 @@ class Trie:
             base = base.parent
         loaned = [one for one in (*base.children, *self._lost) if one.logged is not None]
         if not loaned:
-            return self._kept_once(node, items, at)
+            return self._kept_once(node, base, items, at)
         words = self._words(item)
         if not words:
             return self._add(node, item, is_bare=True)
         known = next((one for one in loaned if _was_written(one, item, words)), None)
         if known is not None:
             return self._recognise(known, node, item, is_edited=False)
+        kept = self._kept_once(node, base, items, at)
+        if kept is not None:
+            return kept
         other = next((one for one in loaned if self._was_edited(one, items, at)), None)
         if other is not None:
             return self._recognise(other, node, item, is_edited=True)
         if self._is_forgotten(base, items, at):
             return self._add(node, item, is_bare=True)
-        return self._kept_once(node, items, at)
+        return None
 
     def _was_edited(self, one: Node, items: Sequence[Item], at: int) -> bool:
         """Whether a restored node stands where this item does, though it says something else."""
@@ -309,12 +312,31 @@ class Trie:
                     return True
         return False
 
-    def _kept_once(self, node: Node, items: Sequence[Item], at: int) -> Node | None:
-        """What a client kept when it compacted, in an earlier run: it was logged elsewhere."""
-        if not any(item.continues for item in items[:at]):
-            return None
+    def _kept_once(self, node: Node, base: Node, items: Sequence[Item], at: int) -> Node | None:
+        """What a client kept when it compacted, in an earlier run: it was logged elsewhere, and
+        stands behind the client's summary, or before what was said next.
+        """
         origin = self._by_words.get(self._words(items[at]))
-        return self._add(node, items[at], origin=origin, is_bare=True) if origin else None
+        if origin is None:
+            return None
+        is_kept = (
+            (node.is_bare and node.origin is not None)
+            or any(item.continues for item in items[:at])
+            or self._leads_on(base, items[at + 1 :])
+        )
+        return self._add(node, items[at], origin=origin, is_bare=True) if is_kept else None
+
+    def _leads_on(self, base: Node, items: Sequence[Item]) -> bool:
+        """Whether one of these is what the log has next after `base`, and before it stands nothing
+        that is not logged elsewhere.
+        """
+        for item in items:
+            words = self._words(item)
+            if any(_was_written(one, item, words) for one in base.children):
+                return True
+            if words and words not in self._by_words:
+                return False
+        return False
 
     def _recognise(self, one: Node, parent: Node, item: Item, *, is_edited: bool) -> Node:
         """A restored node, at its place from now on."""
