@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pagefault.window.engine import WINDOW_FULL, Facts, Plan, lay_out, step
+from pagefault.window.engine import WINDOW_FULL, Offer, Plan, WhenFull, lay_out, step
 from pagefault.window.law import Law
 from pagefault.window.slots import (
     FRONT,
@@ -21,6 +21,7 @@ from pagefault.window.slots import (
     Window,
 )
 from pagefault.window.tree import Windows
+from pagefault.window.turns import WholeTurns
 
 LAW = Law()
 STUB_TOKENS = 5
@@ -77,23 +78,31 @@ class Talk:
     def result(self, name: str, tokens: int, *, opens: bool = False) -> Item:
         return self.say(ItemKind.RESULT, tokens, call=name, opens=opens)
 
-    def request(self, known: int = 0) -> Plan:
+    def request(self, known: int = 0) -> Plan[Offer]:
         path = [item.id for item in reversed(self.items)]
-        facts = Facts(
-            room_tokens=self.room,
+        choice = WholeTurns(
+            law=self.law,
+            scales=self.scales,
             target_tokens=0.3 * self.room,
             stub_target_tokens=0.6 * self.room,
             at=path[0],
             front=(f"notice {path[0]}",),
-            known=known,
         )
         window = self.windows.at(path)
-        window, plan = step(window, self.items, facts, law=self.law, renderer=self.scales)
+        window, plan = step(
+            window,
+            self.items,
+            law=self.law,
+            renderer=self.scales,
+            schedule=WhenFull(room_tokens=self.room),
+            choice=choice,
+            known=known,
+        )
         if plan.epoch:
             self.windows.begin(window)
         return plan
 
-    def form(self, plan: Plan, item: Item) -> Form:
+    def form(self, plan: Plan[Offer], item: Item) -> Form:
         return next(slot.form for slot in plan.slots if slot.id == item.id)
 
 
@@ -328,7 +337,7 @@ def add(talk: Talk, what: str, tokens: int, number: int) -> None:
             talk.user(tokens)
 
 
-def check(talk: Talk, plan: Plan, before: Window) -> None:
+def check(talk: Talk, plan: Plan[Offer], before: Window) -> None:
     items, forms = talk.items, {slot.id: slot.form for slot in plan.slots if not slot.anchor}
     assert list(forms) == [item.id for item in items], "every item has a slot, in its order"
     calls: dict[str, Item] = {}

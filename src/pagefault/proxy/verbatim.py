@@ -35,11 +35,12 @@ from pagefault.proxy.marks import with_marks
 from pagefault.proxy.trie import Match, Node
 from pagefault.proxy.weights import Weights
 from pagefault.proxy.wire import Wire
-from pagefault.window.engine import Facts, lay_out, step
+from pagefault.window.engine import WhenFull, lay_out, step
 from pagefault.window.law import Law
 from pagefault.window.slots import FRONT, Form, ItemKind, Slot, Window
 from pagefault.window.slots import Item as WindowItem
 from pagefault.window.tree import Windows
+from pagefault.window.turns import WholeTurns
 
 GONE: Final = (
     "[Earlier turns of this conversation are not shown here. Where some of them bear on a message, "
@@ -172,7 +173,7 @@ class Verbatim:
 
 
 class Outgoing:
-    """One request, from what the client sent to what is sent on. A `Renderer` of it."""
+    """One request, from what the client sent to what is sent on. The `Scales` of it."""
 
     def __init__(
         self,
@@ -212,14 +213,22 @@ class Outgoing:
         if not kept.window_tokens or not self._match.path:
             return ""
         window = kept.window_tokens / kept.factor
-        facts = Facts(
-            room_tokens=window - spare_tokens,
+        choice = WholeTurns(
+            law=kept.law,
+            scales=self,
             target_tokens=window * EPOCH_TARGET_SHARE - spare_tokens,
             stub_target_tokens=window * STUB_TARGET_SHARE - spare_tokens,
             at=self._path[0],
             front=(self._path[0],),
         )
-        self.window, plan = step(self.window, self._items, facts, law=kept.law, renderer=self)
+        self.window, plan = step(
+            self.window,
+            self._items,
+            law=kept.law,
+            renderer=self,
+            schedule=WhenFull(room_tokens=window - spare_tokens),
+            choice=choice,
+        )
         self._laid = self.window, plan.slots
         if plan.epoch:
             kept.windows.begin(self.window)

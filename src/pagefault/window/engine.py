@@ -17,16 +17,22 @@ Why it pays: with a target of a third of the window, two thirds of one have to b
 next epoch, which writes a third anew, where a window that slides writes all of it every time.
 `policy/epochs.py` has the arithmetic of when.
 
-Nothing here sees a text. A `Renderer` weighs slots and makes the bytes of them; a `Law` knows what
-a provider refuses. The same window and the same items give the same slots, and these the same
+Sessions of the library, their developer layout and proxied conversations all take this step. What
+they differ in they hand in. A `Schedule` says when an epoch begins: a prefix that a provider keeps
+stays until rewriting it pays, a message that is made anew for each request does not. A `Choice`
+offers what might leave: whole turns and stubs (`turns.py`), or pages by a policy
+(`service/window/leaving.py`). A `Renderer` weighs slots and makes the bytes of them. A `Law` knows
+what a provider refuses.
+
+Nothing here sees a text. The same window and the same items give the same slots, and these the same
 bytes: after a restart, for a retry, on another branch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from collections.abc import Generator, Sequence, Set
+from dataclasses import dataclass
+from typing import Final, Generic, Protocol, TypeVar
 
 from pagefault.window.law import Law
 from pagefault.window.slots import FRONT, Form, Item, Slot, Window
@@ -35,35 +41,63 @@ WINDOW_FULL: Final = "window_full"
 
 
 class Renderer(Protocol):
-    """Makes a request of slots; one per wire and layout.
-
-    ENSURES: in two forms an item differs by as much in `weigh` as the request does in `measure`.
-    An absent slot may weigh something: instructions that stay when what stands around them leaves.
-    """
-
-    def weigh(self, slot: Slot) -> int:
-        """The tokens of one slot, with whatever frames it."""
-        ...
+    """Makes a request of slots; one per wire and layout."""
 
     def measure(self, slots: Sequence[Slot]) -> int:
         """The tokens of the whole request that shows these."""
         ...
 
 
+class Schedule(Protocol):
+    """When an epoch begins. Tokens as the renderer counts them."""
+
+    @property
+    def room_tokens(self) -> float:
+        """The most that a request may take; asked again once an epoch begins."""
+        ...
+
+    def due(self, tokens: int) -> str:
+        """Why an epoch begins before a request of so many tokens; "" if none does."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
-    """What a step is told beside the items. Tokens as the renderer counts them."""
+class WhenFull:
+    """The schedule of who pays nothing for waiting."""
 
-    room_tokens: float  # the most that the request may take
-    target_tokens: float  # what is left of it when turns leave
-    stub_target_tokens: float  # and when results become stubs, within a turn
-    at: str = ""  # the id of the node that the request ends with: an epoch is named after it
-    front: tuple[str, ...] = ()  # what an epoch puts before the turns that stay
-    known: int = 0  # of the items, how many an earlier request showed
+    room_tokens: float
+
+    def due(self, tokens: int) -> str:
+        return WINDOW_FULL if tokens > self.room_tokens else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Offer:
+    """What an epoch might leave: a window, and `without` what the request would put in."""
+
+    window: Window
+    without: Set[str] = frozenset()
+
+
+OfferT_co = TypeVar("OfferT_co", bound=Offer, covariant=True)
+Offers = Generator[OfferT_co, int, None]
+"""Offers, the best first, each answered by the tokens of the request that it would make. The first
+that fits is taken; where none does, the very first.
+"""
+
+
+class Choice(Protocol[OfferT_co]):
+    """What leaves with an epoch."""
+
+    def offers(self, window: Window, items: Sequence[Item], reason: str) -> Offers[OfferT_co]:
+        """At least one; that of the same window says that nothing may leave. May raise what
+        refuses the request, where nothing that it could offer fits.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan(Generic[OfferT_co]):
     """What a request shows. `changed` is the first slot that differs from what was sent before;
     without an epoch, the first that is new.
     """
@@ -72,43 +106,78 @@ class Plan:
     tokens: int
     changed: int
     epoch: str = ""  # why one began, or ""
+    offer: OfferT_co | None = None  # with which it began
     fits: bool = True
 
 
 def step(
-    window: Window, items: Sequence[Item], facts: Facts, *, law: Law, renderer: Renderer
-) -> tuple[Window, Plan]:
+    window: Window,
+    items: Sequence[Item],
+    *,
+    law: Law,
+    renderer: Renderer,
+    schedule: Schedule,
+    choice: Choice[OfferT_co],
+    known: int = 0,
+) -> tuple[Window, Plan[OfferT_co]]:
     """The window from here on, and the request. `items` are the conversation's, from its beginning
-    to the newest.
+    to the newest; an earlier request showed the first `known` of them.
 
-    An epoch begins if the request would not fit, and something may leave.
+    An epoch begins if one is due, and something may leave.
     """
-    before = lay_out(window, items[: facts.known], law)
+    before = lay_out(window, items[:known], law)
     slots = lay_out(window, items, law)
     tokens = renderer.measure(slots)
-    reason = ""
-    if tokens > facts.room_tokens:
-        after = _rewritten(window, items, facts, law, renderer)
-        if after is not None:
-            window, reason = after, WINDOW_FULL
-            slots = lay_out(window, items, law)
-            tokens = renderer.measure(slots)
+    reason, offer = schedule.due(tokens), None
+    if reason:
+        offer, slots, tokens = _taken(
+            choice.offers(window, items, reason), items, law, renderer, schedule
+        )
+        if offer.window == window:
+            reason, offer = "", None
+        else:
+            window = offer.window
     return window, Plan(
         slots=slots,
         tokens=tokens,
         changed=_agreeing(before, slots),
         epoch=reason,
-        fits=tokens <= facts.room_tokens,
+        offer=offer,
+        fits=tokens <= schedule.room_tokens,
     )
 
 
-def lay_out(window: Window, items: Sequence[Item], law: Law) -> tuple[Slot, ...]:
+def _taken(
+    offers: Offers[OfferT_co],
+    items: Sequence[Item],
+    law: Law,
+    renderer: Renderer,
+    schedule: Schedule,
+) -> tuple[OfferT_co, tuple[Slot, ...], int]:
+    """The first that fits, with its slots and its tokens; else the very first."""
+    first: tuple[OfferT_co, tuple[Slot, ...], int] | None = None
+    offer = next(offers)
+    while True:
+        slots = lay_out(offer.window, items, law, without=offer.without)
+        tokens = renderer.measure(slots)
+        if tokens <= schedule.room_tokens:
+            return offer, slots, tokens
+        first = first or (offer, slots, tokens)
+        try:
+            offer = offers.send(tokens)
+        except StopIteration:
+            return first
+
+
+def lay_out(
+    window: Window, items: Sequence[Item], law: Law, *, without: Set[str] = frozenset()
+) -> tuple[Slot, ...]:
     """Every item, the absent ones too, and what is put in, in the order of the request."""
     first = _first(window, items)
     gone = set(law.orphans(items, first)) if first else set()
-    slots = [Slot(one, anchor=FRONT) for one in window.front]
+    slots = [Slot(one, window.forms.get(one, Form.WHOLE), FRONT) for one in window.front]
     for at, item in enumerate(items):
-        is_absent = at < first or at in gone
+        is_absent = at < first or at in gone or item.id in without
         if not is_absent:
             slots += [Slot(one, anchor=item.id) for one in item.before]
         slots.append(
@@ -122,82 +191,6 @@ def _first(window: Window, items: Sequence[Item]) -> int:
     if not window.first:
         return 0
     return next((at for at, item in enumerate(items) if item.id == window.first), 0)
-
-
-def _rewritten(
-    window: Window, items: Sequence[Item], facts: Facts, law: Law, renderer: Renderer
-) -> Window | None:
-    """The window of an epoch that begins here; nothing where it would change nothing.
-
-    What the model has not seen leaves with its turn only if the request fits no other way.
-    """
-    first = _first(window, items)
-    may_leave = next((at for at, item in enumerate(items) if not item.kept), len(items))
-    starts = [at for at in law.starts(items) if first < at <= may_leave]
-    unseen = law.unseen_from(items)
-    spares = [at for at in starts if at <= unseen]
-
-    def without(start: int, *, front: tuple[str, ...] = facts.front) -> Window:
-        front = () if law.is_bound(items, start) else front
-        return replace(window, first=items[start].id, front=front)
-
-    def is_enough(start: int) -> bool:
-        """Whether what stays of the conversation is no more than the target."""
-        bare = lay_out(without(start, front=()), items, law)
-        return renderer.measure(bare) <= facts.target_tokens
-
-    after = window
-    if spares:
-        first = spares[_least(len(spares), lambda n: is_enough(spares[n]))]
-        after = without(first)
-    after = _with_stubs(after, items, first, facts, law, renderer)
-    if starts and starts[-1] > unseen and not _fits(after, items, facts, law, renderer):
-        last = _with_stubs(without(starts[-1]), items, starts[-1], facts, law, renderer)
-        if _fits(last, items, facts, law, renderer):
-            first, after = starts[-1], last
-    if after == window:
-        return None
-    shown = {item.id for item in items[first:]}
-    forms = {id_: form for id_, form in after.forms.items() if id_ in shown}
-    return replace(after, epoch=facts.at, forms=forms)
-
-
-def _fits(
-    window: Window, items: Sequence[Item], facts: Facts, law: Law, renderer: Renderer
-) -> bool:
-    return renderer.measure(lay_out(window, items, law)) <= facts.room_tokens
-
-
-def _with_stubs(
-    window: Window, items: Sequence[Item], first: int, facts: Facts, law: Law, renderer: Renderer
-) -> Window:
-    """The same with the oldest results as stubs, as many as their target takes."""
-    over = renderer.measure(lay_out(window, items, law)) - facts.stub_target_tokens
-    forms = dict(window.forms)
-    for at in law.may_be(Form.STUB, items, first):
-        item = items[at].id
-        if over <= 0:
-            break
-        if item not in forms:
-            spared = renderer.weigh(Slot(item)) - renderer.weigh(Slot(item, Form.STUB))
-            if spared > 0:
-                forms[item] = Form.STUB
-                over -= spared
-    return replace(window, forms=forms) if forms != window.forms else window
-
-
-def _least(count: int, holds: Callable[[int], bool]) -> int:
-    """The least number below `count` from which on it holds, which it does from some number on;
-    else the last.
-    """
-    low, high = 0, count - 1
-    while low < high:
-        middle = (low + high) // 2
-        if holds(middle):
-            high = middle
-        else:
-            low = middle + 1
-    return low
 
 
 def _agreeing(before: Sequence[Slot], after: Sequence[Slot]) -> int:
