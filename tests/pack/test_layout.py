@@ -113,7 +113,7 @@ class LayoutMachine(RuleBasedStateMachine):
         out = [p for p in self.made if p.page_id not in survive]
         kept = data.draw(st.lists(st.sampled_from(out), unique_by=id)) if out else []
         front = Front(seq=verbatim_from, kept=tuple(kept))
-        tokens = self.layout.tokens_if_rewritten(front, verbatim_from, [])
+        tokens = self.layout.tokens_showing(self.layout.survivors(front, verbatim_from))
         self.layout.rewrite(front, verbatim_from)
         assert self._shown() == survive | {p.page_id for p in kept}
         assert self.layout.tokens() == tokens, "an epoch costs what it was said to cost"

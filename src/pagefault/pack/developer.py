@@ -34,7 +34,6 @@ from pagefault.pack.envelope import dump
 from pagefault.pack.layout import (
     Entry,
     Exchange,
-    Front,
     Layout,
     Note,
     Segment,
@@ -166,11 +165,12 @@ class DeveloperLayout(Layout):
         """Of the whole request if it were packed now, with `recalled`, and with this listing."""
         return self.pack([*self.sent(), *with_recalled(self.pending, recalled)], listed).tokens
 
-    def tokens_if_rewritten(
-        self, front: Front, verbatim_from: Seq, recalled: Sequence[Page]
-    ) -> int:
-        """Without a listing: that takes what is left."""
-        return self.pack(with_recalled(self.survivors(front, verbatim_from), recalled), ()).tokens
+    def tokens_unlisted(self, recalled: Sequence[Page] = ()) -> int:
+        """Without a listing, which takes what is left."""
+        return self.tokens_listing((), recalled)
+
+    def tokens_showing(self, entries: Sequence[Entry], recalled: Sequence[Page] = ()) -> int:
+        return self.pack(with_recalled(entries, recalled), ()).tokens
 
     def frozen_tokens(self) -> int:
         return self.pack(self.sent(), self.listed).tokens

@@ -222,12 +222,13 @@ class Layout:
         """Of the whole request if it were packed now, with `recalled`."""
         return self.frozen_tokens() + sum(segment.tokens for segment in self._appended(recalled))
 
-    def tokens_if_rewritten(
-        self, front: Front, verbatim_from: Seq, recalled: Sequence[Page]
-    ) -> int:
-        """Of the whole request if `rewrite` came first."""
-        stay = self.survivors(front, verbatim_from)
-        return self.head_tokens + self.tokens_of(with_recalled(stay, recalled))
+    def tokens_unlisted(self, recalled: Sequence[Page] = ()) -> int:
+        """The same, less what takes no room that anything else could need."""
+        return self.tokens(recalled)
+
+    def tokens_showing(self, entries: Sequence[Entry], recalled: Sequence[Page] = ()) -> int:
+        """Of a whole request that shows these, and `recalled`, had nothing been sent before."""
+        return self.head_tokens + self.tokens_of(with_recalled(entries, recalled))
 
     def frozen_tokens(self) -> int:
         """Of the head and what was sent."""

@@ -23,6 +23,7 @@ class ItemKind(StrEnum):
     REASONING = "reasoning"
     MEDIA = "media"
     OPAQUE = "opaque"
+    RECALLED = "recalled"  # brought back out of its place
 
 
 class Form(IntEnum):

@@ -20,15 +20,12 @@ from pagefault.pack.developer import DeveloperLayout
 from pagefault.pack.envelope import dump
 from pagefault.pack.layout import Entry, pages_of, with_recalled
 from pagefault.pack.manifest import ENTRIES_MAX, Listed, listed_entry
-from pagefault.service.window.plan import (
-    Plan,
-    Round,
-    candidate,
-    draft,
-    plan_whatever_it_takes,
-    to_bring,
-)
+from pagefault.service.window.leaving import Leaving, PagesByPolicy, Round
+from pagefault.service.window.plan import draft, to_bring
 from pagefault.service.window.state import SessionState
+from pagefault.service.window.view import LAW, View
+from pagefault.window.engine import WINDOW_FULL, Offers, step
+from pagefault.window.slots import Item, Window
 
 _TRIES = 4  # at leaving just enough, before whatever it takes leaves
 
@@ -54,29 +51,31 @@ def plan_developer(
     near = [item.row.page_id for item in layout.listed]
     is_anew = bool(bearing or recent or state.epoch_due)  # within a turn a listing stays as it is
     share = int(state.window_room * state.limits.manifest_window_share)
-    tokens = layout.tokens_listing((), pages) + state.tail_tokens(pages)
-    without_epoch = 0
-    drafts: list[Draft] = []
-    entries: list[Entry] = with_recalled(layout.entries(), pages)
     # A listing that stays is counted: a request that is asked for again has the same bytes.
     listing = (
         min(share, len({*near, *bearing, *recent}) * layout.row_tokens)
         if is_anew
         else layout.tokens_listing(layout.listed, pages) - layout.tokens_listing((), pages)
     )
-    over = tokens + listing - state.window_room
-    if state.epoch_due or over > 0:
-        plan = _plan_leaving(state, session, pages, over)
-        entries = with_recalled(layout.survivors(plan.front, plan.epoch.verbatim_from), plan.bring)
-        drafts = [*plan.summaries, draft(state, session, plan.epoch)]
-        pages, tokens, without_epoch = plan.bring, plan.tokens, tokens
-        headers = [page.page_id for page, _ in plan.front.summaries]
-        near = [*headers, *reversed(plan.epoch.evicted), *near]
+    view = View(state, pages)
+    schedule = Rebuilt(state, listing)
+    choice = JustEnough(state, session, view, pages, schedule)
+    _, plan = step(
+        view.window, view.items, law=LAW, renderer=view, schedule=schedule, choice=choice
+    )
+    drafts: list[Draft] = []
+    entries: list[Entry] = with_recalled(layout.entries(), pages)
+    if plan.offer is not None:
+        epoch, front, pages = plan.offer.epoch, plan.offer.front, plan.offer.bring
+        entries = with_recalled(layout.survivors(front, epoch.verbatim_from), pages)
+        drafts = [*plan.offer.summaries, draft(state, session, epoch)]
+        headers = [page.page_id for page, _ in front.summaries]
+        near = [*headers, *reversed(epoch.evicted), *near]
     shown = {page.page_id for entry in entries for page in pages_of(entry)}
     near = [page_id for page_id in dict.fromkeys([*near, *recent]) if page_id not in shown]
     bears = [page_id for page_id in bearing if page_id not in shown]
     told = list(dict.fromkeys(_in_turn(bears, near) if is_anew else near))
-    free = min(share, state.window_room - tokens)
+    free = min(share, state.window_room - plan.tokens)
     listed = list(_that_fit(state, _listing(state, told), free))
     tail = state.tail_tokens(pages)
     pack = layout.pack(entries, listed)
@@ -93,7 +92,7 @@ def plan_developer(
         factor=state.factor,
         recalled=tuple(PagedIn(page_id=page.page_id) for page in pages),
         listed=tuple(item.row.page_id for item in listed),
-        tokens_without_epoch=without_epoch,
+        tokens_without_epoch=schedule.tokens if plan.epoch else 0,
         shared=shared,
         tail=tail,
         is_cold=is_cold,
@@ -101,28 +100,60 @@ def plan_developer(
     return [*drafts, draft(state, session, packed)]
 
 
-def _plan_leaving(state: SessionState, session: SessionNo, pages: list[Page], over: int) -> Plan:
-    """Let `over` tokens leave, or somewhat more; what it takes, if that is not enough."""
-    layout = state.layout
-    state.relearn_factor()
-    reason = state.epoch_due or "window_full"
-    stay = state.latest_exchanges(state.window_room // 2) or state.unsent()
-    step = int(state.window_room * state.limits.repack_window_share)
-    weight = layout.head_tokens + state.working_set.tokens_used
-    weight += sum(page.row.tokens for page in pages)
-    # A page takes with it its row of the manifest, which its weight does not tell of.
-    mean = state.working_set.tokens_used / max(1, len(state.working_set))
-    told = mean / (mean + layout.row_tokens / 2) if mean else 1.0
-    for last_turns in (state.limits.last_turns_kept, 0):
-        needed = over + step if over > 0 else 0
-        for _ in range(_TRIES):
-            down_to = max(1.0, weight - needed * told)
-            plan = candidate(state, session, reason, Round(last_turns, down_to, pages, stay))
-            short = plan.tokens - state.window_room
-            if short <= 0:
-                return plan
-            needed += short + step
-    return plan_whatever_it_takes(state, session, reason, pages)
+class Rebuilt:
+    """The schedule of a message that is made anew for each request: whatever must leave leaves."""
+
+    def __init__(self, state: SessionState, listing_tokens: int) -> None:
+        self._state = state
+        self._listing_tokens = listing_tokens
+        self.tokens = 0  # of the request, were nothing to leave
+
+    @property
+    def room_tokens(self) -> int:
+        return self._state.window_room
+
+    @property
+    def over_tokens(self) -> int:
+        """By how much the request, with its listing, is larger than its room."""
+        return self.tokens + self._listing_tokens - self._state.window_room
+
+    def due(self, tokens: int) -> str:
+        self.tokens = tokens
+        return self._state.epoch_due or (WINDOW_FULL if self.over_tokens > 0 else "")
+
+
+class JustEnough(PagesByPolicy):
+    """Lets as much leave as is over, or somewhat more; what it takes, if that is not enough."""
+
+    def __init__(
+        self,
+        state: SessionState,
+        session: SessionNo,
+        view: View,
+        pages: list[Page],
+        schedule: Rebuilt,
+    ) -> None:
+        super().__init__(state, session, view, pages)
+        self._schedule = schedule
+
+    def offers(self, window: Window, items: Sequence[Item], reason: str) -> Offers[Leaving]:
+        state, over = self._state, self._schedule.over_tokens
+        layout = state.layout
+        state.relearn_factor()
+        stay = state.latest_exchanges(state.window_room // 2) or state.unsent()
+        more = int(state.window_room * state.limits.repack_window_share)
+        weight = layout.head_tokens + state.working_set.tokens_used
+        weight += sum(page.row.tokens for page in self._pages)
+        # A page takes with it its row of the manifest, which its weight does not tell of.
+        mean = state.working_set.tokens_used / max(1, len(state.working_set))
+        told = mean / (mean + layout.row_tokens / 2) if mean else 1.0
+        for last_turns in (state.limits.last_turns_kept, 0):
+            needed = over + more if over > 0 else 0
+            for _ in range(_TRIES):
+                down_to = max(1.0, weight - needed * told)
+                tokens = yield self.offer(reason, Round(last_turns, down_to, self._pages, stay))
+                needed += tokens - state.window_room + more
+        yield from self.whatever_it_takes(reason)
 
 
 def _in_turn(first: Sequence[PageId], second: Sequence[PageId]) -> Iterator[PageId]:
