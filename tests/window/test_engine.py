@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pagefault.window.engine import WINDOW_FULL, Offer, Plan, WhenFull, lay_out, step
+from pagefault.window.engine import WINDOW_FULL, Offer, Offers, Plan, WhenFull, lay_out, step
 from pagefault.window.law import Law
 from pagefault.window.slots import (
     FRONT,
@@ -373,6 +373,72 @@ def check(talk: Talk, plan: Plan[Offer], before: Window) -> None:
 def _left_before(items: Sequence[Item], changed: Sequence[Item]) -> bool:
     """A message that opens a turn lost results of the turn before: that one left whole."""
     return all(item.kind is ItemKind.RESULT and item.opens for item in changed)
+
+
+# --- schedules and choices -----------------------------------------------------------------------
+
+
+@dataclass
+class Listed:
+    """A choice of these windows, which remembers what it was told of each."""
+
+    windows: list[Window]
+    told: list[int] = field(default_factory=list)
+
+    def offers(self, window: Window, items: Sequence[Item], reason: str) -> Offers[Offer]:
+        for one in self.windows:
+            self.told.append((yield Offer(window=one)))
+
+
+def without(*leave: str) -> Window:
+    return Window(epoch="n9", forms=dict.fromkeys(leave, Form.ABSENT))
+
+
+@pytest.mark.parametrize(
+    ("room", "tokens", "told"),
+    [(60, 55, [75]), (40, 35, [75, 55]), (20, 75, [75, 55, 35])],
+    ids=["the second", "the third", "none, and so the first"],
+)
+def test_of_what_might_leave_the_first_is_taken_that_fits(
+    room: int, tokens: int, told: list[int]
+) -> None:
+    talk = Talk(room)
+    items = [talk.user(20) for _ in range(4)] + [talk.user(15)]
+    ids = [item.id for item in items]
+    choice = Listed([without(*ids[:count]) for count in (1, 2, 3)])
+    _, plan = step(
+        WHOLE_CONVERSATION,
+        items,
+        law=LAW,
+        renderer=talk.scales,
+        schedule=WhenFull(room_tokens=room),
+        choice=choice,
+    )
+    assert plan.epoch == WINDOW_FULL
+    assert plan.tokens == tokens
+    assert plan.fits == (tokens <= room)
+    assert choice.told == told
+
+
+def test_an_epoch_that_is_due_begins_though_the_request_would_fit() -> None:
+    class Due:
+        room_tokens = 1_000.0
+
+        def due(self, tokens: int) -> str:
+            return "forgotten"
+
+    talk = Talk(1_000)
+    items = [talk.user(20), talk.user(10)]
+    after, plan = step(
+        WHOLE_CONVERSATION,
+        items,
+        law=LAW,
+        renderer=talk.scales,
+        schedule=Due(),
+        choice=Listed([without(items[0].id)]),
+    )
+    assert (plan.epoch, plan.tokens) == ("forgotten", 10)
+    assert after == without(items[0].id)
 
 
 # --- the tree of histories ------------------------------------------------------------------------
