@@ -67,6 +67,40 @@ async def test_a_pin_of_what_is_shown_is_quoted_once_it_leaves(upstream: Upstrea
             assert sent.count(FACT) == 1
 
 
+LONG = (
+    "The greenhouse was built in 1931 by Marta Lindqvist. "
+    + "It is, as everybody who has ever been there will tell you at length, rather a nice one. "
+    * 12
+)
+
+
+async def test_what_was_made_shorter_stands_in_front_once_its_page_has_left(
+    upstream: Upstream, tmp_path: Path
+) -> None:
+    root = tmp_path / "memory"
+    async with standing(upstream, root=root, window=2 * WINDOW) as to:
+        said = [user(LONG)]
+        await post(to, body(*said))
+        session = await session_of(to)
+        shorter = await session.compress("msg_1", 2)
+        await session.flush()
+        assert len(shorter.text) < len(LONG) / 3
+        assert "Marta Lindqvist" in shorter.text
+        sent = await goes_on(to, said, 24)
+        assert LONG.strip() in sent[0], "in its place it is shown whole"
+        assert LONG.strip() not in sent[-1]
+        front = str(upstream.seen[-1].body["messages"][0])
+        assert "Marta Lindqvist" in front
+        assert shorter.page_id in front, "it names what it is, and the page that it is from"
+        assert "msg_1" in front
+    async with standing(upstream, root=root, window=2 * WINDOW) as to:
+        await post(to, body(*said))
+        assert upstream.seen[-1].body == upstream.seen[-2].body
+        await to.memory.forget(await session_of(to), "msg_1")
+        assert (await post(to, body(*said))).status_code == 200
+        assert "Marta Lindqvist" not in str(upstream.seen[-1].body)
+
+
 async def test_the_goal_is_told_with_the_next_message_and_the_newest_alone(
     upstream: Upstream, tmp_path: Path
 ) -> None:

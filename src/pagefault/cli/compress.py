@@ -8,7 +8,7 @@ import click
 
 from pagefault.cli.app import App, Command, find_session, json_option, pass_app, session_option
 from pagefault.cli.engines import compressor_of
-from pagefault.cli.proxied import WITHOUT_EFFECT
+from pagefault.cli.proxied import KEPT_SHORT
 
 
 @click.command(cls=Command)
@@ -73,7 +73,7 @@ def compress(
         return
     app.term.line(told["text"])
     if told["proxied"]:
-        app.term.note(WITHOUT_EFFECT)
+        app.term.note(KEPT_SHORT)
     if told["made"] == page_id:
         app.term.note(f"nothing changed: nothing can be left out of {page_id}")
         return

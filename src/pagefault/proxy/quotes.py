@@ -1,9 +1,9 @@
 """What is quoted in a proxied conversation: where, which pages, and which part of each.
 
 Three things are quoted, each once, where it then stays: with an epoch that lets turns leave, what
-is pinned and what stands on the user's word; before a message that opens a turn, what it calls for
-and what was pinned since; and there, too, what takes the place of words that were edited after they
-had been quoted.
+is pinned, what somebody had made shorter, and what stands on the user's word; before a message that
+opens a turn, what it calls for and what was pinned since; and there, too, what takes the place of
+words that were edited after they had been quoted.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ CANDIDATES: Final = 50
 QUERY_CHARS_MAX: Final = 4_000
 STANDS: Final = "[What the user decided, prefers and told there, as it stands:]"
 PINNED: Final = "[What is pinned, and what the user decided, prefers and told there, as it stands:]"
+SHORTER: Final = "[What is pinned or kept in short, and what the user decided there, as it stands:]"
 TOO_LONG: Final = "[too long to be quoted here]"
 QUOTED: Final = "[From earlier in this conversation, quoted because it may bear on what follows:]"
 
@@ -103,6 +104,8 @@ class Quotes:
             if outgoing.has_new_front:
                 chosen.core = await self._pinned(outgoing, outgoing.free_tokens() - room)
                 free = outgoing.free_tokens() - room - sum(map(_cost, chosen.core))
+                chosen.core += await self._shorter(outgoing, free, told=chosen.core)
+                free = outgoing.free_tokens() - room - sum(map(_cost, chosen.core))
                 chosen.core += await self._standing(outgoing, free, told=chosen.core)
             if chosen.core:
                 self._put_in_front(outgoing.front, chosen.core)
@@ -145,7 +148,9 @@ class Quotes:
     def _put_in_front(self, epoch: str, pages: Sequence[Page]) -> None:
         self._cored[epoch] = [page.page_id for page in pages]
         has_pins = any(page.row.kind is not Kind.CLAIM for page in pages)
-        self._verbatim.cores[epoch] = self._quoted(pages, PINNED if has_pins else STANDS)
+        has_shorter = any(page.derived and page.derived.represents for page in pages)
+        why = SHORTER if has_shorter else PINNED if has_pins else STANDS
+        self._verbatim.cores[epoch] = self._quoted(pages, why)
 
     async def _put_before(
         self, opening: str, page_ids: Iterable[PageId], passages: Iterable[Evidence]
@@ -340,6 +345,27 @@ class Quotes:
         except PagefaultError as error:
             self._problem(error.message)
         return chosen
+
+    async def _shorter(self, outgoing: Outgoing, free: int, *, told: Sequence[Page]) -> list[Page]:
+        """The shorter forms that somebody asked for of what the request does not show, the newest
+        of them, in as much room as what stands has.
+        """
+        here = {page.page_id for page in told}
+        hidden = {PageId(page) for node in outgoing.hidden() for page in self._said_in(node)}
+        room = min(int(self._verbatim.window_tokens * CORE_WINDOW_SHARE), free) - MESSAGE_TOKENS
+        chosen: list[Page] = []
+        try:
+            asked = (await self._session()).owned.state.asked_shorter()
+            for page_id, made in reversed(asked.items()):
+                if page_id not in hidden or page_id in here or page_id in self._edits:
+                    continue
+                for page in await self._still_there([made]):
+                    if _cost(page) <= room:
+                        chosen.append(page)
+                        room -= _cost(page)
+        except PagefaultError as error:
+            self._problem(error.message)
+        return chosen[::-1]
 
     async def _standing(
         self, outgoing: Outgoing, free: int, *, told: Sequence[Page] = ()

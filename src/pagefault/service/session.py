@@ -725,7 +725,8 @@ class Session(Asking):
 
         Returns what will stand for it, a page of its own; the page itself, where nothing can be
         left out. Level 0 stays as it was said, and `page` always gives it. Pins, and what stands
-        in its place in the conversation, are shown whole all the same. The memory's compressor is
+        in its place in the conversation, are shown whole all the same. In a conversation that comes
+        through the proxy it stands in front, once its page has left. The memory's compressor is
         asked, if it was opened with one; `derived.made_by` of the page says whose the text is.
         """
         wanted = a_level(level, least=Level.REDUCED)

@@ -559,6 +559,10 @@ class SessionState:
                 return level
         return None
 
+    def asked_shorter(self) -> dict[PageId, PageId]:
+        """The pages of which somebody asked for a shorter form, and that form, in their order."""
+        return {one: made for one, made in self.compressed.items() if one in self.shorter}
+
     def stays_as(self, page_id: PageId) -> PageId:
         """What an epoch keeps of a page that leaves its place: itself, or what it was compressed
         to.
