@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -61,3 +63,12 @@ def test_every_promised_name_is_there(name: str) -> None:
 def test_another_name_is_not() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         pagefault.nonsense  # noqa: B018
+
+
+def test_no_three_classes_have_one_name() -> None:
+    """One word for one thing: a reader who meets a name has at most two places to look."""
+    package = Path(pagefault.__file__).parent
+    trees = (ast.parse(path.read_text()) for path in package.rglob("*.py"))
+    classes = (node for tree in trees for node in tree.body if isinstance(node, ast.ClassDef))
+    counts = Counter(node.name for node in classes if not node.name.startswith("_"))
+    assert [name for name, count in counts.items() if count > 2] == []

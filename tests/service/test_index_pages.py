@@ -12,7 +12,7 @@ from pagefault.model.kinds import Kind
 from pagefault.model.wanted import SearchFilter
 from pagefault.pack.count import O200k
 from pagefault.service.bootstrap import open_memory
-from pagefault.service.window.indexing import Line, lines_of
+from pagefault.service.window.indexing import IndexLine, lines_of
 from pagefault.service.window.summaries import INDEX_SHARE
 from tests.service.memories import check_request, text_of
 
@@ -37,7 +37,7 @@ def _index_lines(request: Request) -> list[str]:
     return [line for line in text_of(request).split("\n") if line.startswith("X (idx_")]
 
 
-async def _index(session: Session) -> tuple[str, list[Line]]:
+async def _index(session: Session) -> tuple[str, list[IndexLine]]:
     moment = await session.at(turn=(await session.status()).turns - 1)
     [index] = [page.page_id for page in moment.pages if page.page_id.startswith("idx_")]
     page = await session.page(index)
@@ -103,8 +103,8 @@ async def test_an_index_is_forgotten_with_anything_that_it_tells_of() -> None:
 
 
 def test_lines_read_back_as_they_were_written() -> None:
-    one = Line(1, "sum_1", "sum_1", 0, 7, ("msg_1", "msg_16"), ("importer", "valve"))
-    two = Line(1, "sum_2", "sum_2", 8, 12, ("msg_17", "msg_30"), ("billing",))
+    one = IndexLine(1, "sum_1", "sum_1", 0, 7, ("msg_1", "msg_16"), ("importer", "valve"))
+    two = IndexLine(1, "sum_2", "sum_2", 8, 12, ("msg_17", "msg_30"), ("billing",))
     both = one.and_(two)
     assert (both.count, both.since, both.upto, both.pages) == (2, 0, 12, ("msg_1", "msg_30"))
     assert both.topics == ("importer", "billing", "valve")

@@ -11,7 +11,7 @@ from pagefault.store.embedded import root
 from pagefault.store.embedded.opening import Opener
 from pagefault.store.fold import SessionTally
 from pagefault.store.store import Store
-from pagefault.testing.sim_disk import Call, Death, SimulatedDisk
+from pagefault.testing.sim_disk import Death, SimulatedDisk, Syscall
 from pagefault.testing.store_machine import CALM, Fate, Saying, StoreMachine
 
 SEEDS = range(6)
@@ -60,7 +60,7 @@ def test_control_an_opening_that_does_not_sync_is_caught(
     whole, survey = SimulatedDisk.sync, Opener._survey
 
     def surveying(self: Opener) -> None:
-        monkeypatch.setattr(SimulatedDisk, "sync", lambda self, fd: self.before(Call.SYNC))
+        monkeypatch.setattr(SimulatedDisk, "sync", lambda self, fd: self.before(Syscall.SYNC))
         try:
             survey(self)
         finally:

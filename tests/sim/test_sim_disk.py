@@ -11,7 +11,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from pagefault.testing.sim_disk import FILLING, Call, Death, Died, Fault, SimulatedDisk
+from pagefault.testing.sim_disk import FILLING, Death, Died, Fault, SimulatedDisk, Syscall
 from pagefault.testing.sim_medium import Medium
 from pagefault.testing.sim_vfs import IndexVfs
 
@@ -130,7 +130,7 @@ def test_a_dead_disk_changes_nothing(disk: SimulatedDisk) -> None:
 
 def test_a_call_fails_when_it_is_told_to(disk: SimulatedDisk) -> None:
     root = disk.medium.root
-    disk.fail(Fault({Call.SYNC}, errno.EIO, nth=2))
+    disk.fail(Fault({Syscall.SYNC}, errno.EIO, nth=2))
     _write(disk, root / "a", b"1", sync=True)
     with pytest.raises(OSError, match="Input/output"):
         _write(disk, root / "b", b"1", sync=True)
@@ -188,10 +188,10 @@ def test_a_database_is_consistent_after_a_power_cut_and_may_have_lost_its_end(
 def test_an_error_of_the_disk_is_sqlites_error(disk: SimulatedDisk) -> None:
     with IndexVfs(disk):
         db = _table(disk.medium.root / "index.db")
-        disk.fail(Fault({Call.INDEX_WRITE}, errno.ENOSPC))
+        disk.fail(Fault({Syscall.INDEX_WRITE}, errno.ENOSPC))
         with pytest.raises(apsw.FullError):
             db.execute("INSERT INTO t VALUES (1)")
-        disk.fail(Fault({Call.INDEX_WRITE}, errno.EIO))
+        disk.fail(Fault({Syscall.INDEX_WRITE}, errno.EIO))
         with pytest.raises(apsw.IOError):
             db.execute("INSERT INTO t VALUES (1)")
         disk.heal()
@@ -205,7 +205,7 @@ def test_the_usual_vfs_is_back_afterwards_and_other_files_were_never_ours(
 ) -> None:
     before = apsw.vfs_names()[0]
     with IndexVfs(disk):
-        disk.fail(Fault(set(Call), lasting=True))
+        disk.fail(Fault(set(Syscall), lasting=True))
         db = _table(tmp_path / "elsewhere.db")
         db.execute("INSERT INTO t VALUES (1)")
         db.close()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pagefault.lab import northstar_templates as templates
-from pagefault.truth.claim import Authority, Claim, Turn
+from pagefault.truth.claim import Authority, Claim, Utterance
 from pagefault.truth.extract import extract
 from tests.truth.turns import assistant, tool, user
 
@@ -80,7 +80,7 @@ NONE = (
 )
 
 
-def resolves(claim: Claim, *turns: Turn) -> None:
+def resolves(claim: Claim, *turns: Utterance) -> None:
     """Each span lies in its page's text, between characters, and one of them is the value."""
     texts = {turn.page_id: turn.text.encode() for turn in turns}
     quotes = [
@@ -190,7 +190,7 @@ def test_an_agreement_reaches_no_further_than_the_turn_right_before() -> None:
 
 
 @pytest.mark.parametrize("first", [assistant("Never do as follows.", 6), tool("found", 6)])
-def test_an_agreement_is_to_all_that_was_said_since_the_users_message(first: Turn) -> None:
+def test_an_agreement_is_to_all_that_was_said_since_the_users_message(first: Utterance) -> None:
     assert extract(user("Agreed."), [first, assistant("I recommend MIT for the license.")]) == []
 
 

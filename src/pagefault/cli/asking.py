@@ -124,7 +124,7 @@ def filter_of(
     )
 
 
-class Question(Protocol):
+class QuestionVerb(Protocol):
     """What is asked of a session, or of a whole memory."""
 
     def __call__(
@@ -134,7 +134,7 @@ class Question(Protocol):
 
 def ask(
     app: App,
-    question: Question,
+    question: QuestionVerb,
     *,
     session_name: str | None,
     everywhere: bool,

@@ -74,9 +74,9 @@ def chat(
         memory, session, engine = runner.run(opening.__aenter__())
         try:
             if talks:
-                from pagefault.cli.conversation import Conversation
+                from pagefault.cli.conversation import Chat
 
-                Conversation(app.term, runner, memory, session, engine).talk()
+                Chat(app.term, runner, memory, session, engine).talk()
             else:
                 _once(app, runner, session, engine, message, as_json=as_json)
         finally:

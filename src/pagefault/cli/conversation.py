@@ -33,7 +33,7 @@ _HELP = """\
 A line that ends in a backslash goes on in the next one."""
 
 
-class Conversation:
+class Chat:
     """Runs one verb at a time on the runner's loop: Ctrl-C stops a verb and not the talk."""
 
     def __init__(

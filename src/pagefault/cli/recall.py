@@ -10,7 +10,7 @@ from pagefault.cli.app import App, Command, Group, pass_app
 from pagefault.cli.asking import (
     JSON,
     RELEVANCE,
-    Question,
+    QuestionVerb,
     ask,
     asking_options,
     profile_option,
@@ -73,7 +73,9 @@ def timeline(app: App, /, session_name: str | None, **options: Any) -> None:
     )
 
 
-def _ask(app: App, session_name: str | None, question: Question, options: dict[str, Any]) -> None:
+def _ask(
+    app: App, session_name: str | None, question: QuestionVerb, options: dict[str, Any]
+) -> None:
     """Of the session, or where none is named of all."""
     ask(app, question, session_name=session_name, everywhere=session_name is None, **options)
 

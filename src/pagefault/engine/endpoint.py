@@ -95,7 +95,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Post:
     """What is asked, and what its refusals are told with."""
 
     path: str  # below base_url
@@ -150,7 +150,7 @@ class Endpoint:
 
     # --- asking -------------------------------------------------------------------------------
 
-    async def ask(self, call: Call, total: float) -> Answer:
+    async def ask(self, call: Post, total: float) -> Answer:
         """The first answer that says yes, in at most `attempts_max` attempts."""
         now = asyncio.get_running_loop().time
         failures = 0
@@ -169,7 +169,7 @@ class Endpoint:
                 raise outcome.error
             await self._sleep(wait_s)
 
-    async def _attempt(self, call: Call, total: float) -> Answer | _Failure:
+    async def _attempt(self, call: Post, total: float) -> Answer | _Failure:
         """One exchange up to the first byte of an answer.
 
         Errors of the transport are answered as values: raised from inside an `except` they would
@@ -220,7 +220,7 @@ class Endpoint:
             )
         return self._no(response, said, call)
 
-    def _url(self, call: Call) -> str:
+    def _url(self, call: Post) -> str:
         return f"{self.base_url}{call.path}"
 
     def _unreachable(self, error: httpx2.TransportError) -> _Failure:
@@ -257,7 +257,7 @@ class Endpoint:
 
     # --- refusals -----------------------------------------------------------------------------
 
-    def _no(self, response: httpx2.Response, said: bytes, call: Call) -> _Failure:
+    def _no(self, response: httpx2.Response, said: bytes, call: Post) -> _Failure:
         status = response.status_code
         problem = _complaint(said)
         error = self.refused(status, problem, call)
@@ -278,7 +278,7 @@ class Endpoint:
             date = date.replace(tzinfo=UTC)
         return max(0.0, date.timestamp() - self._clock.now_ms() / 1000)
 
-    def refused(self, status: int, problem: wire.Problem | None, call: Call) -> EngineError:
+    def refused(self, status: int, problem: wire.Problem | None, call: Post) -> EngineError:
         """What a refusal means, and what to do about it."""
         said = f": {self._safe(problem.message)}" if problem and problem.message.strip() else ""
         if problem is not None and _is_context(problem):
@@ -335,7 +335,7 @@ class Endpoint:
     # --- answers ------------------------------------------------------------------------------
 
     async def documents(
-        self, answer: Answer, call: Call, total: float
+        self, answer: Answer, call: Post, total: float
     ) -> AsyncGenerator[dict[str, Any] | None, None]:
         """The JSON objects of the answer, streamed or not; then None, if it is whole."""
         media = answer.response.headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from pagefault.engine import chat_completions as wire
-from pagefault.engine.endpoint import Broke, Call, Endpoint, Retries, Timeouts
+from pagefault.engine.endpoint import Broke, Endpoint, Post, Retries, Timeouts
 from pagefault.model.clock import Clock
 from pagefault.model.errors import BadInput, EngineUnreachable
 from pagefault.model.request import Reply, Request
@@ -126,7 +126,7 @@ class RemoteEngine:
         finally:
             await answer.response.aclose()
 
-    def _call(self, request: Request) -> Call:
+    def _call(self, request: Request) -> Post:
         fields: dict[str, Any] = {
             "model": self.model,
             **wire.to_wire(request, system_role=self._system_role),
@@ -136,7 +136,7 @@ class RemoteEngine:
         fields |= self._options
         fields = {name: value for name, value in fields.items() if value is not None}
         text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
-        return Call(
+        return Post(
             path=PATH,
             model=self.model,
             body=text.encode("utf-8", "replace"),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pagefault.engine import chat_completions as wire
 from pagefault.engine.embedding import TextKind, embed_telling, unit_rows
-from pagefault.engine.endpoint import Call, Endpoint, Retries, Timeouts, TooLong
+from pagefault.engine.endpoint import Endpoint, Post, Retries, Timeouts, TooLong
 from pagefault.model.errors import BadInput, EngineGarbled, EngineUnreachable
 from pagefault.model.signatures import checked
 from pagefault.model.threads import start
@@ -169,7 +169,7 @@ class RemoteEmbedder:
     async def _ask(self, texts: Sequence[str]) -> Vectors:
         fields = {"model": self.model, "input": texts, "encoding_format": "float"}
         text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
-        call = Call(
+        call = Post(
             path=PATH,
             model=self.model,
             body=text.encode("utf-8", "replace"),

@@ -24,7 +24,7 @@ from pagefault.paging.tlb import TLB
 
 
 @dataclass(slots=True)
-class Entry:
+class PageTableEntry:
     """What the table knows of a page in the window."""
 
     row: PageRow
@@ -46,7 +46,7 @@ class PageTable:
     def __init__(self, find_row: Callable[[PageId], PageRow | None], tlb: TLB) -> None:
         self._find_row = find_row
         self.tlb = tlb
-        self._entries: dict[PageId, Entry] = {}
+        self._entries: dict[PageId, PageTableEntry] = {}
         self._pins: dict[PageId, None] = {}
 
     def has(self, page_id: PageId) -> bool:
@@ -74,11 +74,11 @@ class PageTable:
             return entry.row
         return self.tlb.lookup(page_id) if page_id in self.tlb else None
 
-    def entry(self, page_id: PageId) -> Entry | None:
+    def entry(self, page_id: PageId) -> PageTableEntry | None:
         """The entry of a page in or entering the window; None for a ghost."""
         return self._entries.get(page_id)
 
-    def residents(self) -> Iterator[Entry]:
+    def residents(self) -> Iterator[PageTableEntry]:
         return iter(self._entries.values())
 
     @contextmanager
@@ -93,11 +93,11 @@ class PageTable:
             for page_id in [p for p, e in self._entries.items() if e.residency is loading]:
                 self.failed(page_id)
 
-    def begin_fault(self, row: PageRow, level: Level) -> Entry:
+    def begin_fault(self, row: PageRow, level: Level) -> PageTableEntry:
         """GHOST to LOADING: `loaded` or `failed` ends it, or the block of `faults` that it is in. A
         page in the window may not.
         """
-        entry = self._entries.get(row.page_id) or Entry(row, level)
+        entry = self._entries.get(row.page_id) or PageTableEntry(row, level)
         entry.residency = step(entry.residency, Cause.FAULTED)
         self._entries[row.page_id] = entry
         return entry
@@ -116,7 +116,7 @@ class PageTable:
         """A page entered the window together with the record that made or recalled it."""
         entry = self._entries.get(row.page_id)
         if entry is None:
-            entry = Entry(row, level)
+            entry = PageTableEntry(row, level)
             entry.residency = step(entry.residency, Cause.ADMITTED)
             self._entries[row.page_id] = entry
         elif entry.residency is Residency.LOADING:
@@ -125,7 +125,7 @@ class PageTable:
 
     def derived(self, row: PageRow, level: Level, turn: TurnNo) -> None:
         """A page that was made of others entered the window before its record was written."""
-        entry = self._entries.get(row.page_id) or Entry(row, level)
+        entry = self._entries.get(row.page_id) or PageTableEntry(row, level)
         entry.residency = step(entry.residency, Cause.DERIVED)
         self._entries[row.page_id] = entry
         self.touched(row.page_id, turn)

@@ -16,7 +16,7 @@ from pagefault.store.embedded.lock import open_to_lock, take
 _LOOK_S: Final = 0.02  # between two tries
 
 
-class Turn:
+class WriteTurn:
     """Of one opening; its threads take turns, too. Without a path there are no other processes."""
 
     def __init__(self, path: Path | None) -> None:

@@ -26,7 +26,7 @@ from pagefault.store.embedded.disk import Disk
 from pagefault.testing.sim_medium import Image, Medium
 
 
-class Call(StrEnum):
+class Syscall(StrEnum):
     """What may be made to fail."""
 
     WRITE = "write"
@@ -45,9 +45,9 @@ class Call(StrEnum):
     INDEX_DELETE = "index_delete"
 
 
-INDEX: Final = frozenset(call for call in Call if call.startswith("index_"))
-LOG: Final = frozenset(Call) - INDEX
-FILLING: Final = frozenset({Call.WRITE, Call.CREATE, Call.INDEX_WRITE})
+INDEX: Final = frozenset(call for call in Syscall if call.startswith("index_"))
+LOG: Final = frozenset(Syscall) - INDEX
+FILLING: Final = frozenset({Syscall.WRITE, Syscall.CREATE, Syscall.INDEX_WRITE})
 """What a full disk refuses."""
 
 
@@ -66,7 +66,7 @@ class Died(Exception):
 class Fault:
     """From the `nth` of these calls on (1 is the next) it fails, once or as long as it lasts."""
 
-    calls: Collection[Call]
+    calls: Collection[Syscall]
     errno: int = errno.EIO
     nth: int = 1
     lasting: bool = False
@@ -118,10 +118,10 @@ class SimulatedDisk(Disk):
         self.dead = False
         self.lives += 1
 
-    def before(self, call: Call) -> None:
+    def before(self, call: Syscall) -> None:
         """Raise what is to happen at this call. A dead disk does nothing any more."""
         self._check_alive()
-        if call is not Call.INDEX_READ:
+        if call is not Syscall.INDEX_READ:
             self.changes += 1
             if self._left == 0:
                 self.die(self._death)
@@ -161,7 +161,7 @@ class SimulatedDisk(Disk):
         if self.dies_next:  # what was under way may have got through in part
             self._write(fd, data[: self.part(len(data))])
         try:
-            self.before(Call.WRITE)
+            self.before(Syscall.WRITE)
         except OSError:
             self._write(fd, data[: self.part(len(data))])
             raise
@@ -176,40 +176,40 @@ class SimulatedDisk(Disk):
         return written
 
     def sync(self, fd: int) -> None:
-        self.before(Call.SYNC)
+        self.before(Syscall.SYNC)
         self.sync_of(os.fstat(fd).st_ino)
 
     def sync_directory(self, path: Path) -> None:
-        self.before(Call.SYNC_DIRECTORY)
+        self.before(Syscall.SYNC_DIRECTORY)
         self.sync_of_directory(path)
 
     def create(self, path: Path) -> int:
-        self.before(Call.CREATE)
+        self.before(Syscall.CREATE)
         fd = super().create(path)
         self.medium.created(path)
         return fd
 
     def append_to(self, path: Path) -> int:
-        self.before(Call.APPEND_TO)
+        self.before(Syscall.APPEND_TO)
         return super().append_to(path)
 
     def truncate(self, fd: int, length: int) -> None:
-        self.before(Call.TRUNCATE)
+        self.before(Syscall.TRUNCATE)
         super().truncate(fd, length)
         self.medium.truncated(os.fstat(fd).st_ino, length)
 
     def rename(self, old: Path, new: Path) -> None:
-        self.before(Call.RENAME)
+        self.before(Syscall.RENAME)
         super().rename(old, new)
         self.medium.renamed(old, new)
 
     def unlink(self, path: Path) -> None:
-        self.before(Call.UNLINK)
+        self.before(Syscall.UNLINK)
         super().unlink(path)
         self.medium.unlinked(path)
 
     def rmdir(self, path: Path) -> None:
-        self.before(Call.UNLINK)
+        self.before(Syscall.UNLINK)
         inode = path.stat().st_ino
         super().rmdir(path)
         self.medium.removed(path, inode)

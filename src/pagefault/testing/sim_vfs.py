@@ -16,7 +16,7 @@ from typing import Any, Final, Self
 
 import apsw
 
-from pagefault.testing.sim_disk import Call, Died, SimulatedDisk
+from pagefault.testing.sim_disk import Died, SimulatedDisk, Syscall
 
 _JOURNALS: Final = apsw.SQLITE_OPEN_MAIN_JOURNAL | apsw.SQLITE_OPEN_WAL
 _NAME: Final = "pagefault-simulated"
@@ -50,7 +50,7 @@ class IndexVfs(apsw.VFS):
         path = Path(text) if text else None
         if path is None or not self._is_ours(path):
             return apsw.VFSFile(self.base, name, flags)
-        _guarded(self.disk, Call.INDEX_OPEN)
+        _guarded(self.disk, Syscall.INDEX_OPEN)
         return _IndexFile(self, name, flags, path)
 
     def xDelete(self, filename: str, syncdir: bool) -> None:
@@ -58,7 +58,7 @@ class IndexVfs(apsw.VFS):
         if not self._is_ours(path):
             super().xDelete(filename, syncdir)
             return
-        _guarded(self.disk, Call.INDEX_DELETE)
+        _guarded(self.disk, Syscall.INDEX_DELETE)
         super().xDelete(filename, False)
         self.disk.medium.unlinked(path)
         if syncdir:
@@ -96,7 +96,7 @@ class _IndexFile(apsw.VFSFile):
 
     def xRead(self, amount: int, offset: int) -> bytes:
         if self._lives:
-            _guarded(self._disk, Call.INDEX_READ)
+            _guarded(self._disk, Syscall.INDEX_READ)
         return super().xRead(amount, offset)
 
     def xWrite(self, data: bytes, offset: int) -> None:
@@ -106,18 +106,18 @@ class _IndexFile(apsw.VFSFile):
                 self._write(begun, offset)
 
         if self._lives:
-            _guarded(self._disk, Call.INDEX_WRITE, part)
+            _guarded(self._disk, Syscall.INDEX_WRITE, part)
             self._write(data, offset)
 
     def xTruncate(self, newsize: int) -> None:
         if self._lives:
-            _guarded(self._disk, Call.INDEX_TRUNCATE)
+            _guarded(self._disk, Syscall.INDEX_TRUNCATE)
             super().xTruncate(newsize)
             self._disk.medium.truncated(self._inode, newsize)
 
     def xSync(self, flags: int) -> None:
         if self._lives:
-            _guarded(self._disk, Call.INDEX_SYNC)
+            _guarded(self._disk, Syscall.INDEX_SYNC)
             self._disk.sync_of(self._inode)
             if self._name_is_new:  # as SQLite's own VFS does with a new journal
                 self._disk.sync_of_directory(self._path.parent)
@@ -140,7 +140,7 @@ class _IndexFile(apsw.VFSFile):
         self._disk.medium.wrote(self._inode, offset, bytes(data))
 
 
-def _guarded(disk: SimulatedDisk, call: Call, part: Callable[[], Any] | None = None) -> None:
+def _guarded(disk: SimulatedDisk, call: Syscall, part: Callable[[], Any] | None = None) -> None:
     """What is to happen at this call, in SQLite's words; `part` of a write happens all the same."""
     if part is not None and disk.dies_next:
         part()

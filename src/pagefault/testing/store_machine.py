@@ -25,7 +25,7 @@ from pagefault.store.api import PageFilter, PageIndex
 from pagefault.store.embedded.root import rebuild
 from pagefault.store.store import Store
 from pagefault.testing.index_contract import told
-from pagefault.testing.sim_disk import FILLING, INDEX, LOG, Call, Death, Died, Fault
+from pagefault.testing.sim_disk import FILLING, INDEX, LOG, Death, Died, Fault, Syscall
 from pagefault.testing.store_life import StoreLife, close_whole
 from pagefault.testing.store_model import Forgetting, StoreModel
 
@@ -59,7 +59,7 @@ FAULTS: Final = st.builds(
     fault=st.builds(
         Fault,
         st.sampled_from(
-            [LOG, INDEX, FILLING, {Call.SYNC}, {Call.INDEX_READ}, {Call.SYNC_DIRECTORY}]
+            [LOG, INDEX, FILLING, {Syscall.SYNC}, {Syscall.INDEX_READ}, {Syscall.SYNC_DIRECTORY}]
         ).map(frozenset),
         st.sampled_from([errno.EIO, errno.ENOSPC]),
         st.integers(1, 15),

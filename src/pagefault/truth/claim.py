@@ -18,7 +18,7 @@ class Authority(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class Utterance:
     """One page of a conversation, as far as claims are concerned: its text as it is stored."""
 
     page_id: PageId

@@ -23,7 +23,7 @@ from pagefault.truth.subjects import subject_key, value_key
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ClaimEntry:
     """A claim as it is to be written, with the one that it closes, if it closes one."""
 
     claim: Claim
@@ -71,20 +71,20 @@ class ClaimBook:
     def standing(self) -> list[Held]:
         return [held for held in self if held.status is Status.STANDING]
 
-    def entries(self, claims: Sequence[Claim], name: str, after: int) -> list[Entry]:
+    def entries(self, claims: Sequence[Claim], name: str, after: int) -> list[ClaimEntry]:
         """What to write of claims of one turn, one after another, as the book stands.
 
         What stands already is left out, and so is a retraction that closes nothing. The ids that
         they will get are `name` and the numbers from `after` + 1 on.
         """
-        book, entries = self.copy(), list[Entry]()
+        book, entries = self.copy(), list[ClaimEntry]()
         for claim in claims:
             for entry in book._entries(claim):
                 entries.append(entry)
                 book.fold(held_of(PageId(f"{name}_{after + len(entries)}"), entry))
         return entries
 
-    def _entries(self, claim: Claim) -> list[Entry]:
+    def _entries(self, claim: Claim) -> list[ClaimEntry]:
         if claim.resting_on:
             gone = set(claim.resting_on)
             resting = [held for held in self._closable(claim) if not gone.isdisjoint(held.pages)]
@@ -92,7 +92,7 @@ class ClaimBook:
         entry = self._entry(claim)
         return [] if entry is None else [entry]
 
-    def _entry(self, claim: Claim) -> Entry | None:
+    def _entry(self, claim: Claim) -> ClaimEntry | None:
         """A claim with the one that it closes.
 
         It closes one that is certain to be about the same thing: of its own subject, or the only
@@ -107,7 +107,7 @@ class ClaimBook:
             return None
         old = self._rival(claim) or _only(self._named(claim))
         if old is None:
-            return Entry(claim)
+            return ClaimEntry(claim)
         if not claim.subject and old.subject:  # what it takes the place of says what it is about
             claim = replace(claim, subject=old.subject)
             old = self._rival(claim) or old
@@ -174,7 +174,7 @@ class ClaimBook:
                 seen.add(key)
 
 
-def held_of(claim_id: PageId, entry: Entry) -> Held:
+def held_of(claim_id: PageId, entry: ClaimEntry) -> Held:
     claim = entry.claim
     return Held(
         claim_id=claim_id,
@@ -187,8 +187,8 @@ def held_of(claim_id: PageId, entry: Entry) -> Held:
     )
 
 
-def _closing(claim: Claim, old: Held, how: str) -> Entry:
-    return Entry(replace(claim, text=f"{claim.text} ({how} {old.claim_id})"), old.claim_id)
+def _closing(claim: Claim, old: Held, how: str) -> ClaimEntry:
+    return ClaimEntry(replace(claim, text=f"{claim.text} ({how} {old.claim_id})"), old.claim_id)
 
 
 def _only(found: Sequence[Held]) -> Held | None:

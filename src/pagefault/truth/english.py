@@ -126,7 +126,7 @@ SENTENCE_MAX: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Parse:
     """What a sentence that is understood whole says. Parts that it does not name are empty."""
 
     kind: ClaimType
@@ -142,7 +142,7 @@ def only_sentence(text: str) -> str:
     return found[1] if found else ""
 
 
-def read(sentence: str) -> Reading | None:
+def read(sentence: str) -> Parse | None:
     plain = _plain(sentence)
     for kind, fixed, form in FORMS:
         found = form.fullmatch(plain)
@@ -151,7 +151,7 @@ def read(sentence: str) -> Reading | None:
     return None
 
 
-def read_proposal(sentence: str) -> Reading | None:
+def read_proposal(sentence: str) -> Parse | None:
     found = PROPOSAL.fullmatch(_plain(sentence))
     return _reading(ClaimType.DECISION, "", found) if found else None
 
@@ -162,14 +162,14 @@ def choice_of(value: str) -> str:
     return value if reading is None else reading.value
 
 
-def _reading(kind: ClaimType, fixed: str, found: re.Match[str]) -> Reading | None:
+def _reading(kind: ClaimType, fixed: str, found: re.Match[str]) -> Parse | None:
     parts = {name: part or "" for name, part in found.groupdict().items()}
     thing = parts.get("subject", "").lower().removeprefix("my ").removeprefix("our ")
     day, month, *others = (parts.pop(name, "") for name in ("day", "month", "day2", "month2"))
     day, month = (day, month) if day else others
     if thing in NO_SUBJECT or (day and not 1 <= int(day) <= _DAYS[month]):
         return None
-    return Reading(kind, **{"subject": fixed, **parts})
+    return Parse(kind, **{"subject": fixed, **parts})
 
 
 def _plain(sentence: str) -> str:

@@ -17,13 +17,13 @@ from typing import Final
 from pagefault.model.kinds import MODEL_GENERATED, USER_APPROVED, USERS, ClaimType, Origin, Role
 from pagefault.model.page import Evidence
 from pagefault.truth import english
-from pagefault.truth.claim import Authority, Claim, Turn, wording
+from pagefault.truth.claim import Authority, Claim, Utterance, wording
 
 _CONFIDENCE: Final = 0.9
 _OF_A_PERSON: Final = (ClaimType.FACT, ClaimType.PREFERENCE)
 
 
-def extract(turn: Turn, before: Sequence[Turn] = ()) -> list[Claim]:
+def extract(turn: Utterance, before: Sequence[Utterance] = ()) -> list[Claim]:
     """The claim that `turn` makes, if it makes one. `before` is all that was said since the user's
     message before it, the newest last. Pure.
     """
@@ -42,7 +42,7 @@ def extract(turn: Turn, before: Sequence[Turn] = ()) -> list[Claim]:
     return [_claim(reading, said, (_span(turn, said),), authority, turn.origin)]
 
 
-def _agreed(turn: Turn, before: Sequence[Turn]) -> list[Claim]:
+def _agreed(turn: Utterance, before: Sequence[Utterance]) -> list[Claim]:
     """What a mere "yes" agrees to: the turn right before, if it proposes one thing and no more."""
     if [shown.role for shown in before] != [Role.ASSISTANT]:
         return []
@@ -61,7 +61,7 @@ def _agreed(turn: Turn, before: Sequence[Turn]) -> list[Claim]:
 
 
 def _claim(
-    reading: english.Reading,
+    reading: english.Parse,
     value: str,
     evidence: tuple[Evidence, ...],
     authority: Authority,
@@ -81,5 +81,5 @@ def _claim(
     )
 
 
-def _span(turn: Turn, beginning: str) -> Evidence:
+def _span(turn: Utterance, beginning: str) -> Evidence:
     return Evidence(page_id=turn.page_id, start=0, end=len(beginning.encode()))

@@ -18,7 +18,7 @@ from typing import Final
 
 from pagefault.model.kinds import USERS, Role
 from pagefault.model.page import Evidence
-from pagefault.truth.claim import Turn
+from pagefault.truth.claim import Utterance
 from pagefault.truth.subjects import subject_key
 
 _TEXT_MAX: Final = 2_000
@@ -84,7 +84,7 @@ _SUPPOSED: Final = re.compile(
 _DENIED: Final = re.compile(r"\b(?:not|never|no longer|without)\b|n't\b")
 
 
-def procedures(turn: Turn) -> list[Procedure]:
+def procedures(turn: Utterance) -> list[Procedure]:
     """What a turn tells of how something is done. Only a user's own words tell any."""
     text = turn.text.strip()
     if turn.role is not Role.USER or turn.origin not in USERS or len(text) > _TEXT_MAX:
@@ -123,7 +123,9 @@ def _steps(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         yield at, end
 
 
-def _procedure(turn: Turn, subject: tuple[int, int], steps: list[tuple[int, int]]) -> Procedure:
+def _procedure(
+    turn: Utterance, subject: tuple[int, int], steps: list[tuple[int, int]]
+) -> Procedure:
     return Procedure(
         subject=_written(turn.text, subject),
         steps=tuple(_written(turn.text, step) for step in steps),
@@ -131,7 +133,7 @@ def _procedure(turn: Turn, subject: tuple[int, int], steps: list[tuple[int, int]
     )
 
 
-def _span(turn: Turn, start: int, end: int) -> Evidence:
+def _span(turn: Utterance, start: int, end: int) -> Evidence:
     said = turn.text[start:end].rstrip(".")
     first = len(turn.text[:start].encode())
     return Evidence(page_id=turn.page_id, start=first, end=first + len(said.encode()))

@@ -37,8 +37,8 @@ from pagefault.service.window.deriving import Made, write_derived
 from pagefault.service.window.state import SessionState
 from pagefault.store.analyzer import query_terms
 from pagefault.store.api import PageFilter
-from pagefault.truth.claim import Authority, Claim, Turn
-from pagefault.truth.claims import ClaimBook, Entry, held_of
+from pagefault.truth.claim import Authority, Claim, Utterance
+from pagefault.truth.claims import ClaimBook, ClaimEntry, held_of
 from pagefault.truth.held import Held, Status
 
 CLAIM: Final = PAGE_PREFIX["claim"]
@@ -51,7 +51,7 @@ IMPORTANCE: Final = {
 }
 _WORD: Final = re.compile(r"\w+")
 _ALL: Final = 2**31
-_WALL: Final = Turn(PageId(""), Role.TOOL, RUNTIME, "")
+_WALL: Final = Utterance(PageId(""), Role.TOOL, RUNTIME, "")
 """What nobody agrees to, in the place of what was handed in or is not shown."""
 
 
@@ -115,7 +115,7 @@ class Claims:
         for draft in said:
             body = draft.body
             assert isinstance(body, PageBody)
-            turn = Turn(body.page_id, body.role, draft.origin, body.text, body.speaker)
+            turn = Utterance(body.page_id, body.role, draft.origin, body.text, body.speaker)
             is_users = is_user_message(body)
             # A part of a message is less than it says.
             is_whole = is_users and body.parts == 1 and body.page_id not in blocks
@@ -284,7 +284,7 @@ class Claims:
         )
 
 
-def _made(entry: Entry) -> Made:
+def _made(entry: ClaimEntry) -> Made:
     claim = entry.claim
     return Made(
         event_type=EventType.CLAIM,
@@ -321,12 +321,12 @@ def authority_of(origin: Origin) -> Authority:
     return Authority.USER if origin in USERS else Authority.PROPOSED
 
 
-def _shown_before(state: SessionState) -> list[Turn]:
+def _shown_before(state: SessionState) -> list[Utterance]:
     """What the window shows since the user's message, the newest last; two are as good as more.
     What was forgotten in between stood there, too.
     """
     opening = {page.page_id for page in state.newest_user}
-    shown: list[Turn] = []
+    shown: list[Utterance] = []
     order = state.order_next
     for entry in state.layout.latest():
         match entry:
@@ -336,7 +336,7 @@ def _shown_before(state: SessionState) -> list[Turn]:
                 return shown[::-1]
             case Shown(page=page) if page.row.kind is Kind.TRANSCRIPT:
                 order = page.row.order
-                shown.append(Turn(page.page_id, page.row.role, page.row.origin, page.text))
+                shown.append(Utterance(page.page_id, page.row.role, page.row.origin, page.text))
             case Recalled() | Exchange(said=""):
                 continue
             case _:

@@ -38,7 +38,7 @@ from pagefault.store.api import PageFilter
 from pagefault.store.embedded.vectors import VectorStore
 from pagefault.store.place import place_of
 from pagefault.store.store import Store
-from pagefault.store.turn import Turn
+from pagefault.store.turn import WriteTurn
 
 if TYPE_CHECKING:
     import numpy as np
@@ -94,7 +94,7 @@ class Embedding:
         self._owned = owned
         self._is_reader = store.path is not None and store.lock is None
         path = store.path
-        self._turn = Turn(None if path is None else path / "embedding.lock")
+        self._turn = WriteTurn(None if path is None else path / "embedding.lock")
         self._stop = threading.Event()
         self._stops: set[threading.Event] = {self._stop}
         self._wanted = threading.Event()

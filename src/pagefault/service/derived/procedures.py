@@ -20,7 +20,7 @@ from pagefault.service.runtime import Runtime
 from pagefault.service.window.deriving import Made, write_derived
 from pagefault.service.window.state import SessionState
 from pagefault.store.api import PageFilter
-from pagefault.truth.claim import Turn
+from pagefault.truth.claim import Utterance
 from pagefault.truth.subjects import subject_key
 
 PROCEDURE: Final = PAGE_PREFIX["procedure"]
@@ -37,7 +37,7 @@ class Procedures:
         self._as_of: AsOf = NEVER  # when these were read
 
     def drafts(
-        self, turn: Turn, cause: Draft, state: SessionState, before: Sequence[Draft]
+        self, turn: Utterance, cause: Draft, state: SessionState, before: Sequence[Draft]
     ) -> list[Draft]:
         """Drafts of the procedures that a turn states; what stands already is not written again."""
         from pagefault.truth.procedures import procedures

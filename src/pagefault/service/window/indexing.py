@@ -29,7 +29,7 @@ _LINE: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class IndexLine:
     """Summaries that follow one another: their ids, the turns and pages they sum up, what about."""
 
     count: int
@@ -46,13 +46,13 @@ class Line:
         topics = f": {', '.join(self.topics)}" if self.topics else ""
         return f"{ids} · turns {self.since}–{self.upto}{pages}{topics}"
 
-    def and_(self, other: Line) -> Line:
+    def and_(self, other: IndexLine) -> IndexLine:
         """One line for this and the next."""
         both = chain.from_iterable(zip_longest(self.topics, other.topics))
         topics = tuple(dict.fromkeys(topic for topic in both if topic))[:TOPICS_MAX]
         pages = (self.pages[0], other.pages[1])
         count = self.count + other.count
-        return Line(count, self.first, other.last, self.since, other.upto, pages, topics)
+        return IndexLine(count, self.first, other.last, self.since, other.upto, pages, topics)
 
 
 def index_of(
@@ -92,7 +92,7 @@ def index_of(
     )
 
 
-def lines_of(text: str) -> list[Line]:
+def lines_of(text: str) -> list[IndexLine]:
     found = (_LINE.fullmatch(line) for line in text.split("\n"))
     return [_read(line) for line in found if line]
 
@@ -101,9 +101,9 @@ def is_index(page: Page) -> bool:
     return page.row.kind is Kind.INDEX
 
 
-def _read(line: re.Match[str]) -> Line:
+def _read(line: re.Match[str]) -> IndexLine:
     first, _, last = (line["pages"] or "").partition("…")
-    return Line(
+    return IndexLine(
         count=int(line["count"] or 1),
         first=line["first"],
         last=line["last"] or line["first"],
@@ -114,12 +114,12 @@ def _read(line: re.Match[str]) -> Line:
     )
 
 
-def _line(page: Page, find_row: Callable[[PageId], PageRow | None]) -> Line:
+def _line(page: Page, find_row: Callable[[PageId], PageRow | None]) -> IndexLine:
     assert page.derived is not None
     pages = page.derived.provenance
     ends = [find_row(page_id) for page_id in (pages[:1] + pages[-1:])]
     turns = [row.turn for row in ends if row is not None] or [page.row.turn]
-    return Line(
+    return IndexLine(
         count=1,
         first=page.page_id,
         last=page.page_id,

@@ -20,7 +20,7 @@ from pagefault.store.embedded.files import read
 from pagefault.store.embedded.handles import Handles
 from pagefault.store.embedded.inventory import take_inventory
 from pagefault.store.embedded.scan import Problem
-from pagefault.store.embedded.segment import Reading, Replaced, Segment
+from pagefault.store.embedded.segment import ReadGuard, Replaced, Segment
 from pagefault.store.embedded.segment_format import FILE_BYTES_MAX, Footer, parse_footer
 
 KEPT: Final = "what stayed here of this archived segment is damaged"
@@ -116,7 +116,7 @@ class ArchivedSegment(Segment):
         except FileNotFoundError:
             data, gone = self._packed(), False
         except OSError:
-            with Reading(self._name):
+            with ReadGuard(self._name):
                 raise
         if gone:  # what was read may have been erased since
             self._handles.drop(self._name)
@@ -142,14 +142,14 @@ class ArchivedSegment(Segment):
     def _stub(self) -> Stub | None:
         """Nothing if it is damaged: then the file alone must do."""
         if self._told is None:
-            with Reading(self._name):
+            with ReadGuard(self._name):
                 self._told = self._archive.stub(self.number, self.generation)
         return self._told
 
     def _packed(self) -> bytes:
         """The archive's file; empty if it alone is lost. `Replaced` if this generation is gone."""
         try:
-            with Reading(self._name):
+            with ReadGuard(self._name):
                 return read(self.path, FILE_BYTES_MAX)
         except Replaced:
             self._archive.require()

@@ -224,7 +224,7 @@ class Segment:
 
     def content(self, end: int | None = None) -> bytes:
         """The whole file, or its first `end` bytes. `Replaced` if it is gone."""
-        with Reading(self._name):
+        with ReadGuard(self._name):
             data = read(self.path, FILE_BYTES_MAX)
         return data if end is None else data[:end]
 
@@ -295,7 +295,7 @@ class Segment:
         raise StoreCorrupt(what)
 
     def _read(self, offset: int, length: int) -> bytes:
-        with Reading(self._name), self._handles.hold(self._name) as fd:
+        with ReadGuard(self._name), self._handles.hold(self._name) as fd:
             data = os.pread(fd, length, offset)
             gone = os.fstat(fd).st_nlink == 0
         if gone:  # what was read may have been erased since
@@ -311,7 +311,7 @@ class Segment:
 
     def _last_line(self) -> tuple[Footer | None, int]:
         """The footer and where it begins; nothing if the last line is none."""
-        with Reading(self._name), self._handles.hold(self._name) as fd:
+        with ReadGuard(self._name), self._handles.hold(self._name) as fd:
             size = os.fstat(fd).st_size
         peek = _TAIL_PEEK
         while True:
@@ -323,7 +323,7 @@ class Segment:
             peek *= 8
 
 
-class Reading:
+class ReadGuard:
     """Within this block, a file that is gone is `Replaced` and one that fails is `StoreError`."""
 
     __slots__ = ("_name",)
