@@ -1,4 +1,4 @@
-"""The programs in `script/`, which are in no package, as modules."""
+"""The programs that write parts of the repository, which are in no package, as modules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ ROOT = Path(__file__).parents[1]
 
 
 def sync_script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("write_sync", ROOT / "script" / "sync.py")
+    return _loaded("write_sync", ROOT / "script" / "sync.py")
+
+
+def docs_script() -> ModuleType:
+    return _loaded("generate_docs", ROOT / "docs" / "generate.py")
+
+
+def _loaded(name: str, path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -11,7 +10,7 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
@@ -21,6 +20,7 @@ from pagefault.engine.scripted import ScriptedEngine
 from pagefault.model.events import Faulted
 from pagefault.model.kinds import Role
 from pagefault.model.request import Message, Request, ToolCall, ToolSpec
+from tests.scripts import docs_script
 
 ROOT: Final = Path(__file__).parent.parent
 PAGES: Final = [
@@ -180,25 +180,15 @@ def test_the_loop_of_the_readme_lets_a_client_search_and_fault(away: Path) -> No
 # --- what comes from the code ---------------------------------------------------------------------
 
 
-def generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("generate_docs", ROOT / "docs" / "generate.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_what_is_made_from_the_code_is_current() -> None:
-    make = generator()
+    make = docs_script()
     for path in sorted((ROOT / "docs").glob("*.md")):
         text = path.read_text(encoding="utf-8")
         assert make.regenerated(text) == text, f"{path.name} is out of date: script/docs"
 
 
 def test_every_part_that_is_made_stands_somewhere_and_is_closed() -> None:
-    made = {name for name, _ in generator().parts()}
+    made = {name for name, _ in docs_script().parts()}
     text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md"))
     begun = re.findall(r"<!-- begin ([\w-]+) \(script/docs\) -->", text)
     assert sorted(begun) == sorted(made)
