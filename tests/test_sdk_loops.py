@@ -138,3 +138,34 @@ def test_a_long_turn_of_a_real_client_pages_and_is_never_refused(
     assert "File 23 says" in str(upstream.seen[-1].body)
     assert "File 0 says" not in str(upstream.seen[-1].body)
     assert session.recall("line of file 0").hits
+
+
+def test_a_result_that_nothing_can_keep_is_a_failed_call_and_the_turn_goes_on(
+    sdk: tuple[str, Any, Any], session: pagefault.sync.Session
+) -> None:
+    format, answer, connect = sdk
+    says = [Say(calls=(Call("call_1", "read", {}),)), Say(text="It cannot be read.")]
+    with Upstream(Provider(format, *says)) as upstream, connect(upstream.url) as client:
+        told = answer(session, client, "m", "Read it.", [READ], {"read": lambda: {1, 2}})
+    assert told == "It cannot be read."
+    assert "BadInput" in str(upstream.seen[-1].body)
+
+
+def test_a_loop_that_was_stopped_in_a_call_goes_on_with_the_next_question(
+    sdk: tuple[str, Any, Any], session: pagefault.sync.Session
+) -> None:
+    def interrupted() -> str:
+        raise KeyboardInterrupt
+
+    format, answer, connect = sdk
+    says = [
+        Say(calls=(Call("call_1", "read", {}), Call("call_2", "clock", {"zone": "Oslo"}))),
+        Say(text="Here I am."),
+    ]
+    functions = {**FUNCTIONS, "read": interrupted}
+    with Upstream(Provider(format, *says)) as upstream, connect(upstream.url) as client:
+        with pytest.raises(KeyboardInterrupt):
+            answer(session, client, "m", "Read it.", [CLOCK, READ], functions)
+        assert [call.call_id for call in session.open_calls()] == ["call_1", "call_2"]
+        assert answer(session, client, "m", "Are you there?", [CLOCK, READ], FUNCTIONS)
+    assert str(upstream.seen[-1].body).count("cancelled") == 2
