@@ -183,6 +183,35 @@ async def test_a_call_by_a_server_that_counts_anew_in_each_reply_gets_an_id_of_i
         assert request.messages[-1].content.endswith("2")
 
 
+@pytest.mark.parametrize("call_id", ["call_0", "toolu_" + "x" * 58, "y" * 80])
+async def test_no_two_calls_of_a_request_have_one_id_nor_one_that_is_too_long(
+    call_id: str,
+) -> None:
+    search = ToolCall(call_id, "search_pages", {"query": "time"})
+    async with pagefault.open(":memory:") as memory:
+        session = await asked(memory, clock(call_id))
+        await session.tool_result(call_id, "1")
+        await session.request()
+        await session.call(search)
+        await session.assistant("", calls=[clock(call_id)])
+        await session.tool_result(call_id, "2")
+        await session.request()
+        await session.call(search)
+        request = await session.request()
+        check_pairs(request)
+        ids = [call.call_id for message in request.messages for call in message.tool_calls]
+        assert len(set(ids)) == 4
+        assert max(map(len, ids)) <= 64
+
+
+async def test_the_arguments_of_a_call_that_was_forgotten_are_kept_nowhere() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await asked(memory, clock("a", "Valdivia"), clock("b"))
+        await memory.forget(session, "msg_2")
+        assert [call.call_id for call in session.open_calls()] == ["b"]
+        assert "Valdivia" not in str(vars(session))
+
+
 @pytest.mark.parametrize("calls", [[clock("")], [clock("a"), clock("a")]])
 async def test_calls_that_no_result_could_name_are_refused(calls: list[ToolCall]) -> None:
     async with pagefault.open(":memory:") as memory:

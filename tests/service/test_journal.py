@@ -12,7 +12,7 @@ import pagefault
 from pagefault import Reply, ToolCall
 from pagefault.guard.screen import Screen
 from pagefault.model.errors import ScreenFailed
-from pagefault.service.turn.turn import CALL_ID_MAX
+from pagefault.model.request import CALL_ID_MAX
 from tests.service.memories import Replies, calls, files_with, search, text_of, words
 
 SECRET = "hunter2-correct-horse"

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pagefault.model.errors import BadInput
 from pagefault.model.kinds import Role
 from pagefault.model.signatures import ANY_TEXT, check_fields, checked
+
+CALL_ID_MAX: Final = 64
+"""Characters of a call's id, and of a tool's name: providers take no more, and give fewer."""
 
 
 @dataclass(frozen=True, slots=True, init=False)

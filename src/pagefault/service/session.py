@@ -122,7 +122,7 @@ from pagefault.service.turn.toolset import Tool, a_toolset
 from pagefault.service.turn.turn import as_kept
 from pagefault.service.turn.writing import Incoming
 from pagefault.service.window.abi import abi_of
-from pagefault.service.window.host_calls import awaited, meant
+from pagefault.service.window.host_calls import awaited, meant, unused
 from pagefault.service.window.room import check_pins
 from pagefault.service.window.state import SessionState
 
@@ -263,10 +263,10 @@ class Session(Asking):
         whoever made them: a program that ended may have left some. Their arguments are as the model
         wrote them; of what another process logged, as they are kept: without secrets.
         """
-        return [
-            ToolCall(call.call_id, call.name, self._given.get(call.call_id, call.arguments))
-            for call in self._state.calls_awaited()
-        ]
+        calls = self._state.calls_awaited()
+        given = {call.call_id: self._given.get(call.call_id, call.arguments) for call in calls}
+        self._given = {one: given[one] for one in self._given if one in given}  # less what went
+        return [ToolCall(call.call_id, call.name, given[call.call_id]) for call in calls]
 
     async def document(
         self,
@@ -507,7 +507,9 @@ class Session(Asking):
                 hint="log the reply with assistant(text, calls=[…]), run the tool, and give its "
                 "result with tool_result(call_id, result)",
             )
-        return await self._serve(call, said)
+        kept = as_kept(call, self.written).call_id
+        call_id = unused([kept], self._state.layout.entries())[0] if kept else kept
+        return await self._serve(ToolCall(call_id, call.name, call.arguments), said)
 
     async def _serve(self, call: ToolCall, said: str = "", *, cause: Seq | None = None) -> str:
         async def verb() -> str:

@@ -16,10 +16,9 @@ from typing import Any
 from pagefault.model.defaults import FAULT_LEVEL, SEARCH_LIMIT
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import FaultReason, Level, Modality
-from pagefault.model.request import Reply, ToolCall
+from pagefault.model.request import CALL_ID_MAX, Reply, ToolCall
 from pagefault.pack.tools import PAGE_FAULT, SEARCH_LIMIT_MAX, SEARCH_PAGES
 
-CALL_ID_MAX = 64  # characters of a call's id and of a tool's name; providers' own are shorter
 _NO_TOOL_NAME = re.compile(r"[^a-zA-Z0-9_-]")  # providers refuse a request with any other
 
 

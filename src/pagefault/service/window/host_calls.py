@@ -23,7 +23,7 @@ from pagefault.guard.neutralise import neutralise
 from pagefault.model.events import Called, Draft, OriginalBody, Returned, Said, expected
 from pagefault.model.ids import Seq
 from pagefault.model.page import Page
-from pagefault.model.request import ToolCall
+from pagefault.model.request import CALL_ID_MAX, ToolCall
 from pagefault.pack import render
 from pagefault.pack.layout import Entry, Exchange, Layout
 from pagefault.service.window.content import page_of
@@ -224,7 +224,7 @@ def unused(call_ids: Sequence[str], entries: Iterable[Entry]) -> list[str]:
         number, name = 1, call_id
         while name in used or (name in call_ids and name != call_id):
             number += 1
-            name = f"{call_id}_{number}"
+            name = call_id[: CALL_ID_MAX - len(f"_{number}")] + f"_{number}"
         used.add(name)
         named.append(name)
     return named
@@ -235,6 +235,11 @@ def meant(call_id: str, waiting: Iterable[ToolCall]) -> ToolCall | None:
     name from `unused`.
     """
     calls = list(waiting)
-    renamed = re.compile(re.escape(call_id) + r"_\d+")
     exact = [call for call in calls if call.call_id == call_id]
-    return next(iter(exact or [call for call in calls if renamed.fullmatch(call.call_id)]), None)
+    return next(iter(exact or [one for one in calls if _is_renamed(one.call_id, call_id)]), None)
+
+
+def _is_renamed(name: str, call_id: str) -> bool:
+    base, _, number = name.rpartition("_")
+    is_cut = len(name) == CALL_ID_MAX
+    return number.isdecimal() and (base == call_id or (is_cut and call_id.startswith(base)))
