@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import pagefault
 from pagefault import BadInput, Session, ToolCall, ToolSpec
-from pagefault.engine.formats import to_wire
+from pagefault.engine.formats import FORMATS, to_wire
 from pagefault.model.kinds import Role
 from tests.service.pairs import check_pairs
 
@@ -181,6 +181,16 @@ async def test_a_call_by_a_server_that_counts_anew_in_each_reply_gets_an_id_of_i
         request = await session.request()
         check_pairs(request)
         assert request.messages[-1].content.endswith("2")
+
+
+async def test_half_a_character_that_json_spells_out_is_sent_to_nobody() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await asked(memory, ToolCall("a", "clock", '{"zone": "Oslo \\ud83d"}'))
+        await session.tool_result("a", "noon")
+        request = await session.request()
+        for format in FORMATS:
+            body = to_wire(request, format)
+            assert "Oslo ?" in json.dumps(body, ensure_ascii=False).encode().decode()
 
 
 @pytest.mark.parametrize("call_id", ["call_0", "toolu_" + "x" * 58, "y" * 80])
@@ -424,6 +434,7 @@ async def test_a_restart_a_fork_and_a_past_request_have_the_tools_of_their_time(
         [ToolSpec("x", "", {"type": "array"})],
         [ToolSpec("x", "", {"default": float("nan")})],
         [{"type": "web_search"}],
+        [{"name": 3, "input_schema": {}}],
         [{}],
         [ToolSpec(f"t{n}", "", {}) for n in range(129)],
     ],

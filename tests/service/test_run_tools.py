@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import functools
 import json
+import signal
 import threading
 from collections.abc import AsyncIterator, Callable
 from typing import Annotated, Any, Literal
@@ -144,7 +145,11 @@ def strange(event: threading.Event) -> None:
     raise AssertionError
 
 
-@pytest.mark.parametrize("tool", [positional, variadic, untyped_here, strange, lambda: 1])
+def mangled(__a: int) -> int:
+    return __a
+
+
+@pytest.mark.parametrize("tool", [positional, variadic, untyped_here, strange, mangled, lambda: 1])
 async def test_a_function_that_cannot_be_told_to_a_model_is_refused(tool: Any) -> None:
     model = Model("ok")
     with pytest.raises(BadInput):
@@ -261,6 +266,31 @@ async def test_a_run_that_is_cancelled_leaves_no_call_without_a_result() -> None
         assert "cancelled" in str(request.messages)
 
 
+@pytest.mark.parametrize("hops", range(40))
+async def test_nor_does_one_that_is_cancelled_while_a_reply_is_written(hops: int) -> None:
+    class Cancels(Model):
+        async def reply(self, request: Request) -> AsyncIterator[str | Reply]:
+            async for piece in super().reply(request):
+                yield piece
+            waiter.append(asyncio.ensure_future(cancel()))
+
+    async def cancel() -> None:
+        for _ in range(hops):
+            await asyncio.sleep(0)
+        run.cancel()
+
+    waiter: list[asyncio.Future[None]] = []
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("s")
+        await session.user("Please.")
+        run = asyncio.ensure_future(
+            session.run(Cancels(calls("clock", "add", a=1), "Done."), tools=[clock, add])
+        )
+        await asyncio.wait([run])
+        check_pairs(await session.request())
+        await asyncio.wait(waiter)
+
+
 async def test_a_schema_leaves_its_calls_to_the_host_and_the_run_goes_on_after_them() -> None:
     ask = ToolSpec("ask_human", "Asks.", {"properties": {"question": {"type": "string"}}})
     model = Model([*calls("add", a=1), ToolCall("h", "ask_human", {"question": "?"})], "Yes, 2.")
@@ -352,3 +382,19 @@ def test_the_synchronous_face_runs_functions_that_use_the_session_themselves() -
         model = Model(calls("count_pages"), "Two.")
         assert session.run(model, tools=[count_pages]).text == "Two."
         assert model.results[0].endswith(": 2")
+
+
+def test_ctrl_c_stops_the_model_and_its_calls_on_the_synchronous_face() -> None:
+    async def waits() -> None:
+        signal.raise_signal(signal.SIGINT)
+        await asyncio.sleep(60)
+
+    with pagefault.sync.open(":memory:") as memory:
+        session = memory.session("s")
+        session.user("Please.")
+        model = Model(calls("waits"))
+        with pytest.raises(KeyboardInterrupt):
+            session.run(model, tools=[waits])
+        assert session.open_calls() == []
+        assert len(model.sent) == 1
+        assert "cancelled" in str(session.request().messages)

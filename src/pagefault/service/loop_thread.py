@@ -97,7 +97,8 @@ class LoopThread:
 
     def run(self, verb: Coroutine[Any, Any, T]) -> T:
         """Wait for a coroutine. Raises what it raises, `StoreError` where it was lost, and
-        `CallerError` on the loop's own thread: what is waited for there would never run.
+        `CallerError` on the loop's own thread: what is waited for there would never run. Whoever is
+        interrupted while he waits has it cancelled.
         """
         if threading.current_thread() is self._thread:
             verb.close()
@@ -108,7 +109,8 @@ class LoopThread:
         try:
             loop, thread = self._running()
             losses = loop.losses
-            future = asyncio.run_coroutine_threadsafe(verb, loop)
+            ended = threading.Event()
+            future = asyncio.run_coroutine_threadsafe(_watched(verb, ended), loop)
         except BaseException:
             verb.close()
             raise
@@ -119,6 +121,11 @@ class LoopThread:
             except TimeoutError:
                 if future.done():  # with an error of its own, or just now
                     return future.result()
+            except (KeyboardInterrupt, SystemExit):
+                if not future.done():  # ours: what nobody waits for is not gone on with
+                    future.cancel()
+                    ended.wait(GRACE_S)
+                raise
             if not thread.is_alive():
                 self._give_up(loop)
                 raise _lost() from None
@@ -165,6 +172,13 @@ class LoopThread:
         with self._guard:
             if self._loop is loop:
                 self._loop = self._thread = None
+
+
+async def _watched(verb: Coroutine[Any, Any, T], ended: threading.Event) -> T:
+    try:
+        return await verb
+    finally:
+        ended.set()
 
 
 async def _called(verb: Callable[[], T]) -> T:

@@ -169,15 +169,17 @@ class HostCalls:
 
         Cancelled, it says so in place of the results that are not there yet.
         """
-        page_id = await self._session.assistant(said, calls=calls, model=model)
-        opened = self._session.open_calls()
-        tasks = [asyncio.ensure_future(self._answer(call)) for call in opened]
+        reply = asyncio.ensure_future(self._session.assistant(said, calls=calls, model=model))
+        tasks: list[asyncio.Future[None]] = []
         try:
+            page_id = await asyncio.shield(reply)  # calls that are half logged, nobody answers
+            opened = self._session.open_calls()
+            tasks += [asyncio.ensure_future(self._answer(call)) for call in opened]
             await asyncio.gather(*tasks)
         except BaseException:
             for task in tasks:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.gather(reply, *tasks, return_exceptions=True)
             for call in self._session.open_calls():
                 with suppress(PagefaultError):
                     await self._session.tool_result(call.call_id, CANCELLED, is_error=True)

@@ -102,7 +102,7 @@ def host_function(function: Callable[..., Any]) -> HostFunction:
             forbid_unknown_fields=True,
         )
         schema = _schema(takes)
-    except (TypeError, ValueError) as problem:
+    except (TypeError, ValueError, RuntimeError) as problem:  # the last, of names that are mangled
         raise BadInput(f"{name} has no schema: {problem}", hint=_HINT) from None
     for parameter in parameters:
         if parameter.default is not parameter.empty and _is_json(parameter.default):

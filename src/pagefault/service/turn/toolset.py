@@ -40,7 +40,8 @@ def a_toolset(tools: Sequence[Tool], clean: Callable[[str], str]) -> tuple[Offer
 
 def a_tool(tool: Tool, clean: Callable[[str], str]) -> OfferedTool:
     spec = tool if isinstance(tool, ToolSpec) else _spec(tool)
-    if not _NAME.fullmatch(str(spec.name)):
+    name: object = spec.name  # whatever a dict had there
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise BadInput(
             f"{spec.name!r:.80} cannot be a tool's name",
             hint="1 to 64 of the letters a to z, digits, _ and -",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -148,7 +149,15 @@ def as_kept(call: ToolCall, clean: Callable[[str], str]) -> ToolCall:
     """
     name, call_id = clean(encodable(call.name)), clean(encodable(call.call_id))
     name = _NO_TOOL_NAME.sub("_", name)[:CALL_ID_MAX] or "_"
-    return ToolCall(call_id[:CALL_ID_MAX], name, clean(encodable(call.arguments)))
+    return ToolCall(call_id[:CALL_ID_MAX], name, clean(_sendable(call.arguments)))
+
+
+def _sendable(arguments: str) -> str:
+    """The arguments with nothing in them, spelled out or not, that cannot be encoded."""
+    if "\\ud" in arguments.lower():
+        with suppress(ValueError, RecursionError):
+            arguments = json.dumps(json.loads(arguments), ensure_ascii=False)
+    return encodable(arguments)
 
 
 def unique_call_ids(
