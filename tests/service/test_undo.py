@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import pagefault
-from pagefault import CannotUndo, Session
+from pagefault import CannotUndo, PinsFull, Session
+from tests.service.memories import text_of, words
 
 T = TypeVar("T")
 POSTGRES = "We decided to use PostgreSQL for the database."
@@ -224,6 +225,38 @@ async def test_an_undo_begins_no_epoch_of_its_own(tmp_path: Path) -> None:
         await session.user("And on.")
         await session.request()
         assert (await session.status()).epoch == epoch
+
+
+async def test_the_next_request_tells_what_was_undone_and_what_stands_again(
+    tmp_path: Path,
+) -> None:
+    async with pagefault.open(tmp_path / "m", sync="os") as memory:
+        session = await memory.session("s")
+        for text in (POSTGRES, MYSQL, "Go on."):
+            await session.user(text)
+            shown = text_of(await session.request())
+        assert "clm_2" in shown
+        [again] = (await session.undo()).standing
+        for text in ("And on.", "And further on."):
+            await session.user(text)
+            shown = text_of(await session.request())
+        assert "Undone: clm_2 is taken back." in shown
+        assert again in shown
+        assert (await session.recall("Which database do we use?")).hits
+
+
+async def test_a_pin_that_has_no_room_any_more_does_not_come_back(tmp_path: Path) -> None:
+    async with pagefault.open(tmp_path / "m", sync="os", window=2_000) as memory:
+        session = await memory.session("s")
+        large = await session.user(words(80))
+        await session.pin(large)
+        await session.unpin(large)
+        await session.user("Go on.")
+        await session.configure(window=820)
+        before = await session.history(actor="user")
+        with pytest.raises(PinsFull):
+            await session.undo()
+        assert await session.history(actor="user") == before, "nothing was written"
 
 
 SAYINGS = [
