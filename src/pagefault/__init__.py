@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         ArchiveMissing,
         BadInput,
         CallerError,
+        CannotUndo,
         EngineError,
         EngineGarbled,
         EngineRefused,
@@ -115,6 +116,7 @@ if TYPE_CHECKING:
         Sent,
     )
     from pagefault.service.turn.drive import Answer
+    from pagefault.service.turn.undo import Undone
     from pagefault.service.turn.writing import Incoming
     from pagefault.store.embedded.backup import Copied
     from pagefault.store.store import Verification
@@ -132,6 +134,7 @@ __all__ = [
     "AutoPins",
     "BadInput",
     "CallerError",
+    "CannotUndo",
     "Checkpoint",
     "ClaimInfo",
     "Clock",
@@ -233,6 +236,7 @@ __all__ = [
     "TokenBudget",
     "ToolCall",
     "ToolSpec",
+    "Undone",
     "Usage",
     "Verification",
     "WindowTooSmall",
@@ -253,6 +257,7 @@ _HOMES = {
     "AutoPins": "service.telling.status",
     "BadInput": "model.errors",
     "CallerError": "model.errors",
+    "CannotUndo": "model.errors",
     "Checkpoint": "service.telling.checkpoints",
     "ClaimInfo": "service.derived.claiming",
     "Clock": "model.clock",
@@ -356,6 +361,7 @@ _HOMES = {
     "TokenBudget": "paging.budget",
     "ToolCall": "model.request",
     "ToolSpec": "model.request",
+    "Undone": "service.turn.undo",
     "Usage": "model.request",
     "VM_STRICT_PROMPT": "pack.vm_prompts",
     "VM_TOOLS": "pack.vm_wire",

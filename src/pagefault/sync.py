@@ -58,6 +58,7 @@ from pagefault.service.turn.drive import Answer
 from pagefault.service.turn.functions import CALLS_MAX, TIMEOUT_S, RunnableTool
 from pagefault.service.turn.host_tools import ToolOutput
 from pagefault.service.turn.toolset import Tool
+from pagefault.service.turn.undo import Undone
 from pagefault.service.turn.writing import Incoming
 from pagefault.store.embedded.backup import Copied
 from pagefault.store.store import Verification
@@ -604,6 +605,20 @@ class Session(_Asks):
         `PinsFull` if the pins leave no room for it, and `BadInput` if it is blank but not empty.
         """
         return _LOOP.run(self.asynchronous.goal(text))
+
+    def undo(self) -> Undone:
+        """Take back the newest pin, unpin or goal, or what a message made be held true (claims).
+
+        What it took the place of stands again, as far as it is there: `CannotUndo` says what was
+        forgotten or edited since, or that there is nothing left. `PinsFull` as for `pin`. It is
+        written down like anything done, so `redo` works after a restart, too, until something else
+        is pinned, aimed at or claimed. A fork undoes what it saw, for itself alone.
+        """
+        return _LOOP.run(self.asynchronous.undo())
+
+    def redo(self) -> Undone:
+        """Do again what the last `undo` took back. Raises as `undo` does."""
+        return _LOOP.run(self.asynchronous.redo())
 
     def compress(self, page_id: str, level: int = 1) -> Page:
         """Let the next epoch keep a shorter form of a page: 1 reduced, 2 abstract.

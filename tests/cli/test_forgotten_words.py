@@ -25,7 +25,8 @@ ASKED = {
     "recall recent.origins", "recall task.named", "recall task.origins", "recall topic.named",
     "recall topic.origins", "recall timeline.origins", "pages search.words",
     "pages search.origins", "pages search.topic", "pages search.task", "pages ls.topic",
-    "pages ls.task", "goal.session", "checkpoint.session", "fork.session", "history.page_id",
+    "pages ls.task", "goal.session", "checkpoint.session", "fork.session", "undo.session",
+    "redo.session", "history.page_id",
     "models ls.names",
 }  # fmt: skip
 """What is only asked. The library keeps none of it, and no command writes its own line down."""

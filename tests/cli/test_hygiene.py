@@ -81,6 +81,8 @@ WALK: dict[str, list[list[str]]] = {
     "faults": [[]],
     "config": [["show"], ["show", "--origin"]],
     "goal": [[], [f"Now {ACTING}"]],
+    "undo": [[], [ACTING]],
+    "redo": [[], [ACTING]],
     "fork": [[f"aside{NAMED}"], [ACTING]],
     "checkpoint": [[f"then{NAMED}"], [ACTING]],
     "doctor": [[]],

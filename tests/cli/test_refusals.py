@@ -130,6 +130,7 @@ def test_a_bug_of_ours_is_told_without_a_traceback(
         (errors.BadInput("x"), 2),
         (errors.WindowTooSmall("x"), 2),
         (errors.PinsFull("x"), 4),
+        (errors.CannotUndo("x"), 4),
         (errors.SessionNotFound("x"), 3),
         (errors.StoreMissing("x"), 3),
         (errors.RecordGone("x"), 3),

@@ -101,6 +101,41 @@ async def test_what_was_made_shorter_stands_in_front_once_its_page_has_left(
         assert "Marta Lindqvist" not in str(upstream.seen[-1].body)
 
 
+async def test_what_is_undone_is_quoted_no_more_and_what_is_redone_is(upstream: Upstream) -> None:
+    async with standing(upstream, window=WINDOW) as to:
+        said = await talk(to, 8)
+        session = await session_of(to)
+        await session.pin("msg_1")
+        await session.goal(GOAL)
+        assert [(await session.undo()).what for _ in range(2)] == ["goal", "pin"]
+        [sent] = await goes_on(to, said, 1)
+        assert (FACT in sent, GOAL in sent) == (False, False)
+        assert [(await session.redo()).what for _ in range(2)] == ["pin", "goal"]
+        [sent] = await goes_on(to, said, 1)
+        assert (sent.count(FACT), sent.count(GOAL)) == (1, 1)
+
+
+async def test_a_claim_whose_message_was_edited_since_does_not_come_back(
+    upstream: Upstream,
+) -> None:
+    async with standing(upstream, window=20_000) as to:
+        decided = user("We decided to use PostgreSQL for the database.")
+        more = [
+            model("It is green."),
+            user("And the wells?"),
+            model("So are they."),
+            user("Go on."),
+        ]
+        await post(to, body(decided))
+        await post(to, body(decided, *more[:2]))
+        session = await session_of(to)
+        assert [claim.status for claim in await session.claims()] == ["standing"]
+        assert (await session.undo()).what == "claims"
+        await post(to, body(user("Let us speak of tulips."), *more))
+        with pytest.raises(pagefault.CannotUndo, match="msg_1, which was edited"):
+            await session.redo()
+
+
 async def test_the_goal_is_told_with_the_next_message_and_the_newest_alone(
     upstream: Upstream, tmp_path: Path
 ) -> None:

@@ -35,6 +35,7 @@ _CODES: Final[tuple[tuple[type[Exception], int], ...]] = (
     (errors.RecordDamaged, REFUSED),
     (errors.RecordGone, NOT_FOUND),
     (errors.PinsFull, REFUSED),
+    (errors.CannotUndo, REFUSED),
     (errors.CallerError, USAGE),
     (errors.ModelError, REFUSED),
     (errors.StoreError, REFUSED),

@@ -1,4 +1,4 @@
-"""`pagefault goal`, `pagefault checkpoint` and `pagefault fork`."""
+"""`pagefault goal`, `undo`, `redo`, `checkpoint` and `pagefault fork`."""
 
 from __future__ import annotations
 
@@ -77,6 +77,60 @@ async def _goal_of(memory: Memory, session: Session) -> dict[str, Any]:
         "text": (await session.page(page_id)).text if page_id else None,
         "proxied": await memory.proxied(session) is not None,
     }
+
+
+@click.command(cls=Command)
+@click.argument("session")
+@json_option
+@pass_app
+def undo(app: App, session: str, as_json: bool) -> None:
+    """Take back the newest pin, unpin or goal, or the claims of a message.
+
+    What it took the place of stands again, unless it was forgotten or edited since. Said again,
+    it takes back the one before; `pagefault redo` does it again. Nothing that was said changes.
+
+    JSON: {session, undone (pin, unpin, goal or claims), page_ids, standing (the pages that stand or
+    are pinned again because of it: what comes back is a new page), proxied}.
+    """
+    _undo(app, session, "undone", as_json=as_json)
+
+
+@click.command(cls=Command)
+@click.argument("session")
+@json_option
+@pass_app
+def redo(app: App, session: str, as_json: bool) -> None:
+    """Do again what `undo` took back last, unless something new was pinned, set or claimed since.
+
+    JSON: as of `undo`, with `redone` for `undone`.
+    """
+    _undo(app, session, "redone", as_json=as_json)
+
+
+def _undo(app: App, session: str, how: str, *, as_json: bool) -> None:
+    app.existing_directory()
+
+    async def write() -> dict[str, Any]:
+        async with app.writing() as memory:
+            found = await find_session(memory, session)
+            done = await (found.undo() if how == "undone" else found.redo())
+            return {
+                "session": found.name or found.session_id,
+                how: done.what,
+                "page_ids": list(done.page_ids),
+                "standing": list(done.standing),
+                "proxied": await memory.proxied(found) is not None,
+            }
+
+    told = app.run(write())
+    if as_json:
+        app.term.data(told)
+        return
+    app.term.line(f"{how}: {told[how]} {', '.join(told['page_ids'])} ({told['session']})")
+    if told["standing"]:
+        app.term.note(f"standing because of it: {', '.join(told['standing'])}")
+    if told["proxied"] and told[how] != "claims" and told["standing"]:
+        app.term.note(QUOTED_SOON)
 
 
 @click.command(cls=Command)

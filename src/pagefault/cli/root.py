@@ -37,6 +37,8 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     },
     "Steer": {
         "goal": "Set the goal that stays in a session's window.",
+        "undo": "Take back the newest pin, unpin or goal, or the claims of a message.",
+        "redo": "Do again what `undo` took back last.",
         "checkpoint": "Name the present point of a session, with everything written.",
         "fork": "A new session that goes on from here, or from a moment in the past.",
     },
@@ -69,8 +71,10 @@ _HOMES: Final = {
     "history": "moments",
     "ledger": "status",
     "rebuild": "upkeep",
+    "redo": "paging",
     "repair": "upkeep",
     "restore": "copies",
+    "undo": "paging",
     "upgrade": "upkeep",
     "verify": "upkeep",
 }

@@ -72,6 +72,10 @@ class PinsFull(CallerError):
     """Another pin would leave the window no room to work in."""
 
 
+class CannotUndo(CallerError):
+    """There is nothing to undo or redo, or what it would bring back is not there any more."""
+
+
 class IllegalTransition(AssertionError):
     """A page was asked to change state in a way that the residency table does not have: our bug."""
 

@@ -256,7 +256,8 @@ class Claimed(DerivedBody):
     """Something is held to be true from here on, or, as a retraction, no longer.
 
     `value` is what it says of its `subject`, as it was written; a later claim on the same subject
-    `supersedes` it. `evidence` is where it is said.
+    `supersedes` it. `evidence` is where it is said. Where an undo or a redo has a claim stand
+    again, its words are written once more: that claim `restates` the first.
     """
 
     claim_type: str  # decision, preference, fact, …
@@ -265,6 +266,7 @@ class Claimed(DerivedBody):
     evidence: tuple[Evidence, ...] = ()
     supersedes: PageId = PageId("")
     confidence: float = 1.0
+    restates: PageId = PageId("")
     kind: ClassVar[Kind] = Kind.CLAIM
     event_type: ClassVar[EventType] = EventType.CLAIM
 

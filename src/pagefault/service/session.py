@@ -120,6 +120,7 @@ from pagefault.service.turn.saying import Saying
 from pagefault.service.turn.serving import REFUSAL_TOKENS, serve
 from pagefault.service.turn.toolset import Tool, a_toolset
 from pagefault.service.turn.turn import as_kept
+from pagefault.service.turn.undo import Undone, UndoPlan, plan_redo, plan_undo
 from pagefault.service.turn.writing import Incoming
 from pagefault.service.window.abi import abi_of
 from pagefault.service.window.host_calls import awaited, meant, unused
@@ -719,6 +720,29 @@ class Session(Asking):
             drafts, page_id = plan_goal(self.owned, self._runtime.journal, text)
             await self.owned.commit(drafts, planned=planned)
             return page_id
+
+        return await self.owned.whole(verb)
+
+    async def undo(self) -> Undone:
+        """Take back the newest pin, unpin or goal, or what a message made be held true (claims).
+
+        What it took the place of stands again, as far as it is there: `CannotUndo` says what was
+        forgotten or edited since, or that there is nothing left. `PinsFull` as for `pin`. It is
+        written down like anything done, so `redo` works after a restart, too, until something else
+        is pinned, aimed at or claimed. A fork undoes what it saw, for itself alone.
+        """
+        return await self._undo(plan_undo)
+
+    async def redo(self) -> Undone:
+        """Do again what the last `undo` took back. Raises as `undo` does."""
+        return await self._undo(plan_redo)
+
+    async def _undo(self, plan: UndoPlan) -> Undone:
+        async def verb() -> Undone:
+            planned = self._runtime.journal.forgets
+            drafts, told = await asyncio.to_thread(plan, self.owned, self._runtime)
+            await self.owned.commit(drafts, planned=planned)
+            return told
 
         return await self.owned.whole(verb)
 

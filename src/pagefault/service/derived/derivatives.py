@@ -59,7 +59,7 @@ class _Made:
     def sources(self) -> set[PageId]:
         body = self.body
         spans = (span.page_id for span in body.evidence)
-        return {*body.provenance, *spans, *_represented(body)}
+        return {*body.provenance, *spans, *_represented(body), *_restated(body)}
 
 
 def add_derivatives(runtime: Runtime, sessions: Collection[SessionNo], going: Going) -> None:
@@ -91,14 +91,31 @@ def add_derivatives(runtime: Runtime, sessions: Collection[SessionNo], going: Go
 
 
 def _add_resting(made: Sequence[_Made], going: Going) -> None:
+    """What rests on a page that goes; and a claim that another restates goes with that one."""
+    again = [(one, page_id) for one in made for page_id in _restated(one.body)]
     while rest := [
-        one for one in made if one.row not in going and going.meets(one.session, one.sources)
+        one
+        for one in made
+        if one.row not in going
+        and (
+            going.meets(one.session, one.sources)
+            or any(
+                other.row in going
+                and page_id == one.row.page_id
+                and going.seen(other.session, one.row)
+                for other, page_id in again
+            )
+        )
     ]:
         going.add(one.row for one in rest)
 
 
 def _represented(body: DerivedBody) -> tuple[PageId, ...]:
     return (body.represents,) if isinstance(body, Represented) else ()
+
+
+def _restated(body: DerivedBody) -> tuple[PageId, ...]:
+    return (body.restates,) if isinstance(body, Claimed) and body.restates else ()
 
 
 def _claim_of(body: DerivedBody) -> str:
