@@ -247,6 +247,18 @@ def test_a_result_of_which_the_memory_has_no_text_is_made_no_stub() -> None:
     assert talk.form(talk.request(), picture) is Form.WHOLE
 
 
+def test_where_calls_outgrow_the_window_epochs_stay_rare() -> None:
+    talk = Talk(room=200)
+    talk.user(5)
+    epochs = 0
+    for number in range(60):
+        talk.call(f"c{number}", 10)
+        talk.result(f"c{number}", 8)
+        epochs += bool(talk.request().epoch)
+    assert not talk.request().fits
+    assert epochs <= 8
+
+
 def test_what_the_memory_has_not_got_never_leaves() -> None:
     talk = Talk(room=50)
     talk.user(30)

@@ -38,6 +38,8 @@ from pagefault.window.law import Law
 from pagefault.window.slots import FRONT, Form, Item, Slot, Window
 
 WINDOW_FULL: Final = "window_full"
+WORTH_SHARE: Final = 0.1
+"""Of its room, what an epoch has to spare after which the request is too large all the same."""
 
 
 class Renderer(Protocol):
@@ -123,19 +125,19 @@ def step(
     """The window from here on, and the request. `items` are the conversation's, from its beginning
     to the newest; an earlier request showed the first `known` of them.
 
-    An epoch begins if one is due, and something may leave.
+    An epoch begins if one is due, and enough may leave for the request to fit, or to be worth it.
     """
     before = lay_out(window, items[:known], law)
     slots = lay_out(window, items, law)
     tokens = renderer.measure(slots)
     reason, offer = schedule.due(tokens), None
     if reason:
-        offer, slots, tokens = _taken(
-            choice.offers(window, items, reason), items, law, renderer, schedule
-        )
-        if offer.window == window:
-            reason, offer = "", None
+        taken = _taken(choice.offers(window, items, reason), items, law, renderer, schedule)
+        least = tokens - WORTH_SHARE * schedule.room_tokens
+        if taken[0].window == window or taken[2] > max(schedule.room_tokens, least):
+            reason = ""
         else:
+            offer, slots, tokens = taken
             window = offer.window
     return window, Plan(
         slots=slots,
