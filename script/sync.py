@@ -102,6 +102,7 @@ LEFT_OUT: Final = {  # and why
     "Session.fault_counts": _BY_THE_COMMANDS,
     "Session.no_such_page": "it makes an error for the verbs",
     "Session.paged_in_tokens": _BY_THE_COMMANDS,
+    "Session.replied": "`run` asks it, which has a verb of its own",
     "Session.session": "a number of the store's: `session_id` is the session's",
     "Session.visible": "`run` asks it, which has a verb of its own",
     "Session.written": "`run` asks it, which has a verb of its own",

@@ -183,6 +183,32 @@ async def test_a_call_by_a_server_that_counts_anew_in_each_reply_gets_an_id_of_i
         assert request.messages[-1].content.endswith("2")
 
 
+async def test_a_result_is_never_that_of_a_call_whose_id_only_looks_alike() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await asked(memory, clock("x_1"), clock("call"))
+        with pytest.raises(BadInput, match="no call 'x' waits"):
+            await session.tool_result("x", "1")
+        await session.tool_result("call", "2")
+        with pytest.raises(BadInput, match="its result already"):
+            await session.tool_result("call", "3")
+        assert [call.call_id for call in session.open_calls()] == ["x_1"]
+
+
+async def test_a_result_finds_a_call_that_got_another_id_after_a_restart_too(
+    tmp_path: Path,
+) -> None:
+    async with pagefault.open(tmp_path / "m") as memory:
+        session = await asked(memory, clock("call_0"))
+        await session.tool_result("call_0", "1")
+        await session.request()
+        await session.assistant("", calls=[clock("call_0")])
+    async with pagefault.open(tmp_path / "m") as memory:
+        session = await memory.session("s")
+        await session.tool_result("call_0", "2")
+        assert session.open_calls() == []
+        check_pairs(await session.request())
+
+
 async def test_half_a_character_that_json_spells_out_is_sent_to_nobody() -> None:
     async with pagefault.open(":memory:") as memory:
         session = await asked(memory, ToolCall("a", "clock", '{"zone": "Oslo \\ud83d"}'))

@@ -8,6 +8,7 @@ import functools
 import json
 import signal
 import threading
+import time
 from collections.abc import AsyncIterator, Callable
 from typing import Annotated, Any, Literal
 
@@ -266,6 +267,100 @@ async def test_a_run_that_is_cancelled_leaves_no_call_without_a_result() -> None
         assert "cancelled" in str(request.messages)
 
 
+async def leaves() -> None:
+    raise SystemExit(3)
+
+
+async def is_cancelled() -> None:
+    raise asyncio.CancelledError
+
+
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise ValueError("not even this")
+
+
+def is_mute() -> None:
+    raise Mute
+
+
+@pytest.mark.parametrize(
+    ("tool", "told"),
+    [(leaves, "SystemExit(3)"), (is_cancelled, "it was cancelled"), (is_mute, "Mute")],
+)
+async def test_what_would_end_the_program_or_the_run_is_a_failed_call(
+    tool: Callable[..., Any], told: str
+) -> None:
+    called = [ToolCall("c0", tool.__name__, "{}"), ToolCall("c1", "add", '{"a": 1}')]
+    model = Model(called, "ok")
+    assert (await answered(model, tool, add)).text == "ok"
+    assert told in model.results[0]
+    assert model.results[1].endswith(": 2")
+
+
+async def test_a_time_out_counts_from_when_the_function_runs() -> None:
+    def naps() -> str:
+        time.sleep(0.15)
+        return "rested"
+
+    model = Model([ToolCall(f"c{n}", "naps", "{}") for n in range(5)], "ok")
+    await answered(model, naps, timeout_s=0.6)
+    assert [result.split(": ")[-1] for result in model.results] == ["rested"] * 5
+
+
+async def test_two_runs_on_a_session_run_each_call_once() -> None:
+    paid: list[int] = []
+    both = asyncio.Barrier(2)
+
+    class Together(Model):
+        async def reply(self, request: Request) -> AsyncIterator[str | Reply]:
+            if not self.sent:
+                self.sent.append(request)
+                await both.wait()
+                yield Reply(text="", tool_calls=tuple(calls("pay", a=len(paid))))
+            else:
+                yield Reply(text="Paid.")
+
+    async def pay(a: int) -> None:
+        paid.append(a)
+        await asyncio.sleep(0)
+
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("s")
+        await session.user("Please.")
+        runs = (session.run(Together("ok"), tools=[pay]) for _ in range(2))
+        await asyncio.gather(*runs, return_exceptions=True)
+        assert len(paid) == 2
+        assert session.open_calls() == []
+
+
+async def test_a_call_that_somebody_else_answers_meanwhile_does_not_end_the_run() -> None:
+    async def slow() -> str:
+        await session.tool_result("c0", "stopped by hand", is_error=True)
+        return "too late"
+
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("s")
+        await session.user("Please.")
+        model = Model([ToolCall("c0", "slow", "{}")], "ok")
+        assert (await session.run(model, tools=[slow])).text == "ok"
+        assert "stopped by hand" in model.results[0]
+
+
+async def test_the_model_finds_what_the_window_does_not_show_of_a_result_in_the_same_turn() -> None:
+    def read() -> str:
+        return "\n".join(f"line {n} of the register" for n in range(3_000)) + "\nzeugma"
+
+    search = ToolCall("c1", "search_pages", '{"query": "zeugma"}')
+    model = Model([ToolCall("c0", "read", "{}")], [search], "ok")
+    async with pagefault.open(":memory:", window=4_000) as memory:
+        session = await memory.session("s")
+        await session.user("What is the last word of the register, zeugma or not?")
+        await session.run(model, tools=[read])
+        found, *_ = json.loads(model.results[-1])["results"]
+        assert "zeugma" in (await session.page(found["page_id"])).text
+
+
 @pytest.mark.parametrize("hops", range(40))
 async def test_nor_does_one_that_is_cancelled_while_a_reply_is_written(hops: int) -> None:
     class Cancels(Model):
@@ -398,3 +493,17 @@ def test_ctrl_c_stops_the_model_and_its_calls_on_the_synchronous_face() -> None:
         assert session.open_calls() == []
         assert len(model.sent) == 1
         assert "cancelled" in str(session.request().messages)
+
+
+def test_what_an_engine_raises_to_end_the_program_does_and_the_loop_lives() -> None:
+    class Exits(Model):
+        async def reply(self, request: Request) -> AsyncIterator[str | Reply]:
+            yield ""
+            raise SystemExit(3)
+
+    with pagefault.sync.open(":memory:") as memory:
+        session = memory.session("s")
+        session.user("Please.")
+        with pytest.raises(SystemExit):
+            session.run(Exits("ok"), tools=[add])
+        assert session.run(Model("ok"), tools=[add]).text == "ok"

@@ -169,10 +169,12 @@ class Said(OriginalBody):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Called(OriginalBody):
     """A model called a tool of the host or of a client, which `Returned` answers. `title` is the
-    tool's name, where the host told of the call.
+    tool's name, where the host told of the call; `given_id` the id that the reply had for it, where
+    an earlier call had that already.
     """
 
     call_id: str
+    given_id: str = ""
     role: Role = Role.ASSISTANT
     event_type: ClassVar[EventType] = EventType.TOOL_CALL
 

@@ -81,7 +81,8 @@ class Exchange:
     """The calls of one reply and their results, which are never split.
 
     Of calls of the host's tools, `pages` are what is shown of words, calls and results, `awaited`
-    the text of each that has no result yet, by its id, `failed` the ids of those that failed.
+    the text of each that has no result yet, by its id, `failed` the ids of those that failed, and
+    `renamed` what the reply called those that are kept under another id.
     """
 
     cause: Seq
@@ -92,6 +93,7 @@ class Exchange:
     pages: list[Page] = field(default_factory=list)
     awaited: dict[str, str] = field(default_factory=dict)
     failed: set[str] = field(default_factory=set)
+    renamed: dict[str, str] = field(default_factory=dict)
 
 
 Entry = Shown | Note | Recalled | Front | Exchange

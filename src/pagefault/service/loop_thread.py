@@ -19,6 +19,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from pagefault.model.errors import CallerError, StoreError
@@ -98,7 +99,7 @@ class LoopThread:
     def run(self, verb: Coroutine[Any, Any, T]) -> T:
         """Wait for a coroutine. Raises what it raises, `StoreError` where it was lost, and
         `CallerError` on the loop's own thread: what is waited for there would never run. Whoever is
-        interrupted while he waits has it cancelled.
+        interrupted while he waits has it cancelled; what it was writing is written whole.
         """
         if threading.current_thread() is self._thread:
             verb.close()
@@ -117,10 +118,10 @@ class LoopThread:
         lost_s: float | None = None
         while True:
             try:
-                return future.result(LOOK_S)
+                return _told(future.result(LOOK_S))
             except TimeoutError:
                 if future.done():  # with an error of its own, or just now
-                    return future.result()
+                    return _told(future.result())
             except (KeyboardInterrupt, SystemExit):
                 if not future.done():  # ours: what nobody waits for is not gone on with
                     future.cancel()
@@ -174,9 +175,24 @@ class LoopThread:
                 self._loop = self._thread = None
 
 
-async def _watched(verb: Coroutine[Any, Any, T], ended: threading.Event) -> T:
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """What was raised to end the program: raised on the loop's thread, it would end the loop."""
+
+    why: BaseException
+
+
+def _told(outcome: T | _Ended) -> T:
+    if isinstance(outcome, _Ended):
+        raise outcome.why
+    return outcome
+
+
+async def _watched(verb: Coroutine[Any, Any, T], ended: threading.Event) -> T | _Ended:
     try:
         return await verb
+    except (KeyboardInterrupt, SystemExit) as why:
+        return _Ended(why)
     finally:
         ended.set()
 

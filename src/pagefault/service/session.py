@@ -217,32 +217,39 @@ class Session(Asking):
             key=key,
         )
         if calls:
-            return await self._reply(said, calls)
+            return (await self._reply(said, calls))[0]
         return (await self.say([said], origin=MODEL_GENERATED))[0]
 
-    async def _reply(self, said: Incoming, calls: Sequence[ToolCall]) -> PageId:
-        """Words and calls, each run of the host's calls as one batch, between calls of memory."""
-        kept = told_apart(calls, self._state, self.written)
-        of_host = [
-            (one.call_id, call.arguments)
+    async def _reply(
+        self, said: Incoming, calls: Sequence[ToolCall]
+    ) -> tuple[PageId, list[ToolCall]]:
+        """Words and calls, each run of the host's calls as one batch, between calls of memory.
+        Returns the first page, and the host's calls under the ids by which they are kept.
+        """
+        apart = told_apart(calls, self._state, self.written)
+        kept, given_ids = [one for one, _ in apart], {one.call_id: id_ for one, id_ in apart}
+        open_calls = [
+            ToolCall(one.call_id, one.name, call.arguments)
             for one, call in zip(kept, calls, strict=True)
             if not self.is_of_memory(one)
         ]
         first, cause = PageId(""), NOTHING
         words = [said] if said.text else []
         for of_memory, run in groupby(kept, key=self.is_of_memory):
-            items = words if of_memory else [*words, *(a_call(call, said.model) for call in run)]
+            items = list(words)
+            if not of_memory:
+                items += (a_call(call, given_ids[call.call_id], said.model) for call in run)
             if items:
                 if not first:
                     items[0] = replace(items[0], key=said.key)
                 made, cause, is_new = await self._exchange(items, cause)
                 if not is_new:
-                    return made[0]
-                self._given |= of_host
+                    return made[0], []
+                self._given |= {call.call_id: call.arguments for call in open_calls}
                 first, words = first or made[0], []
             for call in run if of_memory else ():
                 await self._serve(call, cause=cause or None)
-        return first
+        return first, open_calls
 
     async def _exchange(
         self, items: Sequence[Incoming], cause: Seq
@@ -385,7 +392,7 @@ class Session(Asking):
 
     def _open_call(self, call_id: str) -> ToolCall | None:
         kept = as_kept(ToolCall(call_id, "", ""), self.written).call_id
-        return meant(kept, self._state.calls_awaited())
+        return meant(kept, self._state.layout.pending)
 
     async def artifact(
         self,
@@ -1072,6 +1079,13 @@ class Session(Asking):
     def written(self, text: str) -> str:
         """A text as it would be written down: without secrets."""
         return self._runtime.journal.clean(text)
+
+    async def replied(
+        self, text: str, calls: Sequence[ToolCall], model: str
+    ) -> tuple[PageId, list[ToolCall]]:
+        """As `assistant`, and the calls that wait for results because of it."""
+        said = Incoming(text=text, role=Role.ASSISTANT, model=model or self._runtime.model)
+        return await self._reply(said, calls)
 
     def is_of_memory(self, call: ToolCall) -> bool:
         """Whether memory serves a call: of one of its own tools, where it offers them."""

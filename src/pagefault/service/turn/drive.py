@@ -169,22 +169,23 @@ class HostCalls:
 
         Cancelled, it says so in place of the results that are not there yet.
         """
-        reply = asyncio.ensure_future(self._session.assistant(said, calls=calls, model=model))
+        reply = asyncio.ensure_future(self._session.replied(said, calls, model))
         tasks: list[asyncio.Future[None]] = []
         try:
-            page_id = await asyncio.shield(reply)  # calls that are half logged, nobody answers
-            opened = self._session.open_calls()
+            # Shielded: calls that are half logged nobody could answer.
+            page_id, opened = await asyncio.shield(reply)
             tasks += [asyncio.ensure_future(self._answer(call)) for call in opened]
             await asyncio.gather(*tasks)
         except BaseException:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(reply, *tasks, return_exceptions=True)
-            for call in self._session.open_calls():
+            made = [] if reply.cancelled() or reply.exception() else reply.result()[1]
+            for call in made:
                 with suppress(PagefaultError):
                     await self._session.tool_result(call.call_id, CANCELLED, is_error=True)
             raise
-        return page_id, tuple(self._session.open_calls())
+        return page_id, self._still_open(opened)
 
     async def _answer(self, call: ToolCall) -> None:
         """Run one call, if it is ours to run, and log its result."""
@@ -201,8 +202,13 @@ class HostCalls:
             result, failed = await self._toolbox.run(call, self._bounds.timeout_s)
         try:
             await self._session.tool_result(call.call_id, result, is_error=failed)
-        except BadInput as refused:  # by what it is, or how large
-            await self._session.tool_result(call.call_id, refused.message, is_error=True)
+        except BadInput as refused:  # by what it is, or how large; or somebody else gave one
+            if self._still_open([call]):
+                await self._session.tool_result(call.call_id, refused.message, is_error=True)
+
+    def _still_open(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
+        names = {call.call_id for call in self._session.open_calls()}
+        return tuple(call for call in calls if call.call_id in names)
 
 
 async def _ask(engine: Engine, request: Request, on_text: Callable[[str], None] | None) -> Reply:

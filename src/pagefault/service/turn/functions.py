@@ -11,7 +11,7 @@ import contextvars
 import inspect
 import json
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, get_type_hints
@@ -49,9 +49,10 @@ class HostFunction:
     takes: type[msgspec.Struct]
     spec: ToolSpec
 
-    async def call(self, arguments: str, alone: asyncio.Lock) -> Any:
+    async def call(self, arguments: str, alone: asyncio.Lock, timeout_s: float) -> Any:
         """What the function returns. One that is not `async` runs on a thread, `alone` among
-        those; what is cancelled meanwhile goes on there, and its result is lost.
+        those; what is cancelled meanwhile goes on there, and its result is lost. `timeout_s` counts
+        from when it runs; 0 sets no bound.
 
         Raises `ToolFailed` for arguments that it does not take, and whatever it raises.
         """
@@ -66,10 +67,11 @@ class HostFunction:
             if (value := getattr(given, field)) is not msgspec.UNSET
         }
         if inspect.iscoroutinefunction(self.function):
-            return _plain(await self.function(**named))
-        async with alone:
+            async with asyncio.timeout(timeout_s or None):
+                return _plain(await _contained(self.function(**named)))
+        async with alone, asyncio.timeout(timeout_s or None):
             returned = await _on_a_thread(lambda: self.function(**named))
-        return _plain(await returned if inspect.isawaitable(returned) else returned)
+            return _plain(await _contained(returned) if inspect.isawaitable(returned) else returned)
 
 
 def host_function(function: Callable[..., Any]) -> HostFunction:
@@ -147,6 +149,21 @@ def _plain(value: Any) -> Any:
         raise ToolFailed(f"what it returned is no JSON: {problem}") from None
 
 
+async def _contained(awaited: Awaitable[Any]) -> Any:
+    """What is awaited. What it raises to end a program, or to cancel who awaits it, is its failure:
+    the loop, and a run that nobody cancelled, go on.
+    """
+    try:
+        return await awaited
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        raise ToolFailed("it was cancelled") from None
+    except (KeyboardInterrupt, SystemExit) as ended:
+        raise ToolFailed(repr(ended)) from None
+
+
 async def _on_a_thread(function: Callable[[], Any]) -> Any:
     """What a function returns that would block the loop. Its thread is a daemon: one that is stuck
     keeps no program from ending.
@@ -201,11 +218,18 @@ class Toolbox:
     async def run(self, call: ToolCall, timeout_s: float) -> tuple[Any, bool]:
         """What a call came to, and whether it failed. Only cancelling it raises."""
         try:
-            async with asyncio.timeout(timeout_s or None):
-                return await self._functions[call.name].call(call.arguments, self._alone), False
+            function = self._functions[call.name]
+            return await function.call(call.arguments, self._alone, timeout_s), False
         except TimeoutError as late:
-            return str(late) or f"{call.name} took longer than {timeout_s:g} s", True
+            return _words(late) or f"{call.name} took longer than {timeout_s:g} s", True
         except ToolFailed as failed:
             return str(failed), True
         except Exception as problem:
-            return f"{type(problem).__name__}: {problem}", True
+            return f"{type(problem).__name__}: {_words(problem)}", True
+
+
+def _words(problem: Exception) -> str:
+    try:
+        return str(problem)
+    except Exception:  # an error of the host's, which cannot even say what it is
+        return "(it does not say what it is)"

@@ -34,9 +34,10 @@ _RIFF: Final = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
 
 def told_apart(
     calls: Sequence[ToolCall], state: SessionState, clean: Callable[[str], str]
-) -> list[ToolCall]:
-    """The calls of a reply as they are kept, each with an id that no other in the window has.
-    Raises `BadInput` where a result could not be told whose it is.
+) -> list[tuple[ToolCall, str]]:
+    """The calls of a reply as they are kept, each with an id that no other in the window has, and
+    with that which the reply has for it. Raises `BadInput` where a result could not be told whose
+    it is.
     """
     for call in calls:
         if not call.call_id:
@@ -53,17 +54,19 @@ def told_apart(
         )
     named = unused(ids, state.layout.entries())
     return [
-        ToolCall(name, call.name, call.arguments) for name, call in zip(named, kept, strict=True)
+        (ToolCall(name, call.name, call.arguments), call.call_id)
+        for name, call in zip(named, kept, strict=True)
     ]
 
 
-def a_call(call: ToolCall, model: str) -> Incoming:
+def a_call(call: ToolCall, given_id: str, model: str) -> Incoming:
     return Incoming(
         text=called(call.name, call.arguments),
         role=Role.ASSISTANT,
         event_type=EventType.TOOL_CALL,
         title=call.name,
         call_id=call.call_id,
+        given_id=given_id if given_id != call.call_id else "",
         model=model,
     )
 

@@ -21,7 +21,7 @@ from pagefault.recall.gate import asks, gate
 from pagefault.recall.search import SearchResult
 from pagefault.represent.words import telling_terms
 from pagefault.service.derived.procedures import Procedures
-from pagefault.service.finding.finding import Finder
+from pagefault.service.finding.finding import SAID, Finder
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
 from pagefault.service.turn.prefetch import Prefetcher
@@ -30,6 +30,9 @@ from pagefault.store.analyzer import is_telling
 
 RECALL_CANDIDATES: Final = 50  # pages that a turn-start recall looks at
 CLAIMS_RECALLED: Final = 5  # claims that it brings at most: each is a line
+
+
+_SHOWN_MAX: Final = 64  # pages of one turn that a search finds, though the window shows them
 
 
 class TurnRecall:
@@ -153,9 +156,25 @@ class TurnRecall:
     async def find_for_model(
         self, query: str, limit: int, modality: Modality | None
     ) -> SearchResult:
-        """What `search_pages` finds: as `find_earlier`, and before it the claims that answer."""
-        scope = self._before_newest()
-        return await self._finder.find(scope, query, limit=limit, wanted=_of(modality))
+        """What `search_pages` finds: as `find_earlier`, and before it the claims that answer. Of
+        the present turn, what the window does not show: the rest of a long result, a document.
+        """
+        state = self._owned.state
+        newest = state.newest_user[0].row if state.newest_user else None
+        more = state.order_next - newest.order - len(state.newest_user) if newest else 0
+        if newest is None or more <= 0:
+            scope = self._before_newest()
+            return await self._finder.find(scope, query, limit=limit, wanted=_of(modality))
+        found = await self._finder.find(
+            self._owned.scope, query, limit=limit + min(more, _SHOWN_MAX), wanted=_of(modality)
+        )
+        hits = [
+            hit
+            for hit in found.hits
+            if hit.page.seq < newest.seq
+            or (hit.page.kind in SAID and hit.page.page_id not in state.working_set)
+        ]
+        return SearchResult(tuple(hits[:limit]), found.total - len(found.hits) + len(hits))
 
     async def find_earlier(self, query: str, limit: int, modality: Modality | None) -> SearchResult:
         """Search what was said before the newest user message."""

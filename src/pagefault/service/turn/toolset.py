@@ -41,10 +41,10 @@ def a_toolset(tools: Sequence[Tool], clean: Callable[[str], str]) -> tuple[Offer
 def a_tool(tool: Tool, clean: Callable[[str], str]) -> OfferedTool:
     spec = tool if isinstance(tool, ToolSpec) else _spec(tool)
     name: object = spec.name  # whatever a dict had there
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or clean(name) != name:
         raise BadInput(
-            f"{spec.name!r:.80} cannot be a tool's name",
-            hint="1 to 64 of the letters a to z, digits, _ and -",
+            f"{clean(repr(name)):.80} cannot be a tool's name",
+            hint="1 to 64 of the letters a to z, digits, _ and -, and no secret",
         )
     if spec.name in (PAGE_FAULT, SEARCH_PAGES):
         raise BadInput(f"{spec.name!r} is a tool of memory's own", hint="give yours another name")

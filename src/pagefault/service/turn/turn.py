@@ -20,6 +20,7 @@ from pagefault.model.kinds import FaultReason, Level, Modality
 from pagefault.model.request import CALL_ID_MAX, Reply, ToolCall
 from pagefault.pack.tools import PAGE_FAULT, SEARCH_LIMIT_MAX, SEARCH_PAGES
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _NO_TOOL_NAME = re.compile(r"[^a-zA-Z0-9_-]")  # providers refuse a request with any other
 
 
@@ -149,6 +150,7 @@ def as_kept(call: ToolCall, clean: Callable[[str], str]) -> ToolCall:
     """
     name, call_id = clean(encodable(call.name)), clean(encodable(call.call_id))
     name = _NO_TOOL_NAME.sub("_", name)[:CALL_ID_MAX] or "_"
+    call_id = _CONTROL.sub("_", call_id)
     return ToolCall(call_id[:CALL_ID_MAX], name, clean(_sendable(call.arguments)))
 
 

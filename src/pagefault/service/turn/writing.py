@@ -73,6 +73,7 @@ class Incoming:
     title: str = ""
     occurred_at: str = ""
     call_id: str = ""
+    given_id: str = ""  # of a call that is kept under another
     importance: float = 0.5
     key: str = ""
     modality: Modality = Modality.TEXT
@@ -205,7 +206,7 @@ def write_down(
 def _body(item: Incoming, clean: Callable[[str], str], **page: Any) -> Body:
     match item.event_type:
         case EventType.TOOL_CALL:
-            return Called(**page, call_id=item.call_id)
+            return Called(**page, call_id=item.call_id, given_id=item.given_id)
         case EventType.TOOL_RESULT:
             return Returned(**page, call_id=item.call_id, is_error=item.is_error)
         case EventType.DOCUMENT:

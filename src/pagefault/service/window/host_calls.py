@@ -116,6 +116,8 @@ def _take_call(exchange: Exchange, page: Page, body: Called) -> None:
         call = ToolCall(body.call_id, body.title, arguments)
         exchange.calls.append((call, NO_RESULT, None))
         exchange.awaited[body.call_id] = ""
+        if body.given_id:
+            exchange.renamed[body.call_id] = body.given_id
     if body.call_id in exchange.awaited:
         exchange.awaited[body.call_id] += page.text
     if body.part + 1 == body.parts == shown_parts(body):
@@ -211,6 +213,7 @@ def _copy(exchange: Exchange) -> Exchange:
         pages=list(exchange.pages),
         awaited=dict(exchange.awaited),
         failed=set(exchange.failed),
+        renamed=dict(exchange.renamed),
     )
 
 
@@ -230,16 +233,11 @@ def unused(call_ids: Sequence[str], entries: Iterable[Entry]) -> list[str]:
     return named
 
 
-def meant(call_id: str, waiting: Iterable[ToolCall]) -> ToolCall | None:
-    """The call that a result of that id answers: one that is kept under it, or that got another
-    name from `unused`.
+def meant(call_id: str, entries: Iterable[Entry]) -> ToolCall | None:
+    """The call that a result of that id answers: one that waits for it and is kept under it, or
+    that the reply called so (`unused`).
     """
-    calls = list(waiting)
-    exact = [call for call in calls if call.call_id == call_id]
-    return next(iter(exact or [one for one in calls if _is_renamed(one.call_id, call_id)]), None)
-
-
-def _is_renamed(name: str, call_id: str) -> bool:
-    base, _, number = name.rpartition("_")
-    is_cut = len(name) == CALL_ID_MAX
-    return number.isdecimal() and (base == call_id or (is_cut and call_id.startswith(base)))
+    waiting = list(awaited(entries))
+    exact = [call for _, call in waiting if call.call_id == call_id]
+    renamed = [call for made, call in waiting if made.renamed.get(call.call_id) == call_id]
+    return next(iter([*exact, *renamed]), None)
