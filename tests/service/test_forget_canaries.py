@@ -15,7 +15,7 @@ import pytest
 import pagefault
 from pagefault import Incoming, Memory, Reply, ScriptedEngine, SearchFilter, Session, ToolCall
 from pagefault.model.clock import SystemClock
-from pagefault.model.kinds import EventType, Modality, Origin, Role
+from pagefault.model.kinds import MODEL_GENERATED, EventType, Modality, Origin, Role
 from pagefault.store.embedded.archiving import archive
 from tests.service.memories import fault, search
 from tests.service.traces import Files, canary
@@ -54,7 +54,7 @@ NAMES_OF_OURS = {
     "Session.tiers.page_ids", "Session.pin.page_id",
     "Session.unpin.page_id", "Session.no_such_page.page_id", "Session.say.items",
     "Session.run.engine", "Session.call.call", "Incoming.blob", "Session.run.on_text",
-    "Session.assistant.calls", "Session.is_of_memory.call",
+    "Session.assistant.calls", "Session.is_of_memory.call", "Session.replied.calls",
 }  # fmt: skip
 """Names that pagefault gave, and values whose own fields are below."""
 
@@ -148,7 +148,29 @@ async def tell(memory: Memory) -> Told:
     [told.pages["result"]] = await session.tool_result(
         "h", {"via": word("Session.tool_result.result", "result")}
     )
+    await session.user("And back?")
+    told.pages["replied"], _ = await session.replied(
+        word("Session.replied.text", "replied"), [ToolCall("r", "maps", "{}")], ""
+    )
+    await session.tool_result("r", "The same way.")
+    told.pages["other call"], _ = await session.replied(
+        "", [ToolCall("s", "maps", "{}")], word("Session.replied.model", "other call")
+    )
+    await session.tool_result("s", "There is no other.")
     await session.user("Still here.")
+    [told.pages["renamed"]] = await session.say(
+        [
+            Incoming(
+                text="[calls maps] {}",
+                role=Role.ASSISTANT,
+                event_type=EventType.TOOL_CALL,
+                call_id="g",
+                given_id=word("Incoming.given_id", "renamed"),
+            )
+        ],
+        origin=MODEL_GENERATED,
+    )
+    await session.user("And here.")
     [told.pages["said"]] = await session.say(
         [
             Incoming(
