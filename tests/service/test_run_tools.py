@@ -308,6 +308,20 @@ async def test_a_time_out_counts_from_when_the_function_runs() -> None:
     assert [result.split(": ")[-1] for result in model.results] == ["rested"] * 5
 
 
+async def test_objects_whose_call_is_async_run_side_by_side_too() -> None:
+    class Meets:
+        __name__ = "meets"
+
+        async def __call__(self) -> str:
+            await both.wait()
+            return "met"
+
+    both = asyncio.Barrier(2)
+    model = Model([ToolCall(f"c{n}", "meets", "{}") for n in range(2)], "ok")
+    await answered(model, Meets(), timeout_s=5)
+    assert [result.split(": ")[-1] for result in model.results] == ["met", "met"]
+
+
 async def test_two_runs_on_a_session_run_each_call_once() -> None:
     paid: list[int] = []
     both = asyncio.Barrier(2)

@@ -346,13 +346,16 @@ class Quotes:
             self._problem(error.message)
         return chosen
 
+    def _core_room(self, free: int) -> int:
+        return min(int(self._verbatim.window_tokens * CORE_WINDOW_SHARE), free) - MESSAGE_TOKENS
+
     async def _shorter(self, outgoing: Outgoing, free: int, *, told: Sequence[Page]) -> list[Page]:
         """The shorter forms that somebody asked for of what the request does not show, the newest
         of them, in as much room as what stands has.
         """
         here = {page.page_id for page in told}
         hidden = {PageId(page) for node in outgoing.hidden() for page in self._said_in(node)}
-        room = min(int(self._verbatim.window_tokens * CORE_WINDOW_SHARE), free) - MESSAGE_TOKENS
+        room = self._core_room(free)
         chosen: list[Page] = []
         try:
             asked = (await self._session()).owned.state.asked_shorter()
@@ -374,8 +377,7 @@ class Quotes:
         or is told already, the newest of them, as far as there is room.
         """
         there = {page.page_id for page in told}
-        share = int(self._verbatim.window_tokens * CORE_WINDOW_SHARE)
-        room = min(share, free) - MESSAGE_TOKENS
+        room = self._core_room(free)
         allowed = {page for node in outgoing.hidden() for page in self._said_in(node)}
         chosen: list[Page] = []
         if not allowed:

@@ -69,9 +69,12 @@ class HostFunction:
         if inspect.iscoroutinefunction(self.function):
             async with asyncio.timeout(timeout_s or None):
                 return _plain(await _contained(self.function(**named)))
-        async with alone, asyncio.timeout(timeout_s or None):
+        async with alone, asyncio.timeout(timeout_s or None) as bound:
             returned = await _on_a_thread(lambda: self.function(**named))
-            return _plain(await _contained(returned) if inspect.isawaitable(returned) else returned)
+        if inspect.isawaitable(returned):  # of an object whose call is `async`
+            async with asyncio.timeout_at(bound.when()):
+                returned = await _contained(returned)
+        return _plain(returned)
 
 
 def host_function(function: Callable[..., Any]) -> HostFunction:
