@@ -128,6 +128,10 @@ async def test_a_failed_call_says_so_in_words_and_where_a_format_has_a_place_for
         ([], "[]"),
         (42, "42"),
         (True, "true"),
+        ({1: "a", None: [2.5]}, '{"1":"a","null":[2.5]}'),
+        (10**20, "100000000000000000000"),
+        ({"half": "\ud83d"}, '{"half":"\\ud83d"}'),
+        (Role.TOOL, "tool"),
         (None, "(no output)"),
         ("", ""),
     ],
@@ -144,15 +148,17 @@ async def test_data_is_told_as_compact_json(result: Any, told: str) -> None:
 async def test_what_json_cannot_say_is_refused_and_the_call_stays_open(result: Any) -> None:
     async with pagefault.open(":memory:") as memory:
         session = await asked(memory, clock("a"))
-        with pytest.raises(BadInput, match=r"^result is "):
+        with pytest.raises(BadInput, match=r"^result is no JSON: ") as refused:
             await session.tool_result("a", result)
+        assert "give a text, bytes, or lists and dicts" in str(refused.value.hint)
         assert [call.call_id for call in session.open_calls()] == ["a"]
 
 
-async def test_bytes_are_kept_and_the_result_says_what_is_kept() -> None:
+@pytest.mark.parametrize("of", [bytes, bytearray, memoryview])
+async def test_bytes_are_kept_and_the_result_says_what_is_kept(of: type) -> None:
     async with pagefault.open(":memory:") as memory:
         session = await asked(memory, ToolCall("a", "screenshot", "{}"))
-        [page_id] = await session.tool_result("a", PNG)
+        [page_id] = await session.tool_result("a", of(PNG))
         text = (await session.page(page_id)).text
         assert text == "image/png, 48 bytes, kept as art_1"
         assert await session.artifact_bytes("art_1") == PNG

@@ -41,6 +41,9 @@ exactly, and so does a column of SQLite.
 ANY_TEXT: Final = "whatever a model wrote, be it Unicode or not"
 """In `Annotated[str, ANY_TEXT]`: a text that may have what no file can hold."""
 
+ANY_VALUE: Final = "whoever takes it says what is wrong with it"
+"""In `Annotated[…, ANY_VALUE]`: a value that is looked at where it is used."""
+
 Take = Callable[[object], object]
 """The plain value of what was given, or `_REFUSED`."""
 
@@ -169,6 +172,8 @@ def _expected(hint: Any) -> tuple[Take, str]:
     if typing.get_origin(hint) is Annotated:
         if ANY_TEXT in hint.__metadata__:
             return _any_text, "a str"
+        if ANY_VALUE in hint.__metadata__:
+            return _anything
         hint = typing.get_args(hint)[0]
     if hint in _PLAIN:
         return _PLAIN[hint]

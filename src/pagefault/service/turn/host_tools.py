@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from pagefault.model.errors import BadInput
 from pagefault.model.kinds import PAGE_PREFIX, EventType, Role
 from pagefault.model.request import ToolCall
+from pagefault.model.signatures import ANY_VALUE
 from pagefault.service.turn.artifacts import UNKNOWN
-from pagefault.service.turn.turn import as_kept
+from pagefault.service.turn.turn import as_kept, encodable
 from pagefault.service.turn.writing import Incoming
 from pagefault.service.window.host_calls import called, unused
 from pagefault.service.window.state import SessionState
 
-ToolOutput = str | bytes | bool | int | float | Mapping[str, Any] | Sequence[Any] | None
-"""What a tool may give: a text, bytes, or whatever JSON can say; `None` is no output."""
+ToolOutput = Annotated[
+    str | bytes | bool | int | float | Mapping[Any, Any] | Sequence[Any] | None, ANY_VALUE
+]
+"""What a tool may give: a text, bytes, or whatever JSON can say; `None` is no output. `a_result`
+looks at it.
+"""
 
 NO_OUTPUT: Final = "(no output)"
 
@@ -77,11 +82,12 @@ def a_result(result: ToolOutput) -> str | bytes:
         case None:
             return NO_OUTPUT
         case str():
-            return result
-        case bytes():
-            return result
+            return str.__str__(result)  # the plain value of an enumeration's member, say
+        case bytes() | bytearray() | memoryview():
+            return bytes(result)
     try:
-        return json.dumps(result, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        told = json.dumps(result, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        return told if encodable(told) == told else json.dumps(result, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError) as problem:
         raise BadInput(
             f"result is no JSON: {problem}",
