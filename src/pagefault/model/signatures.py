@@ -68,6 +68,11 @@ def checked(verb: F, *, usable: Callable[[Any], None] | None = None) -> F:
     signature = inspect.signature(verb)
     is_method = next(iter(signature.parameters), "") == "self"
 
+    def called_on(args: tuple[Any, ...]) -> str:
+        """What the caller calls it: a verb by the class that it is asked of, inherited or not."""
+        of = type(args[0]).__qualname__ if is_method and args else ""
+        return ".".join(one for one in (of, verb.__name__) if one not in ("", "__init__"))
+
     @functools.cache
     def expected() -> dict[str, tuple[Take, str]]:
         return {name: _expected(hint) for name, hint in hints(verb).items() if name != "return"}
@@ -78,7 +83,7 @@ def checked(verb: F, *, usable: Callable[[Any], None] | None = None) -> F:
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as wrong:
-            raise TypeError(f"{verb.__qualname__}: {wrong}") from None
+            raise TypeError(f"{called_on(args)}: {wrong}") from None
         known, given, is_plain = expected(), bound.arguments, True
         for name, value in given.items():
             if name not in known:
@@ -86,9 +91,7 @@ def checked(verb: F, *, usable: Callable[[Any], None] | None = None) -> F:
             take, words = known[name]
             plain = take(value)
             if plain is _REFUSED:
-                of = type(args[0]).__qualname__ if is_method else ""
-                called = ".".join(one for one in (of, verb.__name__) if one not in ("", "__init__"))
-                raise _refusal(called, name, words, value)
+                raise _refusal(called_on(args), name, words, value)
             if plain is not value:
                 given[name], is_plain = plain, False
         return (args, kwargs) if is_plain else (bound.args, bound.kwargs)
