@@ -140,7 +140,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, cast
 
-from pagefault.model.signatures import checked_verbs
+from pagefault.model.signatures import checked, checked_verbs
 from pagefault.paging import deferred as _deferred
 from pagefault.service import memory as _memory
 from pagefault.service import session as _session
@@ -152,9 +152,10 @@ OPEN: Final = '''\
 _LOOP = LoopThread()
 
 
+@checked
 @contextmanager
 def open({parameters}) -> Iterator[Memory]:
-    """As `pagefault.open`, for a `with` block."""
+    """As `pagefault.open`, for a `with` block: `help(pagefault.Options)` tells of each option."""
     opening = _open({arguments})
     memory = _LOOP.run(_enter(opening))
     try:

@@ -14,14 +14,13 @@ runs on that one thread, it would wait for itself, and is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, cast, overload
+from typing import Annotated, Any, Unpack, cast, overload
 
 from pagefault.engine.api import Engine
-from pagefault.engine.embedding import Embedder
 from pagefault.engine.formats import Format
 from pagefault.model.defaults import PLACEHOLDER_TIMEOUT_MS
 from pagefault.model.events import Event
@@ -31,14 +30,12 @@ from pagefault.model.page import Page, PageRow, SessionRow
 from pagefault.model.prices import PriceList
 from pagefault.model.progress import Progress
 from pagefault.model.request import Request, ToolCall, Usage
-from pagefault.model.signatures import ANY_TEXT, checked_verbs
+from pagefault.model.signatures import ANY_TEXT, checked, checked_verbs
 from pagefault.model.wanted import ANY, SearchFilter, Time
 from pagefault.pack.abi import MemoryABI
 from pagefault.paging import deferred as _deferred
 from pagefault.paging.pressure import Callback
-from pagefault.policy.prefetch import Strategy
 from pagefault.recall.search import SearchResult
-from pagefault.represent.api import Compressor
 from pagefault.service import memory as _memory
 from pagefault.service import session as _session
 from pagefault.service.derived.claiming import ClaimInfo
@@ -48,6 +45,7 @@ from pagefault.service.forget import Forgetting
 from pagefault.service.limits import Limits
 from pagefault.service.loop_thread import LoopThread
 from pagefault.service.open import open as _open
+from pagefault.service.options import Options
 from pagefault.service.telling.checkpoints import Checkpoint
 from pagefault.service.telling.ledger import Entry
 from pagefault.service.telling.relaying import Proxied
@@ -66,43 +64,11 @@ from pagefault.store.store import Verification
 _LOOP = LoopThread()
 
 
+@checked
 @contextmanager
-def open(
-    root: str | Path | None = None,
-    *,
-    window: int | None = None,
-    mode: str | None = None,
-    layout: str | None = None,
-    sync: str | None = None,
-    model: str | None = None,
-    prices: PriceList | None = None,
-    epochs: str | None = None,
-    compressor: Compressor | None = None,
-    eviction_policy: str | None = None,
-    limits: Limits | None = None,
-    embedder: str | Embedder | None = None,
-    prefetch: Sequence[Strategy] = (),
-    secrets: Mapping[str, str] | None = None,
-    read_only: bool = False,
-) -> Iterator[Memory]:
-    """As `pagefault.open`, for a `with` block."""
-    opening = _open(
-        root,
-        window=window,
-        mode=mode,
-        layout=layout,
-        sync=sync,
-        model=model,
-        prices=prices,
-        epochs=epochs,
-        compressor=compressor,
-        eviction_policy=eviction_policy,
-        limits=limits,
-        embedder=embedder,
-        prefetch=prefetch,
-        secrets=secrets,
-        read_only=read_only,
-    )
+def open(root: str | Path | None = None, **options: Unpack[Options]) -> Iterator[Memory]:
+    """As `pagefault.open`, for a `with` block: `help(pagefault.Options)` tells of each option."""
+    opening = _open(root, **options)
     memory = _LOOP.run(_enter(opening))
     try:
         yield Memory(memory)

@@ -90,6 +90,9 @@ def test_what_is_said_has_the_importance_of_the_table() -> None:
     assert field_default(Incoming, "importance") == OURS["importance"]
 
 
-def test_a_memory_opens_with_the_window_and_the_policy_of_the_table() -> None:
-    assert default_of(bootstrap.open_memory, "window") == OURS["window_tokens"]
-    assert default_of(bootstrap.open_memory, "policy") == OURS["eviction_policy"]
+async def test_a_memory_opens_with_the_window_and_the_policy_of_the_table() -> None:
+    async with bootstrap.open_memory(":memory:") as memory:
+        status = await (await memory.session()).status()
+        assert status.window_tokens == OURS["window_tokens"]
+        policy: Any = memory._runtime.policy()
+        assert type(policy._inner) is type(bootstrap.POLICIES[str(OURS["eviction_policy"])]())
