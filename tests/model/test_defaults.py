@@ -15,6 +15,7 @@ from pagefault.paging.fault import FaultLimits
 from pagefault.paging.tlb import TLB
 from pagefault.service import bootstrap
 from pagefault.service.limits import Limits
+from pagefault.service.options import Options
 from pagefault.service.turn.turn import read_call
 from pagefault.service.turn.writing import Incoming
 from pagefault.store.embedded import segments
@@ -96,3 +97,9 @@ async def test_a_memory_opens_with_the_window_and_the_policy_of_the_table() -> N
         assert status.window_tokens == OURS["window_tokens"]
         policy: Any = memory._runtime.policy()
         assert type(policy._inner) is type(bootstrap.POLICIES[str(OURS["eviction_policy"])]())
+
+
+def test_what_describes_the_options_names_the_figures_of_the_table() -> None:
+    told = Options.__doc__ or ""
+    assert f"else {OURS['window_tokens']:,}." in told
+    assert f'Default:\n        "{OURS["eviction_policy"]}"' in told
