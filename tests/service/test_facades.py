@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import ast
+import dis
 import inspect
 from itertools import combinations
 from pathlib import Path
+from types import CodeType
 
 import pytest
 
@@ -40,19 +41,20 @@ def test_no_verb_stands_in_two(one: type, other: type) -> None:
 
 
 def _assigned(cls: type) -> set[str]:
-    """The fields that the methods of a class set."""
-    [defined] = [
-        node
-        for node in ast.parse(Path(inspect.getfile(cls)).read_text(encoding="utf-8")).body
-        if isinstance(node, ast.ClassDef) and node.name == cls.__name__
-    ]
+    """The fields that the methods of a class set, and the functions in these."""
+    codes = [inspect.unwrap(one).__code__ for one in vars(cls).values() if inspect.isfunction(one)]
+    for code in codes:
+        codes += [one for one in code.co_consts if isinstance(one, CodeType)]
     return {
-        node.attr
-        for node in ast.walk(defined)
-        if isinstance(node, ast.Attribute)
-        and isinstance(node.ctx, ast.Store)
-        and ast.unparse(node.value) == "self"
+        step.argval
+        for code in codes
+        for step in dis.get_instructions(code)
+        if step.opname == "STORE_ATTR"
     }
+
+
+def test_control_the_fields_that_a_class_sets_are_seen() -> None:
+    assert {"owned", "pressure", "_given"} <= _assigned(SessionParts)
 
 
 @pytest.mark.parametrize("facade", FACADES)
