@@ -140,7 +140,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, cast
 
-from pagefault.model.signatures import checked_verbs
+from pagefault.model.signatures import checked, checked_verbs
 from pagefault.paging import deferred as _deferred
 from pagefault.service import memory as _memory
 from pagefault.service import session as _session
@@ -152,9 +152,10 @@ OPEN: Final = '''\
 _LOOP = LoopThread()
 
 
+@checked
 @contextmanager
 def open({parameters}) -> Iterator[Memory]:
-    """As `pagefault.open`, for a `with` block."""
+    """As `pagefault.open`, for a `with` block: `help(pagefault.Options)` tells of each option."""
     opening = _open({arguments})
     memory = _LOOP.run(_enter(opening))
     try:
@@ -198,9 +199,6 @@ def written() -> str:
 
 
 def _class(face: Face) -> str:
-    module = _module(face.module)
-    source = _named(face.cls, module)
-    assert isinstance(source, ast.ClassDef)
     given = face.cls.lower()
     lines = [
         "@checked_verbs()",
@@ -215,8 +213,9 @@ def _class(face: Face) -> str:
     for name, kind, doc in face.attributes:
         lines += ["    @property", f"    def {name}(self) -> {kind}:", f'        """{doc}"""']
         lines += [f"        return self.{face.held}.{name}", ""]
-    for verb in _verbs(source, face):
-        lines += [_verb(verb, face, module), ""]
+    for source in dict.fromkeys(_sources(face.cls, face.module)):
+        for verb in _verbs(source, face):
+            lines += [_verb(verb, face), ""]
     return "\n".join(lines)
 
 
@@ -227,6 +226,23 @@ def _named(name: str, module: ast.Module) -> Function | ast.ClassDef:
     return found
 
 
+def _sources(cls: str, home: str) -> Iterator[ast.ClassDef]:
+    """A class and those that it inherits verbs from, less what is a face of its own."""
+    module = _module(home)
+    source = _named(cls, module)
+    assert isinstance(source, ast.ClassDef)
+    yield source
+    homes = {
+        alias.name: node.module
+        for node in module.body
+        if isinstance(node, ast.ImportFrom) and node.module
+        for alias in node.names
+    }
+    for name in map(ast.unparse, source.bases):
+        if not any(face.cls == name for face in FACES):
+            yield from _sources(name, homes.get(name, home))
+
+
 def _verbs(source: ast.ClassDef, face: Face) -> Iterator[Function]:
     for one in source.body:
         if not isinstance(one, Function) or one.name.startswith("_"):
@@ -235,7 +251,7 @@ def _verbs(source: ast.ClassDef, face: Face) -> Iterator[Function]:
             yield one
 
 
-def _verb(verb: Function, face: Face, module: ast.Module) -> str:
+def _verb(verb: Function, face: Face) -> str:
     _check_has_rules(verb, face)
     returns = ast.unparse(verb.returns) if verb.returns else "None"
     decorators = [ast.unparse(one) for one in verb.decorator_list]

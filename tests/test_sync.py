@@ -216,12 +216,12 @@ def test_a_verb_that_is_added_is_written_and_an_old_file_is_refused(
     (tmp_path / "src").mkdir()
     shutil.copytree(ROOT / "src" / "pagefault", tmp_path / "src" / "pagefault")
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    session = tmp_path / "src" / "pagefault" / "service" / "session.py"
+    facade = tmp_path / "src" / "pagefault" / "service" / "facades" / "inspector.py"
     before = "    async def status(self)"
     doze = '    async def doze(self, *, hours: int = 8) -> list[Page]:\n        """Of what."""\n\n'
-    text = session.read_text(encoding="utf-8")
+    text = facade.read_text(encoding="utf-8")
     assert before in text
-    session.write_text(text.replace(before, doze + before), encoding="utf-8")
+    facade.write_text(text.replace(before, doze + before), encoding="utf-8")
     monkeypatch.setattr(script, "ROOT", tmp_path)
     monkeypatch.setattr(script, "SOURCES", tmp_path / "src")
     monkeypatch.setattr(script, "TARGET", tmp_path / "src" / "pagefault" / "sync.py")
@@ -286,6 +286,31 @@ def test_what_no_table_tells_how_to_write_is_refused_by_name(
 ) -> None:
     with pytest.raises(SystemExit, match=re.escape(why)):
         small(tmp_path, monkeypatch, verb)
+
+
+def test_a_verb_that_is_inherited_is_written_once_and_one_of_another_face_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = sync_script()
+    (tmp_path / "base.py").write_text(
+        "class Base:\n    def deep(self) -> int: ...\n\n"
+        "class Side(Base):\n    async def side(self) -> int: ...\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "small.py").write_text(
+        "from base import Base, Side\nfrom pagefault.elsewhere import Asking\n\n"
+        "class Small(Side, Base, Asking):\n    def own(self) -> int: ...\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setattr(script, "SOURCES", tmp_path)
+    made = str(
+        script._class(script.Face("Small", "", "theirs.Small", "small", "Small", "held", "A class"))
+    )
+    assert [line.split("(")[0].strip() for line in made.splitlines() if "-> int" in line] == [
+        "def own",
+        "def side",
+        "def deep",
+    ]
 
 
 def test_what_is_left_out_is_there_to_be_left_out() -> None:

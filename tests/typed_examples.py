@@ -1,4 +1,7 @@
-"""What callers get, asked either way: checked by mypy and by pyright, and never run."""
+"""What callers get, asked either way: checked by mypy and by pyright, and never run.
+
+Both report an ignored error that is none, so what has to be refused is.
+"""
 
 from __future__ import annotations
 
@@ -33,3 +36,17 @@ async def typed() -> None:
         assert_type(same.open_calls(), list[pagefault.ToolCall])
         assert_type(same.defer("msg_1"), pagefault.sync.DeferredPage)
         assert_type(same.defer("msg_1").page(), pagefault.Page)
+
+
+async def options() -> None:
+    whole: pagefault.Options = {"window": 8_000, "embedder": "model2vec:minish", "prices": None}
+    async with pagefault.open("./memory", **whole) as memory:
+        assert_type(memory, pagefault.Memory)
+    with pagefault.sync.open("./memory", **whole) as beside:
+        assert_type(beside, pagefault.sync.Memory)
+    pagefault.open(window=8_000, prefetch=[], read_only=True)
+    pagefault.open(windw=8_000)  # type: ignore[call-arg]
+    pagefault.open(window="8000")  # type: ignore[arg-type]
+    pagefault.sync.open(windw=8_000)  # type: ignore[call-arg]
+    pagefault.sync.open(window="8000")  # type: ignore[arg-type]
+    _: pagefault.Options = {"windw": 8_000}  # type: ignore[typeddict-unknown-key]

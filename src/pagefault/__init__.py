@@ -100,6 +100,7 @@ if TYPE_CHECKING:
     from pagefault.service.limits import Limits
     from pagefault.service.memory import Memory
     from pagefault.service.open import open
+    from pagefault.service.options import Options
     from pagefault.service.session import Session
     from pagefault.service.telling.checkpoints import Checkpoint
     from pagefault.service.telling.ledger import Entry
@@ -181,6 +182,7 @@ __all__ = [
     "Movement",
     "NoSuchPage",
     "NotAdopted",
+    "Options",
     "Origin",
     "Page",
     "PageBody",
@@ -308,6 +310,7 @@ _HOMES = {
     "adopt": "service.adopt",
     "Adoption": "service.adopt",
     "Incoming": "service.turn.writing",
+    "Options": "service.options",
     "Origin": "model.kinds",
     "Page": "model.page",
     "PageBody": "model.events",

@@ -14,14 +14,13 @@ runs on that one thread, it would wait for itself, and is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, cast, overload
+from typing import Annotated, Any, Unpack, cast, overload
 
 from pagefault.engine.api import Engine
-from pagefault.engine.embedding import Embedder
 from pagefault.engine.formats import Format
 from pagefault.model.defaults import PLACEHOLDER_TIMEOUT_MS
 from pagefault.model.events import Event
@@ -31,14 +30,12 @@ from pagefault.model.page import Page, PageRow, SessionRow
 from pagefault.model.prices import PriceList
 from pagefault.model.progress import Progress
 from pagefault.model.request import Request, ToolCall, Usage
-from pagefault.model.signatures import ANY_TEXT, checked_verbs
+from pagefault.model.signatures import ANY_TEXT, checked, checked_verbs
 from pagefault.model.wanted import ANY, SearchFilter, Time
 from pagefault.pack.abi import MemoryABI
 from pagefault.paging import deferred as _deferred
 from pagefault.paging.pressure import Callback
-from pagefault.policy.prefetch import Strategy
 from pagefault.recall.search import SearchResult
-from pagefault.represent.api import Compressor
 from pagefault.service import memory as _memory
 from pagefault.service import session as _session
 from pagefault.service.derived.claiming import ClaimInfo
@@ -48,6 +45,7 @@ from pagefault.service.forget import Forgetting
 from pagefault.service.limits import Limits
 from pagefault.service.loop_thread import LoopThread
 from pagefault.service.open import open as _open
+from pagefault.service.options import Options
 from pagefault.service.telling.checkpoints import Checkpoint
 from pagefault.service.telling.ledger import Entry
 from pagefault.service.telling.relaying import Proxied
@@ -66,43 +64,11 @@ from pagefault.store.store import Verification
 _LOOP = LoopThread()
 
 
+@checked
 @contextmanager
-def open(
-    root: str | Path | None = None,
-    *,
-    window: int | None = None,
-    mode: str | None = None,
-    layout: str | None = None,
-    sync: str | None = None,
-    model: str | None = None,
-    prices: PriceList | None = None,
-    epochs: str | None = None,
-    compressor: Compressor | None = None,
-    eviction_policy: str | None = None,
-    limits: Limits | None = None,
-    embedder: str | Embedder | None = None,
-    prefetch: Sequence[Strategy] = (),
-    secrets: Mapping[str, str] | None = None,
-    read_only: bool = False,
-) -> Iterator[Memory]:
-    """As `pagefault.open`, for a `with` block."""
-    opening = _open(
-        root,
-        window=window,
-        mode=mode,
-        layout=layout,
-        sync=sync,
-        model=model,
-        prices=prices,
-        epochs=epochs,
-        compressor=compressor,
-        eviction_policy=eviction_policy,
-        limits=limits,
-        embedder=embedder,
-        prefetch=prefetch,
-        secrets=secrets,
-        read_only=read_only,
-    )
+def open(root: str | Path | None = None, **options: Unpack[Options]) -> Iterator[Memory]:
+    """As `pagefault.open`, for a `with` block: `help(pagefault.Options)` tells of each option."""
+    opening = _open(root, **options)
     memory = _LOOP.run(_enter(opening))
     try:
         yield Memory(memory)
@@ -368,6 +334,59 @@ class Session(_Asks):
         """Its name; empty if it has none."""
         return self.asynchronous.name
 
+    def run(
+        self,
+        engine: Engine,
+        *,
+        tools: Sequence[RunnableTool] | None = None,
+        calls_max: int = CALLS_MAX,
+        timeout_s: float = TIMEOUT_S,
+        on_text: Callable[[str], None] | None = None,
+    ) -> Answer:
+        """Let `engine` answer the turn: requests, tool calls, faults, until the final answer.
+
+        The answer is logged and its citations checked against what the model could see.
+        `on_text` is given pieces of text as they arrive.
+
+        `tools` are yours. A function is called when the model calls it: its name, docstring and
+        type hints tell the model what it does and takes; those of one reply run side by side if
+        they are `async`, else one after the other, each on a thread. What it raises, or what takes
+        longer than `timeout_s`, is a failed call, which the model reads; after `calls_max` calls
+        the model is told to answer. Of a tool that is given as a schema (as `request` takes it),
+        the calls are left to you: `Answer.calls` lists them, and once each has its `tool_result`,
+        `run` goes on. All of it is logged.
+        """
+        return _LOOP.run(
+            self.asynchronous.run(
+                engine, tools=tools, calls_max=calls_max, timeout_s=timeout_s, on_text=on_text
+            )
+        )
+
+    def fork(
+        self,
+        name: str = "",
+        *,
+        turn: int | None = None,
+        seq: int | None = None,
+        time: str | int | None = None,
+        checkpoint: str | None = None,
+    ) -> Session:
+        """A new session that sees everything said here so far; or, with one of the times that `at`
+        takes, what was said here by then. Pages are shared, not copied.
+        """
+        return Session(
+            _LOOP.run(
+                self.asynchronous.fork(name, turn=turn, seq=seq, time=time, checkpoint=checkpoint)
+            )
+        )
+
+    def restore(self, checkpoint: str) -> Session:
+        """Go back to a checkpoint: a new session of the same name that goes on from there. By this
+        name opens the one that was used last; what was said since stays in this session, which
+        opens by its id. Raises `BadInput` if there is no such checkpoint.
+        """
+        return Session(_LOOP.run(self.asynchronous.restore(checkpoint)))
+
     def user(
         self, text: str, *, speaker: str = "", occurred_at: str | datetime = "", key: str = ""
     ) -> PageId:
@@ -402,6 +421,10 @@ class Session(_Asks):
                 text, calls=calls, speaker=speaker, model=model, occurred_at=occurred_at, key=key
             )
         )
+
+    def is_of_memory(self, call: ToolCall) -> bool:
+        """Whether memory serves a call: of one of its own tools, where it offers them."""
+        return _LOOP.call(lambda: self.asynchronous.is_of_memory(call))
 
     def open_calls(self) -> list[ToolCall]:
         """The calls of your own tools that wait for a `tool_result`, in the order they were made,
@@ -493,102 +516,9 @@ class Session(_Asks):
             )
         )
 
-    def artifact_bytes(self, page_id: str) -> bytes:
-        """The bytes of an artifact. Raises `BadInput` for a page that has none, and as `page`."""
-        return _LOOP.run(self.asynchronous.artifact_bytes(page_id))
-
     def say(self, items: Sequence[Incoming], *, origin: str) -> list[PageId]:
         """Log several things in one batch: all or none. Returns the id of every page made."""
         return _LOOP.run(self.asynchronous.say(items, origin=origin))
-
-    @overload
-    def request(self, *, tools: Sequence[Tool] | None = None) -> Request: ...
-
-    @overload
-    def request(self, format: Format, *, tools: Sequence[Tool] | None = None) -> dict[str, Any]: ...
-
-    def request(
-        self, format: str | None = None, *, tools: Sequence[Tool] | None = None
-    ) -> Request | dict[str, Any]:
-        """The next request: messages and tools that fit the window, durable in the log.
-
-        At a turn's first request the runtime pages in by itself what the message calls for. With a
-        `format` it is the body of a call, less the model's name: "openai" (Chat Completions),
-        "openai-responses", "anthropic" (Messages; it wants `max_tokens` besides) or "gemini"
-        (generateContent).
-
-        `tools` are your own that the model may call besides, each a `ToolSpec` or what one of these
-        formats takes. They stay until others are given (`[]`: none), count against the window, and
-        another set begins an epoch. Raises `BadInput` while a call waits for its `tool_result`, and
-        `WindowTooSmall` where the tools leave no room to converse.
-        """
-        return _LOOP.run(self.asynchronous.request(cast("Any", format), tools=cast("Any", tools)))
-
-    def call(self, call: ToolCall, *, said: Annotated[str, ANY_TEXT] = "") -> str:
-        """Serve one tool call of the model and return the result's text.
-
-        Never raises for what the model got wrong: a refusal is a result too, and is logged; only
-        where the window has no room left for it is a call refused and not kept. The
-        record of the call is durable before the next request is, not before this returns.
-        """
-        return _LOOP.run(self.asynchronous.call(call, said=said))
-
-    def run(
-        self,
-        engine: Engine,
-        *,
-        tools: Sequence[RunnableTool] | None = None,
-        calls_max: int = CALLS_MAX,
-        timeout_s: float = TIMEOUT_S,
-        on_text: Callable[[str], None] | None = None,
-    ) -> Answer:
-        """Let `engine` answer the turn: requests, tool calls, faults, until the final answer.
-
-        The answer is logged and its citations checked against what the model could see.
-        `on_text` is given pieces of text as they arrive.
-
-        `tools` are yours. A function is called when the model calls it: its name, docstring and
-        type hints tell the model what it does and takes; those of one reply run side by side if
-        they are `async`, else one after the other, each on a thread. What it raises, or what takes
-        longer than `timeout_s`, is a failed call, which the model reads; after `calls_max` calls
-        the model is told to answer. Of a tool that is given as a schema (as `request` takes it),
-        the calls are left to you: `Answer.calls` lists them, and once each has its `tool_result`,
-        `run` goes on. All of it is logged.
-        """
-        return _LOOP.run(
-            self.asynchronous.run(
-                engine, tools=tools, calls_max=calls_max, timeout_s=timeout_s, on_text=on_text
-            )
-        )
-
-    def page(self, page_id: str, *, details: bool = False) -> Page:
-        """A page at level 0. Raises `NoSuchPage`; `RecordGone` if it was forgotten.
-
-        With `details` it also has what its record does not tell: when it was last accessed and how
-        often, for which the session's whole log is read, and the `dimensions` or `duration_seconds`
-        of its bytes, for which these are.
-        """
-        return _LOOP.run(self.asynchronous.page(page_id, details=details))
-
-    def tiers(self, page_ids: Sequence[str]) -> dict[PageId, Tier]:
-        """Where the content of each of these pages is now: L0 the window, L1 memory (where it was
-        made of others, and is not written yet), L2 the log, L3 the blob store, L4 the archive.
-        Raises `NoSuchPage`.
-
-        Of a proxied session none is L0: what the window holds is its client's affair.
-        """
-        return _LOOP.run(self.asynchronous.tiers(page_ids))
-
-    def defer(self, page_id: str) -> DeferredPage:
-        """Begin to read a page and do not wait for it: for answers that stream.
-
-        Gives a placeholder at once, and the page when it is there. Raises `NoSuchPage`.
-        """
-        return DeferredPage(_LOOP.run(self.asynchronous.defer(page_id)))
-
-    def claims(self) -> list[ClaimInfo]:
-        """What was decided, preferred and told here, oldest first, with what became of it."""
-        return _LOOP.run(self.asynchronous.claims())
 
     def pin(self, page_id: str) -> None:
         """Keep a page in the window whatever policy says. Raises `PinsFull`, naming the pins."""
@@ -631,13 +561,6 @@ class Session(_Asks):
         """
         return _LOOP.run(self.asynchronous.compress(page_id, level))
 
-    def at_level(self, page_id: str, level: int) -> tuple[Level, str, int]:
-        """A page at `level` or the nearest fuller one: what level that is, text and tokens.
-
-        A picture's text is its caption, which is level 2 at most. Reads, and keeps nothing.
-        """
-        return _LOOP.run(self.asynchronous.at_level(page_id, level))
-
     def flush(self) -> None:
         """Write every derived page that is only in memory, and wait for all that is queued."""
         _LOOP.run(self.asynchronous.flush())
@@ -647,18 +570,6 @@ class Session(_Asks):
         the log tells what the session was here. Raises `BadInput` if there is one of that name.
         """
         return _LOOP.run(self.asynchronous.checkpoint(name))
-
-    def checkpoints(self) -> list[Checkpoint]:
-        """Every checkpoint that this session can see, oldest first, its ancestors' included."""
-        return _LOOP.run(self.asynchronous.checkpoints())
-
-    def on_pressure(self, callback: Callback) -> Callable[[], None]:
-        """Call `callback(before, now)` whenever the pressure on the window changes, with the
-        request that changes it. Returns what ends that.
-
-        What it raises, whoever asked for that request gets; asked again, they get the request.
-        """
-        return _LOOP.call(lambda: self.asynchronous.on_pressure(callback))
 
     def configure(
         self,
@@ -673,30 +584,97 @@ class Session(_Asks):
             self.asynchronous.configure(window=window, mode=mode, system=system, layout=layout)
         )
 
-    def fork(
-        self,
-        name: str = "",
-        *,
-        turn: int | None = None,
-        seq: int | None = None,
-        time: str | int | None = None,
-        checkpoint: str | None = None,
-    ) -> Session:
-        """A new session that sees everything said here so far; or, with one of the times that `at`
-        takes, what was said here by then. Pages are shared, not copied.
-        """
-        return Session(
-            _LOOP.run(
-                self.asynchronous.fork(name, turn=turn, seq=seq, time=time, checkpoint=checkpoint)
-            )
-        )
+    def observe(self, usage: Usage) -> None:
+        """Tell the session what a provider counted for the last request: it is written down, and
+        the window is kept to the provider's own count from here on. The ledger tells what was read
+        from its cache beside what should have been.
 
-    def restore(self, checkpoint: str) -> Session:
-        """Go back to a checkpoint: a new session of the same name that goes on from there. By this
-        name opens the one that was used last; what was said since stays in this session, which
-        opens by its id. Raises `BadInput` if there is no such checkpoint.
+        `usage.input_tokens` is the whole prompt, what came from a cache included: OpenAI's
+        `prompt_tokens`; of Anthropic's counts the sum of `input_tokens`,
+        `cache_read_input_tokens` and `cache_creation_input_tokens`. `run` does this by itself.
+        Raises `BadInput` for what is no count.
         """
-        return Session(_LOOP.run(self.asynchronous.restore(checkpoint)))
+        _LOOP.run(self.asynchronous.observe(usage))
+
+    @overload
+    def request(self, *, tools: Sequence[Tool] | None = None) -> Request: ...
+
+    @overload
+    def request(self, format: Format, *, tools: Sequence[Tool] | None = None) -> dict[str, Any]: ...
+
+    def request(
+        self, format: str | None = None, *, tools: Sequence[Tool] | None = None
+    ) -> Request | dict[str, Any]:
+        """The next request: messages and tools that fit the window, durable in the log.
+
+        At a turn's first request the runtime pages in by itself what the message calls for. With a
+        `format` it is the body of a call, less the model's name: "openai" (Chat Completions),
+        "openai-responses", "anthropic" (Messages; it wants `max_tokens` besides) or "gemini"
+        (generateContent).
+
+        `tools` are your own that the model may call besides, each a `ToolSpec` or what one of these
+        formats takes. They stay until others are given (`[]`: none), count against the window, and
+        another set begins an epoch. Raises `BadInput` while a call waits for its `tool_result`, and
+        `WindowTooSmall` where the tools leave no room to converse.
+        """
+        return _LOOP.run(self.asynchronous.request(cast("Any", format), tools=cast("Any", tools)))
+
+    def call(self, call: ToolCall, *, said: Annotated[str, ANY_TEXT] = "") -> str:
+        """Serve one tool call of the model and return the result's text.
+
+        Never raises for what the model got wrong: a refusal is a result too, and is logged; only
+        where the window has no room left for it is a call refused and not kept. The
+        record of the call is durable before the next request is, not before this returns.
+        """
+        return _LOOP.run(self.asynchronous.call(call, said=said))
+
+    def page(self, page_id: str, *, details: bool = False) -> Page:
+        """A page at level 0. Raises `NoSuchPage`; `RecordGone` if it was forgotten.
+
+        With `details` it also has what its record does not tell: when it was last accessed and how
+        often, for which the session's whole log is read, and the `dimensions` or `duration_seconds`
+        of its bytes, for which these are.
+        """
+        return _LOOP.run(self.asynchronous.page(page_id, details=details))
+
+    def tiers(self, page_ids: Sequence[str]) -> dict[PageId, Tier]:
+        """Where the content of each of these pages is now: L0 the window, L1 memory (where it was
+        made of others, and is not written yet), L2 the log, L3 the blob store, L4 the archive.
+        Raises `NoSuchPage`.
+
+        Of a proxied session none is L0: what the window holds is its client's affair.
+        """
+        return _LOOP.run(self.asynchronous.tiers(page_ids))
+
+    def at_level(self, page_id: str, level: int) -> tuple[Level, str, int]:
+        """A page at `level` or the nearest fuller one: what level that is, text and tokens.
+
+        A picture's text is its caption, which is level 2 at most. Reads, and keeps nothing.
+        """
+        return _LOOP.run(self.asynchronous.at_level(page_id, level))
+
+    def artifact_bytes(self, page_id: str) -> bytes:
+        """The bytes of an artifact. Raises `BadInput` for a page that has none, and as `page`."""
+        return _LOOP.run(self.asynchronous.artifact_bytes(page_id))
+
+    def defer(self, page_id: str) -> DeferredPage:
+        """Begin to read a page and do not wait for it: for answers that stream.
+
+        Gives a placeholder at once, and the page when it is there. Raises `NoSuchPage`.
+        """
+        return DeferredPage(_LOOP.run(self.asynchronous.defer(page_id)))
+
+    def claims(self) -> list[ClaimInfo]:
+        """What was decided, preferred and told here, oldest first, with what became of it."""
+        return _LOOP.run(self.asynchronous.claims())
+
+    def resident(self) -> list[PageId]:
+        """The pages that the model can see in full, coldest first."""
+        return _LOOP.call(self.asynchronous.resident)
+
+    def host_tools(self) -> list[str]:
+        """The names of your own tools that a request offers."""
+        return _LOOP.call(self.asynchronous.host_tools)
 
     def status(self) -> Status:
         """What the session holds and what is left of its window and budgets, as of now."""
@@ -728,6 +706,18 @@ class Session(_Asks):
         memory was opened with; else those that are written down with the last request.
         """
         return self.asynchronous.prices
+
+    def on_pressure(self, callback: Callback) -> Callable[[], None]:
+        """Call `callback(before, now)` whenever the pressure on the window changes, with the
+        request that changes it. Returns what ends that.
+
+        What it raises, whoever asked for that request gets; asked again, they get the request.
+        """
+        return _LOOP.call(lambda: self.asynchronous.on_pressure(callback))
+
+    def checkpoints(self) -> list[Checkpoint]:
+        """Every checkpoint that this session can see, oldest first, its ancestors' included."""
+        return _LOOP.run(self.asynchronous.checkpoints())
 
     def at(
         self,
@@ -780,30 +770,6 @@ class Session(_Asks):
         actor (user, model, tool, system) alone, if one is named. Raises `NoSuchPage`.
         """
         return _LOOP.run(self.asynchronous.history(page_id, actor=actor))
-
-    def resident(self) -> list[PageId]:
-        """The pages that the model can see in full, coldest first."""
-        return _LOOP.call(self.asynchronous.resident)
-
-    def observe(self, usage: Usage) -> None:
-        """Tell the session what a provider counted for the last request: it is written down, and
-        the window is kept to the provider's own count from here on. The ledger tells what was read
-        from its cache beside what should have been.
-
-        `usage.input_tokens` is the whole prompt, what came from a cache included: OpenAI's
-        `prompt_tokens`; of Anthropic's counts the sum of `input_tokens`,
-        `cache_read_input_tokens` and `cache_creation_input_tokens`. `run` does this by itself.
-        Raises `BadInput` for what is no count.
-        """
-        _LOOP.run(self.asynchronous.observe(usage))
-
-    def is_of_memory(self, call: ToolCall) -> bool:
-        """Whether memory serves a call: of one of its own tools, where it offers them."""
-        return _LOOP.call(lambda: self.asynchronous.is_of_memory(call))
-
-    def host_tools(self) -> list[str]:
-        """The names of your own tools that a request offers."""
-        return _LOOP.call(self.asynchronous.host_tools)
 
 
 @checked_verbs()

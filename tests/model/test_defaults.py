@@ -15,6 +15,7 @@ from pagefault.paging.fault import FaultLimits
 from pagefault.paging.tlb import TLB
 from pagefault.service import bootstrap
 from pagefault.service.limits import Limits
+from pagefault.service.options import Options
 from pagefault.service.turn.turn import read_call
 from pagefault.service.turn.writing import Incoming
 from pagefault.store.embedded import segments
@@ -90,6 +91,15 @@ def test_what_is_said_has_the_importance_of_the_table() -> None:
     assert field_default(Incoming, "importance") == OURS["importance"]
 
 
-def test_a_memory_opens_with_the_window_and_the_policy_of_the_table() -> None:
-    assert default_of(bootstrap.open_memory, "window") == OURS["window_tokens"]
-    assert default_of(bootstrap.open_memory, "policy") == OURS["eviction_policy"]
+async def test_a_memory_opens_with_the_window_and_the_policy_of_the_table() -> None:
+    async with bootstrap.open_memory(":memory:") as memory:
+        status = await (await memory.session()).status()
+        assert status.window_tokens == OURS["window_tokens"]
+        policy: Any = memory._runtime.policy()
+        assert type(policy._inner) is type(bootstrap.POLICIES[str(OURS["eviction_policy"])]())
+
+
+def test_what_describes_the_options_names_the_figures_of_the_table() -> None:
+    told = Options.__doc__ or ""
+    assert f"else {OURS['window_tokens']:,}." in told
+    assert f'Default:\n        "{OURS["eviction_policy"]}"' in told

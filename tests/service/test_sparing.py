@@ -273,7 +273,7 @@ async def test_every_session_has_the_steady_policy_around_its_own(tmp_path: Path
     for policy in ("lru", "importance_weighted_lru"):
         from pagefault.service.bootstrap import open_memory
 
-        async with open_memory(tmp_path / policy, sync="os", policy=policy) as memory:
+        async with open_memory(tmp_path / policy, sync="os", eviction_policy=policy) as memory:
             assert isinstance(memory._runtime.policy(), Steady)
 
 

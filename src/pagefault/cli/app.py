@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from inspect import CORO_CREATED, getcoroutinestate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 import click
 
@@ -19,8 +19,8 @@ from pagefault.cli.term import Term
 
 if TYPE_CHECKING:
     from pagefault.model.page import SessionRow
+    from pagefault.service.bootstrap import Wiring
     from pagefault.service.config import Config
-    from pagefault.service.limits import Limits
     from pagefault.service.memory import Memory
     from pagefault.service.session import Session
 
@@ -83,7 +83,9 @@ class App:
             yield memory
 
     @asynccontextmanager
-    async def writing(self, config: Config | None = None, **more: Any) -> AsyncIterator[Memory]:
+    async def writing(
+        self, config: Config | None = None, **more: Unpack[Wiring]
+    ) -> AsyncIterator[Memory]:
         """The memory, made if it is not there. Raises `StoreBusy`, and `NotAdopted`."""
         config = config or self.config()
         async with self.memory(config, **more) as memory:
@@ -94,37 +96,13 @@ class App:
             yield memory
 
     @asynccontextmanager
-    async def memory(
-        self, config: Config, *, read_only: bool = False, **more: Any
-    ) -> AsyncIterator[Memory]:
-        from pagefault.guard.screen import password_in
-        from pagefault.service.bootstrap import open_memory
+    async def memory(self, config: Config, **more: Unpack[Wiring]) -> AsyncIterator[Memory]:
+        from pagefault.service.bootstrap import open_memory, wiring_of
 
         self.term.detail(f"memory: {config.root}")
         with self.term.progress() as progress:
-            opening = open_memory(
-                config.root,
-                sync=config.sync,
-                window=config.window_tokens,
-                mode=config.mode,
-                policy=config.eviction_policy,
-                prices=config.price_list,
-                epochs=config.epochs.rule,
-                beta=config.epochs.beta,
-                claims=config.claims.extract,
-                profile=config.recall.profile,
-                layout=config.layout,
-                embedder=more.pop("embedder", None) or config.embedder_spec,
-                limits=more.pop("limits", None) or limits_of(config),
-                secrets={
-                    "engine.api_key": config.engine.api_key,
-                    "engine.base_url": password_in(config.engine.base_url),
-                    **more.pop("secrets", {}),
-                },
-                read_only=read_only,
-                progress=lambda done, total: progress("building the index", done, total),
-                **more,
-            )
+            more["progress"] = lambda done, total: progress("building the index", done, total)
+            opening = open_memory(config.root, **wiring_of(config, more))
             memory = await opening.__aenter__()
         try:
             for notice in memory.notices:
@@ -137,14 +115,6 @@ class App:
 MAKE_ONE = (
     "`pagefault chat` or `pagefault replay FILE` makes one; --root or PAGEFAULT_HOME says where"
 )
-
-
-def limits_of(config: Config) -> Limits:
-    from dataclasses import asdict
-
-    from pagefault.service.limits import Limits
-
-    return Limits(**asdict(config.limits))
 
 
 async def find_row(memory: Memory, name: str | None) -> SessionRow:

@@ -6,6 +6,9 @@ nobody can read back. There is nothing to add for a new verb. What a value may b
 (which names there are, how large a number) is checked where values are made of it:
 `service/arguments.py`.
 
+A signature that ends in `**options: Unpack[Options]` takes the keys of that typed dict, each by its
+own type: `inspect.signature` and `help` list them.
+
 A number is no bool, and finite; a text is Unicode that can be written down; a sequence of texts is
 not a text. What is given by its protocol has its methods.
 
@@ -17,6 +20,7 @@ subclass makes of itself, and nothing that its owner does to it meanwhile, reach
 from __future__ import annotations
 
 import collections.abc
+import difflib
 import functools
 import inspect
 import math
@@ -68,8 +72,15 @@ def checked_verbs(
 
 def checked(verb: F, *, usable: Callable[[Any], None] | None = None) -> F:
     """The same verb, which raises `BadInput` for what its signature does not take."""
-    signature = inspect.signature(verb)
+    signature = _signature(verb)
+    if signature != inspect.signature(verb):
+        vars(verb)["__signature__"] = signature  # which the wrapper takes over
     is_method = next(iter(signature.parameters), "") == "self"
+
+    def called_on(args: tuple[Any, ...]) -> str:
+        """What the caller calls it: a verb by the class that it is asked of, inherited or not."""
+        of = type(args[0]).__qualname__ if is_method and args else ""
+        return ".".join(one for one in (of, verb.__name__) if one not in ("", "__init__"))
 
     @functools.cache
     def expected() -> dict[str, tuple[Take, str]]:
@@ -81,7 +92,8 @@ def checked(verb: F, *, usable: Callable[[Any], None] | None = None) -> F:
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as wrong:
-            raise TypeError(f"{verb.__qualname__}: {wrong}") from None
+            meant = _meant(signature, kwargs)
+            raise TypeError(f"{called_on(args)}: {wrong}{meant}") from None
         known, given, is_plain = expected(), bound.arguments, True
         for name, value in given.items():
             if name not in known:
@@ -89,9 +101,7 @@ def checked(verb: F, *, usable: Callable[[Any], None] | None = None) -> F:
             take, words = known[name]
             plain = take(value)
             if plain is _REFUSED:
-                of = type(args[0]).__qualname__ if is_method else ""
-                called = ".".join(one for one in (of, verb.__name__) if one not in ("", "__init__"))
-                raise _refusal(called, name, words, value)
+                raise _refusal(called_on(args), name, words, value)
             if plain is not value:
                 given[name], is_plain = plain, False
         return (args, kwargs) if is_plain else (bound.args, bound.kwargs)
@@ -138,7 +148,41 @@ def hints(verb: Callable[..., Any]) -> dict[str, Any]:
             told[name] = eval(hint, where) if isinstance(hint, str) else hint  # noqa: S307
         except NameError:  # imported for type checkers alone
             continue
+        if typing.get_origin(told[name]) is typing.Unpack:
+            [options] = typing.get_args(told.pop(name))
+            told |= typing.get_type_hints(options, include_extras=True)
     return told
+
+
+class _LeftOut:
+    """The default of a key that a typed dict need not have."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+_LEFT_OUT: Final = _LeftOut()
+
+
+def _signature(verb: Callable[..., Any]) -> inspect.Signature:
+    """The signature of a callable, the keys of a typed dict in place of `**options: Unpack[…]`."""
+    told = inspect.signature(verb)
+    named = [one for one in told.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    if len(named) == len(told.parameters):
+        return told
+    keys = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_LEFT_OUT, annotation=hint)
+        for name, hint in hints(verb).items()
+        if name not in told.parameters and name != "return"
+    ]
+    return told.replace(parameters=[*named, *keys]) if keys else told
+
+
+def _meant(signature: inspect.Signature, given: Mapping[str, object]) -> str:
+    """What an argument of another name was meant to be, where a name is near."""
+    unknown = [name for name in given if name not in signature.parameters]
+    near = difflib.get_close_matches(unknown[0], signature.parameters, 1) if unknown else []
+    return f": did you mean {near[0]!r}?" if near else ""
 
 
 def _refusal(called: str, name: str, words: str, value: object) -> BadInput:

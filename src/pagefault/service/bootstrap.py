@@ -5,19 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar, Unpack
 
-from pagefault.engine.embedding import Embedder
-from pagefault.guard.screen import Screen, known_secrets
+from pagefault.guard.screen import Screen, known_secrets, password_in
 from pagefault.model import defaults
 from pagefault.model.catalogue import find_model
 from pagefault.model.clock import Clock, SystemClock
 from pagefault.model.errors import BadInput, StoreError
 from pagefault.model.ids import IdMinter
-from pagefault.model.kinds import ClaimRules
+from pagefault.model.kinds import ClaimRules, LayoutName, Mode, Sync
 from pagefault.model.prices import PriceList
 from pagefault.model.progress import Progress
 from pagefault.pack.count import O200k, TokenCounter
@@ -29,14 +29,12 @@ from pagefault.policy.importance_lru import ImportanceLRU
 from pagefault.policy.locality_lru import LocalityLRU
 from pagefault.policy.lru import LRU
 from pagefault.policy.modality_lru import ModalityLRU
-from pagefault.policy.prefetch import Strategy
 from pagefault.policy.s3_fifo import S3FIFO
 from pagefault.policy.sieve import Sieve
 from pagefault.policy.steady import Steady
 from pagefault.recall.search import Searcher
-from pagefault.represent.api import Compressor
-from pagefault.service.arguments import a_claims, a_layout, a_mode, a_profile, a_sync
-from pagefault.service.config import MEMORY
+from pagefault.service.arguments import a_claims, a_layout, a_mode, a_profile, a_sync, a_window
+from pagefault.service.config import MEMORY, Config
 from pagefault.service.derived.embedders import EmbedderSpec
 from pagefault.service.derived.embedding import Embedding
 from pagefault.service.finding.topics import Texts
@@ -44,12 +42,15 @@ from pagefault.service.journal import Journal
 from pagefault.service.limits import Limits
 from pagefault.service.lineage import Lineage
 from pagefault.service.memory import Memory
+from pagefault.service.options import Options
 from pagefault.service.runtime import PageReader, Runtime
 from pagefault.store.commit import Committer
 from pagefault.store.embedded.adoption import Adoptions
 from pagefault.store.embedded.root import open_store
 from pagefault.store.store import Store
 from pagefault.store.temporary import memory_store
+
+T = TypeVar("T")
 
 POLICIES: Final[dict[str, Callable[[], EvictionPolicy]]] = {
     "importance_weighted_lru": lambda: Affinity(ImportanceLRU()),
@@ -80,77 +81,98 @@ def user_adoptions() -> Adoptions:
     )
 
 
+class Wiring(Options, total=False):
+    """How a memory is put together: what `Options` names, and what only the floors around decide.
+    What is left out, or None, is the default.
+
+    embedder_spec: an embedder that is made here, and closed with the memory; `embedder` goes first.
+    beta: the patience of break_even. 0 or more; 1 is the cheapest.
+    claims: "rules", or "off": then what users say is not made into claims.
+    profile: how what a search finds is ordered, unless it says otherwise: "measured", "studio-v1".
+    project: the name that a root which is made here bears.
+    clock: the time, for what is written and what is waited for.
+    seed: with one, ids and salts are the same in every run: for tests and replays, not for secrets.
+    counter: who counts tokens.
+    progress: told bytes, done and in all, while an index is built.
+    meter: told how many seconds each append, request, search and fault took.
+    cache_s: the seconds by which the provider's cache lapses, if other than the clock's: those of a
+        conversation that is replayed.
+    lock_wait_s: how long to wait for another process that writes.
+    lease_s: how long a process that stopped keeps the sessions it writes to.
+    """
+
+    embedder_spec: EmbedderSpec | None
+    beta: float
+    claims: str
+    profile: str
+    project: str
+    clock: Clock | None
+    seed: int | None
+    counter: TokenCounter | None
+    progress: Progress | None
+    meter: Callable[[str, float], None]
+    cache_s: Callable[[], float]
+    lock_wait_s: float
+    lease_s: float
+
+
+def wiring_of(config: Config, given: Wiring) -> Wiring:
+    """What is given, and for the rest what is configured, but for the model; secrets are both's."""
+    return {
+        "sync": config.sync,
+        "window": config.window_tokens,
+        "mode": config.mode,
+        "layout": config.layout,
+        "eviction_policy": config.eviction_policy,
+        "prices": given.get("prices") or config.price_list,
+        "epochs": config.epochs.rule,
+        "beta": config.epochs.beta,
+        "claims": config.claims.extract,
+        "profile": config.recall.profile,
+        "limits": Limits(**asdict(config.limits)),
+        "embedder_spec": config.embedder_spec,
+        **given,
+        "secrets": {
+            "engine.api_key": config.engine.api_key,
+            "engine.base_url": password_in(config.engine.base_url),
+            **(given.get("secrets") or {}),
+        },
+    }
+
+
 @asynccontextmanager
-async def open_memory(
-    root: str | Path,
-    *,
-    sync: str = "group",
-    window: int = defaults.WINDOW_TOKENS,
-    mode: str = "active",
-    layout: str = "stable",
-    policy: str = defaults.EVICTION_POLICY,
-    model: str = "",
-    prices: PriceList | None = None,
-    epochs: str = "break_even",
-    beta: float = BETA,
-    claims: str = "rules",
-    profile: str = "measured",
-    compressor: Compressor | None = None,
-    limits: Limits | None = None,
-    secrets: Mapping[str, str] | None = None,
-    read_only: bool = False,
-    project: str = "",
-    clock: Clock | None = None,
-    seed: int | None = None,
-    counter: TokenCounter | None = None,
-    embedder: Embedder | EmbedderSpec | None = None,
-    prefetch: Sequence[Strategy] = (),
-    progress: Progress | None = None,
-    meter: Callable[[str, float], None] = lambda what, seconds: None,
-    cache_s: Callable[[], float] | None = None,
-    lock_wait_s: float = defaults.LOCK_WAIT_S,
-    lease_s: float = defaults.LEASE_S,
-) -> AsyncIterator[Memory]:
+async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterator[Memory]:
     """Open a memory for the length of the block; what was said in it is durable as it is said.
 
-    `root` is a directory, or ":memory:". `secrets` are values that must never be logged, besides
-    those that the environment names. With `seed`, ids and salts are the same in every run: for
-    tests and replays, not for secrets. `meter` is told how many seconds each append, request,
-    search and fault took. Other processes may use the same root: `lock_wait_s` is how long to wait
-    for one that writes, `lease_s` how long one that stopped keeps the sessions it writes to. A root
-    that was made elsewhere, or by somebody else, is only read until it is adopted (`adopt`).
-
-    `epochs` is when the prefix is rewritten (`break_even`, `window_full`, `cold_or_full`), by the
-    `prices` of what is asked, which are else those of `model`, as far as they are known; `beta` is
-    the patience of break_even. `cache_s` are the seconds by which the provider's cache lapses, if
-    other than the clock's: those of a conversation that is replayed. `claims` is "rules", or "off":
-    then what users say is not made into claims. `compressor` is asked for the shorter forms that
-    `Session.compress` wants (`represent.asked.Asked` asks a model); without it, or where what it
-    writes will not do, they are made by rules. `profile` (measured, studio-v1) is how what a search
-    finds is ordered, unless it says otherwise. The strategies in `prefetch` say what to read ahead,
-    beside those of `limits.loading`.
-
-    With an `embedder`, pages get vectors in a thread of its own, and search finds them by meaning
-    too. One that was made here, of an `EmbedderSpec`, is closed with the memory.
+    `root` is a directory, or ":memory:". A root that was made elsewhere, or by somebody else, is
+    only read until it is adopted (`adopt`).
     """
+    if unknown := wiring.keys() - Wiring.__optional_keys__:
+        raise TypeError(f"open_memory: there is no {', '.join(sorted(unknown))}")
+    policy = _or(wiring.get("eviction_policy"), defaults.EVICTION_POLICY)
+    epochs, beta = _or(wiring.get("epochs"), "break_even"), wiring.get("beta", BETA)
+    model, prices = _or(wiring.get("model"), ""), wiring.get("prices")
     if policy not in POLICIES:
         raise BadInput(f"unknown eviction policy {policy!r}", hint=f"one of {', '.join(POLICIES)}")
     if epochs not in EPOCHS:
         raise BadInput(f"unknown rule for epochs {epochs!r}", hint=f"one of {', '.join(EPOCHS)}")
     if not 0 <= beta < float("inf"):
         raise BadInput(f"a beta of {beta} cannot be", hint="0 or more; 1 is the cheapest")
-    extracts_claims = a_claims(claims) is ClaimRules.RULES
-    order = a_profile(profile)
+    extracts_claims = a_claims(wiring.get("claims", "rules")) is ClaimRules.RULES
+    order = a_profile(wiring.get("profile", "measured"))
+    seed, read_only = wiring.get("seed"), wiring.get("read_only", False)
     chance = random.SystemRandom() if seed is None else random.Random(seed)
     entropy = os.urandom if seed is None else chance.randbytes
-    real_clock = clock or SystemClock()
+    real_clock = wiring.get("clock") or SystemClock()
+    embedder = _or(wiring.get("embedder"), wiring.get("embedder_spec"))
+    if isinstance(embedder, str):
+        embedder = EmbedderSpec(text=embedder)
     embeds = embedder.make() if isinstance(embedder, EmbedderSpec) else embedder
     minter = IdMinter(real_clock, chance)
-    level, wanted_mode, wanted_layout = (
-        a_sync(sync),
-        a_mode(mode),
-        a_layout(layout),
-    )  # before opening
+    level = a_sync(_or(wiring.get("sync"), Sync.GROUP))
+    window = a_window(_or(wiring.get("window"), defaults.WINDOW_TOKENS))
+    mode = a_mode(_or(wiring.get("mode"), Mode.ACTIVE))
+    layout = a_layout(_or(wiring.get("layout"), LayoutName.STABLE))
 
     def make() -> Store:
         store = made()
@@ -168,11 +190,11 @@ async def open_memory(
             minter=minter,
             sync=level,
             read_only=read_only,
-            project=project,
+            project=wiring.get("project", ""),
             entropy=entropy,
-            progress=progress,
-            lock_wait_s=lock_wait_s,
-            lease_s=lease_s,
+            progress=wiring.get("progress"),
+            lock_wait_s=wiring.get("lock_wait_s", defaults.LOCK_WAIT_S),
+            lease_s=wiring.get("lease_s", defaults.LEASE_S),
             adoptions=user_adoptions(),
         )
 
@@ -182,7 +204,7 @@ async def open_memory(
     except BaseException:
         store.close()
         raise
-    screen = Screen(known_secrets(os.environ, secrets or {}), store.secret)
+    screen = Screen(known_secrets(os.environ, wiring.get("secrets") or {}), store.secret)
     embedding: Embedding | None = None
     if embeds is not None:
         owned = isinstance(embedder, EmbedderSpec)
@@ -202,20 +224,20 @@ async def open_memory(
         ),
         pages=pages,
         searcher=Searcher(store.index, embedding, Texts(pages)),
-        counter=counter or O200k(),
-        limits=limits or Limits(),
+        counter=wiring.get("counter") or O200k(),
+        limits=wiring.get("limits") or Limits(),
         policy=lambda: Steady(POLICIES[policy]()),
         epochs=EPOCHS[epochs](prices or find_model(model).prices, beta),
         model=model,
         profile=order,
         is_adopted=store.is_adopted,
         extracts_claims=extracts_claims,
-        compressor=compressor,
-        prefetch=tuple(prefetch),
+        compressor=wiring.get("compressor"),
+        prefetch=tuple(wiring.get("prefetch", ())),
         hash_key=store.hash_key,
         clock=real_clock,
-        meter=meter,
-        cache_s=cache_s or real_clock.monotonic_s,
+        meter=wiring.get("meter", lambda what, seconds: None),
+        cache_s=wiring.get("cache_s", real_clock.monotonic_s),
         mint_session_id=lambda: f"ses_{minter.mint()}",
     )
     memory = Memory(
@@ -224,10 +246,14 @@ async def open_memory(
         runtime=runtime,
         embedding=embedding,
         window_tokens=window,
-        mode=wanted_mode,
-        layout=wanted_layout,
+        mode=mode,
+        layout=layout,
     )
     try:
         yield memory
     finally:
         await memory.close()
+
+
+def _or(given: T | None, default: T) -> T:
+    return default if given is None else given

@@ -1,27 +1,29 @@
-"""A session's window, mode, prompt, layout or tools changed: what is written of it."""
+"""A session's window, mode, prompt, layout or tools changed, and that written down."""
 
 from __future__ import annotations
 
 from pagefault.model.events import OfferedTool, SessionConfigured, SessionOpened
+from pagefault.model.kinds import Actor
 from pagefault.service.arguments import a_layout, a_mode, a_window
+from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
-from pagefault.service.window.state import SessionState
 
 
-def configured(
-    state: SessionState,
+async def configure(
+    owned: Owned,
     runtime: Runtime,
     *,
     name: str,
-    window: int | None,
-    mode: str | None,
-    system: str | None,
-    layout: str | None,
+    window: int | None = None,
+    mode: str | None = None,
+    system: str | None = None,
+    layout: str | None = None,
     tools: tuple[OfferedTool, ...] | None = None,
-) -> SessionConfigured | None:
-    """The record of the change, or none if nothing changes. `BadInput`, or `WindowTooSmall` for a
-    window that could not hold what must be in it.
+) -> None:
+    """Write the change down, unless nothing changes. For a verb. Raises `BadInput`, and
+    `WindowTooSmall` for a window that could not hold what must be in it.
     """
+    state = owned.state
     body = SessionConfigured(
         window_tokens=state.window_tokens if window is None else a_window(window),
         mode=state.mode if mode is None else a_mode(mode),
@@ -31,7 +33,7 @@ def configured(
     )
     now = (state.window_tokens, state.mode, state.system, state.layout_name, state.tools)
     if (body.window_tokens, body.mode, body.system, body.layout, body.tools) == now:
-        return None
+        return
     runtime.check_opened(
         SessionOpened(
             session_id=state.session_id,
@@ -45,4 +47,4 @@ def configured(
         state.must_show(),
         factor=state.factor,
     )
-    return body
+    await owned.record(body, actor=Actor.USER)

@@ -63,7 +63,7 @@ class Owned:
         self.state = state
         self.folded = folded
         self.scope = runtime.scope(session)
-        self._called = called  # by a person
+        self.called = called  # by a person
         self._runtime = runtime
         self._lock = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -121,6 +121,12 @@ class Owned:
             async with self._lock:
                 await self._see()
 
+    async def caught_up(self) -> None:
+        """Before records are read: all of ours are written, those of others are known."""
+        self.check_there()
+        await self.written()
+        await self.refresh()
+
     async def _see(self) -> None:
         """Take in what other processes did to this session."""
         await self._runtime.journal.look()
@@ -167,7 +173,7 @@ class Owned:
 
     def check_there(self) -> None:
         if self._is_gone:
-            raise SessionNotFound(self._called)
+            raise SessionNotFound(self.called)
 
     async def settled(self) -> None:
         """Wait until every verb under way has ended."""

@@ -30,7 +30,6 @@ from pagefault.model.kinds import ORIGINS, EventType, Modality, Role, Source
 from pagefault.model.request import ToolCall, ToolSpec, Usage
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.service.bootstrap import open_memory
-from pagefault.service.finding.questions import Asking
 from pagefault.service.limits import Limits
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
@@ -219,12 +218,8 @@ def verbs() -> list[tuple[type, str]]:
     return [
         (cls, name)
         for cls in (Memory, Session)
-        for name in sorted(
-            name
-            for part in (cls, Asking)
-            for name, value in vars(part).items()
-            if inspect.isfunction(value) and not name.startswith("_") and name not in NOT_CALLED
-        )
+        for name, _ in inspect.getmembers(cls, inspect.isfunction)
+        if not name.startswith("_") and name not in NOT_CALLED
     ]
 
 

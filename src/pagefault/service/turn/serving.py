@@ -1,6 +1,6 @@
-"""Serving the model's calls: what each of them found, as the record that will say so.
+"""Serving the model's calls: what each of them found, as the record that says so.
 
-Nothing is written here. Never raises for what the model got wrong: a refusal is a result too.
+Never raises for what the model got wrong: a refusal is a result too.
 """
 
 from __future__ import annotations
@@ -11,13 +11,18 @@ from typing import Final
 
 from pagefault.model.errors import ArchiveMissing, FaultRefused, RecordGone
 from pagefault.model.events import CallRefused, Faulted, Hit, Searched
-from pagefault.model.ids import PageId
+from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import Actor, Level, Modality
 from pagefault.model.page import Page, PageRow
 from pagefault.model.request import ToolCall
-from pagefault.pack.envelope import told_level
+from pagefault.pack.envelope import refusal, told_level
+from pagefault.pack.tools import PAGE_FAULT
 from pagefault.recall.search import SearchResult
 from pagefault.service.derived.levels import Levels
+from pagefault.service.ownership import Owned
+from pagefault.service.runtime import Runtime
+from pagefault.service.turn.prefetch import Prefetcher
+from pagefault.service.turn.recalling import TurnRecall
 from pagefault.service.turn.turn import (
     Refuse,
     ServeFault,
@@ -36,43 +41,84 @@ Find = Callable[[str, int, Modality | None], Awaitable[SearchResult]]
 Read = Callable[[PageRow], Page]
 
 
-async def serve(
-    call: ToolCall,
-    said: str,
-    *,
-    state: SessionState,
-    read: Read,
-    find: Find,
-    levels: Levels,
-    clean: Callable[[str], str],
-) -> CallRefused | Faulted | Searched:
-    """What becomes of a call, and of the words that came with it, as `state` stands.
+class CallServer:
+    def __init__(
+        self,
+        owned: Owned,
+        runtime: Runtime,
+        *,
+        levels: Levels,
+        recall: TurnRecall,
+        prefetcher: Prefetcher,
+    ) -> None:
+        self._owned = owned
+        self._runtime = runtime
+        self._levels = levels
+        self._recall = recall
+        self._prefetcher = prefetcher
 
-    `read` gives a page's text or raises `RecordGone`; `find` searches; `clean` takes secrets out.
-    What no request could carry is cut off the words and the arguments. A page that is served in
-    full is LOADING until the record is folded: to be called in `PageTable.faults`, which ends that
-    if it never is.
-    """
-    action = read_call(call)
-    if len(call.arguments) > ARGUMENTS_MAX:
-        action = Refuse(call, "bad_arguments", "the arguments are too long")
-    words = _said_beside(clean(encodable(said)), state)
-    action = replace(action, call=_as_kept(as_kept(action.call, clean), words, state))
-    match action:
-        case ServeFault():
-            return _fault(action, words, state, read, levels)
-        case ServeSearch():
-            return await _search(action, words, state, find)
-        case Refuse(code=code, why=why):
-            return CallRefused(
-                call_id=action.call.call_id,
-                name=action.call.name,
-                arguments=action.call.arguments,
-                code=code,
-                why=why,
-                said=words,
+    def fit(self) -> int:
+        """How many more calls the window can take in this turn, were each of them refused."""
+        return max(0, self._owned.state.room_for_results()) // REFUSAL_TOKENS
+
+    async def serve(self, call: ToolCall, said: str = "", *, cause: Seq | None = None) -> str:
+        """Serve a call and queue its record. The result's text; where there is no room for it, a
+        refusal that is not kept.
+        """
+
+        async def verb() -> str:
+            with self._runtime.timed("fault" if call.name == PAGE_FAULT else "search"):
+                return await self._serve(call, said, cause)
+
+        return await self._owned.whole(verb)
+
+    async def _serve(self, call: ToolCall, said: str, cause: Seq | None) -> str:
+        await self._owned.lease()  # a call is folded before its record is written
+        state = self._owned.state
+        if not self.fit():
+            return refusal(
+                "no_room",
+                "the window has no room for more calls in this turn: answer now",
                 faults_left=state.budget.faults_left,
             )
+        with state.table.faults():
+            body = await self._body(call, said, state)
+            body = self._runtime.journal.clean_body(body)
+            result = self._owned.note_call(body, cause=cause)
+        if isinstance(body, Faulted) and not body.refusal:
+            self._prefetcher.used([body.page_id])
+        return result
+
+    async def _body(
+        self, call: ToolCall, said: str, state: SessionState
+    ) -> CallRefused | Faulted | Searched:
+        """What becomes of a call, and of the words that came with it; nothing is written.
+
+        What no request could carry is cut off the words and the arguments. A page that is served in
+        full is LOADING until the record is folded: to be called in `PageTable.faults`, which ends
+        that if it never is.
+        """
+        clean = self._runtime.journal.clean
+        action = read_call(call)
+        if len(call.arguments) > ARGUMENTS_MAX:
+            action = Refuse(call, "bad_arguments", "the arguments are too long")
+        words = _said_beside(clean(encodable(said)), state)
+        action = replace(action, call=_as_kept(as_kept(action.call, clean), words, state))
+        match action:
+            case ServeFault():
+                return _fault(action, words, state, self._runtime.pages.read, self._levels)
+            case ServeSearch():
+                return await _search(action, words, state, self._recall.find_for_model)
+            case Refuse(code=code, why=why):
+                return CallRefused(
+                    call_id=action.call.call_id,
+                    name=action.call.name,
+                    arguments=action.call.arguments,
+                    code=code,
+                    why=why,
+                    said=words,
+                    faults_left=state.budget.faults_left,
+                )
 
 
 def _said_beside(said: str, state: SessionState) -> str:

@@ -1,0 +1,72 @@
+"""What a session is made of: its state here, and the collaborators that its verbs work with.
+
+The façades beside this module add verbs to it and no field, and none knows another: what two of
+them need is a collaborator, made here.
+"""
+
+from __future__ import annotations
+
+from pagefault.paging.pressure import Gauge
+from pagefault.policy.prefetch import LOADING
+from pagefault.service.derived.claiming import Claims
+from pagefault.service.derived.levels import Levels
+from pagefault.service.derived.procedures import Procedures
+from pagefault.service.finding.finding import Finder
+from pagefault.service.finding.pages import PageLookup
+from pagefault.service.ownership import Owned
+from pagefault.service.runtime import Runtime
+from pagefault.service.turn.marking import Marker
+from pagefault.service.turn.prefetch import Prefetcher
+from pagefault.service.turn.recalling import TurnRecall
+from pagefault.service.turn.requesting import Requests
+from pagefault.service.turn.saying import Saying
+from pagefault.service.turn.serving import CallServer
+from pagefault.service.window.state import SessionState
+
+
+class SessionParts:
+    """The one state of a session, for all of its façades."""
+
+    def __init__(self, *, owned: Owned, session_id: str, name: str, runtime: Runtime) -> None:
+        self.owned = owned  # for the floors around: how the session stands among processes
+        self.session = owned.session
+        self.session_id = session_id
+        self.name = name
+        self.pressure = Gauge()
+        self.prefetcher = Prefetcher(
+            runtime,
+            strategies=(*LOADING[runtime.limits.loading], *runtime.prefetch),
+            depth=runtime.limits.prefetch_pages_max,
+            gauge=self.pressure,
+        )
+        self._runtime = runtime
+        self._levels = Levels(owned, runtime)
+        self._pages = PageLookup(owned, runtime)
+        procedures = Procedures(runtime, owned.session)
+        self._claims = Claims(runtime, owned.session, procedures)
+        self._saying = Saying(owned, runtime, self._claims)
+        self._finder = Finder(owned, runtime, self._claims)
+        self._recall = TurnRecall(owned, runtime, self._finder, procedures, self.prefetcher)
+        self._calls = CallServer(
+            owned, runtime, levels=self._levels, recall=self._recall, prefetcher=self.prefetcher
+        )
+        self._requests = Requests(
+            owned,
+            runtime,
+            levels=self._levels,
+            recall=self._recall,
+            prefetcher=self.prefetcher,
+            pressure=self.pressure,
+        )
+        self._marker = Marker(runtime.counter, session_id)
+        self._given: dict[str, str] = {}  # arguments of open calls, as they were given
+
+    @property
+    def _state(self) -> SessionState:
+        """As it stands now: it may be another after every wait."""
+        return self.owned.state
+
+
+def check_open(session: SessionParts) -> None:
+    """Raise `StoreClosed` once the session's memory is closed."""
+    session._runtime.journal.check_open()

@@ -1,0 +1,507 @@
+"""What is said and done to a session: each verb here may write records.
+
+A verb that writes runs whole or not at all from the caller's side: it plans, appends what it
+planned as one batch, and folds the events that come back. Cancelling the caller's wait cancels
+none of that; a retry with the same `key` finds what was done. Who adds such a verb awaits
+`self.owned.whole`, and only what is in there may change the state.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from datetime import datetime
+from itertools import groupby
+
+from pagefault.model.errors import BadInput
+from pagefault.model.events import Checkpointed, Pinned, Reported, Unpinned
+from pagefault.model.ids import NOTHING, PageId, Seq
+from pagefault.model.kinds import (
+    LOCAL_FILE,
+    MODEL_GENERATED,
+    USER_TYPED,
+    Actor,
+    EventType,
+    Level,
+    Mode,
+    Origin,
+    Role,
+    Source,
+)
+from pagefault.model.page import Page
+from pagefault.model.request import ToolCall, Usage
+from pagefault.model.signatures import checked_verbs
+from pagefault.pack.tools import PAGE_FAULT, SEARCH_PAGES
+from pagefault.service.arguments import a_count, a_level, a_moment, an_origin, check_name, one_of
+from pagefault.service.configuring import configure
+from pagefault.service.derived.asking import ask
+from pagefault.service.derived.compressing import compress
+from pagefault.service.facades.parts import SessionParts, check_open
+from pagefault.service.telling.checkpoints import check_new
+from pagefault.service.turn.artifacts import describe
+from pagefault.service.turn.goals import plan_goal
+from pagefault.service.turn.host_tools import (
+    ToolOutput,
+    a_call,
+    a_result,
+    kept_as,
+    not_open,
+    sniffed,
+    told_apart,
+)
+from pagefault.service.turn.turn import as_kept
+from pagefault.service.turn.undo import Undone, UndoPlan, plan_redo, plan_undo
+from pagefault.service.turn.writing import Incoming
+from pagefault.service.window.host_calls import awaited, meant
+from pagefault.service.window.room import check_pins
+
+
+@checked_verbs(usable=check_open)
+class Writer(SessionParts):
+    """The verbs that write to a session: what is said, pinned, aimed at, undone, configured."""
+
+    # --- what is said -------------------------------------------------------------------------
+
+    async def user(
+        self, text: str, *, speaker: str = "", occurred_at: str | datetime = "", key: str = ""
+    ) -> PageId:
+        """Log what the user typed and open the next turn. Returns the id of its (first) page.
+
+        Raises `MessageTooLarge`, with nothing written, if it could not be shown whole.
+        """
+        at = a_moment(occurred_at)
+        said = Incoming(text=text, role=Role.USER, speaker=speaker, occurred_at=at, key=key)
+        return (await self.say([said], origin=USER_TYPED))[0]
+
+    async def assistant(
+        self,
+        text: str,
+        *,
+        calls: Sequence[ToolCall] = (),
+        speaker: str = "",
+        model: str = "",
+        occurred_at: str | datetime = "",
+        key: str = "",
+    ) -> PageId:
+        """Log what the model answered, where you call the model yourself; `model` is its name, if
+        it is not the one that the memory was opened with.
+
+        `calls` are all that it called with these words, in their order. Those of memory's own tools
+        are served at once. The others are yours: `open_calls` lists them, and each waits for
+        its `tool_result` before there can be another request. Returns the id of the first page,
+        or "" where there is none: calls of memory alone make none.
+        """
+        said = Incoming(
+            text=text,
+            role=Role.ASSISTANT,
+            speaker=speaker,
+            model=model or self._runtime.model,
+            occurred_at=a_moment(occurred_at),
+            key=key,
+        )
+        if calls:
+            return (await self._reply(said, calls))[0]
+        return (await self.say([said], origin=MODEL_GENERATED))[0]
+
+    async def _reply(
+        self, said: Incoming, calls: Sequence[ToolCall]
+    ) -> tuple[PageId, list[ToolCall]]:
+        """Words and calls, each run of the host's calls as one batch, between calls of memory.
+        Returns the first page, and the host's calls under the ids by which they are kept.
+        """
+        apart = told_apart(calls, self._state, self._runtime.journal.clean)
+        kept, given_ids = [one for one, _ in apart], {one.call_id: id_ for one, id_ in apart}
+        open_calls = [
+            ToolCall(one.call_id, one.name, call.arguments)
+            for one, call in zip(kept, calls, strict=True)
+            if not self.is_of_memory(one)
+        ]
+        first, cause = PageId(""), NOTHING
+        words = [said] if said.text else []
+        for of_memory, run in groupby(kept, key=self.is_of_memory):
+            items = list(words)
+            if not of_memory:
+                items += (a_call(call, given_ids[call.call_id], said.model) for call in run)
+            if items:
+                if not first:
+                    items[0] = replace(items[0], key=said.key)
+                made, cause, is_new = await self._exchange(items, cause)
+                if not is_new:
+                    return made[0], []
+                self._given |= {call.call_id: call.arguments for call in open_calls}
+                first, words = first or made[0], []
+            for call in run if of_memory else ():
+                await self._calls.serve(call, cause=cause or None)
+        return first, open_calls
+
+    async def _exchange(
+        self, items: Sequence[Incoming], cause: Seq
+    ) -> tuple[list[PageId], Seq, bool]:
+        """Log parts of a reply: the pages they became, its cause, and whether they are new."""
+
+        async def verb() -> tuple[list[PageId], Seq, bool]:
+            known, fresh = await self._saying.known(items[:1])  # of a retry, nothing is new
+            if not fresh:
+                return known[0], cause, False
+            led_to = cause or self._state.reply_cause or Seq(self.session)
+            made, _ = await self._saying.say(items, MODEL_GENERATED, cause=led_to)
+            return made, led_to, True
+
+        return await self.owned.whole(verb)
+
+    async def replied(
+        self, text: str, calls: Sequence[ToolCall], model: str
+    ) -> tuple[PageId, list[ToolCall]]:
+        """As `assistant`, and the calls that wait for results because of it."""
+        said = Incoming(text=text, role=Role.ASSISTANT, model=model or self._runtime.model)
+        return await self._reply(said, calls)
+
+    def is_of_memory(self, call: ToolCall) -> bool:
+        """Whether memory serves a call: of one of its own tools, where it offers them."""
+        return call.name in (PAGE_FAULT, SEARCH_PAGES) and self._state.mode is not Mode.PASSIVE
+
+    def open_calls(self) -> list[ToolCall]:
+        """The calls of your own tools that wait for a `tool_result`, in the order they were made,
+        whoever made them: a program that ended may have left some. Their arguments are as the model
+        wrote them; of what another process logged, as they are kept: without secrets.
+        """
+        calls = self._state.calls_awaited()
+        given = {call.call_id: self._given.get(call.call_id, call.arguments) for call in calls}
+        self._given = {one: given[one] for one in self._given if one in given}  # less what went
+        return [ToolCall(call.call_id, call.name, given[call.call_id]) for call in calls]
+
+    async def document(
+        self,
+        text: str,
+        *,
+        title: str = "",
+        origin: str = "local_file",
+        source: str = "docs",
+        occurred_at: str | datetime = "",
+        key: str = "",
+    ) -> list[PageId]:
+        """Hand in a text of any length. It is split into linked pages, to be searched and faulted.
+
+        The window gets one line that says it is there. `source` is "docs", "files", "git",
+        "terminal" or "chat".
+        """
+        said = Incoming(
+            text=text,
+            role=Role.USER,
+            event_type=EventType.DOCUMENT,
+            title=title,
+            source=one_of(Source, source, "source"),
+            occurred_at=a_moment(occurred_at),
+            key=key,
+        )
+        return await self.say([said], origin=an_origin(origin))
+
+    async def tool_result(
+        self,
+        text: str,
+        result: ToolOutput = None,
+        *,
+        name: str = "",
+        call_id: str = "",
+        is_error: bool = False,
+        media_type: str = "",
+        source: str = "chat",
+        occurred_at: str | datetime = "",
+        key: str = "",
+    ) -> list[PageId]:
+        """Log what a tool of yours returned. A long result is split; its head enters the window.
+
+        `tool_result(call_id, result)` answers a call that `assistant` logged, in whatever order.
+        The result is a text, or whatever JSON can say, or bytes: those are kept as an artifact
+        (of `media_type`, if their first bytes do not tell), which the result then names. Where the
+        call failed, `is_error` says so, and the text why. Raises `BadInput` for a call that is not
+        open.
+
+        `tool_result(text, name="sql")` logs what a tool returned without being called.
+
+        `source` says what the tool read, if it is not the conversation itself: "terminal", "git",
+        "files" or "docs".
+        """
+        said = Incoming(
+            text=text,
+            role=Role.TOOL,
+            event_type=EventType.TOOL_RESULT,
+            title=name,
+            call_id=call_id,
+            is_error=is_error,
+            source=one_of(Source, source, "source"),
+            occurred_at=a_moment(occurred_at),
+            key=key,
+        )
+        if name and (not call_id or self._open_call(call_id) is None):
+            if result is not None:
+                raise BadInput(
+                    "a result without its call", hint="tool_result(call_id, result) answers a call"
+                )
+            return await self.say([said], origin=an_origin(f"tool:{name}"))
+        if result is not None or not call_id:
+            said = replace(said, call_id=call_id or text, text="")
+        else:
+            result = text
+        return await self._answer(said, a_result(result), media_type)
+
+    async def _answer(self, said: Incoming, result: str | bytes, media_type: str) -> list[PageId]:
+        """Log the result of a call that waits for it."""
+
+        async def verb() -> list[PageId]:
+            known, fresh = await self._saying.known([said])  # a retry comes first
+            if not fresh:
+                return known[0]
+            state = self._state
+            call = self._open_call(said.call_id)
+            if call is None:
+                raise not_open(said.call_id, state)
+            told = replace(said, call_id=call.call_id, title=call.name)
+            items = []
+            if isinstance(result, bytes):
+                kept = describe(
+                    result,
+                    name=call.name,
+                    media_type=media_type or sniffed(result),
+                    text="",
+                    key="",
+                    bytes_max=self._runtime.limits.artifact_bytes_max,
+                )
+                blob = await asyncio.to_thread(self._runtime.blobs.put, result)
+                items = [replace(kept, blob=blob)]
+                text = kept_as(state, kept)
+            else:
+                text = result
+            waiting = awaited(state.layout.pending)
+            cause = next(e.cause for e, one in waiting if one.call_id == call.call_id)
+            origin = an_origin(f"tool:{call.name}")
+            made, _ = await self._saying.say(
+                [*items, replace(told, text=text)], origin, cause=cause
+            )
+            self._given.pop(call.call_id, None)
+            self.prefetcher.tool_returned(call.name)
+            return made[len(items) :]
+
+        return await self.owned.whole(verb)
+
+    def _open_call(self, call_id: str) -> ToolCall | None:
+        kept = as_kept(ToolCall(call_id, "", ""), self._runtime.journal.clean).call_id
+        return meant(kept, self._state.layout.pending)
+
+    async def artifact(
+        self,
+        data: bytes,
+        *,
+        name: str,
+        media_type: str = "",
+        text: str = "",
+        occurred_at: str | datetime = "",
+        key: str = "",
+    ) -> PageId:
+        """Keep bytes: an image, a recording, a file. Returns the id of the page that stands for it.
+
+        The page's text is one line of name, type and size, and `text`, a caption say: by these it
+        is shown and found. `media_type` is guessed from the name if it is not given. The bytes are
+        kept as they are, not searched for secrets; `artifact_bytes` gives them back.
+        """
+        said = describe(
+            data,
+            name=name,
+            media_type=media_type,
+            text=text,
+            key=key,
+            bytes_max=self._runtime.limits.artifact_bytes_max,
+        )
+        said = replace(said, occurred_at=a_moment(occurred_at))
+        put = self._runtime.blobs.put
+
+        async def verb() -> PageId:
+            known, fresh = await self._saying.known([said])  # first: what was forgotten stays away
+            if not fresh:
+                return known[0][0]
+            blob = await asyncio.to_thread(put, data)
+            return (await self._say([replace(said, blob=blob)], LOCAL_FILE))[0]
+
+        return await self.owned.whole(verb)
+
+    async def say(self, items: Sequence[Incoming], *, origin: str) -> list[PageId]:
+        """Log several things in one batch: all or none. Returns the id of every page made."""
+        channel = an_origin(origin)
+        if any(item.blob for item in items):
+            raise BadInput("`say` keeps no bytes", hint="`artifact` does")
+        return await self.owned.whole(lambda: self._say(items, channel))
+
+    async def _say(self, items: Sequence[Incoming], origin: Origin) -> list[PageId]:
+        made, fresh = await self._saying.say(items, origin)
+        for item in fresh:
+            if item.role is Role.TOOL and item.title:
+                self.prefetcher.tool_returned(item.title)
+        if fresh and self._runtime.limits.loading == "speculative":
+            self._requests.look_ahead("\n".join(item.text for item in fresh))
+        return made
+
+    def written(self, text: str) -> str:
+        """A text as it would be written down: without secrets."""
+        return self._runtime.journal.clean(text)
+
+    # --- what is done -------------------------------------------------------------------------
+
+    async def pin(self, page_id: str) -> None:
+        """Keep a page in the window whatever policy says. Raises `PinsFull`, naming the pins."""
+
+        async def verb() -> None:
+            state = self._state
+            page = await self._pages.get(page_id)
+            if state.table.is_pinned(page.page_id):
+                return
+            check_pins(state, page)
+            await self.owned.record(Pinned(page_id=page.page_id), actor=Actor.USER)
+
+        await self.owned.whole(verb)
+
+    async def unpin(self, page_id: str) -> None:
+        """Let policy decide about a page again. Harmless if it is not pinned."""
+
+        async def verb() -> None:
+            if self._state.table.is_pinned(PageId(page_id)):  # it may have been forgotten since
+                unpinned = Unpinned(page_id=PageId(page_id))
+                await self.owned.record(unpinned, actor=Actor.USER)
+            else:
+                await self._pages.get(page_id)
+
+        await self.owned.whole(verb)
+
+    async def goal(self, text: str) -> PageId | None:
+        """Make `text` the active goal: it stands in the window, pinned, until the next one does.
+
+        Returns its page's id; an empty text ends the goal that stands, and returns none. Raises
+        `PinsFull` if the pins leave no room for it, and `BadInput` if it is blank but not empty.
+        """
+
+        async def verb() -> PageId | None:
+            planned = self._runtime.journal.forgets
+            drafts, page_id = plan_goal(self.owned, self._runtime.journal, text)
+            await self.owned.commit(drafts, planned=planned)
+            return page_id
+
+        return await self.owned.whole(verb)
+
+    async def undo(self) -> Undone:
+        """Take back the newest pin, unpin or goal, or what a message made be held true (claims).
+
+        What it took the place of stands again, as far as it is there: `CannotUndo` says what was
+        forgotten or edited since, or that there is nothing left. `PinsFull` as for `pin`. It is
+        written down like anything done, so `redo` works after a restart, too, until something else
+        is pinned, aimed at or claimed. A fork undoes what it saw, for itself alone.
+        """
+        return await self._undo(plan_undo)
+
+    async def redo(self) -> Undone:
+        """Do again what the last `undo` took back. Raises as `undo` does."""
+        return await self._undo(plan_redo)
+
+    async def _undo(self, plan: UndoPlan) -> Undone:
+        async def verb() -> Undone:
+            planned = self._runtime.journal.forgets
+            drafts, told = await asyncio.to_thread(plan, self.owned, self._runtime)
+            await self.owned.commit(drafts, planned=planned)
+            return told
+
+        return await self.owned.whole(verb)
+
+    async def compress(self, page_id: str, level: int = 1) -> Page:
+        """Let the next epoch keep a shorter form of a page: 1 reduced, 2 abstract.
+
+        Returns what will stand for it, a page of its own; the page itself, where nothing can be
+        left out. Level 0 stays as it was said, and `page` always gives it. Pins, and what stands
+        in its place in the conversation, are shown whole all the same. In a conversation that comes
+        through the proxy it stands in front, once its page has left. The memory's compressor is
+        asked, if it was opened with one; `derived.made_by` of the page says whose the text is.
+        """
+        wanted = a_level(level, least=Level.REDUCED)
+        # Before the verb, which keeps others waiting: a model may take its time.
+        asked = await self._pages.get(page_id)
+        written = await ask(self._runtime, self._levels, asked, wanted)
+
+        async def verb() -> Page:
+            await self.owned.lease()
+            page = await self._pages.get(page_id)
+            return compress(self._state, self._levels, page, wanted, written)
+
+        return await self.owned.whole(verb)
+
+    async def flush(self) -> None:
+        """Write every derived page that is only in memory, and wait for all that is queued."""
+        await self.owned.whole(self.owned.flush)
+
+    async def checkpoint(self, name: str) -> Seq:
+        """Name this point of the session, everything flushed. Returns the record's seq, by which
+        the log tells what the session was here. Raises `BadInput` if there is one of that name.
+        """
+        check_name(name, of="checkpoint")
+
+        async def verb() -> Seq:
+            state, cleaned = self._state, self._runtime.journal.clean(name)
+            scope = self._runtime.scope(self.session)
+            await asyncio.to_thread(check_new, self._runtime, scope, cleaned)
+            body = Checkpointed(
+                name=cleaned,
+                turns=state.turn + 1,
+                pages=state.order_next,
+                epoch=state.epoch,
+            )
+            await self.owned.record(body, actor=Actor.USER)  # what is dirty goes with it, before
+            return self.owned.folded
+
+        return await self.owned.whole(verb)
+
+    async def configure(
+        self,
+        *,
+        window: int | None = None,
+        mode: str | None = None,
+        system: str | None = None,
+        layout: str | None = None,
+    ) -> None:
+        """Change window, mode, system prompt or layout from the next request on."""
+        await self.owned.whole(
+            lambda: configure(
+                self.owned,
+                self._runtime,
+                name=self.name,
+                window=window,
+                mode=mode,
+                system=system,
+                layout=layout,
+            )
+        )
+
+    async def observe(self, usage: Usage) -> None:
+        """Tell the session what a provider counted for the last request: it is written down, and
+        the window is kept to the provider's own count from here on. The ledger tells what was read
+        from its cache beside what should have been.
+
+        `usage.input_tokens` is the whole prompt, what came from a cache included: OpenAI's
+        `prompt_tokens`; of Anthropic's counts the sum of `input_tokens`,
+        `cache_read_input_tokens` and `cache_creation_input_tokens`. `run` does this by itself.
+        Raises `BadInput` for what is no count.
+        """
+
+        for counted in fields(usage):
+            if getattr(usage, counted.name) is not None:
+                a_count(getattr(usage, counted.name), called=counted.name)
+
+        async def verb() -> None:
+            await self.owned.lease()
+            self.owned.note(
+                Reported(
+                    request=self._state.request_next - 1,
+                    input_tokens=usage.input_tokens,
+                    output_tokens=usage.output_tokens,
+                    cached_tokens=usage.cached_tokens,
+                    cache_write_tokens=usage.cache_write_tokens,
+                )
+            )
+
+        await self.owned.whole(verb)

@@ -1,0 +1,63 @@
+"""The options of a memory, as a program gives them to `pagefault.open` or `pagefault.sync.open`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypedDict
+
+from pagefault.engine.embedding import Embedder
+from pagefault.model.prices import PriceList
+from pagefault.policy.prefetch import Strategy
+from pagefault.represent.api import Compressor
+from pagefault.service.limits import Limits
+
+
+class Options(TypedDict, total=False):
+    """How a memory is opened: `pagefault.open(root, window=8_000)`; or, as one object,
+    `options: pagefault.Options = {"window": 8_000}` and `pagefault.open(root, **options)`.
+
+    Each may be left out. What is left out, or None, is as it is configured (docs/cli.md, Settings),
+    else the default. `BadInput` refuses a value of the wrong type, or one that is none of the named
+    ones; `TypeError` a name that is not listed here.
+
+    window: tokens of one request, for new sessions. Default: what `model` takes, less room for its
+        answer; else 128,000.
+    mode: whether new sessions offer the model memory's tools: "passive", "active" (the default) or
+        "strict" (docs/protocol.md).
+    layout: how requests of new sessions are laid out: "stable" (the default) or "developer".
+    sync: what an acknowledged write may still lose: "always" and "group" (the default, which lets
+        writes share an fsync) lose nothing; "os" loses nothing if only the process dies.
+    model: the model that is asked, as its API calls it: it has a window and prices, which hold
+        unless `window` or `prices` are given. One that is not known is warned of.
+    prices: what its tokens cost, cached or not (`pagefault.find_prices`). Epochs are weighed by
+        them, and a session's ledger tells them whoever asks: they are written down with requests.
+    epochs: when the prefix of the requests is rewritten: "break_even" (the default), "window_full"
+        or "cold_or_full" (docs/policies.md).
+    eviction_policy: who chooses what leaves then, by its name in docs/policies.md. Default:
+        "importance_weighted_lru".
+    compressor: who writes the shorter forms that `Session.compress` wants (docs/ladder.md).
+        Default: rules.
+    limits: what a turn, a page and an answer may take (`pagefault.Limits`).
+    embedder: with one, search goes by meaning too: an object, or as it is configured
+        ("model2vec:PATH", "openai:MODEL"). Default: none.
+    prefetch: strategies of yours that name pages to read ahead, beside those of `limits.loading`
+        (docs/paging.md).
+    secrets: values, by name, that must never be logged, beside those that the environment and the
+        configuration have.
+    read_only: whether this program only reads: a verb that writes raises `StoreReadOnly`.
+    """
+
+    window: int | None
+    mode: str | None
+    layout: str | None
+    sync: str | None
+    model: str | None
+    prices: PriceList | None
+    epochs: str | None
+    eviction_policy: str | None
+    compressor: Compressor | None
+    limits: Limits | None
+    embedder: str | Embedder | None
+    prefetch: Sequence[Strategy]
+    secrets: Mapping[str, str] | None
+    read_only: bool
