@@ -44,6 +44,7 @@ class Item:
     name: str = ""  # of a tool
     call_id: str = ""
     sealed: str = ""  # a digest of what is opaque
+    is_media: bool = False  # which is an image, a recording or a file
     asks_for_summary: bool = False  # the client put it in to compact the conversation
     continues: bool = False  # the client put it in for what it compacted
     # Both say that nobody said it; `History.of_program` finds out.
@@ -259,6 +260,15 @@ def digest(text: str) -> str:
 def sealed(block: Mapping[str, Any]) -> str:
     """The digest of an opaque block, whatever marks it bears."""
     return digest(canonical(unmarked(block)))
+
+
+def is_media(block: Mapping[str, Any]) -> bool:
+    """Whether an opaque block is an image, a recording or a file, going by its type."""
+    kind = str(block.get("type", "")).removeprefix("input_").removesuffix("_url")
+    return kind in _MEDIA
+
+
+_MEDIA: Final = frozenset({"image", "file", "document", "audio", "video"})
 
 
 def short_id(call_id: str) -> str:

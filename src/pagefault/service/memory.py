@@ -35,6 +35,7 @@ from pagefault.service.arguments import (
     a_window,
     check_name,
 )
+from pagefault.service.derived.derivatives import readable_events
 from pagefault.service.derived.embedders import FORMS
 from pagefault.service.derived.embedding import Embedding, EmbeddingStatus
 from pagefault.service.finding.questions import Asking, parts_of
@@ -51,6 +52,7 @@ from pagefault.store.api import PageFilter
 from pagefault.store.commit import Committer
 from pagefault.store.embedded.backup import Copied, backup
 from pagefault.store.references import References
+from pagefault.store.soundness import blobs_of
 from pagefault.store.store import Store, Verification
 
 RECENT_SESSIONS: Final = 8
@@ -328,6 +330,9 @@ class Memory(Asking):
             )
         else:
             is_to_know = bool(self._runtime.index.events(target.session, types=_ARTIFACTS))
+        if not is_to_know:
+            received = readable_events(self._runtime, target.session, ("received",))
+            is_to_know = any(blobs_of(event.body) for event in received)
         return self._store.references() if is_to_know else None
 
     def _others_forgot(self) -> None:

@@ -87,6 +87,7 @@ from pagefault.service.runtime import Runtime
 from pagefault.service.telling.checkpoints import Checkpoint, check_new
 from pagefault.service.telling.ledger import Entry
 from pagefault.service.telling.looking import Looking
+from pagefault.service.telling.received import ConversationItem
 from pagefault.service.telling.reporting import Metrics
 from pagefault.service.telling.status import Status, status_of
 from pagefault.service.telling.timetravel import (
@@ -1002,6 +1003,21 @@ class Session(Asking):
         if (turn is None) == (request is None):
             raise BadInput("name one request", hint="sent(12), of turn 12, or sent(request=3)")
         return await self._looking.sent(turn=turn, number=request)
+
+    async def items(self) -> list[ConversationItem]:
+        """The conversation, item by item: messages, calls, results, and what no page holds of a
+        proxied one, which is reasoning, media and what only its provider knows.
+        """
+        return await self._looking.items()
+
+    async def client_json(self, message: int) -> str:
+        """A message of a proxied session as its client sent it for the first time: the JSON that
+        the client's own was, less secrets. `message` is that of an item (`items`).
+
+        Raises `BadInput` if this is no message of this session, and `RecordGone` if it was
+        forgotten, with any page of its turn.
+        """
+        return await self._looking.client_json(Seq(message))
 
     async def diff(self, before: int, after: int) -> Difference:
         """What changed in the window from the end of one turn to the end of another."""

@@ -10,7 +10,7 @@ from functools import partial
 
 from pagefault.model.errors import BadInput, NoSuchPage, SessionNotFound
 from pagefault.model.events import Event
-from pagefault.model.ids import PageId
+from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import Actor
 from pagefault.model.page import Page, SessionRow
 from pagefault.service.ownership import Owned
@@ -18,6 +18,7 @@ from pagefault.service.restore import restore_at
 from pagefault.service.runtime import Runtime
 from pagefault.service.telling.checkpoints import Checkpoint, checkpoints
 from pagefault.service.telling.ledger import Entry
+from pagefault.service.telling.received import ConversationItem, client_json, items_of
 from pagefault.service.telling.reporting import Folded, Metrics, fold_session, report
 from pagefault.service.telling.timetravel import (
     Moment,
@@ -104,6 +105,16 @@ class Looking:
         return await asyncio.to_thread(
             lambda: sent(self._runtime, self._row(), turn=turn, number=number)
         )
+
+    async def items(self) -> list[ConversationItem]:
+        await self._look()
+        scope = self._runtime.scope(self._owned.session)
+        return await asyncio.to_thread(items_of, self._runtime, scope)
+
+    async def client_json(self, message: Seq) -> str:
+        await self._look()
+        scope = self._runtime.scope(self._owned.session)
+        return await asyncio.to_thread(client_json, self._runtime, scope, message)
 
     async def state_at(
         self,

@@ -6,13 +6,17 @@ nothing about it; these records do.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from pagefault.model.events import HISTORY_START, Relayed, Reported
-from pagefault.model.kinds import DERIVED_TYPES, EventType
+from pagefault.model.events import HISTORY_START, Draft, Relayed, Reported
+from pagefault.model.kinds import DERIVED_TYPES, RUNTIME, Actor, EventType
 from pagefault.model.request import Usage
+from pagefault.service.telling.received import FromClient, drafts_of
+from pagefault.service.window.state import turn_now
 
 if TYPE_CHECKING:
     from pagefault.service.runtime import Runtime
@@ -22,13 +26,29 @@ SAID_TYPES: Final = tuple(one for one in EventType if one not in DERIVED_TYPES)
 """The types of records of what was said or handed in."""
 
 
-async def note_relayed(session: Session, body: Relayed) -> None:
-    """Write down that a request is passed on, in the present turn."""
+async def note_relayed(session: Session, body: Relayed, messages: Sequence[FromClient] = ()) -> str:
+    """Write down that a request is passed on, in the present turn, and the messages that came with
+    it for the first time. Returns why some of these cannot be kept, or "".
+    """
+    owned = session.owned
 
-    async def verb() -> None:
-        await session.owned.record(body)
+    async def verb() -> str:
+        planned = owned.runtime.journal.forgets
+        drafts, problem = list[Draft](), ""
+        if messages:
+            look = partial(drafts_of, owned.runtime, owned.state, owned.scope, messages)
+            drafts, problem = await asyncio.to_thread(look)
+        relayed = Draft(
+            session=owned.session,
+            turn=turn_now(owned.state),
+            actor=Actor.SYSTEM,
+            origin=RUNTIME,
+            body=body,
+        )
+        await owned.commit([*drafts, relayed], planned=planned if drafts else None)
+        return problem
 
-    await session.owned.whole(verb)
+    return await owned.whole(verb)
 
 
 async def note_reported(session: Session, request: int, usage: Usage) -> None:
