@@ -11,9 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pagefault
-from pagefault.model.errors import BadInput, RecordGone
+from pagefault.model.clock import SystemClock
+from pagefault.model.errors import BadInput, RecordGone, StoreError
 from pagefault.model.kinds import ItemKind
+from pagefault.service.telling import received
 from pagefault.service.telling.holes import cut, fill
+from pagefault.store.embedded.blobs import DirectoryBlobs
+from pagefault.store.embedded.gc import collect
 from tests.proxy.standing import Standing, standing
 from tests.proxy.upstream import Upstream, always
 from tests.service.traces import Files, canary
@@ -203,6 +207,88 @@ async def test_only_what_a_client_sent_is_given_back(tmp_path: Path) -> None:
             for seq in (-1, 0, 1, 2, 10**9):
                 with pytest.raises(BadInput):
                     await session.client_json(seq)
+
+
+async def test_what_stood_in_the_way_once_does_not_the_next_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Upstream(always()) as upstream:
+        async with standing(upstream, root=tmp_path / "m") as to:
+            with monkeypatch.context() as patch:
+                patch.setattr(DirectoryBlobs, "put", refused)
+                session = await sent(to, "/v1/messages", MESSAGES)
+                assert await given_back(session) == MESSAGES[2:], "the others name blobs"
+                assert "the disk is full" in (await to.lines())[-1]
+            session = await sent(to, "/v1/messages", MESSAGES)
+            assert await given_back(session) == MESSAGES
+
+
+def refused(*_: object) -> str:
+    raise StoreError("the disk is full")
+
+
+async def test_a_message_in_which_something_breaks_is_passed_on_and_told_of_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(value: Any, *_: object) -> Any:
+        raise ZeroDivisionError(str(value))
+
+    with Upstream(always()) as upstream:
+        async with standing(upstream, root=tmp_path / "m", window=100_000) as to:
+            monkeypatch.setattr(received, "cut", broken)
+            session = await sent(to, "/v1/messages", MESSAGES)
+            assert "not kept as JSON: ZeroDivisionError" in (await to.lines())[-1]
+            assert upstream.seen[-1].body["messages"] == MESSAGES
+            await sent(to, "/v1/messages", MESSAGES)
+            assert "not kept" not in (await to.lines())[-1]
+            assert [item.message for item in await session.items()] == [0] * 5
+
+
+async def test_a_conversation_that_was_forgotten_whole_is_kept_anew(tmp_path: Path) -> None:
+    asked = [{"role": "user", "content": ASKED}]
+    more = [*asked, {"role": "assistant", "content": "Yes."}, {"role": "user", "content": AND}]
+    with Upstream(always()) as upstream:
+        async with standing(upstream, root=tmp_path / "m") as to:
+            session = await sent(to, "/v1/messages", asked)
+            await to.memory.forget(session)
+            assert await to.sessions() == []
+            session = await sent(to, "/v1/messages", more)
+            assert await given_back(session) == more[1:], "though its first page is msg_1 again"
+
+
+async def test_forks_and_backups_give_it_back_too(tmp_path: Path) -> None:
+    root = tmp_path / "m"
+    with Upstream(always()) as upstream:
+        async with standing(upstream, root=root) as to:
+            session = await sent(to, "/v1/messages", MESSAGES)
+            await session.checkpoint("then")
+            fork = await session.fork("aside")
+            later = await session.restore("then")
+            assert await given_back(fork) == await given_back(later) == MESSAGES
+            await to.memory.backup(tmp_path / "copy")
+            await to.memory.forget(fork, "msg_1")
+            assert await given_back(fork) == []
+    async with pagefault.open(tmp_path / "copy", read_only=True) as memory:
+        assert await given_back(await memory.session("aside", create=False)) == MESSAGES
+
+
+async def test_a_blob_that_nothing_came_to_name_is_garbage(tmp_path: Path) -> None:
+    root = tmp_path / "m"
+    with Upstream(always()) as upstream:
+        async with standing(upstream, root=root) as to:
+            await sent(to, "/v1/messages", MESSAGES)
+    async with pagefault.open(root) as memory:
+        session = await memory.session((await memory.sessions())[0].name, create=False)
+        kept = {path for path in (root / "blobs").rglob("*") if path.is_file()}
+        assert len(kept) == 2
+        memory._store.blobs.put(b"of a process that was killed before it could name it" * 99)
+        back = await given_back(session)
+    found = collect(root, clock=SystemClock(), older_than_s=0, delete=True)
+    assert len(found.blobs) == 1
+    assert {path for path in (root / "blobs").rglob("*") if path.is_file()} == kept
+    async with pagefault.open(root) as memory:
+        session = await memory.session((await memory.sessions())[0].name, create=False)
+        assert await given_back(session) == back
 
 
 JSON = st.recursive(

@@ -34,7 +34,6 @@ from pagefault.model.events import (
     Event,
     OriginalBody,
     PageBody,
-    ReceivedItem,
     Relayed,
     Returned,
     Said,
@@ -44,22 +43,13 @@ from pagefault.model.kinds import (
     MODEL_GENERATED,
     USER_TYPED,
     EventType,
-    ItemKind,
     Origin,
     Role,
 )
 from pagefault.model.request import Usage
 from pagefault.pack.count import TokenCounter
-from pagefault.proxy.history import (
-    History,
-    Item,
-    Json,
-    Part,
-    canonical,
-    digest,
-    essence,
-    unmarked,
-)
+from pagefault.proxy.first_sent import FirstSent
+from pagefault.proxy.history import History, Item, Json, Part, digest, essence
 from pagefault.proxy.marks import is_marked
 from pagefault.proxy.prefix import Prefix, Weighed
 from pagefault.proxy.quotes import Chosen, Quotes
@@ -68,7 +58,6 @@ from pagefault.proxy.verbatim import Composed, Outgoing, Verbatim
 from pagefault.proxy.wire import Answered, Wire
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
-from pagefault.service.telling.received import FromClient
 from pagefault.service.telling.relayed_window import window_of
 from pagefault.service.telling.relaying import note_relayed, note_reported
 from pagefault.service.turn.turn import encodable
@@ -143,7 +132,7 @@ class Conversation:
         self._keys: dict[str, str] = {}  # of nodes, by every page that they ever were
         self._edited: set[str] = set()  # keys of nodes whose present words are not logged yet
         self._words: dict[bytes, str] = {}
-        self._received = set[tuple[str, ...]]()  # messages of which the log has the client's JSON
+        self._first_sent = FirstSent(self._written_in)
 
     async def receive(self, body: Json, history: History) -> Passed:
         """Take a request in, and say what to send on."""
@@ -207,6 +196,7 @@ class Conversation:
             if self._session is not None:  # what is new begins another
                 self._session, self._requests, self._order = None, 0, 0
                 self._pages = dict.fromkeys(self._pages, ())  # said, and nowhere any more
+                self._first_sent = FirstSent(self._written_in)
                 self._keys.clear()
                 self._quotes.unquote()
         except PagefaultError as error:
@@ -291,53 +281,16 @@ class Conversation:
             **(self._epoch_of(outgoing) if outgoing and composed and composed.epoch else {}),
         )
         try:
-            received, keys = self._received_first(history, match)
-            problem = await note_relayed(self._session, told, received)
+            first = self._first_sent.find(history, match)
+            noted = await note_relayed(self._session, told, first.messages)
         except PagefaultError as error:
             self.problem = error.message
             return -1
-        self._received |= keys
-        self.problem = self.problem or problem
+        if not noted.is_to_repeat:
+            self._first_sent.keep(first)
+        self.problem = self.problem or noted.problem
         self._requests += 1
         return told.request
-
-    def _received_first(
-        self, history: History, match: Match
-    ) -> tuple[list[FromClient], set[tuple[str, ...]]]:
-        """The messages of a request that the log does not have the JSON of, as far as is known
-        here, and what they are known by from then on.
-
-        A message is one that was there as long as its pages are the same: what a client marks,
-        blanks or leaves out of it later is no news. One that has no place (reasoning, a reminder)
-        belongs to the next that has one. One that nobody said (`asks_for_summary`), and one of
-        which something is not written down, or was forgotten, is left out.
-        """
-        nodes = iter(match.path)
-        of_message: dict[int, list[tuple[Item, Node | None]]] = {}
-        for item in history.items:
-            node = next(nodes) if item.place else None
-            of_message.setdefault(item.message, []).append((item, node))
-        found: list[FromClient] = []
-        keys = set[tuple[str, ...]]()
-        loose: list[_Told] = []
-        follows = HISTORY_START
-        for number, items in of_message.items():
-            if any(item.part is Part.DRESS and item.role is Role.SYSTEM for item, _ in items):
-                continue  # instructions: nobody said them
-            pages = [self._page_of(node) for _, node in items]
-            told = _Told(history.messages[number], items, pages, follows)
-            key = tuple(
-                page or node.key for page, (_, node) in zip(pages, items, strict=True) if node
-            )
-            if not key:
-                loose.append(told)
-            elif told.is_whole and key not in self._received:
-                found += [one.from_client() for one in (*loose, told)]
-                keys.add(key)
-            if key:
-                loose = []
-            follows = next(filter(None, reversed(pages)), follows)
-        return found, keys
 
     def _epoch_of(self, outgoing: Outgoing) -> dict[str, Any]:
         """The epoch that begins with a request, by pages."""
@@ -385,6 +338,10 @@ class Conversation:
     def _said_in(self, node: Node) -> Sequence[str]:
         """The pages that hold what a node says."""
         return self._pages.get(node.source.key, ())
+
+    def _written_in(self, node: Node) -> Sequence[str] | None:
+        """The pages of its present words, or None where these are not written down yet."""
+        return None if node.key in self._edited else self._pages.get(node.source.key)
 
     def _page_of(self, node: Node | None) -> PageId:
         """The first of these pages, or "" """
@@ -567,54 +524,6 @@ _NO_TOOL_NAME: Final = re.compile(r"[^A-Za-z0-9_.-]")
 
 def _tool_name(name: str) -> str:
     return _NO_TOOL_NAME.sub("_", name)[:64] or "tool"
-
-
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """A message of a request: what it says, and the pages of that."""
-
-    message: Any
-    items: Sequence[tuple[Item, Node | None]]
-    pages: Sequence[PageId]
-    follows: PageId
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all that it says is written down."""
-        told = zip(self.items, self.pages, strict=True)
-        return all(page or node is None or not _text_of(item) for (item, node), page in told)
-
-    def from_client(self) -> FromClient:
-        placed = [
-            (page or digest(item.place))
-            for (item, _), page in zip(self.items, self.pages, strict=True)
-            if item.place
-        ]
-        if any(self.pages):
-            key = f"received {' '.join(placed)}"
-        else:
-            said = digest(canonical(unmarked(self.message)))
-            key = f"received after {self.follows}: {said}"
-        kinds = (_kind_of(item) for item, _ in self.items)
-        items = (
-            ReceivedItem(kind=kind, page_id=page)
-            for kind, page in zip(kinds, self.pages, strict=True)
-        )
-        return FromClient(message=self.message, items=tuple(items), follows=self.follows, key=key)
-
-
-def _kind_of(item: Item) -> ItemKind:
-    match item.part:
-        case Part.CALL:
-            return ItemKind.CALL
-        case Part.RESULT:
-            return ItemKind.RESULT
-        case Part.SEALED:
-            return ItemKind.MEDIA if item.is_media else ItemKind.OPAQUE
-        case Part.DRESS:
-            return ItemKind.REASONING
-        case Part.TEXT:
-            return ItemKind.MESSAGE
 
 
 def keys_of(items: Iterable[Item]) -> list[Callable[[str], str]]:

@@ -66,6 +66,13 @@ class Item:
                 return f"{self.role} {digest(said)}"
         return ""
 
+    @property
+    def is_said(self) -> bool:
+        """Whether it is said in words, which pages can hold."""
+        return self.part is Part.CALL or (
+            self.part in (Part.TEXT, Part.RESULT) and bool(essence(self.text))
+        )
+
     @cached_property
     def digest(self) -> str:
         """Of what it says now: differs where a client edited or blanked it."""

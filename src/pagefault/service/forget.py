@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from pagefault.model.events import (
@@ -43,7 +44,7 @@ from pagefault.store.api import PageFilter
 _PAGE_ID: Final = re.compile(r"\b[a-z]+_[0-9]+\b")
 _MANY: Final = 1_000_000
 _CALLS: Final = ("searched", "faulted", "call_refused")
-_OF_TURN: Final = (*_CALLS, "received")
+_RECEIVED: Final = ("received",)
 _SYSTEMS: Final = ("session_opened", "session_configured")
 _COUNTED: Final = ("packed", "relayed", "reported")
 
@@ -194,7 +195,11 @@ def _of_turns(runtime: Runtime, sessions: Collection[SessionNo], going: Going) -
             for row in going.rows
             if not is_derived(row.page_id) and going.seen(session, row)
         }
-        for event in readable_events(runtime, session, _OF_TURN):
+        called = readable_events(runtime, session, _CALLS)
+        # A message that ends a turn and opens the next is of the first: it has a result, then text.
+        near = turns.union(turn - 1 for turn in turns)
+        received = readable_events(runtime, session, _RECEIVED, near) if near else ()
+        for event in chain(called, received):
             if event.turn in turns or going.meets(session, _named(event)):
                 yield event
 

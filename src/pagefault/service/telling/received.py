@@ -11,7 +11,7 @@ Nothing that is said depends on it: a message that cannot be kept so is left out
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pagefault.model.errors import BadInput, PagefaultError, RecordGone, StoreCorrupt
@@ -64,15 +64,25 @@ class ConversationItem:
 # --- writing --------------------------------------------------------------------------------------
 
 
+@dataclass(slots=True)
+class Kept:
+    """Drafts of messages, and `problem`, why some cannot be written, or "". Those are `to_repeat`,
+    if what is in the way may pass.
+    """
+
+    drafts: list[Draft] = field(default_factory=list)
+    problem: str = ""
+    is_to_repeat: bool = False
+
+
 def drafts_of(
     runtime: Runtime, state: SessionState, scope: Scope, messages: Sequence[FromClient]
-) -> tuple[list[Draft], str]:
-    """Drafts of the messages that are not written yet, and why some cannot be, or "". Blocks on
-    the store.
+) -> Kept:
+    """Drafts of the messages that are not written yet. Blocks on the store. Raises nothing: what a
+    client sends is passed on, whatever becomes of this.
     """
     session = scope.parts[0][0]
-    drafts: list[Draft] = []
-    problem = ""
+    kept = Kept()
     for one in messages:
         hashed = runtime.hash_key(session, one.key)
         is_known = runtime.index.find_key(session, hashed) is not None
@@ -83,11 +93,11 @@ def drafts_of(
         except RecordGone:
             pass  # it stays away
         except PagefaultError as error:
-            problem = error.message
-        except (ValueError, RecursionError) as error:
-            problem = f"a message of the client is not kept as JSON: {type(error).__name__}"
+            kept.problem, kept.is_to_repeat = error.message, True
+        except Exception as bug:  # a shape that nobody foresaw, one nested too deep, say
+            kept.problem = f"a message of the client is not kept as JSON: {type(bug).__name__}"
         else:
-            drafts.append(
+            kept.drafts.append(
                 Draft(
                     session=session,
                     turn=turn,
@@ -97,7 +107,7 @@ def drafts_of(
                     key=one.key,
                 )
             )
-    return drafts, problem
+    return kept
 
 
 def _received(

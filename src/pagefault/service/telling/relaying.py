@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pagefault.model.events import HISTORY_START, Draft, Relayed, Reported
 from pagefault.model.kinds import DERIVED_TYPES, RUNTIME, Actor, EventType
 from pagefault.model.request import Usage
-from pagefault.service.telling.received import FromClient, drafts_of
+from pagefault.service.telling.received import FromClient, Kept, drafts_of
 from pagefault.service.window.state import turn_now
 
 if TYPE_CHECKING:
@@ -26,18 +26,20 @@ SAID_TYPES: Final = tuple(one for one in EventType if one not in DERIVED_TYPES)
 """The types of records of what was said or handed in."""
 
 
-async def note_relayed(session: Session, body: Relayed, messages: Sequence[FromClient] = ()) -> str:
+async def note_relayed(
+    session: Session, body: Relayed, messages: Sequence[FromClient] = ()
+) -> Kept:
     """Write down that a request is passed on, in the present turn, and the messages that came with
-    it for the first time. Returns why some of these cannot be kept, or "".
+    it for the first time, as far as these can be kept.
     """
     owned = session.owned
 
-    async def verb() -> str:
+    async def verb() -> Kept:
         planned = owned.runtime.journal.forgets
-        drafts, problem = list[Draft](), ""
+        kept = Kept()
         if messages:
             look = partial(drafts_of, owned.runtime, owned.state, owned.scope, messages)
-            drafts, problem = await asyncio.to_thread(look)
+            kept = await asyncio.to_thread(look)
         relayed = Draft(
             session=owned.session,
             turn=turn_now(owned.state),
@@ -45,8 +47,8 @@ async def note_relayed(session: Session, body: Relayed, messages: Sequence[FromC
             origin=RUNTIME,
             body=body,
         )
-        await owned.commit([*drafts, relayed], planned=planned if drafts else None)
-        return problem
+        await owned.commit([*kept.drafts, relayed], planned=planned if kept.drafts else None)
+        return kept
 
     return await owned.whole(verb)
 
