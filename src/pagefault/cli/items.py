@@ -26,9 +26,11 @@ if TYPE_CHECKING:
 @json_option
 @pass_app
 def items(app: App, session_name: str, message: int | None, as_json: bool) -> None:
-    """A conversation in its order: messages, calls, results, reasoning, media.
+    """A conversation by kind, and what a proxy's client sent, as it sent it.
 
-    Where a client of the proxy sent it, `message` is the record that has its own JSON.
+    Kinds are message, call, result, reasoning, media and opaque (which only its provider can read).
+
+    Items are told in their order. Where a client of the proxy sent one, `message` is the record that has its own JSON.
 
     JSON: {session, items: [{kind, turn, role, page_ids, message}]}; with --message
     {session, message, json}, `json` being the message itself.
