@@ -30,7 +30,8 @@ def items(app: App, session_name: str, message: int | None, as_json: bool) -> No
 
     Kinds are message, call, result, reasoning, media and opaque (which only its provider can read).
 
-    Items are told in their order. Where a client of the proxy sent one, `message` is the record that has its own JSON.
+    They are told in their order. Where a client of the proxy sent one, `message` is the record
+    that has its own JSON.
 
     JSON: {session, items: [{kind, turn, role, page_ids, message}]}; with --message
     {session, message, json}, `json` being the message itself.

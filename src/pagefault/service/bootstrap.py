@@ -42,8 +42,8 @@ from pagefault.service.derived.embedding import Embedding
 from pagefault.service.finding.topics import Texts
 from pagefault.service.journal import Journal
 from pagefault.service.limits import Limits
-from pagefault.service.lineage import Lineage
 from pagefault.service.memory import Memory
+from pagefault.service.receipts import Receipts
 from pagefault.service.runtime import PageReader, Runtime
 from pagefault.store.commit import Committer
 from pagefault.store.embedded.adoption import Adoptions
@@ -193,7 +193,7 @@ async def open_memory(
         log=store.log,
         index=store.index,
         blobs=store.blobs,
-        lineage=Lineage(store.log, store.index),
+        receipts=Receipts(store.log, store.index),
         journal=Journal(
             store,
             committer,

@@ -124,6 +124,9 @@ def _received(
         texts.append(text)
     if turn is None and one.follows != HISTORY_START:
         _, turn = _whole_text(runtime, scope, one.follows)
+    turn = turn_now(state) if turn is None else turn
+    if turn in runtime.receipts.turns(scope.parts[0][0]):
+        raise RecordGone("something of its turn was forgotten, whose words it may repeat")
     told, holes = cut(one.message, texts, runtime.journal.clean, runtime.blobs.put)
     body = Received(
         json=told,
@@ -133,7 +136,7 @@ def _received(
     )
     if runtime.journal.clean_body(body) != body:  # its holes would not be where they are
         raise ValueError("a secret reads on from one string into another")
-    return body, turn_now(state) if turn is None else turn
+    return body, turn
 
 
 def _whole_text(runtime: Runtime, scope: Scope, page_id: PageId) -> tuple[str, TurnNo]:
