@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         Actor,
         EventType,
         FaultReason,
+        ItemKind,
         Kind,
         LayoutName,
         Level,
@@ -105,6 +106,7 @@ if TYPE_CHECKING:
     from pagefault.service.telling.checkpoints import Checkpoint
     from pagefault.service.telling.ledger import Entry
     from pagefault.service.telling.metrics import Tally
+    from pagefault.service.telling.received import ConversationItem
     from pagefault.service.telling.relaying import Proxied
     from pagefault.service.telling.reporting import Metrics
     from pagefault.service.telling.status import AutoPins, PrefetchStatus, PressureStatus, Status
@@ -140,6 +142,7 @@ __all__ = [
     "ClaimInfo",
     "Clock",
     "Compressor",
+    "ConversationItem",
     "Copied",
     "DeferredPage",
     "Derived",
@@ -163,6 +166,7 @@ __all__ = [
     "Forgetting",
     "InWindow",
     "Incoming",
+    "ItemKind",
     "Judged",
     "Kind",
     "LayoutName",
@@ -264,6 +268,7 @@ _HOMES = {
     "ClaimInfo": "service.derived.claiming",
     "Clock": "model.clock",
     "Compressor": "represent.api",
+    "ConversationItem": "service.telling.received",
     "Copied": "store.embedded.backup",
     "DeferredPage": "paging.deferred",
     "Derived": "model.page",
@@ -287,6 +292,7 @@ _HOMES = {
     "Forgetting": "service.forget",
     "InWindow": "service.telling.timetravel",
     "Judged": "service.telling.targets",
+    "ItemKind": "model.kinds",
     "Kind": "model.kinds",
     "LayoutName": "model.kinds",
     "Level": "model.kinds",

@@ -48,6 +48,7 @@ from pagefault.service.open import open as _open
 from pagefault.service.options import Options
 from pagefault.service.telling.checkpoints import Checkpoint
 from pagefault.service.telling.ledger import Entry
+from pagefault.service.telling.received import ConversationItem
 from pagefault.service.telling.relaying import Proxied
 from pagefault.service.telling.reporting import Metrics
 from pagefault.service.telling.status import Status
@@ -760,6 +761,21 @@ class Session(_Asks):
         Raises `BadInput` if there was none: a proxied client's requests are its own.
         """
         return _LOOP.run(self.asynchronous.sent(turn, request=request))
+
+    def items(self) -> list[ConversationItem]:
+        """The conversation, item by item: messages, calls, results, and what no page holds of a
+        proxied one, which is reasoning, media and what only its provider knows.
+        """
+        return _LOOP.run(self.asynchronous.items())
+
+    def client_json(self, message: int) -> str:
+        """A message of a proxied session as its client sent it for the first time: the JSON that
+        the client's own was, less secrets. `message` is that of an item (`items`).
+
+        Raises `BadInput` if this is no message of this session, and `RecordGone` if it was
+        forgotten, with any page of its turn.
+        """
+        return _LOOP.run(self.asynchronous.client_json(message))
 
     def diff(self, before: int, after: int) -> Difference:
         """What changed in the window from the end of one turn to the end of another."""

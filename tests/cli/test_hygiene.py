@@ -76,6 +76,7 @@ WALK: dict[str, list[list[str]]] = {
     "diff": [["0", "1"]],
     "history": [["msg_1"]],
     "sent": [["0"], [ACTING]],
+    "items": [[], ["--message", "1"]],
     "ledger": [[]],
     "abi": [[]],
     "faults": [[]],

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
 
 from tests.adopted import copied
 from tests.cli.conftest import Cli
-from tests.proxy.histories import body, user
+from tests.proxy.histories import body, long_talk, user
 from tests.proxy.standing import post, standing, talk
 from tests.proxy.upstream import Say, Upstream
 
@@ -160,3 +161,26 @@ def test_no_page_of_it_is_said_to_be_in_the_window(cli: Cli, proxied_root: Path)
     assert (told["L0"]["pages"], told["L2"]["pages"]) == (0, len(pages))
     moved = cli("--root", proxied_root, "history", "planning", "--json").data["movements"]
     assert {one["tier_after"] for one in moved} == {"L2"}
+
+
+def test_the_items_of_a_conversation_name_what_the_client_sent(
+    cli: Cli, proxied_root: Path
+) -> None:
+    told = cli("--root", proxied_root, "items", "planning", "--json").data
+    first, last = told["items"][0], told["items"][-1]
+    assert (first["kind"], first["role"], first["page_ids"]) == ("message", "user", ["msg_1"])
+    assert (last["role"], last["message"]) == ("assistant", 0), "its client has not sent it yet"
+    asked = ("--root", proxied_root, "items", "planning", "--message", first["message"])
+    message = long_talk(12)[0]
+    assert cli(*asked, "--json").data["json"] == message
+    assert json.loads(cli(*asked).out) == message
+    shown = cli("--root", proxied_root, "items", "planning")
+    assert "msg_1" in shown.out
+    assert "27 messages of a client" in shown.err
+
+
+def test_items_of_no_message_and_of_no_session_are_refused(cli: Cli, proxied_root: Path) -> None:
+    assert cli("--root", proxied_root, "items", "nobody").code == 3
+    none = cli("--root", proxied_root, "items", "planning", "--message", "1")
+    assert none.code == 2
+    assert "no message that a client of this session sent" in none.err

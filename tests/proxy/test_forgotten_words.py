@@ -16,10 +16,11 @@ from tests.service.traces import Files, canary
 
 KEPT = {
     "session", "model", "said", "answer", "tool.name", "tool.arguments", "result", "result.id",
+    "thinking",
 }  # fmt: skip
 PASSED_ON = {
     "header", "agent", "query", "key", "system", "metadata", "user", "cache_key", "unknown",
-    "tools.description", "tools.schema", "thinking",
+    "tools.description", "tools.schema",
 }  # fmt: skip
 
 

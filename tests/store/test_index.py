@@ -139,7 +139,7 @@ def test_asking_for_records_does_not_look_through_the_past_of_a_session() -> Non
 
 def test_looking_through_the_past_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     every = """
-        SELECT seq FROM event WHERE session = ?1 AND seq > ?2
+        SELECT seq, turn FROM event WHERE session = ?1 AND seq > ?2
         AND (?3 IS NULL OR type IN (SELECT value FROM json_each(?3))) ORDER BY seq
     """
     monkeypatch.setitem(index_module._SQL._texts, "events_of", every)

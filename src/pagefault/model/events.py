@@ -18,6 +18,7 @@ from pagefault.model.kinds import (
     Actor,
     EventType,
     FaultReason,
+    ItemKind,
     Kind,
     LayoutName,
     Modality,
@@ -416,6 +417,44 @@ class Relayed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReceivedItem:
+    """An item of a client's message, and the first page of its text, if a page holds any of it."""
+
+    kind: ItemKind = ItemKind.MESSAGE
+    page_id: PageId = PageId("")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hole:
+    """Where a text was taken out of a string of a client's JSON, as it stands elsewhere: characters
+    `start` to `end` of the whole text whose first page is that of the item numbered `item`, or the
+    `blob`, UTF-8. `is_json` where the page holds it as JSON spells it.
+    """
+
+    at: int  # a place in the JSON less what was taken out
+    item: int = 0
+    start: int = 0
+    end: int = 0
+    is_json: bool = False
+    blob: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Received:
+    """A message as a client of a proxy sent it for the first time: its JSON, with holes where text
+    stands that its pages hold. Secrets are redacted in it as they are in pages.
+
+    A message of which no page holds anything `follows` a page of its client's history, or
+    `HISTORY_START`.
+    """
+
+    json: str
+    items: tuple[ReceivedItem, ...]
+    holes: tuple[Hole, ...] = ()  # in the order of their places
+    follows: PageId = PageId("")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EpochBegun:
     """The window's prefix was rewritten in one batch; written together with the `Packed` it serves.
 
@@ -582,7 +621,7 @@ class SetAside:
 
     type: str
     why: str  # quotes nothing of the record
-    blob: str = ""  # that it names
+    blobs: tuple[str, ...] = ()  # that it names
 
 
 Body = (
@@ -595,6 +634,7 @@ Body = (
     | Reported
     | Priced
     | Relayed
+    | Received
     | EpochBegun
     | Searched
     | Faulted
@@ -618,6 +658,7 @@ _TYPES: Final[dict[type, str]] = {
     Reported: "reported",
     Priced: "priced",
     Relayed: "relayed",
+    Received: "received",
     EpochBegun: "epoch_begun",
     Searched: "searched",
     Faulted: "faulted",

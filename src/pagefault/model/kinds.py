@@ -83,6 +83,17 @@ class LayoutName(StrEnum):
     DEVELOPER = "developer"
 
 
+class ItemKind(StrEnum):
+    """What an item of a conversation is."""
+
+    MESSAGE = "message"
+    CALL = "call"  # of a tool
+    RESULT = "result"  # of such a call
+    REASONING = "reasoning"  # thinking of a model, in clear or encrypted
+    MEDIA = "media"  # an image, a recording, a file
+    OPAQUE = "opaque"  # of a kind that only its provider knows
+
+
 class FaultReason(StrEnum):
     USER_REQUESTED_RECALL = "user_requested_recall"
     RESOLVE_REFERENCE = "resolve_reference"

@@ -48,6 +48,7 @@ from pagefault.model.kinds import (
 )
 from pagefault.model.request import Usage
 from pagefault.pack.count import TokenCounter
+from pagefault.proxy.first_sent import FirstSent
 from pagefault.proxy.history import History, Item, Json, Part, digest, essence
 from pagefault.proxy.marks import is_marked
 from pagefault.proxy.prefix import Prefix, Weighed
@@ -131,6 +132,7 @@ class Conversation:
         self._keys: dict[str, str] = {}  # of nodes, by every page that they ever were
         self._edited: set[str] = set()  # keys of nodes whose present words are not logged yet
         self._words: dict[bytes, str] = {}
+        self._first_sent = FirstSent(self._written_in)
 
     async def receive(self, body: Json, history: History) -> Passed:
         """Take a request in, and say what to send on."""
@@ -194,6 +196,7 @@ class Conversation:
             if self._session is not None:  # what is new begins another
                 self._session, self._requests, self._order = None, 0, 0
                 self._pages = dict.fromkeys(self._pages, ())  # said, and nowhere any more
+                self._first_sent = FirstSent(self._written_in)
                 self._keys.clear()
                 self._quotes.unquote()
         except PagefaultError as error:
@@ -278,10 +281,14 @@ class Conversation:
             **(self._epoch_of(outgoing) if outgoing and composed and composed.epoch else {}),
         )
         try:
-            await note_relayed(self._session, told)
+            first = self._first_sent.find(history, match)
+            noted = await note_relayed(self._session, told, first.messages)
         except PagefaultError as error:
             self.problem = error.message
             return -1
+        if not noted.is_to_repeat:
+            self._first_sent.keep(first)
+        self.problem = self.problem or noted.problem
         self._requests += 1
         return told.request
 
@@ -331,6 +338,10 @@ class Conversation:
     def _said_in(self, node: Node) -> Sequence[str]:
         """The pages that hold what a node says."""
         return self._pages.get(node.source.key, ())
+
+    def _written_in(self, node: Node) -> Sequence[str] | None:
+        """The pages of its present words, or None where these are not written down yet."""
+        return None if node.key in self._edited else self._pages.get(node.source.key)
 
     def _page_of(self, node: Node | None) -> PageId:
         """The first of these pages, or "" """

@@ -44,6 +44,7 @@ class Item:
     name: str = ""  # of a tool
     call_id: str = ""
     sealed: str = ""  # a digest of what is opaque
+    is_media: bool = False  # which is an image, a recording or a file
     asks_for_summary: bool = False  # the client put it in to compact the conversation
     continues: bool = False  # the client put it in for what it compacted
     # Both say that nobody said it; `History.of_program` finds out.
@@ -64,6 +65,13 @@ class Item:
             case Part.TEXT if said := essence(self.text):
                 return f"{self.role} {digest(said)}"
         return ""
+
+    @property
+    def is_said(self) -> bool:
+        """Whether it is said in words, which pages can hold."""
+        return self.part is Part.CALL or (
+            self.part in (Part.TEXT, Part.RESULT) and bool(essence(self.text))
+        )
 
     @cached_property
     def digest(self) -> str:
@@ -259,6 +267,15 @@ def digest(text: str) -> str:
 def sealed(block: Mapping[str, Any]) -> str:
     """The digest of an opaque block, whatever marks it bears."""
     return digest(canonical(unmarked(block)))
+
+
+def is_media(block: Mapping[str, Any]) -> bool:
+    """Whether an opaque block is an image, a recording or a file, going by its type."""
+    kind = str(block.get("type", "")).removeprefix("input_").removesuffix("_url")
+    return kind in _MEDIA
+
+
+_MEDIA: Final = frozenset({"image", "file", "document", "audio", "video"})
 
 
 def short_id(call_id: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pagefault.proxy.history import CACHE_MARKS, Json, canonical, digest, essence, unmarked
@@ -10,9 +10,15 @@ from pagefault.proxy.history import CACHE_MARKS, Json, canonical, digest, essenc
 
 def is_marked(body: Any) -> bool:
     """Whether a client says anywhere in a request where to cache."""
-    if isinstance(body, Mapping):
-        return any(k in CACHE_MARKS or is_marked(v) for k, v in body.items())
-    return isinstance(body, list) and any(map(is_marked, body))
+    waiting = [body]  # its end comes first: most mark what is newest
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            if not CACHE_MARKS.isdisjoint(one):
+                return True
+            one = one.values()
+        waiting += [inner for inner in one if isinstance(inner, (dict, list))]
+    return False
 
 
 def with_marks(sent: Sequence[Any], now: Sequence[Any]) -> list[Any]:

@@ -8,7 +8,16 @@ from typing import Any, Final
 
 from pagefault.engine.usage import usage_from
 from pagefault.model.kinds import Role
-from pagefault.proxy.history import History, Item, Json, Part, essence, sealed, short_id
+from pagefault.proxy.history import (
+    History,
+    Item,
+    Json,
+    Part,
+    essence,
+    is_media,
+    sealed,
+    short_id,
+)
 from pagefault.proxy.wire import (
     Answered,
     Unreadable,
@@ -183,4 +192,10 @@ def _item(block: Json, role: Role, number: int) -> Item:
             call_id=str(block.get("tool_use_id", "")),
             sealed=sealed_beside(content),
         )
-    return Item(part=Part.SEALED, role=role, message=number, sealed=sealed(block))
+    return Item(
+        part=Part.SEALED,
+        role=role,
+        message=number,
+        sealed=sealed(block),
+        is_media=is_media(block),
+    )

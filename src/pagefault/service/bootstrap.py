@@ -40,9 +40,9 @@ from pagefault.service.derived.embedding import Embedding
 from pagefault.service.finding.topics import Texts
 from pagefault.service.journal import Journal
 from pagefault.service.limits import Limits
-from pagefault.service.lineage import Lineage
 from pagefault.service.memory import Memory
 from pagefault.service.options import Options
+from pagefault.service.receipts import Receipts
 from pagefault.service.runtime import PageReader, Runtime
 from pagefault.store.commit import Committer
 from pagefault.store.embedded.adoption import Adoptions
@@ -215,7 +215,7 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
         log=store.log,
         index=store.index,
         blobs=store.blobs,
-        lineage=Lineage(store.log, store.index),
+        receipts=Receipts(store.log, store.index),
         journal=Journal(
             store,
             committer,

@@ -5,8 +5,8 @@ What a session keeps belongs to a page, to a turn or to the session, and goes wi
   page     its text, name, time, speaker, key, tool, vector, bytes; what was made of it, here and in
            forks that see it; claims that repeat the words of one that goes
   turn     the calls that the model made in it, with their queries, arguments and what was said with
-           them: they go with any page of the turn, and a call of another turn with the page that it
-           asked for or was shown
+           them, and the client's own JSON of its messages: they go with any page of the turn, and
+           those of another turn with the page that they asked for, were shown or hold
   session  its name, its system prompts, the names of its checkpoints, which model answered
 
 So whoever forgets a page learns what stays of its session, which may hold its words and has no page
@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from pagefault.model.events import (
@@ -27,6 +28,7 @@ from pagefault.model.events import (
     Descent,
     Event,
     Faulted,
+    Received,
     Searched,
     SessionConfigured,
     SessionOpened,
@@ -42,6 +44,7 @@ from pagefault.store.api import PageFilter
 _PAGE_ID: Final = re.compile(r"\b[a-z]+_[0-9]+\b")
 _MANY: Final = 1_000_000
 _CALLS: Final = ("searched", "faulted", "call_refused")
+_RECEIVED: Final = ("received",)
 _SYSTEMS: Final = ("session_opened", "session_configured")
 _COUNTED: Final = ("packed", "relayed", "reported")
 
@@ -152,8 +155,9 @@ def _plan(runtime: Runtime, target: SessionNo, rows: list[PageRow], *, whole: bo
     ]
     going = Going(runtime, family, rows)
     add_derivatives(runtime, family, going)
-    calls = list(_calls(runtime, family, going))
-    seqs = {row.seq for row in going.rows} | {call.seq for call in calls}
+    of_turns = list(_of_turns(runtime, family, going))
+    calls = [event for event in of_turns if not isinstance(event.body, Received)]
+    seqs = {row.seq for row in going.rows} | {event.seq for event in of_turns}
     sessions = [target] if whole else []
     for session in sessions:
         seqs |= {*index.events(session), *index.set_aside(session)}
@@ -171,7 +175,7 @@ def _plan(runtime: Runtime, target: SessionNo, rows: list[PageRow], *, whole: bo
         ]
         if descends
         else [],
-        owners=owners | {row.session for row in going.rows} | {call.session for call in calls},
+        owners=owners | {row.session for row in going.rows} | {event.session for event in of_turns},
         taken=taken,
         forks=[_called(fork) for fork in forks],
         quoted_by=[]
@@ -181,22 +185,30 @@ def _plan(runtime: Runtime, target: SessionNo, rows: list[PageRow], *, whole: bo
     )
 
 
-def _calls(runtime: Runtime, sessions: Collection[SessionNo], going: Going) -> Iterator[Event]:
-    """The calls that belong to pages that go: made in a turn of theirs, or about them."""
+def _of_turns(runtime: Runtime, sessions: Collection[SessionNo], going: Going) -> Iterator[Event]:
+    """The calls, and the client's JSON, that belong to pages that go: of a turn of theirs, or about
+    them.
+    """
     for session in sessions:
         turns = {
             row.turn
             for row in going.rows
             if not is_derived(row.page_id) and going.seen(session, row)
         }
-        for event in readable_events(runtime, session, _CALLS):
+        called = readable_events(runtime, session, _CALLS)
+        # A message that ends a turn and opens the next is of the first: it has a result, then text.
+        near = turns.union(turn - 1 for turn in turns)
+        received = readable_events(runtime, session, _RECEIVED, near) if near else ()
+        for event in chain(called, received):
             if event.turn in turns or going.meets(session, _named(event)):
                 yield event
 
 
-def _named(call: Event) -> Iterator[PageId]:
-    """The pages that a call asked for, however badly, or was shown."""
-    body = call.body
+def _named(event: Event) -> Iterator[PageId]:
+    """The pages that a call asked for, however badly, or was shown; or that a message holds."""
+    body = event.body
+    if isinstance(body, Received):
+        yield from (item.page_id for item in body.items)
     if isinstance(body, Searched | Faulted | CallRefused):
         yield from map(PageId, _PAGE_ID.findall(body.arguments))
     if isinstance(body, Faulted):

@@ -13,7 +13,13 @@ from pathlib import Path
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
-from pagefault.model.errors import BadInput, PagefaultError, SessionNotFound, StoreBusy
+from pagefault.model.errors import (
+    BadInput,
+    PagefaultError,
+    SessionNotFound,
+    StoreBusy,
+    StoreCorrupt,
+)
 from pagefault.model.events import (
     Draft,
     Event,
@@ -21,7 +27,7 @@ from pagefault.model.events import (
     SessionOpened,
 )
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import RUNTIME, Actor, EventType, Kind, LayoutName, Mode, Profile
+from pagefault.model.kinds import RUNTIME, Actor, LayoutName, Mode, Profile
 from pagefault.model.page import EVERYTHING, Page, PageRow, Scope, SessionRow, is_derived
 from pagefault.model.progress import Progress
 from pagefault.model.signatures import checked_verbs
@@ -50,14 +56,14 @@ from pagefault.service.telling.relaying import SAID_TYPES, Proxied, find_said, p
 from pagefault.store.api import PageFilter
 from pagefault.store.commit import Committer
 from pagefault.store.embedded.backup import Copied, backup
-from pagefault.store.references import References
+from pagefault.store.references import NAMING, References
+from pagefault.store.soundness import blobs_of
 from pagefault.store.store import Store, Verification
 
 RECENT_SESSIONS: Final = 8
 """Sessions that stay folded though nobody has them: their windows may come to a megabyte each."""
 
 _MANY: Final = 1_000_000
-_ARTIFACTS: Final = (str(EventType.ARTIFACT),)
 
 
 @checked_verbs(usable=lambda memory: memory._runtime.journal.check_open())
@@ -322,12 +328,15 @@ class Memory(Asking):
         """Which records name which blobs, where a forgetting takes one that names any. Read before
         anybody has to wait for it.
         """
+        runtime = self._runtime
         if page_id:
-            is_to_know = any(
-                row.kind is Kind.ARTIFACT for row in self._parts(target, PageId(page_id))
-            )
+            seqs = self._plan_forget(target, page_id).seqs
         else:
-            is_to_know = bool(self._runtime.index.events(target.session, types=_ARTIFACTS))
+            seqs = runtime.index.events(target.session, types=NAMING)
+        is_to_know = False
+        for seq in seqs:
+            with suppress(StoreCorrupt):  # erased with the others
+                is_to_know = is_to_know or bool(blobs_of(runtime.log.get(seq).body))
         return self._store.references() if is_to_know else None
 
     def _others_forgot(self) -> None:

@@ -15,7 +15,7 @@ from pagefault.model.errors import ArchiveMissing, SessionNotFound
 from pagefault.model.events import Claimed, Event
 from pagefault.model.ids import NOTHING, Seq, SessionNo
 from pagefault.pack.cache import PackCache
-from pagefault.service.lineage import Lineage
+from pagefault.service.receipts import Receipts
 from pagefault.service.restore import restore
 from pagefault.service.runtime import PageReader, Runtime
 from pagefault.store.api import EventLog
@@ -31,7 +31,7 @@ def records_to_open(runtime: Runtime) -> set[Seq]:
         runtime,
         log=noting,
         pages=PageReader(noting),
-        lineage=Lineage(noting, runtime.index),
+        receipts=Receipts(noting, runtime.index),
         packs=PackCache(),
     )
     noting.noted.update(runtime.index.events(STORE))

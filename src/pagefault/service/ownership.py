@@ -74,6 +74,10 @@ class Owned:
         self._is_leased = is_leased  # as far as we know: the log is asked at each append
         self._is_outdated = False  # by what another process forgot, or by what was not written
 
+    @property
+    def runtime(self) -> Runtime:
+        return self._runtime
+
     async def whole(self, verb: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run a verb to its end under the lock, even if whoever awaits it gives up."""
 

@@ -34,7 +34,7 @@ from pagefault.represent.api import Compressor
 from pagefault.service.flights import Flights
 from pagefault.service.journal import Journal
 from pagefault.service.limits import Limits
-from pagefault.service.lineage import Lineage
+from pagefault.service.receipts import Receipts
 from pagefault.service.stopwatch import Stopwatch
 from pagefault.service.window.content import page_of
 from pagefault.service.window.forming import summariser
@@ -106,7 +106,7 @@ class Runtime:
     log: EventLog
     index: PageIndex
     blobs: BlobStore
-    lineage: Lineage
+    receipts: Receipts
     journal: Journal
     pages: PageReader
     searcher: Searcher
@@ -183,7 +183,7 @@ class Runtime:
         while session:
             parts.append((session, upto))
             row = self.index.session(session)
-            descent = self.lineage.find(session) if row is None else row
+            descent = self.receipts.descent(session) if row is None else row
             if descent is None:
                 break
             session, upto = descent.parent, min(upto, descent.parent_seq)

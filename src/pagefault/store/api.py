@@ -313,9 +313,16 @@ class PageIndex(Protocol):
         ...
 
     def events(
-        self, session: SessionNo, *, types: Collection[str] = (), after: Seq = NOTHING
+        self,
+        session: SessionNo,
+        *,
+        types: Collection[str] = (),
+        turns: Collection[int] = (),
+        after: Seq = NOTHING,
     ) -> list[Seq]:
-        """The seqs of a session's own records, in order; of the given types, if any are given."""
+        """The seqs of a session's own records, in order; of these types and of these turns, where
+        any are given.
+        """
         ...
 
     def set_aside(self, session: SessionNo | None = None) -> dict[Seq, str]:

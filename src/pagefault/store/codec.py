@@ -273,18 +273,20 @@ def _body_written(record: Record) -> Body:
         return SetAside(
             type=record.type,
             why=f"it is not what its type says{field}",
-            blob=_blob_named(bytes(record.payload)),
+            blobs=_blobs_named(bytes(record.payload)),
         )
 
 
-def _blob_named(payload: bytes) -> str:
-    """The blob that a payload names whatever else it is, so that nobody deletes it as unused."""
+def _blobs_named(payload: bytes) -> tuple[str, ...]:
+    """The blobs that a payload names whatever else it is, so that nobody deletes them as unused."""
     try:
         told = msgspec.json.decode(payload)
     except _UNREADABLE:
-        return ""
-    blob = told.get("blob") if isinstance(told, dict) else None
-    return blob if isinstance(blob, str) else ""
+        return ()
+    holes = told.get("holes") if isinstance(told, dict) else None
+    named = [told, *(holes if isinstance(holes, list) else ())]
+    blobs = [one.get("blob") for one in named if isinstance(one, dict)]
+    return tuple(blob for blob in blobs if isinstance(blob, str) and blob)
 
 
 def to_page(record: Record) -> PageBody | None:

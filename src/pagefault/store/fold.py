@@ -21,6 +21,7 @@ from pagefault.model.events import (
     PageBody,
     Pinned,
     Priced,
+    Received,
     Relayed,
     Reported,
     Searched,
@@ -145,7 +146,7 @@ class SessionTally:
                 pass  # it was no page that was said: it had no number in the session
             case SessionOpened() | SessionConfigured():
                 pass  # the row was made with it; no row tells the window
-            case Packed() | Reported() | Priced() | Relayed() | Checkpointed():
+            case Packed() | Reported() | Priced() | Relayed() | Received() | Checkpointed():
                 pass  # none of these has a place in a session's row
             case Searched() | Faulted() | CallRefused() | Pinned() | Unpinned():
                 pass  # nor have these

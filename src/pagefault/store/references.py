@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Set
+from typing import Final
 
 from pagefault.model.events import Event, ForgetBegun
 from pagefault.model.ids import NOTHING, Seq
 from pagefault.model.kinds import EventType
 from pagefault.store.api import EventLog
-from pagefault.store.soundness import blob_of
+from pagefault.store.soundness import blobs_of
+
+NAMING: Final = (str(EventType.ARTIFACT), "received")
+"""The types of records that may name blobs."""
 
 
 def references(log: EventLog, after: Seq = NOTHING) -> dict[str, set[Seq]]:
@@ -17,9 +21,10 @@ def references(log: EventLog, after: Seq = NOTHING) -> dict[str, set[Seq]]:
     `StoreCorrupt` if a record that may name one cannot be read.
     """
     named: dict[str, set[Seq]] = {}
-    for event in log.of_type(EventType.ARTIFACT, after):
-        if blob := blob_of(event.body):
-            named.setdefault(blob, set()).add(event.seq)
+    for type_ in NAMING:
+        for event in log.of_type(type_, after):
+            for blob in blobs_of(event.body):
+                named.setdefault(blob, set()).add(event.seq)
     return named
 
 
@@ -55,7 +60,7 @@ class References:
 
 
 def _names(event: Event, name: str) -> bool:
-    return blob_of(event.body) == name
+    return name in blobs_of(event.body)
 
 
 def targets(begun: ForgetBegun) -> list[Seq]:

@@ -38,6 +38,7 @@ from pagefault.model.events import (
     PageBody,
     Pinned,
     Priced,
+    Received,
     Relayed,
     Reported,
     Represented,
@@ -81,13 +82,21 @@ def set_aside(event: Event, why: str) -> Event:
         session=event.session if 0 <= event.session < SESSIONS_MAX else SessionNo(0),
         turn=event.turn if 0 <= event.turn <= INT_MAX else TurnNo(0),
         at_ms=event.at_ms if 0 <= event.at_ms <= INT_MAX else 0,
-        body=SetAside(type=event.type, why=why, blob=blob_of(event.body)),
+        body=SetAside(type=event.type, why=why, blobs=blobs_of(event.body)),
     )
 
 
-def blob_of(body: Body) -> str:
-    """The blob that a record names, whatever it is worth otherwise; nothing if it names none."""
-    return body.blob if isinstance(body, Stored | SetAside) else ""
+def blobs_of(body: Body) -> tuple[str, ...]:
+    """The blobs that a record names, whatever it is worth otherwise."""
+    match body:
+        case Stored(blob=blob) if blob:
+            return (blob,)
+        case Received(holes=holes):
+            return tuple(hole.blob for hole in holes if hole.blob)
+        case SetAside(blobs=blobs):
+            return blobs
+        case _:
+            return ()
 
 
 def flaw(event: Event) -> str:
@@ -114,6 +123,8 @@ def flaw(event: Event) -> str:
             return "" if are else "its counts cannot be"
         case Relayed() as body:
             return "" if _is_request(body) else "its counts cannot be"
+        case Received() as body:
+            return "" if _are_holes(body) else "its holes cannot be"
         case Reported() as body:
             counts = (body.input_tokens, body.output_tokens, body.cached_tokens or 0)
             are = all(map(_is_count, (*counts, body.cache_write_tokens)))
@@ -190,6 +201,14 @@ def content_flaw(session: SessionNo, body: PageBody) -> str:
 def _is_request(body: Packed | Relayed) -> bool:
     counts = (body.request, body.tokens, body.shared, body.tokens - body.shared)
     return all(map(_is_count, counts)) and 0 < body.factor < FACTOR_MAX
+
+
+def _are_holes(body: Received) -> bool:
+    places = [0, *(hole.at for hole in body.holes), len(body.json)]
+    return places == sorted(places) and all(
+        hole.blob or (0 <= hole.item < len(body.items) and 0 <= hole.start <= hole.end)
+        for hole in body.holes
+    )
 
 
 def _is_countable(taken: Taken) -> bool:

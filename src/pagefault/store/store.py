@@ -33,7 +33,6 @@ from pagefault.model.events import (
     SessionLeased,
     SessionOpened,
     SetAside,
-    Stored,
     Taken,
 )
 from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
@@ -54,7 +53,7 @@ from pagefault.store.latch import Latch, told
 from pagefault.store.leaf import Leaf
 from pagefault.store.leases import Leased, Leases
 from pagefault.store.references import References, going, ranges, references, targets
-from pagefault.store.soundness import blob_of
+from pagefault.store.soundness import blobs_of
 
 STORE: Final = SessionNo(0)
 """The session of records that are about the store itself."""
@@ -287,9 +286,9 @@ class Store:
         if planned is not None and planned != self.forgets:
             raise PlanOutdated("something was forgotten since this was planned")
         for draft in drafts:  # whoever deletes a blob does it in `writing`, too
-            blob = draft.body.blob if isinstance(draft.body, Stored) else ""
-            if blob and not self.blobs.holds(blob):
-                raise PlanOutdated(f"blob {blob} was deleted since it was put")
+            for blob in blobs_of(draft.body):
+                if not self.blobs.holds(blob):
+                    raise PlanOutdated(f"blob {blob} was deleted since it was put")
         for session in {draft.session for draft in drafts}:
             self._check_fence(session)
         with self._the_last_if_half_done():
@@ -410,7 +409,7 @@ class Store:
 
     def _blobs_of(self, events: Collection[Event], known: References | None = None) -> list[str]:
         """The blobs that these records name, and no other does."""
-        named = {blob_of(event.body) for event in events} - {""}
+        named = {blob for event in events for blob in blobs_of(event.body)}
         if not named:
             return []
         known = known or References(self.log)

@@ -170,6 +170,15 @@ class PageIndexContract:
         assert index.events(SessionNo(1)) == [1, 2]
         assert index.events(SessionNo(1), types=("pinned",)) == [2]
 
+    def test_records_are_found_by_their_turn(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        said = [records.say(1, "tea", turn=turn).seq for turn in (0, 1, 1, 2)]
+        index.apply(records.events)
+        assert index.events(SessionNo(1), types=("chat_turn",), turns=(1,)) == said[1:3]
+        assert index.events(SessionNo(1), turns=(1, 2), after=said[1]) == said[2:]
+        assert index.events(SessionNo(1), turns=(3,)) == []
+
     def test_pages_come_by_order_from_either_end(self, index: PageIndex) -> None:
         records = Records()
         records.open("planning")

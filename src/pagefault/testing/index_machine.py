@@ -158,6 +158,7 @@ class IndexMachine(RuleBasedStateMachine):
             assert self.real.prefix_counts(scope) == self.model.prefix_counts(scope)
             number = SessionNo(session)
             assert self.real.events(number) == self.model.events(number)
+            assert self.real.events(number, turns=(1,)) == self.model.events(number, turns=(1,))
             assert self.real.find_key(number, "k1") == self.model.find_key(number, "k1")
         everything = EVERYTHING, QUERY
         assert told(self.real.candidates(*everything, limit=2)) == told(

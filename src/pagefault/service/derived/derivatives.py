@@ -141,10 +141,12 @@ def _derived(runtime: Runtime, session: SessionNo) -> Iterator[_Made]:
 
 
 def readable_events(
-    runtime: Runtime, session: SessionNo, types: Collection[str]
+    runtime: Runtime, session: SessionNo, types: Collection[str], turns: Collection[int] = ()
 ) -> Iterator[Event]:
-    """A session's own records of some types; damaged ones are left out."""
-    for seq in runtime.index.events(session, types=types):
+    """A session's own records of some types, and of these turns where any are given; damaged ones
+    are left out.
+    """
+    for seq in runtime.index.events(session, types=types, turns=turns):
         with suppress(StoreCorrupt):
             yield runtime.log.get(seq)
 

@@ -23,6 +23,7 @@ from pagefault.service.arguments import a_time, an_actor
 from pagefault.service.facades.parts import SessionParts, check_open
 from pagefault.service.telling.checkpoints import Checkpoint, checkpoints
 from pagefault.service.telling.ledger import Entry
+from pagefault.service.telling.received import ConversationItem, client_json, items_of
 from pagefault.service.telling.reporting import Folded, Metrics, fold_session, report
 from pagefault.service.telling.status import Status, status_of
 from pagefault.service.telling.timetravel import (
@@ -206,6 +207,25 @@ class Inspector(SessionParts):
         return await asyncio.to_thread(
             lambda: sent(self._runtime, self._row(), turn=turn, number=request)
         )
+
+    async def items(self) -> list[ConversationItem]:
+        """The conversation, item by item: messages, calls, results, and what no page holds of a
+        proxied one, which is reasoning, media and what only its provider knows.
+        """
+        await self.owned.caught_up()
+        scope = self._runtime.scope(self.session)
+        return await asyncio.to_thread(items_of, self._runtime, scope)
+
+    async def client_json(self, message: int) -> str:
+        """A message of a proxied session as its client sent it for the first time: the JSON that
+        the client's own was, less secrets. `message` is that of an item (`items`).
+
+        Raises `BadInput` if this is no message of this session, and `RecordGone` if it was
+        forgotten, with any page of its turn.
+        """
+        await self.owned.caught_up()
+        scope = self._runtime.scope(self.session)
+        return await asyncio.to_thread(client_json, self._runtime, scope, Seq(message))
 
     async def diff(self, before: int, after: int) -> Difference:
         """What changed in the window from the end of one turn to the end of another."""

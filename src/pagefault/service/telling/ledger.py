@@ -28,6 +28,7 @@ from pagefault.model.events import (
     PageBody,
     Pinned,
     Priced,
+    Received,
     Relayed,
     Reported,
     Searched,
@@ -165,7 +166,7 @@ class Ledger:
                     self._fold_reported(reported)
             case PageBody() | Searched() | Faulted() | CallRefused() | Pinned() | Unpinned():
                 pass  # what a request held, and not what it cost: the request itself says that
-            case SessionOpened() | SessionLeased() | Checkpointed():
+            case SessionOpened() | SessionLeased() | Checkpointed() | Received():
                 pass  # no request
             case ForgetBegun() | ForgetDone() | Erased() | Lost() | Opaque() | SetAside():
                 pass  # the store's own, or nothing that can be read

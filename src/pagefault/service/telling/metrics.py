@@ -49,6 +49,7 @@ from pagefault.model.events import (
     PageBody,
     Pinned,
     Priced,
+    Received,
     Relayed,
     Reported,
     Searched,
@@ -254,7 +255,7 @@ class Meter:
                 self._pinned.add(page_id)
             case Unpinned(page_id=page_id):
                 self._pinned.discard(page_id)
-            case CallRefused() | Checkpointed():
+            case CallRefused() | Checkpointed() | Received():
                 pass  # no measure counts them
             case Reported() | Priced():
                 pass  # what requests cost is the ledger's

@@ -6,13 +6,17 @@ nothing about it; these records do.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from pagefault.model.events import HISTORY_START, Relayed, Reported
-from pagefault.model.kinds import DERIVED_TYPES, EventType
+from pagefault.model.events import HISTORY_START, Draft, Relayed, Reported
+from pagefault.model.kinds import DERIVED_TYPES, RUNTIME, Actor, EventType
 from pagefault.model.request import Usage
+from pagefault.service.telling.received import FromClient, Kept, drafts_of
+from pagefault.service.window.state import turn_now
 
 if TYPE_CHECKING:
     from pagefault.service.runtime import Runtime
@@ -22,13 +26,31 @@ SAID_TYPES: Final = tuple(one for one in EventType if one not in DERIVED_TYPES)
 """The types of records of what was said or handed in."""
 
 
-async def note_relayed(session: Session, body: Relayed) -> None:
-    """Write down that a request is passed on, in the present turn."""
+async def note_relayed(
+    session: Session, body: Relayed, messages: Sequence[FromClient] = ()
+) -> Kept:
+    """Write down that a request is passed on, in the present turn, and the messages that came with
+    it for the first time, as far as these can be kept.
+    """
+    owned = session.owned
 
-    async def verb() -> None:
-        await session.owned.record(body)
+    async def verb() -> Kept:
+        planned = owned.runtime.journal.forgets
+        kept = Kept()
+        if messages:
+            look = partial(drafts_of, owned.runtime, owned.state, owned.scope, messages)
+            kept = await asyncio.to_thread(look)
+        relayed = Draft(
+            session=owned.session,
+            turn=turn_now(owned.state),
+            actor=Actor.SYSTEM,
+            origin=RUNTIME,
+            body=body,
+        )
+        await owned.commit([*kept.drafts, relayed], planned=planned if kept.drafts else None)
+        return kept
 
-    await session.owned.whole(verb)
+    return await owned.whole(verb)
 
 
 async def note_reported(session: Session, request: int, usage: Usage) -> None:

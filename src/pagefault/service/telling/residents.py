@@ -27,6 +27,7 @@ from pagefault.model.events import (
     PageBody,
     Pinned,
     Priced,
+    Received,
     Relayed,
     Reported,
     Searched,
@@ -71,7 +72,7 @@ class Residents:
                 self._fold_faulted(event, body)
             case SessionOpened(window_tokens=tokens) | SessionConfigured(window_tokens=tokens):
                 self.window_tokens = tokens
-            case Relayed():
+            case Relayed() | Received():
                 pass  # which pages stand in it is the client's affair
             case Searched() | CallRefused() | Pinned() | Unpinned() | Checkpointed():
                 pass  # it moves no page: a pin does with the next request

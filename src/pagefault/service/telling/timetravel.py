@@ -31,6 +31,7 @@ from pagefault.model.events import (
     PageBody,
     Pinned,
     Priced,
+    Received,
     Relayed,
     Reported,
     Represented,
@@ -523,7 +524,7 @@ def _movements(event: Event) -> Iterator[_Movement]:
             yield "unpinned", page_id, None, ""
         case SessionOpened() | SessionConfigured() | SessionLeased() | Checkpointed():
             pass  # of the session, and no page
-        case CallRefused() | Reported() | Priced():
+        case CallRefused() | Reported() | Priced() | Received():
             pass  # it moved nothing
         case ForgetBegun() | ForgetDone() | Erased() | Lost():
             pass  # nothing is left that would tell of which page it was

@@ -38,6 +38,7 @@ from pagefault.model.events import (
     PagedIn,
     Pinned,
     Priced,
+    Received,
     Relayed,
     Reported,
     Represented,
@@ -236,6 +237,8 @@ class SessionState:
                 self.is_relayed = True  # what such a request shows, the proxy folds
             case Reported():
                 pass  # of such a request
+            case Received():
+                pass  # the client's form of what pages say
             case SessionLeased():
                 pass  # who may write, which no request shows
             case Checkpointed():

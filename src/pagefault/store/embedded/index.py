@@ -330,12 +330,18 @@ class SqliteIndex:
 
     @_mended
     def events(
-        self, session: SessionNo, *, types: Collection[str] = (), after: Seq = NOTHING
+        self,
+        session: SessionNo,
+        *,
+        types: Collection[str] = (),
+        turns: Collection[int] = (),
+        after: Seq = NOTHING,
     ) -> list[Seq]:
         name = "events_of" if types else "events"
         wanted = [self._code_array(types)] if types else []
         with self._connections.read() as db:
-            return [Seq(s) for (s,) in _SQL.rows(db, name, session, after, *wanted)]
+            rows = _SQL.rows(db, name, session, after, *wanted)
+            return [Seq(seq) for seq, turn in rows if not turns or turn in turns]
 
     @_mended
     def set_aside(self, session: SessionNo | None = None) -> dict[Seq, str]:

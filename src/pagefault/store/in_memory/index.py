@@ -18,7 +18,7 @@ from pagefault.model.events import (
     SetAside,
     row_of,
 )
-from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
+from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
 from pagefault.model.page import DERIVED_ORDER, PageRow, Scope, SessionRow, is_derived
 from pagefault.model.wanted import SearchFilter
 from pagefault.store.analyzer import analyze, page_terms
@@ -56,7 +56,7 @@ class MemoryIndex:
     def __init__(self) -> None:
         self._applied = NOTHING
         self._sessions: dict[SessionNo, SessionTally] = {}
-        self._events: dict[Seq, tuple[SessionNo, str]] = {}
+        self._events: dict[Seq, tuple[SessionNo, str, TurnNo]] = {}
         self._pages: dict[Seq, _Entry] = {}
         self._taken: dict[tuple[SessionNo, PageId], Seq] = {}
         self._keys: dict[tuple[SessionNo, str], Seq] = {}
@@ -98,7 +98,7 @@ class MemoryIndex:
             return
         if event.key:
             self._keys.setdefault((event.session, event.key), event.seq)
-        self._events[event.seq] = event.session, event.type
+        self._events[event.seq] = event.session, event.type, event.turn
         if isinstance(body, ForgetBegun):
             for taken in body.taken:
                 self._taken[taken.session, PageId(f"{taken.stem}_{taken.number}")] = NOTHING
@@ -273,12 +273,20 @@ class MemoryIndex:
         return frozenset[str]().union(*names)
 
     def events(
-        self, session: SessionNo, *, types: Collection[str] = (), after: Seq = NOTHING
+        self,
+        session: SessionNo,
+        *,
+        types: Collection[str] = (),
+        turns: Collection[int] = (),
+        after: Seq = NOTHING,
     ) -> list[Seq]:
         return [
             seq
-            for seq, (owner, name) in self._events.items()
-            if owner == session and seq > after and (not types or name in types)
+            for seq, (owner, name, turn) in self._events.items()
+            if owner == session
+            and seq > after
+            and (not types or name in types)
+            and (not turns or turn in turns)
         ]
 
     def set_aside(self, session: SessionNo | None = None) -> dict[Seq, str]:
@@ -310,9 +318,9 @@ class MemoryIndex:
             self._sessions.pop(session, None)
             self._aside = {seq: one for seq, one in self._aside.items() if one[0] != session}
             self._events = {
-                seq: (owner, name)
-                for seq, (owner, name) in self._events.items()
-                if owner != session or name in RECEIPTS
+                seq: noted
+                for seq, noted in self._events.items()
+                if noted[0] != session or noted[1] in RECEIPTS
             }
 
     def tidy(self) -> bool:

@@ -323,12 +323,12 @@ SELECT code, terms FROM speaker WHERE code IN (SELECT value FROM json_each(?));
 
 -- events: The records of a session after a seq. Looked for type by type, as the index has them: what
 -- was before that seq costs nothing.
-SELECT seq FROM event
+SELECT seq, turn FROM event
 WHERE session = ? AND seq > ? AND type IN (SELECT code FROM word)
 ORDER BY seq;
 
 -- events_of: The same, of some types (a JSON array of codes).
-SELECT seq FROM event
+SELECT seq, turn FROM event
 WHERE session = ? AND seq > ? AND type IN (SELECT value FROM json_each(?))
 ORDER BY seq;
 

@@ -1,0 +1,78 @@
+"""`pagefault items`: a conversation by kind, and what a client of the proxy sent, as it sent it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from pagefault.cli.app import App, Command, find_session, json_option, pass_app
+from pagefault.cli.term import plural
+
+if TYPE_CHECKING:
+    from pagefault.service.telling.received import ConversationItem
+
+
+@click.command(cls=Command)
+@click.argument("session_name", metavar="SESSION")
+@click.option(
+    "--message",
+    metavar="SEQ",
+    type=click.IntRange(min=1),
+    help="This message of the proxy's client alone, as JSON, the way it was sent.",
+)
+@json_option
+@pass_app
+def items(app: App, session_name: str, message: int | None, as_json: bool) -> None:
+    """A conversation by kind, and what a proxy's client sent, as it sent it.
+
+    Kinds are message, call, result, reasoning, media and opaque (which only its provider can read).
+
+    They are told in their order. Where a client of the proxy sent one, `message` is the record
+    that has its own JSON.
+
+    JSON: {session, items: [{kind, turn, role, page_ids, message}]}; with --message
+    {session, message, json}, `json` being the message itself.
+    """
+
+    async def read() -> tuple[str, list[ConversationItem], str]:
+        async with app.reading() as memory:
+            session = await find_session(memory, session_name)
+            name = session.name or session.session_id
+            if message is not None:
+                return name, [], await session.client_json(message)
+            return name, await session.items(), ""
+
+    name, found, sent = app.run(read())
+    if message is not None:
+        value = json.loads(sent)
+        told = {"session": name, "message": message, "json": value}
+        app.term.data(told if as_json else value)
+        return
+    if as_json:
+        app.term.data({"session": name, "items": [asdict(one) for one in found]})
+        return
+    app.term.table(
+        ["turn", "kind", "who", "pages", "message"],
+        [
+            [
+                str(one.turn),
+                one.kind,
+                one.role or "",
+                _span(one.page_ids),
+                str(one.message) if one.message else "",
+            ]
+            for one in found
+        ],
+        right="turn message",
+    )
+    kept = len({one.message for one in found if one.message})
+    app.term.note(
+        f"{plural(len(found), 'item')} in {name!r}; {plural(kept, 'message')} of a client"
+    )
+
+
+def _span(page_ids: tuple[str, ...]) -> str:
+    return " to ".join(dict.fromkeys([page_ids[0], page_ids[-1]])) if page_ids else ""

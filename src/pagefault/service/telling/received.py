@@ -1,0 +1,253 @@
+"""The items of a conversation, and its client's own JSON of them.
+
+A proxy hands in each message that a client sends for the first time. It is written down once, as
+JSON with holes for the text that pages hold (`holes.py`), together with the request that brought
+it. It is the client's form of what pages say, so it lives as long as they do: it goes with any page
+of its turn, as thinking may repeat the words of another page of the turn.
+
+Nothing that is said depends on it: a message that cannot be kept so is left out, and why is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pagefault.model.errors import BadInput, PagefaultError, RecordGone, StoreCorrupt
+from pagefault.model.events import (
+    HISTORY_START,
+    Called,
+    Draft,
+    Event,
+    OriginalBody,
+    Received,
+    ReceivedItem,
+    Returned,
+    Stored,
+)
+from pagefault.model.ids import NOTHING, PageId, Seq, TurnNo
+from pagefault.model.kinds import RUNTIME, Actor, ItemKind, Role
+from pagefault.model.page import Scope
+from pagefault.service.restore import records
+from pagefault.service.runtime import Runtime
+from pagefault.service.telling.holes import cut, fill
+from pagefault.service.window.state import SessionState, turn_now
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FromClient:
+    """A message of a client's request. `follows` is the page before it in the client's history;
+    `key` tells it from every other of its session, and from what was put in its place since.
+    """
+
+    message: Any
+    items: tuple[ReceivedItem, ...]
+    follows: PageId
+    key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationItem:
+    """One item of a conversation, in its order. `page_ids` are those of its text, if it has one;
+    `message` is the record that has its client's own JSON, 0 if there is none: a client of a proxy
+    did not send it, or not yet, or a page of its turn was forgotten.
+    """
+
+    kind: ItemKind
+    turn: TurnNo
+    role: Role | None = None  # where a page tells it
+    page_ids: tuple[PageId, ...] = ()
+    message: Seq = NOTHING
+
+
+# --- writing --------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Kept:
+    """Drafts of messages, and `problem`, why some cannot be written, or "". Those are `to_repeat`,
+    if what is in the way may pass.
+    """
+
+    drafts: list[Draft] = field(default_factory=list)
+    problem: str = ""
+    is_to_repeat: bool = False
+
+
+def drafts_of(
+    runtime: Runtime, state: SessionState, scope: Scope, messages: Sequence[FromClient]
+) -> Kept:
+    """Drafts of the messages that are not written yet. Blocks on the store. Raises nothing: what a
+    client sends is passed on, whatever becomes of this.
+    """
+    session = scope.parts[0][0]
+    kept = Kept()
+    for one in messages:
+        hashed = runtime.hash_key(session, one.key)
+        is_known = runtime.index.find_key(session, hashed) is not None
+        if is_known or runtime.journal.was_forgotten(session, hashed):
+            continue
+        try:
+            body, turn = _received(runtime, state, scope, one)
+        except RecordGone:
+            pass  # it stays away
+        except PagefaultError as error:
+            kept.problem, kept.is_to_repeat = error.message, True
+        except Exception as bug:  # a shape that nobody foresaw, one nested too deep, say
+            kept.problem = f"a message of the client is not kept as JSON: {type(bug).__name__}"
+        else:
+            kept.drafts.append(
+                Draft(
+                    session=session,
+                    turn=turn,
+                    actor=Actor.SYSTEM,
+                    origin=RUNTIME,
+                    body=body,
+                    key=one.key,
+                )
+            )
+    return kept
+
+
+def _received(
+    runtime: Runtime, state: SessionState, scope: Scope, one: FromClient
+) -> tuple[Received, TurnNo]:
+    """Raises `RecordGone` if something that it says was forgotten: it is not brought back."""
+    texts: list[str] = []
+    turn: TurnNo | None = None
+    for item in one.items:
+        text = ""
+        if item.page_id:
+            text, of = _whole_text(runtime, scope, item.page_id)
+            turn = of if turn is None else turn
+        texts.append(text)
+    if turn is None and one.follows != HISTORY_START:
+        _, turn = _whole_text(runtime, scope, one.follows)
+    turn = turn_now(state) if turn is None else turn
+    if turn in runtime.receipts.turns(scope.parts[0][0]):
+        raise RecordGone("something of its turn was forgotten, whose words it may repeat")
+    told, holes = cut(one.message, texts, runtime.journal.clean, runtime.blobs.put)
+    body = Received(
+        json=told,
+        items=one.items,
+        holes=holes,
+        follows=PageId("") if any(item.page_id for item in one.items) else one.follows,
+    )
+    if runtime.journal.clean_body(body) != body:  # its holes would not be where they are
+        raise ValueError("a secret reads on from one string into another")
+    return body, turn
+
+
+def _whole_text(runtime: Runtime, scope: Scope, page_id: PageId) -> tuple[str, TurnNo]:
+    """The text that begins with this page, and its turn."""
+    first = runtime.index.find_page(scope, page_id)
+    if first is None:
+        raise RecordGone(f"page {page_id} was forgotten")
+    texts = [runtime.pages.read(first).text]
+    for part_id in _parts(page_id, first.parts)[1:]:
+        row = runtime.index.find_page(scope, part_id)
+        if row is None:
+            raise RecordGone(f"page {part_id} was forgotten")
+        texts.append(runtime.pages.read(row).text)
+    return "".join(texts), first.turn
+
+
+def _parts(page_id: PageId, parts: int) -> list[PageId]:
+    stem, _, number = page_id.rpartition("_")
+    return [PageId(f"{stem}_{int(number) + part}") for part in range(parts)]
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+def client_json(runtime: Runtime, scope: Scope, message: Seq) -> str:
+    """The JSON of a message as the client sent it. Raises `BadInput` where the session has no such
+    message, and `RecordGone` if it was forgotten. Blocks on the store.
+    """
+    event = runtime.log.get(message) if 0 < message <= runtime.log.head() else None
+    parts = dict(scope.parts)
+    if event is None or message > parts.get(event.session, NOTHING) or event.type != "received":
+        raise BadInput(
+            f"record {message} is no message that a client of this session sent",
+            hint="each item of a conversation tells the record of its message",
+        )
+    body = event.body
+    if not isinstance(body, Received):
+        raise RecordGone(f"message {message} was forgotten, or cannot be read")
+
+    def text_of(item: int) -> str:
+        return _whole_text(runtime, scope, body.items[item].page_id)[0]
+
+    def blob_of(name: str) -> bytes:
+        try:
+            return runtime.blobs.get(name)
+        except KeyError:
+            if runtime.journal.is_going(message):
+                raise RecordGone(f"message {message} is being forgotten just now") from None
+            raise StoreCorrupt(f"a part of message {message} is missing: blob {name}") from None
+
+    return fill(body.json, body.holes, text_of, blob_of)
+
+
+def items_of(runtime: Runtime, scope: Scope) -> list[ConversationItem]:
+    """What was said and handed in, in its order, what was edited since as well; what of it no page
+    holds stands where the client had it. Blocks on the store.
+    """
+    said: dict[PageId, tuple[Event, OriginalBody]] = {}
+    messages: dict[PageId, tuple[Event, Received]] = {}  # by the first page of each
+    behind: dict[PageId, list[tuple[Event, Received]]] = {}  # those of which no page holds any
+    for event in records(runtime, scope):
+        match event.body:
+            case OriginalBody() as original if not original.part:
+                said[original.page_id] = event, original
+            case Received() as body:
+                pages = [item.page_id for item in body.items if item.page_id]
+                if pages:  # a message that has grown since takes the place of what it was
+                    messages[pages[0]] = event, body
+                else:
+                    behind.setdefault(body.follows, []).append((event, body))
+    before: dict[PageId, list[ConversationItem]] = {}
+    after: dict[PageId, list[ConversationItem]] = {}
+    seqs: dict[PageId, Seq] = {}
+    for event, body in messages.values():
+        at, where = next(item.page_id for item in body.items if item.page_id), before
+        for item in body.items:
+            if item.page_id:
+                at, where = item.page_id, after
+                seqs[at] = event.seq
+            else:
+                where.setdefault(at, []).append(_without_page(item, event))
+    for follows, found in behind.items():
+        others = (_without_page(item, event) for event, body in found for item in body.items)
+        after.setdefault(follows, []).extend(others)
+    told = after.get(HISTORY_START, [])
+    for page_id, (event, one) in said.items():
+        told += before.get(page_id, ())
+        told.append(
+            ConversationItem(
+                kind=_kind_of(one),
+                turn=event.turn,
+                role=one.role,
+                page_ids=tuple(_parts(page_id, one.parts)),
+                message=seqs.get(page_id, NOTHING),
+            )
+        )
+        told += after.get(page_id, ())
+    return told
+
+
+def _without_page(item: ReceivedItem, event: Event) -> ConversationItem:
+    return ConversationItem(kind=item.kind, turn=event.turn, message=event.seq)
+
+
+def _kind_of(body: OriginalBody) -> ItemKind:
+    match body:
+        case Called():
+            return ItemKind.CALL
+        case Returned():
+            return ItemKind.RESULT
+        case Stored():
+            return ItemKind.MEDIA
+        case _:
+            return ItemKind.MESSAGE
