@@ -91,7 +91,8 @@ def a_result(result: ToolOutput) -> str | bytes:
     except (TypeError, ValueError, RecursionError) as problem:
         raise BadInput(
             f"result is no JSON: {problem}",
-            hint="give a text, bytes, or lists and dicts of texts, numbers and booleans",
+            hint="give a text, bytes, or lists and dicts of texts, numbers and booleans; "
+            "help(pagefault.Session.tool_result) tells what it takes",
         ) from None
 
 
