@@ -79,6 +79,7 @@ async def test_looking_writes_nothing(tmp_path: Path) -> None:
             "fault_counts": session.fault_counts(),
             "faults": await session.faults(),
             "history": await session.history(page),
+            "items": await session.items(),
             "ledger": await session.ledger(),
             "metrics": await session.metrics(),
             "on_pressure": session.on_pressure(lambda before, now: None),
@@ -89,7 +90,9 @@ async def test_looking_writes_nothing(tmp_path: Path) -> None:
             "status": await session.status(),
         }
         session.check()
-        assert {*looked, "check"} == _verbs(Inspector)
+        with pytest.raises(pagefault.BadInput, match="no message that a client"):
+            await session.client_json(1)
+        assert {*looked, "check", "client_json"} == _verbs(Inspector)
         assert memory.records == before
 
 

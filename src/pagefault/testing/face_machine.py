@@ -162,6 +162,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "level": COUNTS,
     "limit": COUNTS,
     "media_type": st.sampled_from(["", "image/png", "text/plain", "audio", "?/?"]),
+    "message": COUNTS,
     "mode": st.sampled_from([None, "passive", "active", "strict", "lazy"]),
     "model": TEXTS,
     "name": NAMES,
