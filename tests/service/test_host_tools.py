@@ -273,6 +273,17 @@ async def test_a_reply_that_is_told_again_with_its_key_is_not_written_again() ->
         assert [call.call_id for call in session.open_calls()] == ["a", "b"]
 
 
+async def test_what_memory_served_with_a_reply_it_does_not_serve_again() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("s")
+        await session.user("What time is it?")
+        fault = ToolCall("f", "page_fault", {"page_id": "msg_1", "target_level": 0})
+        for _ in range(2):
+            await session.assistant("", calls=[fault, clock("a")], key="k")
+        assert len(await session.faults()) == 1
+        assert [call.call_id for call in session.open_calls()] == ["a"]
+
+
 async def test_a_long_result_is_paged_and_its_other_parts_can_be_faulted() -> None:
     async with pagefault.open(":memory:", window=4_000) as memory:
         session = await asked(memory, clock("a"))

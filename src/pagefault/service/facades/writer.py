@@ -110,6 +110,9 @@ class Writer(SessionParts):
         """Words and calls, each run of the host's calls as one batch, between calls of memory.
         Returns the first page, and the host's calls under the ids by which they are kept.
         """
+        [made], fresh = await self._saying.known([said])
+        if not fresh:  # a retry: nothing of it is new, nor served again
+            return made[0], []
         apart = told_apart(calls, self._state, self._runtime.journal.clean)
         kept, given_ids = [one for one, _ in apart], {one.call_id: id_ for one, id_ in apart}
         open_calls = [
