@@ -7,6 +7,7 @@ import os
 import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -45,11 +46,13 @@ from pagefault.service.limits import Limits
 from pagefault.service.lineage import Lineage
 from pagefault.service.memory import Memory
 from pagefault.service.runtime import PageReader, Runtime
+from pagefault.store.api import Copied
 from pagefault.store.commit import Committer
 from pagefault.store.embedded.adoption import Adoptions
+from pagefault.store.embedded.backup import backup
 from pagefault.store.embedded.root import open_store
+from pagefault.store.in_memory.store import memory_store
 from pagefault.store.store import Store
-from pagefault.store.temporary import memory_store
 
 POLICIES: Final[dict[str, Callable[[], EvictionPolicy]]] = {
     "importance_weighted_lru": lambda: Affinity(ImportanceLRU()),
@@ -159,11 +162,13 @@ async def open_memory(
                 store.open_vectors(make=True)
         return store
 
+    home = _home(root)
+
     def made() -> Store:
-        if str(root) == MEMORY:
+        if home is None:
             return memory_store(real_clock, minter, entropy)
         return open_store(
-            Path(root).expanduser(),
+            home,
             clock=real_clock,
             minter=minter,
             sync=level,
@@ -223,6 +228,7 @@ async def open_memory(
         committer=committer,
         runtime=runtime,
         embedding=embedding,
+        copy=None if home is None else partial(_copied, home, real_clock),
         window_tokens=window,
         mode=wanted_mode,
         layout=wanted_layout,
@@ -231,3 +237,12 @@ async def open_memory(
         yield memory
     finally:
         await memory.close()
+
+
+def _home(root: str | Path) -> Path | None:
+    """The folder that is meant, wherever this process goes later; none by `:memory:`."""
+    return None if str(root) == MEMORY else Path(os.path.realpath(Path(root).expanduser()))
+
+
+def _copied(home: Path, clock: Clock, target: Path, progress: Progress | None) -> Copied:
+    return backup(home, target, clock=clock, adoptions=user_adoptions(), progress=progress)
