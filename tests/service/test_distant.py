@@ -46,7 +46,7 @@ class Server:
         def store(*given: Any) -> Store:
             leases = Leases("memory", None, defaults.LEASE_S)
             place = MemoryVectorPlace()
-            engine = self.log, index, self.blobs, place, self.log.hash_key, SECRET, leases
+            engine = self.log, index, self.blobs, place, SECRET, leases
             return put_away(Store(*engine), link)
 
         monkeypatch.setattr(bootstrap, "memory_store", store)

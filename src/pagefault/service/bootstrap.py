@@ -217,7 +217,7 @@ async def open_memory(
         extracts_claims=extracts_claims,
         compressor=compressor,
         prefetch=tuple(prefetch),
-        hash_key=store.hash_key,
+        hash_key=store.log.hash_key,
         clock=real_clock,
         meter=meter,
         cache_s=cache_s or real_clock.monotonic_s,

@@ -93,7 +93,6 @@ class Store:
     index: PageIndex
     blobs: BlobStore
     vector_place: VectorPlace
-    hash_key: Callable[[SessionNo, str], str]
     secret: bytes  # of this root; keys every hash of content
     leases: Leases
     doubt: str = ""  # why the secret cannot be the one that the root was made with

@@ -163,7 +163,6 @@ def open_store(
                 doubt=root.doubt,
             ),
             VectorFile(path, root_id=root.id, disk=disk),
-            log.hash_key,
             root.secret,
             Leases("", None, lease_s),
             doubt=root.doubt,

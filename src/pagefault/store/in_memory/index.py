@@ -240,9 +240,11 @@ class MemoryIndex:
         if first is None:
             return
         row = self._pages[first].row
-        for order in range(row.order, row.order + row.parts):
-            seq = self._at.get(place_of(session, order))
-            if seq is not None and not self._pages[seq].row.superseded:
+        part = self._parts[_part_of(row)]
+        begin = bisect_left(part.orders, row.order)
+        end = bisect_left(part.orders, row.order + row.parts)
+        for seq in map(Seq, part.seqs[begin:end]):
+            if not self._pages[seq].row.superseded:
                 self._set_superseded(seq, by)
 
     def _collision(self, event: Event) -> str:
@@ -500,8 +502,8 @@ class MemoryIndex:
         }
         for session in sessions:
             self._sessions.pop(session, None)
-            for is_derived_part in (False, True):
-                self._parts.pop((session, is_derived_part), None)
+            self._parts.pop((session, False), None)
+            self._parts.pop((session, True), None)
             self._aside = {seq: one for seq, one in self._aside.items() if one[0] != session}
             for seq in [
                 s for s, name in self._events.get(session, {}).items() if name not in RECEIPTS

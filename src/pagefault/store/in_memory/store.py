@@ -25,7 +25,6 @@ def memory_store(clock: Clock, minter: IdMinter, entropy: Callable[[int], bytes]
         MemoryIndex(),
         MemoryBlobs(secret),
         MemoryVectorPlace(),
-        log.hash_key,
         secret,
         Leases("memory", None, defaults.LEASE_S),
     )
