@@ -4,7 +4,7 @@
 
 VECTORS.npy holds an array of float32, a unit vector in each row. The first 100 are asked of COUNT
 others (or of all), which stand in a file: once all are compared one by one, once those that their
-signs choose are read from the file (`store/embedded/shelf.py`). `recall` is the share of the exact
+signs choose are read from the file (`store/shelf.py`). `recall` is the share of the exact
 first 50 that signs find; `fill_s` is the first question of a process, which reads every vector.
 """
 
@@ -24,8 +24,8 @@ import numpy as np
 from pagefault.model.ids import Seq
 from pagefault.model.page import EVERYTHING
 from pagefault.store.embedded import shelf
-from pagefault.store.embedded.shelf import SHORTLIST, Vectors
-from pagefault.store.embedded.vectors import VectorStore
+from pagefault.store.embedded.vectors import SqliteVectors
+from pagefault.store.shelf import SHORTLIST, Vectors
 
 QUERIES = 100
 LIMIT = 50
@@ -37,7 +37,7 @@ Shelf = shelf.Shelf
 def asked(path: Path, queries: Vectors, make: partial[Shelf]) -> dict[str, Any]:
     """What a process finds that has just opened the file, with shelves made so."""
     shelf.Shelf = make  # type: ignore[assignment, misc]
-    store = VectorStore.open(path, root_id="benchmark")
+    store = SqliteVectors.open(path, root_id="benchmark")
     began = time.perf_counter()
     store.nearest(MODEL, EVERYTHING, queries[0], limit=LIMIT)
     fill_s = time.perf_counter() - began
@@ -57,7 +57,7 @@ def measure(vectors: Vectors, count: int, shortlists: tuple[int, ...]) -> list[d
     queries, rest = vectors[:QUERIES], vectors[QUERIES : QUERIES + count]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "vectors.db"
-        store = VectorStore.create(path, root_id="benchmark")
+        store = SqliteVectors.create(path, root_id="benchmark")
         pages = [(number, Seq(number + 1)) for number in range(len(rest))]
         store.put(MODEL, pages, rest, forgotten=store.forgotten())
         store.close()

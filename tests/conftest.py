@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
+import tempfile
 import typing
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -13,6 +15,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 if typing.TYPE_CHECKING:
+    from pagefault.model.clock import Clock
+    from pagefault.model.ids import IdMinter
+    from pagefault.store.store import Store
     from tests.faults.nursery import Nursery
 
 T = TypeVar("T")
@@ -79,20 +84,39 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="how many faults a test of torture draws, where it could try more; 0 tries all",
     )
     parser.addoption(
-        "--index",
-        choices=["sqlite", "dicts"],
-        default="sqlite",
-        help="of memories that leave nothing on disk: dicts are the specification in code",
+        "--engine",
+        choices=["in_memory", "slow", "embedded"],
+        default="in_memory",
+        help="what stands behind `:memory:`: its own engine, the same behind a link on which any "
+        "call may be slow, or the one of a folder, in a new one",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("--index") == "dicts":
+    made = _ENGINES[config.getoption("--engine")]
+    if made is not None:
         from pagefault.service import bootstrap
-        from pagefault.store.in_memory.index import MemoryIndex
-        from pagefault.store.temporary import memory_store
 
-        vars(bootstrap)["memory_store"] = lambda *given: memory_store(*given, index=MemoryIndex())
+        vars(bootstrap)["memory_store"] = made
+
+
+def _slow(*given: typing.Any) -> Store:
+    from pagefault.store.in_memory.store import memory_store
+    from pagefault.testing.distant import Link, put_away
+
+    return put_away(memory_store(*given), Link(random.Random(0), slow=0.02))
+
+
+def _embedded(clock: Clock, minter: IdMinter, entropy: Callable[[int], bytes]) -> Store:
+    from pagefault.store.embedded.root import open_store
+
+    folder = tempfile.mkdtemp(prefix="pagefault-")
+    store = open_store(Path(folder), clock=clock, minter=minter, entropy=entropy)
+    store.closing.callback(shutil.rmtree, folder)
+    return store
+
+
+_ENGINES: typing.Final = {"in_memory": None, "slow": _slow, "embedded": _embedded}
 
 
 @pytest.fixture

@@ -121,7 +121,7 @@ if TYPE_CHECKING:
     from pagefault.service.turn.drive import Answer
     from pagefault.service.turn.undo import Undone
     from pagefault.service.turn.writing import Incoming
-    from pagefault.store.embedded.backup import Copied
+    from pagefault.store.api import Copied
     from pagefault.store.store import Verification
 
 __version__ = "0.1.0"
@@ -269,7 +269,7 @@ _HOMES = {
     "Clock": "model.clock",
     "Compressor": "represent.api",
     "ConversationItem": "service.telling.received",
-    "Copied": "store.embedded.backup",
+    "Copied": "store.api",
     "DeferredPage": "paging.deferred",
     "Derived": "model.page",
     "Difference": "service.telling.timetravel",

@@ -59,7 +59,7 @@ from pagefault.service.turn.host_tools import ToolOutput
 from pagefault.service.turn.toolset import Tool
 from pagefault.service.turn.undo import Undone
 from pagefault.service.turn.writing import Incoming
-from pagefault.store.embedded.backup import Copied
+from pagefault.store.api import Copied
 from pagefault.store.store import Verification
 
 _LOOP = LoopThread()

@@ -17,9 +17,10 @@ from pagefault.model.ids import IdMinter
 from pagefault.service import bootstrap
 from pagefault.store.in_memory.index import MemoryIndex
 from pagefault.store.in_memory.log import MemoryBlobs, MemoryLog
+from pagefault.store.in_memory.vectors import MemoryVectorPlace
 from pagefault.store.leases import Leases
 from pagefault.store.store import Store
-from pagefault.testing.distant import Distant, Link
+from pagefault.testing.distant import Link, put_away
 from tests.service.memories import fault
 
 SECRET = bytes(32)
@@ -41,11 +42,12 @@ class Server:
         """A memory over this server, whose index is folded anew, as that of another process is."""
         index = MemoryIndex()
         index.apply(list(self.log.read()))
-        log, folded, blobs = (Distant(one, link) for one in (self.log, index, self.blobs))
 
         def store(*given: Any) -> Store:
             leases = Leases("memory", None, defaults.LEASE_S)
-            return Store(log, folded, blobs, self.log.hash_key, SECRET, leases)
+            place = MemoryVectorPlace()
+            engine = self.log, index, self.blobs, place, SECRET, leases
+            return put_away(Store(*engine), link)
 
         monkeypatch.setattr(bootstrap, "memory_store", store)
         async with pagefault.open(":memory:", window=1_500, limits=LIMITS) as memory:

@@ -20,8 +20,8 @@ from pagefault.engine.embedding import TextKind
 from pagefault.model.errors import BadInput, EngineUnreachable, StoreBusy
 from pagefault.model.page import EVERYTHING
 from pagefault.service.derived.embedding import Embedding
-from pagefault.store.embedded.shelf import Shelf
-from pagefault.store.embedded.vectors import VectorStore
+from pagefault.store.embedded.vectors import SqliteVectors
+from pagefault.store.shelf import Shelf
 from pagefault.store.store import Store
 from pagefault.testing.embedders import FailingEmbedder, SlowEmbedder, WordEmbedder
 from tests.service.memories import files_with
@@ -291,7 +291,7 @@ async def test_a_fork_finds_what_it_sees_of_its_parent(tmp_path: Path) -> None:
 def by_signs(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if there were so many vectors that most are told apart by their signs alone."""
     few = partial(Shelf, exact_max=100, shortlist=50)
-    monkeypatch.setattr("pagefault.store.embedded.shelf.Shelf", few)
+    monkeypatch.setattr("pagefault.store.shelf.Shelf", few)
 
 
 def deaf_to_filters(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -315,7 +315,7 @@ WANTED: dict[str, SearchFilter] = {
 
 class BoatEmbedder:
     """Knows how near a text is to `boat` by one word of it. In three directions texts differ far
-    more: what sets most pages apart is left out of what is compared (`store/embedded/shelf.py`).
+    more: what sets most pages apart is left out of what is compared (`store/shelf.py`).
     """
 
     name = "boats"
@@ -567,11 +567,11 @@ async def test_a_forgetting_that_stopped_before_the_vectors_is_finished(
 ) -> None:
     await _with_secret(tmp_path)
 
-    def dies(self: VectorStore, *_: object) -> None:
+    def dies(self: SqliteVectors, *_: object) -> None:
         raise StoreBusy("the process died here")
 
     with monkeypatch.context() as weakened:
-        weakened.setattr(VectorStore, "forget", dies)
+        weakened.setattr(SqliteVectors, "forget", dies)
         async with pagefault.open(tmp_path) as memory:
             with pytest.raises(StoreBusy):
                 await memory.forget("s", "msg_2")
@@ -594,12 +594,12 @@ async def test_what_is_forgotten_while_it_is_embedded_gets_no_vector(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_weakened: bool
 ) -> None:
     if is_weakened:  # whoever puts does not look whether something was forgotten
-        put = VectorStore.put
+        put = SqliteVectors.put
 
         def careless(self, embedder, pages, vectors, *, forgotten):  # type: ignore[no-untyped-def]
             return put(self, embedder, pages, vectors, forgotten=self.forgotten())
 
-        monkeypatch.setattr(VectorStore, "put", careless)
+        monkeypatch.setattr(SqliteVectors, "put", careless)
     embedder = SlowEmbedder()
     async with pagefault.open(tmp_path, embedder=embedder) as memory:
         session = await memory.session("s")

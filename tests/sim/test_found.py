@@ -8,6 +8,7 @@ import pytest
 
 from pagefault.model.events import Event, ForgetDone, Taken
 from pagefault.store.embedded import root
+from pagefault.store.embedded.connections import Connections
 from pagefault.store.embedded.opening import Opener
 from pagefault.store.fold import SessionTally
 from pagefault.store.store import Store
@@ -121,7 +122,7 @@ def test_no_power_cut_after_the_receipt_brings_back_what_the_index_knew(
 def test_control_a_write_ahead_log_whose_emptying_is_not_synced_is_caught(
     lives: Callable[[int], StoreMachine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Store, "_sync_emptied", lambda self, name: None)
+    monkeypatch.setattr(Connections, "_sync_emptied", lambda self: None)
 
     def cuts() -> None:
         for seed in SEEDS:

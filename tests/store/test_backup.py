@@ -29,9 +29,10 @@ from pagefault.model.errors import (
 from pagefault.model.events import Erased
 from pagefault.model.ids import Seq
 from pagefault.service.bootstrap import open_memory
+from pagefault.store.api import Copied
 from pagefault.store.embedded import backup as module
 from pagefault.store.embedded import inventory
-from pagefault.store.embedded.backup import ENDS, PARTIAL, Copied, backup, restore
+from pagefault.store.embedded.backup import ENDS, PARTIAL, backup, restore
 from pagefault.store.embedded.disk import Disk
 from pagefault.store.embedded.lock import RootLock
 from pagefault.store.embedded.segments import SegmentLog

@@ -21,6 +21,7 @@ from pagefault.store.embedded.connections import IndexReplaced
 from pagefault.store.embedded.index import SqliteIndex
 from pagefault.store.embedded.presence import Presence, living
 from pagefault.store.embedded.root import open_store
+from pagefault.store.embedded.root_file import read_root
 from pagefault.store.embedded.segments import SegmentLog
 from pagefault.store.embedded.tail import read_tail
 from pagefault.store.store import Store
@@ -351,7 +352,7 @@ def test_what_only_reads_leases_nothing(tmp_path: Path) -> None:
 
 def test_a_reader_does_not_mix_an_old_index_with_a_new_one(tmp_path: Path) -> None:
     _open(tmp_path).close()
-    root_id = _open(tmp_path, read_only=True).root_id
+    root_id = read_root(tmp_path).id
     index = SqliteIndex.open(tmp_path / "index.db", root_id=root_id, read_only=True)
     SqliteIndex.create(tmp_path / "index.db.new", root_id=root_id).close()
     os.replace(tmp_path / "index.db.new", tmp_path / "index.db")

@@ -258,7 +258,9 @@ class _Refusing:
                 raise failure
             return create(path, root_id=root_id)
 
-        def found(path: Path | str, *, root_id: str, read_only: bool = False) -> SqliteIndex:
+        def found(
+            path: Path | str, *, root_id: str, read_only: bool = False, disk: Disk | None = None
+        ) -> SqliteIndex:
             if not read_only:
                 raise StoreError("there is no room for it")
             return whole(path, root_id=root_id, read_only=True)

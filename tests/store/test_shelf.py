@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pagefault.store.embedded.shelf import (
+from pagefault.store.shelf import (
     SHARED_DIRECTIONS,
     SHARED_MIN,
     SHARED_SAMPLE,

@@ -12,11 +12,12 @@ import pytest
 from pagefault.model.errors import StoreError
 from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.page import EVERYTHING, Scope
+from pagefault.store.api import VectorsUnusable
 from pagefault.store.embedded import connections as connections_module
 from pagefault.store.embedded import vectors as vectors_module
-from pagefault.store.embedded.shelf import Vectors
-from pagefault.store.embedded.vectors import VectorStore, VectorsUnusable
+from pagefault.store.embedded.vectors import SqliteVectors
 from pagefault.store.place import place_of
+from pagefault.store.shelf import Vectors
 
 ONE, TWO = SessionNo(1), SessionNo(50)
 ALL = Seq(2**40)
@@ -38,9 +39,9 @@ def pages(session: SessionNo, *orders: int) -> list[tuple[int, Seq]]:
     return [(place_of(session, order), Seq(session + 1 + order)) for order in orders]
 
 
-def filled(file: Path) -> tuple[VectorStore, Vectors]:
+def filled(file: Path) -> tuple[SqliteVectors, Vectors]:
     """Five pages of one session, and three of another."""
-    vectors = VectorStore.create(file, root_id="r")
+    vectors = SqliteVectors.create(file, root_id="r")
     made = rows(8)
     assert vectors.put("m", pages(ONE, 0, 1, 2, 3, 4), made[:5], forgotten=NONE)
     assert vectors.put("m", pages(TWO, 0, 1, 2), made[5:], forgotten=NONE)
@@ -78,7 +79,7 @@ def test_what_is_put_later_is_found_at_the_next_question(file: Path) -> None:
     later = rows(2, seed=9)
     for scope in (Scope(((ONE, ALL),)), EVERYTHING):
         vectors.nearest("m", scope, later[0], limit=1)
-    beside = VectorStore.open(file, root_id="r")  # by another process, say
+    beside = SqliteVectors.open(file, root_id="r")  # by another process, say
     assert beside.put("m", pages(ONE, 5, 6), later, forgotten=NONE)
     assert vectors.nearest("m", Scope(((ONE, ALL),)), later[1], limit=1).places.tolist() == [6]
     everywhere = vectors.nearest("m", EVERYTHING, later[0], limit=1)
@@ -105,7 +106,7 @@ def test_vectors_of_two_models_are_never_compared(file: Path) -> None:
 def test_what_was_put_is_there_when_it_is_opened_again(file: Path) -> None:
     vectors, made = filled(file)
     vectors.close()
-    again = VectorStore.open(file, root_id="r", read_only=True)
+    again = SqliteVectors.open(file, root_id="r", read_only=True)
     assert again.counts() == {"m": 8}
     assert again.nearest("m", Scope(((TWO, ALL),)), made[7], limit=1).places.tolist() == [2]
     again.close()
@@ -141,7 +142,7 @@ def test_that_check_catches_an_erasure_that_leaves_something_out(
     if left_out == "empty_log":
         monkeypatch.setattr(vectors._connections, "empty_log", lambda: None)
     else:
-        monkeypatch.setattr(VectorStore, "_erase", lambda self: self._connections.empty_log())
+        monkeypatch.setattr(SqliteVectors, "_erase", lambda self: self._connections.empty_log())
         with vectors._connections.bare() as db:
             db.execute("PRAGMA secure_delete = OFF")
     vectors.forget(Seq(90), [Seq(ONE + 1 + 2)], [])
@@ -171,7 +172,7 @@ def test_what_another_process_forgot_is_not_found_in_memory_either(file: Path) -
     vectors, made = filled(file)
     scope = Scope(((ONE, ALL),))
     assert vectors.nearest("m", scope, made[2], limit=1).places.tolist() == [2]
-    beside = VectorStore.open(file, root_id="r")
+    beside = SqliteVectors.open(file, root_id="r")
     beside.forget(Seq(90), [Seq(ONE + 1 + 2)], [])
     assert 2 not in vectors.nearest("m", scope, made[2], limit=50).places.tolist()
     beside.close()
@@ -186,7 +187,7 @@ def test_a_model_that_takes_a_pruned_ones_code_gets_none_of_its_vectors(
     vectors, made = filled(file)
     later = rows(2, seed=9)
     vectors.put("pruned", pages(ONE, 0, 1), later, forgotten=NONE)
-    reader = VectorStore.open(file, root_id="r", read_only=True)
+    reader = SqliteVectors.open(file, root_id="r", read_only=True)
     scope = Scope(((ONE, ALL),))
     assert reader.nearest("pruned", scope, later[1], limit=1).places.tolist() == [1]
     vectors.keep_only("m")
@@ -220,14 +221,14 @@ def test_of_some_pages_the_nearest_are_found_wherever_they_stand(file: Path) -> 
 def test_a_file_of_another_root_is_not_used(file: Path) -> None:
     filled(file)[0].close()
     with pytest.raises(VectorsUnusable, match="root_id"):
-        VectorStore.open(file, root_id="another")
+        SqliteVectors.open(file, root_id="another")
 
 
 @pytest.mark.parametrize("damage", [b"", b"not a database, by any means", bytes(8_192)])
 def test_a_file_that_cannot_be_read_is_unusable(file: Path, damage: bytes) -> None:
     file.write_bytes(damage)
     with pytest.raises(VectorsUnusable):
-        VectorStore.open(file, root_id="r", read_only=True)
+        SqliteVectors.open(file, root_id="r", read_only=True)
 
 
 def test_a_file_of_other_tables_is_unusable(file: Path) -> None:
@@ -235,7 +236,7 @@ def test_a_file_of_other_tables_is_unusable(file: Path) -> None:
         db.execute("CREATE TABLE meta (name TEXT PRIMARY KEY, value)")
     db.close()
     with pytest.raises(VectorsUnusable):
-        VectorStore.open(file, root_id="r")
+        SqliteVectors.open(file, root_id="r")
 
 
 def unchecked(path: Path, monkeypatch: pytest.MonkeyPatch, *, schema: int) -> None:
@@ -243,7 +244,7 @@ def unchecked(path: Path, monkeypatch: pytest.MonkeyPatch, *, schema: int) -> No
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr(vectors_module, "SCHEMA", schema)
         elsewhere.setattr(connections_module, "checking_vfs", lambda: None)
-        vectors = VectorStore.create(path, root_id="root")
+        vectors = SqliteVectors.create(path, root_id="root")
         assert vectors.put("m", [(place_of(SessionNo(1), 0), Seq(2))], rows(1), forgotten=NONE)
         vectors.close()
 
@@ -257,7 +258,7 @@ def test_vectors_without_checksums_are_kept_and_get_them(
 ) -> None:
     path = tmp_path / "vectors.db"
     unchecked(path, monkeypatch, schema=schema)
-    now = VectorStore.open(path, root_id="root")
+    now = SqliteVectors.open(path, root_id="root")
     assert now.counts() == {"m": 1}
     assert now.check() == []
     now.close()
@@ -265,7 +266,7 @@ def test_vectors_without_checksums_are_kept_and_get_them(
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
     with pytest.raises(StoreError, match="checksum"):
-        VectorStore.open(path, root_id="root").check()
+        SqliteVectors.open(path, root_id="root").check()
 
 
 @SCHEMAS
@@ -275,7 +276,7 @@ def test_vectors_without_checksums_are_read_as_they_are_by_who_only_reads(
     path = tmp_path / "vectors.db"
     unchecked(path, monkeypatch, schema=schema)
     before = path.read_bytes()
-    with closing(VectorStore.open(path, root_id="root", read_only=True)) as read:
+    with closing(SqliteVectors.open(path, root_id="root", read_only=True)) as read:
         assert read.counts() == {"m": 1}
         assert read.check() == []
     assert path.read_bytes() == before
@@ -287,19 +288,19 @@ def test_vectors_without_checksums_are_kept_where_none_can_be_written(
     path = tmp_path / "vectors.db"
     unchecked(path, monkeypatch, schema=1)
     monkeypatch.setattr(connections_module, "checking_vfs", lambda: None)
-    with closing(VectorStore.open(path, root_id="root")) as vectors:
+    with closing(SqliteVectors.open(path, root_id="root")) as vectors:
         assert vectors.counts() == {"m": 1}
 
 
 def test_a_header_that_hides_its_checksums_is_damage(tmp_path: Path) -> None:
     path = tmp_path / "vectors.db"
-    with closing(VectorStore.create(path, root_id="root")) as vectors:
+    with closing(SqliteVectors.create(path, root_id="root")) as vectors:
         assert vectors.put("m", [(place_of(SessionNo(1), 0), Seq(2))], rows(1), forgotten=NONE)
     data = bytearray(path.read_bytes())
     assert data[20] == 8, "bytes reserved in each page, for its checksum"
     data[20] = 0
     path.write_bytes(data)
     with pytest.raises(VectorsUnusable):
-        VectorStore.open(path, root_id="root")
-    with closing(VectorStore.open(path, root_id="root", read_only=True)) as read:
+        SqliteVectors.open(path, root_id="root")
+    with closing(SqliteVectors.open(path, root_id="root", read_only=True)) as read:
         assert read.check() != []

@@ -13,7 +13,7 @@ from pagefault.cli.term import plural
 from pagefault.cli.upkeep import store_tools, tell_strays
 
 if TYPE_CHECKING:
-    from pagefault.store.embedded.backup import Copied
+    from pagefault.store.api import Copied
 
 
 @click.command(cls=Command)

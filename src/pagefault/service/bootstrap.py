@@ -8,6 +8,7 @@ import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar, Unpack
 
@@ -44,11 +45,13 @@ from pagefault.service.memory import Memory
 from pagefault.service.options import Options
 from pagefault.service.receipts import Receipts
 from pagefault.service.runtime import PageReader, Runtime
+from pagefault.store.api import Copied
 from pagefault.store.commit import Committer
 from pagefault.store.embedded.adoption import Adoptions
+from pagefault.store.embedded.backup import backup
 from pagefault.store.embedded.root import open_store
+from pagefault.store.in_memory.store import memory_store
 from pagefault.store.store import Store
-from pagefault.store.temporary import memory_store
 
 T = TypeVar("T")
 
@@ -181,11 +184,13 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
                 store.open_vectors(make=True)
         return store
 
+    home = _home(root)
+
     def made() -> Store:
-        if str(root) == MEMORY:
+        if home is None:
             return memory_store(real_clock, minter, entropy)
         return open_store(
-            Path(root).expanduser(),
+            home,
             clock=real_clock,
             minter=minter,
             sync=level,
@@ -234,7 +239,7 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
         extracts_claims=extracts_claims,
         compressor=wiring.get("compressor"),
         prefetch=tuple(wiring.get("prefetch", ())),
-        hash_key=store.hash_key,
+        hash_key=store.log.hash_key,
         clock=real_clock,
         meter=wiring.get("meter", lambda what, seconds: None),
         cache_s=wiring.get("cache_s", real_clock.monotonic_s),
@@ -245,6 +250,7 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
         committer=committer,
         runtime=runtime,
         embedding=embedding,
+        copy=None if home is None else partial(_copied, home, real_clock),
         window_tokens=window,
         mode=mode,
         layout=layout,
@@ -257,3 +263,12 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
 
 def _or(given: T | None, default: T) -> T:
     return default if given is None else given
+
+
+def _home(root: str | Path) -> Path | None:
+    """The folder that is meant, wherever this process goes later; none by `:memory:`."""
+    return None if str(root) == MEMORY else Path(os.path.realpath(Path(root).expanduser()))
+
+
+def _copied(home: Path, clock: Clock, target: Path, progress: Progress | None) -> Copied:
+    return backup(home, target, clock=clock, adoptions=user_adoptions(), progress=progress)

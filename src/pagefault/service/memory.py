@@ -53,9 +53,8 @@ from pagefault.service.restore import restore, unopenable
 from pagefault.service.runtime import Runtime
 from pagefault.service.session import Session
 from pagefault.service.telling.relaying import SAID_TYPES, Proxied, find_said, proxied_of
-from pagefault.store.api import PageFilter
+from pagefault.store.api import Copied, PageFilter
 from pagefault.store.commit import Committer
-from pagefault.store.embedded.backup import Copied, backup
 from pagefault.store.references import NAMING, References
 from pagefault.store.soundness import blobs_of
 from pagefault.store.store import Store, Verification
@@ -77,6 +76,7 @@ class Memory(Asking):
         committer: Committer,
         runtime: Runtime,
         embedding: Embedding | None = None,
+        copy: Callable[[Path, Progress | None], Copied] | None = None,
         window_tokens: int,
         mode: Mode,
         layout: LayoutName = LayoutName.STABLE,
@@ -85,6 +85,7 @@ class Memory(Asking):
         self._committer = committer
         self._runtime = runtime
         self._embedding = embedding
+        self._copy = copy  # what copies its files, if it has any
         self._window_tokens = window_tokens
         self._mode = mode
         self._layout = layout
@@ -427,17 +428,9 @@ class Memory(Asking):
         `pagefault restore`) makes a memory of it again. Raises `BadInput`, `StoreError`.
         """
         place = a_path(target, called="target")
-        source = self._store.path
-        if source is None:
+        if self._copy is None:
             raise BadInput("a memory at :memory: has no files", hint="open one in a directory")
-        return await asyncio.to_thread(
-            backup,
-            source,
-            place,
-            clock=self._runtime.clock,
-            adoptions=self._store.adoptions,
-            progress=progress,
-        )
+        return await asyncio.to_thread(self._copy, place, progress)
 
     async def records_to_open(self) -> set[Seq]:
         """The records that opening its sessions takes: those that stay here when their segments

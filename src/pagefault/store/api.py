@@ -1,18 +1,25 @@
-"""The three contracts of a store. `pagefault.testing` proves an
-implementation (`log_contract`, `index_contract`).
+"""What a store needs of an engine, and all of it: the contracts.
+
+An engine brings an `EventLog`, a `PageIndex` and a `BlobStore`; a `VectorPlace`, if vectors are to
+be kept; and, if several processes may open one memory, a `WriterLock` and a `Presence`. `store.py`
+puts them together and names no engine. `pagefault.testing` proves an implementation
+(`log_contract`, `index_contract`, `vectors_contract`); `pagefault.testing.distant` puts one far
+away.
 
 All calls block; `commit.py` gives writers a thread and a shared fsync. One thread writes at a
-time; any number may read while it does.
+time; any number may read while it does. What fails raises `StoreError`: `StoreBusy` only where it
+is safe to call again, and nothing was appended.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from pagefault.model.errors import StoreError
+from pagefault.model.errors import StoreBusy, StoreError
 from pagefault.model.events import Draft, Event
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import Kind
@@ -43,6 +50,30 @@ class LogReport:
     recovery: str = ""  # what opening had to cut off, or would have to
     strays: tuple[str, ...] = ()  # what was found beside it and is none of it
     away: str = ""  # which records are in an archive that is not there
+    exposed: str = ""  # who may write to it that nobody should let
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """What helps against damage that a store finds beside its log, in the words of its engine."""
+
+    index: str = "make the index again from the log; nothing is lost"
+    blobs: str = "put the bytes back from a backup: nothing else has them"
+    secret: str = "put the secret back from a backup"
+    vectors: str = "drop the vectors; nothing is lost, `Memory.embed` makes them again"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copied:
+    """A copy of a memory that was read back whole."""
+
+    path: Path
+    head: Seq  # its last record: there are as many
+    link: str  # the chain's link after it
+    segments: int
+    blobs: int
+    bytes: int
+    blobs_missing: tuple[str, ...]  # named by a record, and not (or not whole) in the source either
 
 
 class EventLog(Protocol):
@@ -212,6 +243,10 @@ class PageFilter:
     before_order: int | None = None
 
 
+class GaveWay(StoreBusy):
+    """A long look ended before its time, as it was asked to. Nothing was found out."""
+
+
 class PageIndex(Protocol):
     """A fold of the log that answers questions quickly. Disposable: `rebuild` makes it again.
 
@@ -336,7 +371,7 @@ class PageIndex(Protocol):
         ...
 
     def forget(self, seqs: Collection[Seq], sessions: Collection[SessionNo]) -> None:
-        """Drop these records' rows, and these sessions whole, and every byte of them."""
+        """Drop these records' rows, and these sessions whole, and every byte of them, durably."""
         ...
 
     def tidy(self) -> bool:
@@ -377,3 +412,163 @@ class BlobStore(Protocol):
         ...
 
     def names(self) -> Iterator[str]: ...
+
+
+# --- vectors --------------------------------------------------------------------------------------
+
+
+class VectorsUnusable(StoreError):
+    """The vectors are damaged or made otherwise."""
+
+    hint = "nothing is lost: drop them, and `Memory.embed` makes the vectors again"
+
+
+class Nearest(NamedTuple):
+    """Places in a scope and how alike their pages are to what was asked (-1..1), best first.
+
+    A place is told as ranking tells it: a page's order, or over everything its place in the index.
+    """
+
+    places: NDArray[np.int64]
+    similarities: NDArray[np.float32]
+
+
+class VectorStore(Protocol):
+    """The vectors of pages: derived, and expensive to make again. The log knows nothing of them.
+
+    Invariants, true between any two calls:
+     (1) Of a session, under one embedder, the pages up to some order have vectors and the rest have
+         none, but for pages that were forgotten.
+     (2) `forgotten` is the last forgetting that was carried out here; no vector is of a page that
+         this one or an earlier one took.
+
+    Who puts vectors reads `forgotten` first, then lists pages in the index, then reads their texts.
+    A forgetting takes pages from the index first and from here after that: so either the pages
+    listed were not forgotten, or `forgotten` has moved on by then, and nothing is put. Any thread
+    may put and any may ask.
+    """
+
+    def forgotten(self) -> Seq:
+        """The last forgetting that was carried out here: the record that began it."""
+        ...
+
+    def last_order(self, embedder: str, session: SessionNo) -> int:
+        """The order of the last page of a session that has a vector; -1 if none has."""
+        ...
+
+    def put(
+        self,
+        embedder: str,
+        pages: Sequence[tuple[int, Seq]],
+        vectors: NDArray[np.float32],
+        *,
+        forgotten: Seq,
+    ) -> bool:
+        """Keep the vectors of pages, told by place and record, that follow `last_order`; whether
+        they were. Not if something was forgotten since `forgotten` was read.
+        """
+        ...
+
+    def forget(self, begun: Seq, seqs: Collection[Seq], sessions: Collection[SessionNo]) -> None:
+        """Drop what is of these records, and of these sessions whole, and every byte of it,
+        durably. `begun` is the record that began this forgetting. Harmless when repeated.
+        """
+        ...
+
+    def keep_only(self, embedder: str) -> None:
+        """Drop the vectors of every other embedder."""
+        ...
+
+    def counts(self) -> dict[str, int]:
+        """Every embedder, and how many vectors it has here."""
+        ...
+
+    def places(self) -> frozenset[int]:
+        """Every place that has a vector."""
+        ...
+
+    def nearest(
+        self,
+        embedder: str,
+        scope: Scope,
+        query: NDArray[np.float32],
+        *,
+        limit: int,
+        only: NDArray[np.int64] | None = None,
+    ) -> Nearest:
+        """The `limit` places in scope whose pages are most like `query`, of those with a vector.
+
+        With `only`, places of the scope that ascend, besides these the `limit` most like of them.
+        """
+        ...
+
+    def check(self) -> list[str]:
+        """What is wrong with the vectors themselves, one sentence each; empty if nothing is."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class VectorPlace(Protocol):
+    """Where the vectors of a memory are kept, and whose turn it is to make them."""
+
+    def find(self, *, read_only: bool) -> VectorStore | None:
+        """Those that there are, if there are any. `VectorsUnusable` if they cannot be used."""
+        ...
+
+    def make(self, forgotten: Seq) -> VectorStore:
+        """Empty ones, where there are none. `forgotten` is the last forgetting that there was."""
+        ...
+
+    def drop(self) -> None:
+        """Delete those that there are, in whatever state. They are closed."""
+        ...
+
+    def take_turn(self) -> bool:
+        """Whether this opening may make vectors now: one does at a time, in whatever process, and
+        the turn of one that dies ends. Harmless when repeated.
+        """
+        ...
+
+    def end_turn(self) -> None:
+        """Let others. Harmless when repeated."""
+        ...
+
+
+# --- other processes ------------------------------------------------------------------------------
+
+
+class WriterLock(Protocol):
+    """Holding it is being the one that writes to a memory, at this moment. That of a process that
+    dies is free again. Two of them exclude one another in one process, too.
+    """
+
+    def acquire(self) -> None:
+        """Take it, waiting if need be. `StoreBusy`, naming the holder, if it takes too long."""
+        ...
+
+    def release(self) -> None:
+        """Let go. Harmless when repeated."""
+        ...
+
+
+class Opening(Protocol):
+    """Another opening of a memory, that lives. As a string it tells a person which that is."""
+
+    @property
+    def beat_age_s(self) -> float:
+        """How long ago it was well for certain; 0 where nothing tells."""
+        ...
+
+
+class Presence(Protocol):
+    """This opening of a memory for writing, as others see it: as long as it lives, and is well."""
+
+    @property
+    def instance(self) -> str:
+        """The name of this opening, which no other ever has."""
+        ...
+
+    def find(self, instance: str) -> Opening | None:
+        """The opening of this name, if it lives and is another."""
+        ...

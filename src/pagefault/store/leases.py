@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pagefault.model.errors import SessionBusy
 from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.page import SessionRow
-from pagefault.store.embedded.presence import Presence
+from pagefault.store.api import Presence
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from pagefault.model.ids import SessionNo
+from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.page import DERIVED_ORDER, PageRow, Scope
 
 ORDER_BITS: Final = 28
@@ -57,3 +57,14 @@ def derived_span(session: SessionNo) -> Span:
     """Where what was made of it stands."""
     first = session << ORDER_BITS
     return Span(first | DERIVED_ORDER, first | ORDER_MAX, first)
+
+
+def spans_with_vectors(scope: Scope) -> list[tuple[Span, Seq | None]]:
+    """The spans of a scope whose pages have vectors, and the last record that is seen of each, if
+    not all are.
+    """
+    if scope.is_everything:
+        return [(ALL, None)]
+    if scope.of_derived:  # what it was made of has vectors
+        return []
+    return [(said_span(session), upto) for session, upto in scope.parts]

@@ -2,17 +2,16 @@
 
 Any number of processes may have one root open; each writes in `Store.writing`. What is in the log
 is the truth: whatever a process that died left undone in the index or of a forgetting, the next one
-brings about from there. Opening is in `root.py`.
+brings about from there. How one is opened is its engine's: `embedded/root.py`,
+`in_memory/store.py`.
 """
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from threading import Lock, get_ident
 from typing import Final
 
@@ -39,15 +38,17 @@ from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, Actor
 from pagefault.model.page import EVERYTHING, SessionRow
 from pagefault.model.progress import Progress
-from pagefault.store.api import BlobStore, EventLog, PageIndex
-from pagefault.store.embedded.adoption import Adoptions, is_open_to_all
-from pagefault.store.embedded.advice import BLOBS, FACTS, REBUILD, VECTORS
-from pagefault.store.embedded.archive import MARK, Archive
-from pagefault.store.embedded.connections import MEMORY, SUFFIXES, GaveWay
-from pagefault.store.embedded.disk import Disk
-from pagefault.store.embedded.files import is_file
-from pagefault.store.embedded.lock import RootLock
-from pagefault.store.embedded.vectors import VectorStore, VectorsUnusable
+from pagefault.store.api import (
+    Advice,
+    BlobStore,
+    EventLog,
+    GaveWay,
+    PageIndex,
+    VectorPlace,
+    VectorStore,
+    VectorsUnusable,
+    WriterLock,
+)
 from pagefault.store.fold import RECEIPTS
 from pagefault.store.latch import Latch, told
 from pagefault.store.leaf import Leaf
@@ -90,14 +91,12 @@ class Store:
     log: EventLog
     index: PageIndex
     blobs: BlobStore
-    hash_key: Callable[[SessionNo, str], str]
+    vector_place: VectorPlace
     secret: bytes  # of this root; keys every hash of content
     leases: Leases
-    path: Path | None = None
-    root_id: str = ""
     doubt: str = ""  # why the secret cannot be the one that the root was made with
-    is_adopted: bool = True  # by whoever opened it: see `adoption.py`
-    adoptions: Adoptions | None = None
+    is_adopted: bool = True  # whoever opened it vouches for what it claims
+    reads_only: bool = False  # as it was opened: others may write
     rebuilt: str = ""  # why the index was built anew at opening, if it was
     unread: int = 0  # damaged records that catching up could not fold
     aside: int = 0  # records that no fold can take, at opening
@@ -108,8 +107,8 @@ class Store:
     acknowledges: bool = True  # whether what is synced is durable
     follows: bool = False  # the index is our own, in memory: nobody else brings it up to date
     is_opening: bool = False  # until `let_others_in`, and the lock is held until then
-    lock: RootLock | None = None
-    disk: Disk = field(default_factory=Disk)
+    lock: WriterLock | None = None  # where others may write, too, and so may we
+    advice: Advice = field(default_factory=Advice)
     vectors: VectorStore | None = None  # once somebody asked for them
     closing: ExitStack = field(default_factory=ExitStack)  # closed with it, last
     damaged: str = ""  # what was wrong with the index, if it proved damaged
@@ -196,7 +195,7 @@ class Store:
         """Notice what other processes wrote. Takes no lock and never waits: for readers."""
         log = self.log
         if not log.is_current():
-            if self.lock is None or self.follows:
+            if self.reads_only or self.follows:
                 log.refresh()
             if self.follows:
                 self._follow()
@@ -387,7 +386,6 @@ class Store:
         self.log.erase(seqs)
         try:
             self.index.forget(seqs, begun.body.sessions)
-            self._sync_emptied("index.db-wal")
             self._forget_vectors(begun.seq, seqs, begun.body.sessions)
         except StoreBusy as busy:
             raise StoreBusy(
@@ -431,28 +429,11 @@ class Store:
             self.open_vectors(make=False)
             if self.vectors is not None:
                 self.vectors.forget(begun, seqs, sessions)
-                self._sync_emptied("vectors.db-wal")
         except StoreBusy:
             raise
         except StoreError:  # then whole: they can be made again
             self._drop_vectors()
             self.open_vectors(make=was_open)
-
-    def _sync_emptied(self, name: str) -> None:
-        """Make it durable that a write-ahead log of SQLite was emptied: what was forgotten stands
-        in the frames that it had. No lock of SQLite's is on that file, so closing it releases none.
-        """
-        path = None if self.path is None else self.path / name
-        if path is None or self.follows or not is_file(path):
-            return
-        try:
-            fd = self.disk.append_to(path)
-            try:
-                self.disk.sync(fd)
-            finally:
-                os.close(fd)
-        except OSError as failure:
-            raise StoreError(f"{path} cannot be synced: {failure.strerror}") from failure
 
     def _note(self, body: ForgetBegun | ForgetDone) -> Event:
         draft = Draft(session=STORE, turn=_NO_TURN, actor=Actor.USER, origin=RUNTIME, body=body)
@@ -465,32 +446,26 @@ class Store:
     # --- vectors ------------------------------------------------------------------------------
 
     def open_vectors(self, *, make: bool) -> None:
-        """See that `vectors` is there, if the file is, or `make` says so and it may be written.
+        """See that `vectors` are there, if there are any, or `make` says so and they may be made.
 
         Where the store may be written to, in `writing`, or before anybody else has it. What was
-        forgotten since it was last open is dropped from it. A file that cannot be used is replaced
-        by an empty one: nothing is lost, and some of it may have been forgotten.
+        forgotten since they were last open is dropped from them. Those that cannot be used are
+        replaced by empty ones: nothing is lost, and some of them may have been forgotten.
         """
-        if self.vectors is not None:
+        if self.vectors is not None or not self.is_adopted:
             return
-        if self.path is None:
-            self.vectors = VectorStore.create(MEMORY, root_id=self.root_id) if make else None
-            return
-        file = self.path / "vectors.db"
-        if self.lock is None or self.refusal is not None:
-            if self.is_adopted and is_file(file):
-                self.vectors = VectorStore.open(file, root_id=self.root_id, read_only=True)
+        if self.reads_only or self.refusal is not None:
+            self.vectors = self.vector_place.find(read_only=True)
             return
         with self.writing():
             try:
-                if os.path.lexists(file):
-                    self.vectors = VectorStore.open(file, root_id=self.root_id)
+                self.vectors = self.vector_place.find(read_only=False)
+                if self.vectors is not None:
                     self._catch_up_forgetting(self.vectors)
             except VectorsUnusable:
                 self._drop_vectors()
             if self.vectors is None and make:
-                begun = self._last_of("forget_begun")
-                self.vectors = VectorStore.create(file, root_id=self.root_id, forgotten=begun)
+                self.vectors = self.vector_place.make(self._last_of("forget_begun"))
 
     def _catch_up_forgetting(self, vectors: VectorStore) -> None:
         after = vectors.forgotten()
@@ -498,30 +473,23 @@ class Store:
             begun = self.log.get(seq).body
             if isinstance(begun, ForgetBegun):
                 vectors.forget(seq, targets(begun), begun.sessions)
-                self._sync_emptied("vectors.db-wal")
 
     def _drop_vectors(self) -> None:
-        """Delete the file of vectors, whatever is in it."""
+        """Delete the vectors, in whatever state they are."""
         if self.vectors is not None:
             self.vectors.close()
             self.vectors = None
-        if self.path is not None:
-            try:
-                for suffix in SUFFIXES:
-                    self.disk.unlink(self.path / f"vectors.db{suffix}")
-                self.disk.sync_directory(self.path)
-            except OSError as failure:
-                raise StoreError(
-                    f"{self.path / 'vectors.db'} cannot be deleted: {failure.strerror}"
-                ) from failure
+        self.vector_place.drop()
 
     def _check_vectors(self) -> list[str]:
         """What is wrong with the vectors. Pages that are just being forgotten may have some."""
-        file = None if self.path is None else self.path / "vectors.db"
-        if file is None or not self.is_adopted or not is_file(file):
+        if not self.is_adopted:
             return []
         try:
-            with closing(VectorStore.open(file, root_id=self.root_id, read_only=True)) as vectors:
+            vectors = self.vector_place.find(read_only=True)
+            if vectors is None:
+                return []
+            with closing(vectors):
                 if wrong := vectors.check():
                     return [f"the vectors are damaged: {wrong[0]}"]
                 places = vectors.places()
@@ -599,33 +567,33 @@ class Store:
             try:
                 if bad := self._check_index():
                     problems += bad
-                    advice.append(REBUILD)
+                    advice.append(self.advice.index)
                 aside = self.index.set_aside()
                 for event in log.read_rest():  # also what an index took in as it was said
                     if isinstance(event.body, SetAside):
                         aside.setdefault(event.seq, event.body.why)
                 if bad := self._check_vectors():
                     problems += bad
-                    advice.append(VECTORS)
-                if bad := self._bad_facts():
-                    problems += bad
-                    advice.append(FACTS)
+                    advice.append(self.advice.vectors)
+                if self.doubt:
+                    problems.append(self.doubt)
+                    advice.append(self.advice.secret)
                 if bad := list(self._bad_blobs(log, problems)):
                     problems += bad
-                    advice.append(BLOBS)
+                    advice.append(self.advice.blobs)
             except StoreBusy:
                 raise
             except StoreError as failure:
                 problems.append(f"the index cannot be checked: {failure}")
-                advice.append(REBUILD)
+                advice.append(self.advice.index)
             head = log.head()
         if self.damaged and (self.follows or self.mended > mended):
             done = "" if self.follows else "; it was made anew"
             problems.append(f"the index is damaged: {self.damaged}{done}")
-            advice += [REBUILD] if self.follows else []
+            advice += [self.advice.index] if self.follows else []
         if applied > head and not found.missing:
             problems.append(f"the index has seen record {applied}, the log ends at {head}")
-            advice.append(REBUILD)
+            advice.append(self.advice.index)
         return Verification(
             records=head,
             segments=found.segments,
@@ -672,17 +640,6 @@ class Store:
 
     def _last_of(self, receipts: str) -> Seq:
         return max(self.index.events(STORE, types=(receipts,)), default=NOTHING)
-
-    def _bad_facts(self) -> list[str]:
-        """What is wrong with the small files of the root. One that is damaged beyond reading keeps
-        it from being opened.
-        """
-        bad = [self.doubt] if self.doubt else []
-        if self.path is not None:
-            archive = Archive(self.path / "log")
-            if archive.is_there and not archive.is_marked(self.root_id):
-                bad.append(f"{archive.directory / MARK} is damaged, or of another memory")
-        return bad
 
     def _bad_blobs(self, log: EventLog, known: Sequence[str]) -> Iterator[str]:
         """What is wrong with the blobs that records name; where the log is sound enough to tell."""
@@ -738,13 +695,8 @@ class Store:
             refusal = self.refusal
             assert refusal is not None, "it is only read"
             notices.append(f"{refusal}: {refusal.hint}")
-        if self.path is not None and is_open_to_all(self.path):
-            notices.append(
-                f"any user of this machine may write in {self.path}, and what they write there has "
-                f"your authority: `chmod o-w {self.path}`"
-            )
         log = self.log.known()
-        notices += filter(None, [log.recovery, *log.strays])
+        notices += filter(None, [log.exposed, log.recovery, *log.strays])
         if log.away:
             notices.append(f"{log.away}: what stands in them is left out until it is")
         if self.rebuilt:

@@ -1,7 +1,8 @@
 """An engine of a store behind a link, as one on a server is: any call may be slow, refused, or cut
 off when it is done already, and nobody knows whether it was.
 
-Wrap the log, the index and the blobs of a store with one `Link`, and let chance decide.
+`put_away` puts all that a store has of its engine behind one `Link`; then let chance decide. What
+is asked of the engine passes by there whatever it is called: `Distant` knows no list of methods.
 """
 
 from __future__ import annotations
@@ -10,12 +11,18 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pagefault.model.errors import StoreBusy, StoreError
+from pagefault.store.api import Presence
+from pagefault.store.store import Store
 
 SLOW_S: Final = 0.002
-_NEVER_FAILS: Final = ("close", "hash_key")  # what asks no server
+NEVER_FAILS: Final = frozenset({"close", "hash_key", "release", "end_turn"})
+"""What asks no server, or is the server's own when nobody asks any more."""
+
+LEADS_ON: Final = frozenset({"beside", "find", "make"})
+"""What gives something that is as far away."""
 
 
 @dataclass(slots=True)
@@ -57,13 +64,18 @@ class Distant:
         self._there = there
         self._link = link
 
+    def __str__(self) -> str:
+        return str(self._there)
+
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._there, name)
-        if not callable(found) or name in _NEVER_FAILS:
+        if not callable(found) or name in NEVER_FAILS:
             return found
 
         def asked(*args: Any, **options: Any) -> Any:
             made = self._link.call(name, lambda: found(*args, **options))
+            if name in LEADS_ON and made is not None:
+                return Distant(made, self._link)
             return self._pieces(name, made) if isinstance(made, Iterator) else made
 
         return asked
@@ -73,3 +85,13 @@ class Distant:
         done = object()
         while (piece := self._link.call(name, lambda: next(made, done))) is not done:
             yield piece
+
+
+def put_away(store: Store, link: Link) -> Store:
+    """The same store, with its engine at the other end of a link."""
+    for name in ("log", "index", "blobs", "vector_place", "lock"):
+        engine = getattr(store, name)
+        setattr(store, name, None if engine is None else Distant(engine, link))
+    presence = store.leases.presence
+    store.leases.presence = None if presence is None else cast("Presence", Distant(presence, link))
+    return store

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -110,6 +112,27 @@ class PageIndexContract:
             index.apply(records.events[1:])
         assert index.applied_seq() == NOTHING
         assert index.page_at(Seq(2)) is None
+
+    def test_who_reads_meanwhile_sees_whole_batches(self, index: PageIndex) -> None:
+        records, batch = Records(), 50
+        index.apply([records.open("planning")])
+        seen: list[int] = []
+        is_done = threading.Event()
+
+        def look() -> None:
+            while not is_done.is_set():
+                rows = index.pages(whole(1), PageFilter(), limit=10_000)
+                index.speakers(EVERYTHING)
+                seen.append(len(rows))
+
+        with ThreadPoolExecutor(1) as others:
+            looking = others.submit(look)
+            for _ in range(20):
+                index.apply([records.say(1, "We drink tea and eat cake.") for _ in range(batch)])
+            is_done.set()
+            looking.result()
+        assert all(count % batch == 0 for count in seen)
+        assert seen == sorted(seen)
 
     def test_a_session_counts_its_turns_and_pages(self, index: PageIndex) -> None:
         records = Records()

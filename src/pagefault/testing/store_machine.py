@@ -293,7 +293,7 @@ class StoreMachine(RuleBasedStateMachine):
         for saying in sayings:
             session = sessions[saying.chance % len(sessions)]
             if saying.key:
-                hashed = self.store.hash_key(session, saying.key)
+                hashed = self.store.log.hash_key(session, saying.key)
                 if (session, saying.key) in used or index.find_key(session, hashed):
                     continue
                 used.add((session, saying.key))

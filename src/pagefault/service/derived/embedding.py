@@ -34,8 +34,7 @@ from pagefault.model.progress import Progress
 from pagefault.model.threads import start
 from pagefault.recall.semantic import Similar
 from pagefault.service.derived.soon import Late, NotBegun, Soon
-from pagefault.store.api import PageFilter
-from pagefault.store.embedded.vectors import VectorStore
+from pagefault.store.api import PageFilter, VectorStore
 from pagefault.store.place import place_of
 from pagefault.store.store import Store
 from pagefault.store.turn import WriteTurn
@@ -92,9 +91,7 @@ class Embedding:
         self._store = store
         self._clock = clock
         self._owned = owned
-        self._is_reader = store.path is not None and store.lock is None
-        path = store.path
-        self._turn = WriteTurn(None if path is None else path / "embedding.lock")
+        self._turn = WriteTurn(store.vector_place)
         self._stop = threading.Event()
         self._stops: set[threading.Event] = {self._stop}
         self._wanted = threading.Event()
@@ -198,12 +195,13 @@ class Embedding:
                     return 0
 
     def _vectors(self) -> VectorStore:
-        if self._store.vectors is None or self._store.refusal is not None or self._is_reader:
+        store = self._store
+        if store.vectors is None or store.refusal is not None or store.reads_only:
             raise StoreReadOnly(
                 "vectors cannot be written here",
                 hint="open this memory for writing; if that is so, make room for vectors.db",
             )
-        return self._store.vectors
+        return store.vectors
 
     def _lists(self, vectors: VectorStore) -> Iterator[list[PageRow]]:
         """The next pages that are missing, of each session where some are."""
@@ -383,5 +381,5 @@ def _scale(
     elif len(scores) < limit:  # all pages of the scope
         middle = float(np.median(scores))
     else:
-        middle = 0.0  # what they share was left out of so many (`store/embedded/shelf.py`)
+        middle = 0.0  # what they share was left out of so many (`store/shelf.py`)
     return middle, float(scores.max())

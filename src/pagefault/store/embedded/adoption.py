@@ -127,12 +127,17 @@ class Adoptions:
             ) from failure
 
 
-def is_open_to_all(root: Path) -> bool:
-    """Whether any user of this machine may write in the folder of a root."""
+def exposed(root: Path) -> str:
+    """That any user of this machine may write in the folder of a root; nothing if not."""
     try:
-        return bool(root.stat().st_mode & stat.S_IWOTH)
+        if not root.stat().st_mode & stat.S_IWOTH:
+            return ""
     except OSError:
-        return False
+        return ""
+    return (
+        f"any user of this machine may write in {root}, and what they write there has your "
+        f"authority: `chmod o-w {root}`"
+    )
 
 
 def not_adopted(root: Path) -> NotAdopted:

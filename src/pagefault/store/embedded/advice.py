@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from pagefault.store.api import Advice
 from pagefault.store.embedded.archived_segment import KEPT
 from pagefault.store.embedded.opening import SHORT_HINT
 from pagefault.store.embedded.repair import UNCHECKED
 from pagefault.store.embedded.scan import Problem
 
 REPAIR: Final = "`pagefault repair` sets the damage aside"
-REBUILD: Final = "`pagefault rebuild` makes the index again; nothing is lost"
-BLOBS: Final = "put the file back from a backup (`blobs/`): nothing else has its bytes"
 FACTS: Final = "`pagefault repair` mends it if it can; else put it back from a backup"
-VECTORS: Final = "delete vectors.db; nothing is lost, `Memory.embed` makes it again"
 ARCHIVE: Final = "`pagefault archive` makes it again of the archive"
 MOUNT: Final = "mount the archive, or put it back, then verify again"
+
+ADVICE: Final = Advice(
+    index="`pagefault rebuild` makes the index again; nothing is lost",
+    blobs="put the file back from a backup (`blobs/`): nothing else has its bytes",
+    secret=FACTS,
+    vectors="delete vectors.db; nothing is lost, `Memory.embed` makes it again",
+)
 
 
 def advice_on(wrong: Sequence[Problem], *, missing: int) -> Iterator[str]:

@@ -24,6 +24,7 @@ from pagefault.model.clock import Clock
 from pagefault.model.errors import BadInput, StoreBusy, StoreCorrupt, StoreError, StoreMissing
 from pagefault.model.ids import NOTHING, IdMinter, Seq
 from pagefault.model.progress import Progress
+from pagefault.store.api import Copied
 from pagefault.store.codec import short
 from pagefault.store.embedded import sealed
 from pagefault.store.embedded.adoption import Adoptions
@@ -68,19 +69,6 @@ _CUT_HINT: Final = (
     f"copy it again from where it was made; without its {ENDS} it is taken as far as it goes"
 )
 _TRIES: Final = 20  # looks at files that others keep replacing
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Copied:
-    """A copy of a root that was read back whole."""
-
-    path: Path
-    head: Seq  # its last record: there are as many
-    link: str  # the chain's link after it
-    segments: int
-    blobs: int
-    bytes: int
-    blobs_missing: tuple[str, ...]  # named by a record, and not (or not whole) in the source either
 
 
 def backup(

@@ -24,7 +24,9 @@ import apsw
 
 from pagefault.model.errors import StoreBusy, StoreClosed, StoreError, StoreReadOnly
 from pagefault.model.threads import start
-from pagefault.store.embedded.files import check_plain
+from pagefault.store.api import GaveWay
+from pagefault.store.embedded.disk import Disk
+from pagefault.store.embedded.files import check_plain, is_file
 
 MEMORY: Final = ":memory:"
 
@@ -68,20 +70,22 @@ class IndexReplaced(IndexUnusable):
     hint = "open this memory again"
 
 
-class GaveWay(StoreBusy):
-    """A long look ended before its time, as it was asked to. Nothing was found out."""
-
-
 class Connections:
     """Invariant: a connection is used by one thread at a time."""
 
     def __init__(
-        self, path: Path | str, *, read_only: bool, may_be_unchecked: bool = False
+        self,
+        path: Path | str,
+        *,
+        read_only: bool,
+        may_be_unchecked: bool = False,
+        disk: Disk | None = None,
     ) -> None:
         """Opens the file, or makes an empty one a database. One without checksums, where it could
         have them, is `IndexUnusable`, unless it `may_be_unchecked`.
         """
         self._path = str(path)
+        self._disk = disk or Disk()
         self._may_be_unchecked = may_be_unchecked
         self._vfs = None if self._path == MEMORY else checking_vfs()
         self._read_only = read_only
@@ -191,8 +195,9 @@ class Connections:
                 own.close()
 
     def empty_log(self) -> None:
-        """Copy the whole write-ahead log into the file, and leave no byte of it. `StoreBusy` if
-        somebody reads an earlier state, or copies it too, for longer than SQLite waits for a lock.
+        """Copy the whole write-ahead log into the file, and leave no byte of it, durably.
+        `StoreBusy` if somebody reads an earlier state, or copies it too, for longer than SQLite
+        waits for a lock.
         """
         if self._checkpointing is not None:
             self._checkpointing.join()
@@ -201,11 +206,28 @@ class Connections:
             while True:
                 try:
                     self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-                    return
+                    break
                 except apsw.BusyError:  # SQLite does not wait for another that copies
                     if time.monotonic() >= deadline:
                         raise
                 time.sleep(_COPYING_S)
+        self._sync_emptied()
+
+    def _sync_emptied(self) -> None:
+        """Make it durable that the write-ahead log was emptied: what was forgotten stands in the
+        frames that it had. No lock of SQLite's is on that file, so closing it releases none.
+        """
+        path = Path(f"{self._path}-wal")
+        if self._is_one or not is_file(path):
+            return
+        try:
+            fd = self._disk.append_to(path)
+            try:
+                self._disk.sync(fd)
+            finally:
+                os.close(fd)
+        except OSError as failure:
+            raise StoreError(f"{path} cannot be synced: {failure.strerror}") from failure
 
     def _grown(self, connection: apsw.Connection, name: str, pages: int) -> int:
         self._wal_pages = pages

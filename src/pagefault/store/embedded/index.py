@@ -47,6 +47,7 @@ from pagefault.store.embedded.connections import (
     IndexReplaced,
     IndexUnusable,
 )
+from pagefault.store.embedded.disk import Disk
 from pagefault.store.embedded.files import open_file
 from pagefault.store.embedded.sql import Queries
 from pagefault.store.fold import NUMBERED, RECEIPTS, SessionTally
@@ -144,14 +145,16 @@ class SqliteIndex:
         return cls(connections)
 
     @classmethod
-    def open(cls, path: Path | str, *, root_id: str, read_only: bool = False) -> SqliteIndex:
+    def open(
+        cls, path: Path | str, *, root_id: str, read_only: bool = False, disk: Disk | None = None
+    ) -> SqliteIndex:
         """The index in an existing file; `IndexUnusable` if it must be made again.
 
         A reader sees what another process applies meanwhile.
         """
         if not os.path.lexists(path):
             raise IndexUnusable(f"{path} is not there")
-        connections = Connections(path, read_only=read_only)
+        connections = Connections(path, read_only=read_only, disk=disk)
         try:
             with connections.read() as db:
                 for name, value in _facts(root_id).items():

@@ -32,6 +32,7 @@ from pagefault.model.ids import NOTHING, IdMinter, Seq
 from pagefault.model.kinds import Sync
 from pagefault.model.progress import Progress
 from pagefault.store.embedded.adoption import Adoptions, not_adopted
+from pagefault.store.embedded.advice import ADVICE
 from pagefault.store.embedded.archive import Archive
 from pagefault.store.embedded.blobs import DirectoryBlobs
 from pagefault.store.embedded.connections import (
@@ -57,6 +58,7 @@ from pagefault.store.embedded.root_file import (
     read_root,
 )
 from pagefault.store.embedded.segments import SEGMENT_BYTES, SegmentLog
+from pagefault.store.embedded.vectors import VectorFile
 from pagefault.store.fold import RECEIPTS
 from pagefault.store.latch import told
 from pagefault.store.leases import Leases
@@ -123,7 +125,9 @@ def open_store(
             )
         root = read_root(path, or_doubt=True)
         # That of a root which nobody vouches for is not looked at: who knows what it was made of?
-        found = _open_index(path, root.id, read_only=read_only) if is_adopted else _Found()
+        found = _Found()
+        if is_adopted:
+            found = _open_index(path, root.id, read_only=read_only, disk=disk)
         stack.callback(found.close)
         log = SegmentLog(
             path / "log",
@@ -158,22 +162,20 @@ def open_store(
                 disk=disk,
                 doubt=root.doubt,
             ),
-            log.hash_key,
+            VectorFile(path, root_id=root.id, disk=disk),
             root.secret,
             Leases("", None, lease_s),
-            path=path,
-            root_id=root.id,
             doubt=root.doubt,
             is_adopted=is_adopted,
-            adoptions=adoptions,
+            reads_only=read_only,
             acknowledges=sync is not Sync.OS,
             is_opening=True,
             lock=lock,
-            disk=disk,
+            advice=ADVICE,
         )
         stack.callback(store.close_index)
         if found.index is not None:
-            _catch_up(store, found, log, clock, progress)
+            _catch_up(store, path, found, log, clock, progress)
         store.rebuilt = found.why
         store.damaged = found.why if found.is_damaged else ""
         if found.index is None:
@@ -181,10 +183,11 @@ def open_store(
         if log.refusal is None and (presence := _present(log, path, clock, minter, lease_s)):
             stack.callback(presence.close)
             store.leases = Leases(presence.instance, presence, lease_s)
+        home = _Home(path, root.id, disk)
         if found.index is None:
-            _build(store, path, root.id, progress)
+            _build(store, home, progress)
         assert isinstance(store.index, SqliteIndex)
-        store.index.on_damage = partial(_make_anew, store, clock)
+        store.index.on_damage = partial(_make_anew, store, home, clock)
         if log.refusal is None:
             store.finish_if_possible()
         store.let_others_in()
@@ -305,6 +308,15 @@ def _alone(path: Path, clock: Clock, what: str) -> Iterator[None]:
 # --- which index is used ------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class _Home:
+    """Where a new index goes."""
+
+    path: Path  # of the root
+    root_id: str
+    disk: Disk
+
+
 @dataclass(slots=True)
 class _Found:
     """The index of a root as it was found, or why there must be another, if there ever was one."""
@@ -327,7 +339,7 @@ class _Found:
         self.index, self.why, self.is_damaged = None, why, is_damaged
 
 
-def _open_index(path: Path, root_id: str, *, read_only: bool) -> _Found:
+def _open_index(path: Path, root_id: str, *, read_only: bool, disk: Disk | None = None) -> _Found:
     """The index at `path`. Where it can only be opened for reading, or not even that (on a full
     disk there may be no room for its -shm), nothing can be written.
     """
@@ -336,7 +348,10 @@ def _open_index(path: Path, root_id: str, *, read_only: bool) -> _Found:
     while True:
         try:
             index = SqliteIndex.open(
-                file, root_id=root_id, read_only=read_only or unwritable is not None
+                file,
+                root_id=root_id,
+                read_only=read_only or unwritable is not None,
+                disk=disk,
             )
             try:
                 promised, applied = index.promised_seq(), index.applied_seq()
@@ -388,17 +403,21 @@ def _check_index(found: _Found, log: SegmentLog, *, anew: bool) -> None:
 
 
 def _catch_up(
-    store: Store, found: _Found, log: SegmentLog, clock: Clock, progress: Progress | None
+    store: Store,
+    path: Path,
+    found: _Found,
+    log: SegmentLog,
+    clock: Clock,
+    progress: Progress | None,
 ) -> None:
     """Fold into the store's index what the log has beyond it; or drop it, if that fails."""
-    path, index = store.path, found.index
-    assert path is not None
+    index = found.index
     assert index is not None
     try:
         if log.refusal is None:
             store.catch_up(progress, synced=True)
             index.note_synced()
-        elif store.lock is None and found.applied < log.head() and _nobody_writes(path, clock):
+        elif store.reads_only and found.applied < log.head() and _nobody_writes(path, clock):
             # Whoever wrote was killed before the index had it, or the index lost its end.
             store.behind = log.head() - found.applied
             store.index = index.copied()
@@ -443,7 +462,7 @@ def acknowledged_in(path: Path, root_id: str, adoptions: Adoptions | None = None
     return found.promised
 
 
-def _build(store: Store, path: Path, root_id: str, progress: Progress | None) -> None:
+def _build(store: Store, home: _Home, progress: Progress | None) -> None:
     """Fold the whole log into a new index, beside the old one, and put it in its place; where that
     cannot be written, into one in memory.
     """
@@ -453,15 +472,15 @@ def _build(store: Store, path: Path, root_id: str, progress: Progress | None) ->
     if log.refusal is None:
         try:
             store.index = _index_anew(
-                path, root_id, lambda index: store.fold(log, index, progress, synced=True)
+                home, lambda index: store.fold(log, index, progress, synced=True)
             )
             return
         except StoreBusy:
             raise
         except (OSError, StoreError) as failure:
-            log.refuse_from_now(_read_only(path / "index.db", failure))
-            _clear_unfinished(path)
-    store.index = SqliteIndex.create(MEMORY, root_id=root_id)
+            log.refuse_from_now(_read_only(home.path / "index.db", failure))
+            _clear_unfinished(home.path)
+    store.index = SqliteIndex.create(MEMORY, root_id=home.root_id)
     store.follows = True
     store.catch_up(progress)
 
@@ -471,8 +490,7 @@ def _nobody_writes(path: Path, clock: Clock) -> bool:
 
 
 def _index_anew(
-    path: Path,
-    root_id: str,
+    home: _Home,
     fold: Callable[[SqliteIndex], object],
     *,
     replaced: SqliteIndex | None = None,
@@ -480,27 +498,26 @@ def _index_anew(
     """An index that `fold` has filled, in place of the file that there was: that stands until it
     is whole. `replaced` is who has that open.
     """
-    new, file = path / "index.db.new", path / "index.db"
-    with closing(SqliteIndex.create(new, root_id=root_id)) as index:
+    new, file = home.path / "index.db.new", home.path / "index.db"
+    with closing(SqliteIndex.create(new, root_id=home.root_id)) as index:
         fold(index)
     if replaced is not None:
         replaced.abandon()
     for suffix in SUFFIXES:
         Disk().unlink(file.with_name(file.name + suffix))
     Disk().rename(new, file)
-    return SqliteIndex.open(file, root_id=root_id)
+    return SqliteIndex.open(file, root_id=home.root_id, disk=home.disk)
 
 
-def _make_anew(store: Store, clock: Clock, damage: IndexUnusable) -> SqliteIndex:
+def _make_anew(store: Store, home: _Home, clock: Clock, damage: IndexUnusable) -> SqliteIndex:
     """The whole log folded into an index in place of one that proved damaged while it was in use:
     in memory for who only reads, else in its file. `StoreBusy`, naming them, if others would lose
     the file from under them.
     """
-    path, damaged = store.path, store.index
-    assert path is not None
+    path, damaged = home.path, store.index
     assert isinstance(damaged, SqliteIndex)
-    if store.lock is None or store.refusal is not None or store.follows:
-        index = SqliteIndex.create(MEMORY, root_id=store.root_id)
+    if store.reads_only or store.refusal is not None or store.follows:
+        index = SqliteIndex.create(MEMORY, root_id=home.root_id)
         with store.log_beside(NOTHING) as log:
             store.fold(log, index)
         store.follows = True
@@ -514,8 +531,7 @@ def _make_anew(store: Store, clock: Clock, damage: IndexUnusable) -> SqliteIndex
             try:
                 with store.log_beside(NOTHING) as log:
                     index = _index_anew(
-                        path,
-                        store.root_id,
+                        home,
                         lambda index: store.fold(log, index),
                         replaced=damaged,
                     )

@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from threading import RLock
 from typing import Final, TypeVar
@@ -34,8 +35,9 @@ from pagefault.model.progress import Progress
 from pagefault.store import codec
 from pagefault.store.acceptance import accept, hash_key, lost
 from pagefault.store.api import LogReport
-from pagefault.store.embedded.advice import advice_on
-from pagefault.store.embedded.archive import Archive, discard
+from pagefault.store.embedded.adoption import exposed
+from pagefault.store.embedded.advice import FACTS, advice_on
+from pagefault.store.embedded.archive import MARK, Archive, discard
 from pagefault.store.embedded.disk import Disk
 from pagefault.store.embedded.files import names
 from pagefault.store.embedded.handles import Handles
@@ -519,7 +521,12 @@ class SegmentLog:
         return self._report(self.damage())
 
     def audit(self, progress: Progress | None = None) -> LogReport:
-        return self._report(self.verify(progress))
+        report = self._report(self.verify(progress))
+        archive = Archive(self._directory)
+        if not archive.is_there or archive.is_marked(self._root):
+            return report
+        wrong = f"{archive.directory / MARK} is damaged, or of another memory"
+        return replace(report, problems=(*report.problems, wrong), advice=(*report.advice, FACTS))
 
     def _report(self, problems: Sequence[Problem]) -> LogReport:
         return LogReport(
@@ -530,6 +537,7 @@ class SegmentLog:
             recovery=str(self.recovery or ""),
             strays=tuple(map(str, self.strays)),
             away=self.away(),
+            exposed=exposed(self._directory.parent),
         )
 
     @property

@@ -1,19 +1,11 @@
-"""The vectors of pages, in a file of their own beside the index: derived, and dear to make again.
+"""The vectors of pages, in a file of their own beside the index.
 
 The index is made anew whenever its tables change; to embed a whole memory anew may take hours, or
-cost money, so vectors are kept apart from it. The log knows nothing of them.
+cost money, so vectors are kept apart from it.
 
-Invariants, true between any two public calls:
- (1) Of a session, under one model, the pages up to some order have vectors and the rest have none,
-     but for pages that were forgotten.
- (2) `forgotten` is the last forgetting that was carried out here; no vector is of a page that this
-     one or an earlier one took.
- (3) Two rows are compared only if one model made both. `pruned` counts how often models were
-     dropped, for another may get their codes: what is kept in memory is of one count.
-
-Who puts vectors reads `forgotten` first, then lists pages in the index, then reads their texts. A
-forgetting takes pages from the index first and from here after that: so either the pages listed
-were not forgotten, or `forgotten` has moved on by then, and nothing is put.
+Besides those of `VectorStore` there is an invariant: two rows are compared only if one embedder
+made both. `pruned` counts how often embedders were dropped, for another may get their codes: what
+is kept in memory is of one count.
 """
 
 from __future__ import annotations
@@ -24,28 +16,26 @@ import threading
 from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import apsw
 
 from pagefault.model.errors import StoreBusy, StoreError
 from pagefault.model.ids import NOTHING, Seq, SessionNo
 from pagefault.model.page import Scope
-from pagefault.store.api import never
-from pagefault.store.embedded.connections import (
-    MEMORY,
-    Connections,
-    add_checksums,
-)
-from pagefault.store.embedded.files import open_file
+from pagefault.store.api import Nearest, VectorsUnusable, never
+from pagefault.store.embedded.connections import SUFFIXES, Connections, add_checksums
+from pagefault.store.embedded.disk import Disk
+from pagefault.store.embedded.files import is_file, open_file
+from pagefault.store.embedded.lock import open_to_lock, take
 from pagefault.store.embedded.sql import Queries
-from pagefault.store.place import ALL, Span, said_span, session_span
+from pagefault.store.place import ALL, Span, said_span, session_span, spans_with_vectors
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pagefault.store.embedded.shelf import Shelf
+    from pagefault.store.shelf import Shelf
 
 SCHEMA: Final = 2
 """Changes with the tables. No migration: the vectors are made again."""
@@ -59,24 +49,8 @@ SHELVES_BYTES_MAX: Final = 256 * 1024 * 1024
 _SQL: Final = Queries("vectors.sql")
 
 
-class VectorsUnusable(StoreError):
-    """The file of vectors is damaged or made otherwise."""
-
-    hint = "nothing is lost: delete vectors.db, and `Memory.embed` makes the vectors again"
-
-
-class Nearest(NamedTuple):
-    """Places in a scope and how alike their pages are to what was asked (-1..1), best first.
-
-    A place is told as ranking tells it: a page's order, or over everything its place in the index.
-    """
-
-    places: NDArray[np.int64]
-    similarities: NDArray[np.float32]
-
-
-class VectorStore:
-    """Made by `create` or `open`. Any thread may put and any may ask."""
+class SqliteVectors:
+    """A `VectorStore`. Made by `create` or `open`."""
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
@@ -87,13 +61,12 @@ class VectorStore:
             db.execute(_SQL["secure"])
 
     @classmethod
-    def create(cls, path: Path | str, *, root_id: str, forgotten: Seq = NOTHING) -> VectorStore:
-        """An empty one in a new file, or in memory for the path `:memory:`. `forgotten` is the last
-        forgetting that there was.
-        """
-        if str(path) != MEMORY:
-            os.close(open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
-        connections = Connections(path, read_only=False)
+    def create(
+        cls, path: Path, *, root_id: str, forgotten: Seq = NOTHING, disk: Disk | None = None
+    ) -> SqliteVectors:
+        """An empty one in a new file. `forgotten` is the last forgetting that there was."""
+        os.close(open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+        connections = Connections(path, read_only=False, disk=disk)
         with connections.write() as db:
             db.execute(_SQL["schema"])
             for name, value in _facts(root_id).items():
@@ -102,12 +75,14 @@ class VectorStore:
         return cls(connections)
 
     @classmethod
-    def open(cls, path: Path, *, root_id: str, read_only: bool = False) -> VectorStore:
+    def open(
+        cls, path: Path, *, root_id: str, read_only: bool = False, disk: Disk | None = None
+    ) -> SqliteVectors:
         """Those in an existing file. `VectorsUnusable` if that cannot be read, or is not ours."""
         try:
             if not read_only:
                 add_checksums(path)  # to embed anew may take hours
-            connections = Connections(path, read_only=read_only, may_be_unchecked=True)
+            connections = Connections(path, read_only=read_only, may_be_unchecked=True, disk=disk)
         except StoreBusy:
             raise
         except StoreError as failure:
@@ -234,34 +209,28 @@ class VectorStore:
 
         With `only`, places of the scope that ascend, besides these the `limit` most like of them.
         """
-        import numpy as np
+        from pagefault.store.shelf import merged
 
-        places: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
-        alike: list[NDArray[np.float32]] = [np.empty(0, np.float32)]
+        found = []
         with self._shelving, self._connections.read() as db:
             code = _code(db, embedder)
-            # After either, the code of a model and the number of a row may be another's.
+            # After either, the code of an embedder and the number of a row may be another's.
             dropped = (_meta(db, "forgotten"), _meta(db, "pruned") or 0)
             if dropped != self._dropped:
                 self._shelves.clear()
                 self._dropped = dropped
-            for span, upto in _parts(scope):
+            for span, upto in spans_with_vectors(scope):
                 shelf = self._shelf(db, code, span)
                 wanted = None if only is None else only + span.origin
-                found = shelf.nearest(query, upto, limit, lambda at: _read(db, code, at), wanted)
-                places.append(found[0] - span.origin)
-                alike.append(found[1])
-        at, similarities = np.concatenate(places), np.concatenate(alike)
-        order = np.lexsort((at, -similarities))
-        best = order[: max(limit, 0)]
-        if only is not None:
-            wanted_ones = order[np.isin(at[order], only)][: max(limit, 0)]
-            best = order[np.isin(order, np.append(best, wanted_ones))]
-        return Nearest(at[best], similarities[best])
+                places, alike = shelf.nearest(
+                    query, upto, limit, lambda at: _read(db, code, at), wanted
+                )
+                found.append((places - span.origin, alike))
+        return merged(found, limit, only)
 
     def _shelf(self, db: apsw.Connection, code: int, span: Span) -> Shelf:
         """The vectors of a span, and those that were put since it was filled."""
-        from pagefault.store.embedded.shelf import Shelf
+        from pagefault.store.shelf import Shelf
 
         shelf = self._shelves.setdefault((code, span), Shelf())
         self._shelves.move_to_end((code, span))
@@ -281,13 +250,46 @@ class VectorStore:
         return sum(shelf.nbytes for shelf in self._shelves.values())
 
 
-def _parts(scope: Scope) -> list[tuple[Span, Seq | None]]:
-    """The spans of a scope, and the last record that is seen of each, if not all are."""
-    if scope.is_everything:
-        return [(ALL, None)]
-    if scope.of_derived:  # what it was made of has vectors
-        return []
-    return [(said_span(session), upto) for session, upto in scope.parts]
+class VectorFile:
+    """The `VectorPlace` of a root: a file in its folder, and a lock for who makes vectors."""
+
+    def __init__(self, root: Path, *, root_id: str, disk: Disk) -> None:
+        self._file = root / "vectors.db"
+        self._lock = root / "embedding.lock"
+        self._root_id = root_id
+        self._disk = disk
+        self._fd = -1  # while we have the turn, or wait for it
+
+    def find(self, *, read_only: bool) -> SqliteVectors | None:
+        there = is_file(self._file) if read_only else os.path.lexists(self._file)
+        if not there:
+            return None
+        return SqliteVectors.open(
+            self._file, root_id=self._root_id, read_only=read_only, disk=self._disk
+        )
+
+    def make(self, forgotten: Seq) -> SqliteVectors:
+        return SqliteVectors.create(
+            self._file, root_id=self._root_id, forgotten=forgotten, disk=self._disk
+        )
+
+    def drop(self) -> None:
+        try:
+            for suffix in SUFFIXES:
+                self._disk.unlink(self._file.with_name(self._file.name + suffix))
+            self._disk.sync_directory(self._file.parent)
+        except OSError as failure:
+            raise StoreError(f"{self._file} cannot be deleted: {failure.strerror}") from failure
+
+    def take_turn(self) -> bool:
+        if self._fd < 0:
+            self._fd = open_to_lock(self._lock)
+        return take(self._fd)
+
+    def end_turn(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)  # which lets go
+            self._fd = -1
 
 
 def _read(db: apsw.Connection, code: int, places: Sequence[int]) -> list[tuple[int, bytes]]:

@@ -1,10 +1,22 @@
-"""The index as dicts: the specification in code, and what `SqliteIndex` is compared with."""
+"""The index as dicts: that of memories which leave nothing on disk, and what other indexes are
+compared with.
+
+Pages are kept by session and order, and each session has an inverted index of its own: the orders
+in which a term stands, ascending. So a turn costs what its own words find, however much is there.
+"""
 
 from __future__ import annotations
 
+import heapq
+import threading
+from array import array
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from itertools import islice
+from typing import Concatenate, Final, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -34,8 +46,8 @@ from pagefault.store.fold import (
 )
 from pagefault.store.form import Form, form_of
 from pagefault.store.leaf import is_note
-from pagefault.store.likely import Numbers, likeliest
-from pagefault.store.place import place_of
+from pagefault.store.likely import Flags, Numbers, among, likeliest
+from pagefault.store.place import ORDER_MAX, place_in, place_of
 from pagefault.store.soundness import sound
 from pagefault.store.tokens import COUNT_MAX
 
@@ -48,20 +60,105 @@ class _Entry:
     form: Form
 
 
+def _orders() -> array[int]:
+    return array("q")
+
+
+@dataclass(slots=True)
+class _Part:
+    """The pages of one session that were said, or those that were made of them, by their order.
+
+    Invariants: `orders` ascends, and `seqs` and `lengths` are of each; the orders of a term ascend.
+    """
+
+    orders: array[int] = field(default_factory=_orders)
+    seqs: array[int] = field(default_factory=_orders)
+    lengths: array[int] = field(default_factory=_orders)  # in terms
+    postings: dict[str, array[int]] = field(default_factory=dict)
+    names: Counter[frozenset[str]] = field(default_factory=Counter)  # of who spoke
+
+    def add(self, entry: _Entry) -> None:
+        order = entry.row.order
+        at = bisect_left(self.orders, order)
+        self.orders.insert(at, order)
+        self.seqs.insert(at, entry.row.seq)
+        self.lengths.insert(at, entry.terms.total())
+        for term in entry.terms:
+            orders = self.postings.setdefault(term, _orders())
+            orders.insert(bisect_left(orders, order), order)
+        self.names[entry.name] += 1
+
+    def remove(self, entry: _Entry) -> None:
+        order = entry.row.order
+        at = bisect_left(self.orders, order)
+        del self.orders[at], self.seqs[at], self.lengths[at]
+        for term in entry.terms:
+            orders = self.postings[term]
+            del orders[bisect_left(orders, order)]
+            if not orders:
+                del self.postings[term]
+        self.names[entry.name] -= 1
+        self.names += Counter()  # a name that nobody has any more is not kept
+
+    def seen(self, upto: Seq) -> Numbers:
+        """The orders of pages whose records go up to `upto`."""
+        return np.array(self.orders, dtype=np.int64)[self._is_seen(upto)]
+
+    def lengths_seen(self, upto: Seq) -> Numbers:
+        """How many terms each of these pages has."""
+        return np.array(self.lengths, dtype=np.int64)[self._is_seen(upto)]
+
+    def _is_seen(self, upto: Seq) -> Flags:
+        return np.array(self.seqs, dtype=np.int64) <= upto
+
+    def containing(self, term: str, seen: Numbers) -> Numbers:
+        """The orders among `seen` where a term stands."""
+        orders = np.array(self.postings.get(term, ()), dtype=np.int64)
+        return orders if len(seen) == len(self.orders) else orders[among(orders, seen)]
+
+
+_LAST: Final = Seq(2**62)
+_NONE: Final = np.empty(0, dtype=np.int64)
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def _alone(
+    verb: Callable[Concatenate[MemoryIndex, _P], _T],
+) -> Callable[Concatenate[MemoryIndex, _P], _T]:
+    """One thread at a time: nobody sees half of what is folded in or dropped together."""
+
+    @wraps(verb)
+    def called(self: MemoryIndex, /, *args: _P.args, **options: _P.kwargs) -> _T:
+        with self._lock:
+            return verb(self, *args, **options)
+
+    return called
+
+
 class MemoryIndex:
-    """A `PageIndex` for one thread."""
+    """A `PageIndex` that ends with its process."""
 
     takes_leaves = False
 
     def __init__(self) -> None:
+        self._lock = threading.RLock()
         self._applied = NOTHING
         self._sessions: dict[SessionNo, SessionTally] = {}
-        self._events: dict[Seq, tuple[SessionNo, str, TurnNo]] = {}
+        self._owners: dict[Seq, SessionNo] = {}
+        self._events: dict[
+            SessionNo, dict[Seq, tuple[str, TurnNo]]
+        ] = {}  # type and turn of each record
         self._pages: dict[Seq, _Entry] = {}
+        self._parts: dict[tuple[SessionNo, bool], _Part] = {}  # and whether its pages are derived
+        self._at: dict[int, Seq] = {}  # by place
+        self._ids: dict[tuple[SessionNo, PageId], Seq] = {}
+        self._history: set[Seq] = set()  # pages in whose place other words stand
         self._taken: dict[tuple[SessionNo, PageId], Seq] = {}
         self._keys: dict[tuple[SessionNo, str], Seq] = {}
         self._aside: dict[Seq, tuple[SessionNo, str]] = {}
 
+    @_alone
     def apply(self, events: Sequence[Event], *, synced: bool = True) -> Collection[Seq]:
         fresh = [event for event in events if event.seq > self._applied]
         if fresh and fresh[0].seq != self._applied + 1:
@@ -98,7 +195,8 @@ class MemoryIndex:
             return
         if event.key:
             self._keys.setdefault((event.session, event.key), event.seq)
-        self._events[event.seq] = event.session, event.type, event.turn
+        self._owners[event.seq] = event.session
+        self._events.setdefault(event.session, {})[event.seq] = event.type, event.turn
         if isinstance(body, ForgetBegun):
             for taken in body.taken:
                 self._taken[taken.session, PageId(f"{taken.stem}_{taken.number}")] = NOTHING
@@ -111,29 +209,54 @@ class MemoryIndex:
             form = form_of(body, said.keys(), event.at_ms)
             if is_note(event.origin, body):
                 row = replace(row, superseded=event.seq)
-            self._pages[event.seq] = _Entry(row, page_terms(body, said), name, form)
+            self._add(_Entry(row, page_terms(body, said), name, form))
             if body.supersedes:
                 self._supersede(event.session, body.supersedes, event.seq)
 
+    def _add(self, entry: _Entry) -> None:
+        row = entry.row
+        self._pages[row.seq] = entry
+        self._at[place_of(row.session, row.order)] = row.seq
+        self._ids[row.session, row.page_id] = row.seq
+        self._parts.setdefault(_part_of(row), _Part()).add(entry)
+        if row.superseded:
+            self._history.add(row.seq)
+
+    def _remove(self, seq: Seq) -> None:
+        entry = self._pages.pop(seq, None)
+        if entry is not None:
+            row = entry.row
+            del self._at[place_of(row.session, row.order)], self._ids[row.session, row.page_id]
+            self._parts[_part_of(row)].remove(entry)
+            self._history.discard(seq)
+            self._taken.setdefault((row.session, row.page_id), seq)
+
+    def _set_superseded(self, seq: Seq, by: Seq) -> None:
+        entry = self._pages[seq]
+        self._pages[seq] = replace(entry, row=replace(entry.row, superseded=by))
+        (self._history.add if by else self._history.discard)(seq)
+
     def _supersede(self, session: SessionNo, page_id: PageId, by: Seq) -> None:
         """All parts of the text that a page begins are history."""
-        rows = [entry.row for entry in self._pages.values() if entry.row.session == session]
-        first = next((row for row in rows if row.page_id == page_id), None)
-        for row in rows if first is not None else ():
-            assert first is not None
-            if 0 <= row.order - first.order < first.parts and not row.superseded:
-                entry = self._pages[row.seq]
-                self._pages[row.seq] = replace(entry, row=replace(row, superseded=by))
+        first = self._ids.get((session, page_id))
+        if first is None:
+            return
+        row = self._pages[first].row
+        part = self._parts[_part_of(row)]
+        begin = bisect_left(part.orders, row.order)
+        end = bisect_left(part.orders, row.order + row.parts)
+        for seq in map(Seq, part.seqs[begin:end]):
+            if not self._pages[seq].row.superseded:
+                self._set_superseded(seq, by)
 
     def _collision(self, event: Event) -> str:
         """Why a page cannot stand where its record says; nothing if it can."""
         body = event.body
         if not isinstance(body, PageBody):
             return ""
-        rows = [e.row for e in self._pages.values() if e.row.session == event.session]
-        if any(row.order == body.order for row in rows):
+        if place_of(event.session, body.order) in self._at:
             return PLACE_TAKEN
-        return ID_TAKEN if any(row.page_id == body.page_id for row in rows) else ""
+        return ID_TAKEN if (event.session, body.page_id) in self._ids else ""
 
     def _inherited(self, parent: SessionNo, upto: Seq) -> tuple[int, int]:
         tally = self._sessions.get(parent)
@@ -147,77 +270,135 @@ class MemoryIndex:
             return last.turn + 1, last.order + 1
         return self._inherited(tally.parent, min(upto, tally.parent_seq))
 
+    @_alone
     def promised_seq(self) -> Seq:
         return self.applied_seq()
 
+    @_alone
     def applied_seq(self) -> Seq:
         return self._applied
 
+    @_alone
     def sessions(self) -> list[SessionRow]:
         rows = [tally.row() for tally in self._sessions.values()]
         return sorted(rows, key=lambda row: (-row.last_used_ms, -row.session))
 
+    @_alone
     def session(self, session: SessionNo) -> SessionRow | None:
         tally = self._sessions.get(session)
         return None if tally is None else tally.row()
 
+    @_alone
     def find_session(self, name_or_id: str) -> SessionRow | None:
         rows = self.sessions()
         by_id = [row for row in rows if row.session_id == name_or_id]
         by_name = [row for row in rows if row.name == name_or_id]
         return next(iter(by_id + by_name), None)
 
-    def _in_scope(self, scope: Scope) -> Iterator[_Entry]:
+    def _parts_of(self, scope: Scope) -> list[tuple[_Part, Seq, int]]:
+        """The parts of a scope, each up to which record, and what makes places of its orders."""
         if scope.is_everything:
-            yield from self._pages.values()
-        for session, upto in scope.parts:
-            for seq, entry in self._pages.items():
-                is_among = (entry.row.order >= DERIVED_ORDER) == scope.of_derived
-                if is_among and entry.row.session == session and seq <= upto:
-                    yield entry
+            return [
+                (self._parts[session, is_derived], _LAST, place_of(session, 0))
+                for session, is_derived in sorted(self._parts)
+            ]
+        return [
+            (self._parts[session, scope.of_derived], upto, 0)
+            for session, upto in scope.parts
+            if (session, scope.of_derived) in self._parts
+        ]
 
+    def _in_scope(self, scope: Scope) -> Iterator[_Entry]:
+        for part, upto, _ in self._parts_of(scope):
+            for seq in part.seqs:
+                if seq <= upto:
+                    yield self._pages[Seq(seq)]
+
+    def _seen_at(self, scope: Scope, places: Collection[int]) -> dict[int, _Entry]:
+        """The pages in scope that stand at these places, in their order."""
+        found = {}
+        for place in sorted(places):
+            if scope.is_everything:
+                seqs = {self._at.get(place): _LAST}
+            elif 0 <= place <= ORDER_MAX and (place >= DERIVED_ORDER) == scope.of_derived:
+                seqs = {self._at.get(place_of(one, place)): upto for one, upto in scope.parts}
+            else:
+                continue
+            for seq, upto in seqs.items():
+                if seq is not None and seq <= upto:
+                    found[place] = self._pages[seq]
+        return found
+
+    @_alone
     def find_page(self, scope: Scope, page_id: PageId) -> PageRow | None:
-        where = scope.derived if is_derived(page_id) else scope
-        rows = (entry.row for entry in self._in_scope(where))
-        return next((row for row in rows if row.page_id == page_id), None)
+        parts = scope.parts
+        if scope.is_everything:
+            parts = tuple((session, _LAST) for session in self._sessions)
+        for session, upto in parts:
+            seq = self._ids.get((session, page_id))
+            row = None if seq is None or seq > upto else self._pages[seq].row
+            if row is not None and (
+                scope.is_everything or (row.order >= DERIVED_ORDER) == is_derived(page_id)
+            ):
+                return row
+        return None
 
+    @_alone
     def page_at(self, seq: Seq) -> PageRow | None:
         entry = self._pages.get(seq)
         return None if entry is None else entry.row
 
+    @_alone
     def pages(
         self, scope: Scope, wanted: PageFilter, *, limit: int, newest_first: bool = False
     ) -> list[PageRow]:
-        rows = [
-            row
-            for row in (entry.row for entry in self._in_scope(scope))
-            if row.order > wanted.after_order
-            and (wanted.before_order is None or row.order < wanted.before_order)
-            and (not wanted.kinds or row.kind in wanted.kinds)
-        ]
-        return sorted(rows, key=_position, reverse=newest_first)[:limit]
+        rows = heapq.merge(
+            *(
+                self._rows(part, upto, wanted, newest_first)
+                for part, upto, _ in self._parts_of(scope)
+            ),
+            key=_position,
+            reverse=newest_first,
+        )
+        return list(islice(rows, max(limit, 0)))
 
+    def _rows(
+        self, part: _Part, upto: Seq, wanted: PageFilter, newest_first: bool
+    ) -> Iterator[PageRow]:
+        """The wanted pages of a part, one by one."""
+        first, last = bisect_right(part.orders, wanted.after_order), len(part.orders)
+        if wanted.before_order is not None:
+            last = bisect_left(part.orders, wanted.before_order)
+        span = range(first, last)
+        for at in reversed(span) if newest_first else span:
+            row = self._pages[Seq(part.seqs[at])].row
+            if row.seq <= upto and (not wanted.kinds or row.kind in wanted.kinds):
+                yield row
+
+    @_alone
     def matching(self, scope: Scope, wanted: SearchFilter) -> Matching:
         rows = [entry.row for entry in self._in_scope(scope) if wanted.admits(entry.row)]
-        rows.sort(key=lambda row: _place(scope, row))
+        rows.sort(key=lambda row: place_in(scope, row))
         return Matching(
-            places=np.array([_place(scope, row) for row in rows], dtype=np.int64),
+            places=np.array([place_in(scope, row) for row in rows], dtype=np.int64),
             said_ms=np.array([row.said_ms for row in rows], dtype=np.int64),
         )
 
+    @_alone
     def pages_at(self, scope: Scope, places: Collection[int]) -> list[PageRow]:
-        rows = (entry.row for entry in self._in_scope(scope))
-        found = (row for row in rows if _place(scope, row) in places)
-        return sorted(found, key=lambda row: (_place(scope, row), row.seq))
+        return [entry.row for entry in self._seen_at(scope, places).values()]
 
+    @_alone
     def standing(self, scope: Scope, places: Collection[int]) -> frozenset[int]:
-        taken = (_place(scope, entry.row) for entry in self._in_scope(scope))
-        return frozenset(taken).intersection(places)
+        return frozenset(self._seen_at(scope, places))
 
+    @_alone
     def history(self, scope: Scope) -> frozenset[int]:
-        rows = (entry.row for entry in self._in_scope(scope))
-        return frozenset(_place(scope, row) for row in rows if scope.is_history(row))
+        rows = [self._pages[seq].row for seq in self._history]
+        places = [place_in(scope, row) for row in rows if scope.is_history(row)]
+        return frozenset(self._seen_at(scope, places))
 
+    @_alone
     def prefix_counts(self, scope: Scope) -> dict[str, int]:
         ids = [e.row.page_id for part in (scope, scope.derived) for e in self._in_scope(part)]
         for session, upto in scope.parts:
@@ -227,51 +408,67 @@ class MemoryIndex:
             counts[match[1]] = max(int(match[2]), counts.get(match[1], 0))
         return counts
 
+    @_alone
     def candidates(
         self, scope: Scope, terms: Sequence[str], *, limit: int, near: Numbers | None = None
     ) -> Candidates:
-        entries = {_place(scope, entry.row): entry for entry in self._in_scope(scope)}
-        measured = [
-            e for e in entries.values() if (e.row.order >= DERIVED_ORDER) == scope.of_derived
-        ]
+        parts = [(part, part.seen(upto), origin) for part, upto, origin in self._parts_of(scope)]
         lists = [
-            np.array(sorted(p for p, e in entries.items() if e.terms[term]), dtype=np.int64)
+            np.sort(
+                np.concatenate(
+                    [_NONE, *(part.containing(term, seen) + at for part, seen, at in parts)]
+                )
+            )
             for term in terms
         ]
-        places = likeliest(lists, pages=len(entries), limit=limit, near=near)
-        counts = [[min(entries[p].terms[t], COUNT_MAX) for t in terms] for p in places.tolist()]
-        length = sum(entry.terms.total() for entry in measured)
+        pages = sum(len(seen) for _, seen, _ in parts)
+        places = likeliest(lists, pages=pages, limit=limit, near=near)
+        entries = self._seen_at(scope, places.tolist()).values()
+        counts = [[min(entry.terms[term], COUNT_MAX) for term in terms] for entry in entries]
         return Candidates(
-            pages=len(entries),
-            length_mean=length / len(measured) if measured else 0.0,
+            pages=pages,
+            length_mean=self._length_mean(scope),
             frequencies=tuple(map(len, lists)),
             places=places,
             counts=np.array(counts, dtype=np.int64).reshape(len(places), len(terms)),
         )
 
+    def _length_mean(self, scope: Scope) -> float:
+        """Terms in a page of the scope, on average; of everything, in what was said."""
+        where = scope
+        if scope.is_everything:
+            where = Scope(tuple((session, _LAST) for session, _ in self._parts))
+        lengths = [part.lengths_seen(upto) for part, upto, _ in self._parts_of(where)]
+        pages = sum(map(len, lengths))
+        return sum(int(one.sum()) for one in lengths) / pages if pages else 0.0
+
+    @_alone
     def traits(
         self, scope: Scope, places: Collection[int], names: Mapping[str, float] = NO_NAMES
     ) -> Traits:
-        entries = {_place(scope, entry.row): entry for entry in self._in_scope(scope)}
-        there = [(place, entries[place]) for place in sorted(places) if place in entries]
+        there = self._seen_at(scope, places)
+        entries = there.values()
         return Traits(
-            places=np.array([place for place, _ in there], dtype=np.int64),
-            lengths=np.array([one.terms.total() for _, one in there], dtype=np.int64),
-            days=np.array([one.form.day for _, one in there], dtype=np.int64),
-            marks=np.array([one.form.marks for _, one in there], dtype=np.int64),
-            likenesses=np.array([one.form.likeness for _, one in there], dtype=np.int64),
-            spoken=np.array([worth_of(one.name, names) for _, one in there], dtype=np.float64),
+            places=np.array(list(there), dtype=np.int64),
+            lengths=np.array([one.terms.total() for one in entries], dtype=np.int64),
+            days=np.array([one.form.day for one in entries], dtype=np.int64),
+            marks=np.array([one.form.marks for one in entries], dtype=np.int64),
+            likenesses=np.array([one.form.likeness for one in entries], dtype=np.int64),
+            spoken=np.array([worth_of(one.name, names) for one in entries], dtype=np.float64),
         )
 
+    @_alone
     def speakers(self, scope: Scope) -> frozenset[str]:
         sessions = {session for session, _ in scope.parts}
         names = [
-            entry.name
-            for entry in self._pages.values()
-            if scope.is_everything or entry.row.session in sessions
+            name
+            for (session, _), part in self._parts.items()
+            if scope.is_everything or session in sessions
+            for name in part.names
         ]
         return frozenset[str]().union(*names)
 
+    @_alone
     def events(
         self,
         session: SessionNo,
@@ -280,35 +477,33 @@ class MemoryIndex:
         turns: Collection[int] = (),
         after: Seq = NOTHING,
     ) -> list[Seq]:
+        records = self._events.get(session, {})
         return [
             seq
-            for seq, (owner, name, turn) in self._events.items()
-            if owner == session
-            and seq > after
-            and (not types or name in types)
-            and (not turns or turn in turns)
+            for seq, (name, turn) in records.items()
+            if seq > after and (not types or name in types) and (not turns or turn in turns)
         ]
 
+    @_alone
     def set_aside(self, session: SessionNo | None = None) -> dict[Seq, str]:
         return {
             seq: why for seq, (of, why) in self._aside.items() if session is None or of == session
         }
 
+    @_alone
     def find_key(self, session: SessionNo, key: str) -> Seq | None:
         return self._keys.get((session, key))
 
+    @_alone
     def forget(self, seqs: Collection[Seq], sessions: Collection[SessionNo]) -> None:
         whole = {seq for seq, entry in self._pages.items() if entry.row.session in sessions}
-        for seq in whole.union(seqs):
-            self._events.pop(seq, None)
-            self._aside.pop(seq, None)
-            entry = self._pages.pop(seq, None)
-            if entry is not None:
-                self._taken.setdefault((entry.row.session, entry.row.page_id), seq)
         gone = whole.union(seqs)
-        for seq, entry in self._pages.items():
-            if entry.row.superseded in gone:
-                self._pages[seq] = replace(entry, row=replace(entry.row, superseded=NOTHING))
+        for seq in gone:
+            self._events.get(self._owners.pop(seq, SessionNo(0)), {}).pop(seq, None)
+            self._aside.pop(seq, None)
+            self._remove(seq)
+        for seq in [one for one in self._history if self._pages[one].row.superseded in gone]:
+            self._set_superseded(seq, NOTHING)
         self._keys = {
             key: seq
             for key, seq in self._keys.items()
@@ -316,29 +511,31 @@ class MemoryIndex:
         }
         for session in sessions:
             self._sessions.pop(session, None)
+            self._parts.pop((session, False), None)
+            self._parts.pop((session, True), None)
             self._aside = {seq: one for seq, one in self._aside.items() if one[0] != session}
-            self._events = {
-                seq: noted
-                for seq, noted in self._events.items()
-                if noted[0] != session or noted[1] in RECEIPTS
-            }
+            for seq in [
+                s for s, (name, _) in self._events.get(session, {}).items() if name not in RECEIPTS
+            ]:
+                del self._events[session][seq], self._owners[seq]
 
     def tidy(self) -> bool:
         return False
 
+    @_alone
     def check(self, give_way: Callable[[], bool] = never) -> list[str]:
-        wrong = [f"page {seq} lacks its record" for seq in self._pages if seq not in self._events]
+        wrong = [f"page {seq} lacks its record" for seq in self._pages if seq not in self._owners]
         return wrong + [
-            f"{seq} is beyond applied_seq" for seq in self._events if seq > self._applied
+            f"{seq} is beyond applied_seq" for seq in self._owners if seq > self._applied
         ]
 
     def close(self) -> None:
         """Nothing to let go of."""
 
 
+def _part_of(row: PageRow) -> tuple[SessionNo, bool]:
+    return row.session, row.order >= DERIVED_ORDER
+
+
 def _position(row: PageRow) -> tuple[int, int]:
     return row.order, row.seq
-
-
-def _place(scope: Scope, row: PageRow) -> int:
-    return place_of(row.session, row.order) if scope.is_everything else row.order

@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pagefault.store.api import Nearest
 from pagefault.store.likely import among
 
 EXACT_MAX: Final = 20_000
@@ -215,6 +216,20 @@ class Shelf:
         for word in range(len(asked)):
             differ += np.bitwise_count(self._signs[:count, word] ^ asked[word])
         return differ
+
+
+def merged(
+    found: Sequence[tuple[Places, Vectors]], limit: int, only: Places | None = None
+) -> Nearest:
+    """The best of several shelves, best first: see `VectorStore.nearest`."""
+    at = np.concatenate([np.empty(0, np.int64), *(places for places, _ in found)])
+    similarities = np.concatenate([np.empty(0, np.float32), *(alike for _, alike in found)])
+    order = np.lexsort((at, -similarities))
+    best = order[: max(limit, 0)]
+    if only is not None:
+        wanted = order[np.isin(at[order], only)][: max(limit, 0)]
+        best = order[np.isin(order, np.append(best, wanted))]
+    return Nearest(at[best], similarities[best])
 
 
 def _grown(array: NDArray[Any], used: int, more: NDArray[Any]) -> NDArray[Any]:
