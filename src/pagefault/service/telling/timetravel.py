@@ -311,7 +311,8 @@ def sent(
     if found is None:
         raise BadInput(
             f"no request was packed in turn {turn}" if number is None else f"no request {number}",
-            hint="this conversation goes through a proxy: its requests are the client's own"
+            hint="this conversation goes through a proxy, and its requests are the client's own: "
+            "`Session.at` tells which pages one showed, `Session.items` what its client sent"
             if is_relayed
             else "`Session.ledger` lists the requests",
         )
