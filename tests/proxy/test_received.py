@@ -310,8 +310,18 @@ def test_any_json_is_given_back_whatever_pages_hold_of_it(
 ) -> None:
     if texts:
         runs = st.sampled_from(texts).map(lambda text: f' "{text[3:]}\n')
-        value = [value, *data.draw(st.lists(st.sampled_from(texts) | runs, max_size=3))]
+        spelt = (st.sampled_from(texts) | runs).map(json.dumps)  # arguments, say
+        value = [value, *data.draw(st.lists(st.sampled_from(texts) | runs | spelt, max_size=3))]
         texts += [f"[calls x] {json.dumps(text)}" for text in texts]
+    check_cut(value, texts)
+
+
+def test_a_run_that_a_page_goes_on_from_with_a_backslash_is_no_longer_than_it_is() -> None:
+    run = r"C:\\users\\ann and so on, for long enough"
+    check_cut(f"{run}, and then words that no page has", [rf'[calls Run] "{run}\n"'])
+
+
+def check_cut(value: Any, texts: list[str]) -> None:
     blobs: dict[str, bytes] = {}
 
     def put(blob: bytes) -> str:

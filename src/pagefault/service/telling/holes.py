@@ -198,8 +198,8 @@ class _Cutter:
         if where < 0:
             return start, hole
         spelt = json.dumps(text[start:])[1:-1]
-        for less in range(_ESCAPE_CHARS):
-            length = _in_common(spelt, 0, own, where) - less
+        most = _in_common(spelt, 0, own, where)
+        for length in range(most, max(0, most - _ESCAPE_CHARS), -1):
             try:
                 read = json.loads(f'"{spelt[:length]}"')
             except ValueError:
