@@ -152,6 +152,27 @@ async def test_a_blanked_result_and_a_moved_mark_are_no_news_and_an_edit_is(
             assert edited[0] in await given_back(session)
 
 
+async def test_a_message_of_several_texts_is_of_one_turn_with_its_answer(tmp_path: Path) -> None:
+    texts = [ASKED, "And who keeps it, if I may ask?", "Say so in one line."]
+    said: list[dict[str, Any]] = [
+        {"role": "user", "content": [{"type": "text", "text": text} for text in texts]},
+        {"role": "assistant", "content": [
+            {"type": "thinking", "thinking": canary("t"), "signature": "s"},
+            {"type": "text", "text": "Green, and Ilse does."},
+        ]},
+        {"role": "user", "content": "Thanks, and where is it kept then?"},
+    ]  # fmt: skip
+    root = tmp_path / "m"
+    with Upstream(always()) as upstream:
+        async with standing(upstream, root=root) as to:
+            session = await sent(to, "/v1/messages", said)
+            items = await session.items()
+            assert [item.turn for item in items] == [0, 0, 0, 0, 0, 1, 1]
+            assert Files(root).traces({"t": canary("t")}), "the control"
+            await to.memory.forget(session, "msg_1")
+            assert Files(root).traces({"t": canary("t")}) == {}
+
+
 @pytest.mark.parametrize("page", ["msg_1", "tool_1", ""])
 async def test_it_is_forgotten_with_any_page_of_its_turn(tmp_path: Path, page: str) -> None:
     names = ("inline", "thinking", "blob")

@@ -29,7 +29,7 @@ CHOICES = {
     "Session.configure.mode", "Session.configure.layout", "Session.history.actor",
     "Session.recall.profile", "Session.request.format", "Incoming.event_type", "Incoming.role",
     "Incoming.modality", "Incoming.importance", "Incoming.follows", "Incoming.supersedes",
-    "Incoming.is_whole", "Incoming.is_error", "Session.tool_result.media_type",
+    "Incoming.is_whole", "Incoming.goes_on", "Incoming.is_error", "Session.tool_result.media_type",
     "Incoming.source", "Incoming.mime_type", "Incoming.size_bytes",
     "Session.document.source", "Session.tool_result.source",
     "Memory.keyed.text", "Memory.written.text", "Session.written.text",

@@ -148,6 +148,8 @@ COMMANDS: Final = {
     "Memory.backup": "`pagefault backup`",
     "Memory.embed": "`pagefault embed`",
     "Session.recall": "`pagefault pages search`",
+    "Session.at": "`pagefault at SESSION`",
+    "Session.items": "`pagefault items SESSION`",
     "Session.checkpoint": "`pagefault checkpoint SESSION NAME`",
     "Session.ledger": "`pagefault ledger SESSION`",
     "Session.history": "`pagefault history SESSION PAGE`",

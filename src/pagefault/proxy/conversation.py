@@ -361,13 +361,18 @@ class Conversation:
         """
         try:
             blocks = Counter(item.message for item in items)
+            begun = set[int]()  # messages of which a text of the user's is written down
             for node, item in zip(nodes, items, strict=True):
-                is_whole = blocks[item.message] == 1
-                await self._log_one(node, item, is_whole=is_whole, model=model)
+                is_whole, goes_on = blocks[item.message] == 1, item.message in begun
+                await self._log_one(node, item, is_whole=is_whole, goes_on=goes_on, model=model)
+                if item.part is Part.TEXT and item.role is Role.USER and self._said_in(node):
+                    begun.add(item.message)
         except PagefaultError as error:
             self.problem = error.message
 
-    async def _log_one(self, node: Node, item: Item, *, is_whole: bool, model: str) -> None:
+    async def _log_one(
+        self, node: Node, item: Item, *, is_whole: bool, goes_on: bool, model: str
+    ) -> None:
         is_edited = node.key in self._edited
         if node.key in self._pages and not is_edited:
             return
@@ -383,7 +388,7 @@ class Conversation:
         if said is not None and not item.asks_for_summary:
             session = await self._opened()
             try:
-                said = replace(said, is_whole=is_whole, model=model)
+                said = replace(said, is_whole=is_whole, goes_on=goes_on, model=model)
                 pages = await self._write(session, said, origin)
             except RecordGone:
                 pages = ()  # it was forgotten since it was said, and is not said anew

@@ -86,6 +86,7 @@ class Incoming:
     supersedes: str = ""  # the page whose place it takes: the same message, in other words
     is_error: bool = False  # of a tool's result: the call failed
     is_whole: bool = True  # off for a block of a message that has others: no claim is made of it
+    goes_on: bool = False  # on for a block of a message that another began: no turn opens with it
 
     def __post_init__(self) -> None:
         for name, of in _NAMED.items():
@@ -115,9 +116,10 @@ class Incoming:
     @property
     def opens_turn(self) -> bool:
         """Whether a new turn begins with it: with a message, not with what is handed in, and not
-        with other words for a message that there was.
+        with other words for a message that there was, or more of one.
         """
-        return self.role is Role.USER and not self._is_handed_in and not self.supersedes
+        begins = not self.supersedes and not self.goes_on
+        return self.role is Role.USER and not self._is_handed_in and begins
 
     @property
     def _is_handed_in(self) -> bool:
