@@ -7,17 +7,19 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 
-from pagefault.model.errors import BadInput
+from pagefault.model.errors import BadInput, StoreLatched
 from pagefault.proxy.history import Json
 from pagefault.proxy.listen import bound
 from pagefault.proxy.prefix import survival
 from pagefault.proxy.relay import Patience
 from pagefault.proxy.token import checked_token
 from pagefault.proxy.verbatim import GONE
+from pagefault.service.session import Session
 from tests.proxy.histories import (
     FACT,
     body,
@@ -346,9 +348,6 @@ def bytes_under(folder: Path) -> bytes:
 async def test_a_memory_that_fails_does_not_stop_the_conversation(
     upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pagefault.model.errors import StoreLatched
-    from pagefault.service.session import Session
-
     async def fails(*_: object, **__: object) -> list[str]:
         raise StoreLatched("the disk is gone")
 
@@ -358,6 +357,39 @@ async def test_a_memory_that_fails_does_not_stop_the_conversation(
         health = (await to.http.get("/healthz")).json()
     assert not health["ok"]
     assert "the disk is gone" in to.log[0]
+
+
+async def test_an_answer_whose_question_could_not_be_logged_waits_for_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Logged alone it would follow an older page, so that each proxy that reads the log anew would
+    take the rest of the history for something else, and log it once more.
+    """
+    say, asked = Session.say, 0
+
+    def answer(_: Seen) -> Say:
+        nonlocal asked
+        asked += 1
+        return Say(text=f"answer {asked}")
+
+    async def fails_while_the_second_is_unanswered(self: Session, *said: Any, **more: Any) -> Any:
+        if asked == 1 and "question 2" in said[0][0].text:
+            raise StoreLatched("no space left")
+        return await say(self, *said, **more)
+
+    monkeypatch.setattr(Session, "say", fails_while_the_second_is_unanswered)
+    history: list[Json] = []
+    whole: list[str] = []
+    with Upstream(answer) as upstream:
+        for number in range(1, 5):
+            # Every request comes to a proxy that has just begun, and has the log alone.
+            async with standing(upstream, root=tmp_path / "memory") as to:
+                history.append(user(f"question {number}"))
+                assert (await post(to, body(*history))).status_code == 200
+                history.append(model(f"answer {number}"))
+                logged = await to.logged((await to.sessions())[0])
+            whole += [f"question {number}", f"answer {number}"]
+            assert logged == (whole[:2] if number == 2 else whole)
 
 
 async def test_a_session_can_be_named_by_the_path_or_the_header(upstream: Upstream) -> None:

@@ -216,6 +216,10 @@ class Conversation:
     async def answered(self, passed: Passed, answered: Answered, *, is_next: bool = True) -> None:
         """Take in what the model answered, if it came to its end, and what the provider counted.
         Unless it `is_next`, something else was said there since, and the answer is not taken in.
+
+        Where the question could not be written down (another process had the session, the disk
+        was full), its answer waits for the next request, which brings both: by itself it would
+        stand behind an older page, and the log would tell of a history that nobody sent.
         """
         async with self._lock:
             if passed.composed is not None:
@@ -227,7 +231,8 @@ class Conversation:
             placed = [item for item in answered.items if item.place]
             self._learn_names(placed)
             nodes = self.trie.follow(passed.match.path, placed)
-            await self._log(nodes, placed, model=passed.model)
+            if all(map(self._is_kept, passed.match.path)):
+                await self._log(nodes, placed, model=passed.model)
 
     # --- what is told of requests -------------------------------------------------------------
 
