@@ -450,6 +450,36 @@ async def test_after_a_restart_pictures_between_words_move_nothing(
             assert len(set(told)) == len(told)
 
 
+async def test_after_a_restart_what_was_forgotten_beside_a_picture_stays_away(
+    upstream: Upstream, tmp_path: Path
+) -> None:
+    messages = [user("Look.", IMAGE), model("A cat."), user("And this?"), model("A dog.")]
+    async with standing(upstream, root=tmp_path / "memory") as to:
+        await in_requests(to, messages)
+        [name] = await to.sessions()
+        await to.memory.forget(name, "msg_1")
+    async with standing(upstream, root=tmp_path / "memory") as to:
+        await post(to, body(*messages, user("Thanks.")))
+        texts = await to.logged(name)
+        assert "Look." not in texts
+        assert [texts.count(text) for text in ("A cat.", "And this?", "Thanks.")] == [1, 1, 1]
+
+
+async def test_after_a_restart_an_edit_beside_a_picture_takes_the_place_of_the_old_words(
+    upstream: Upstream, tmp_path: Path
+) -> None:
+    after = [model("A cat."), user("And this?"), model("A dog."), user("Thanks.")]
+    async with standing(upstream, root=tmp_path / "memory") as to:
+        await in_requests(to, [user("Look.", IMAGE), *after])
+    async with standing(upstream, root=tmp_path / "memory") as to:
+        await post(to, body(user("Look here.", IMAGE), *after))
+        [name] = await to.sessions()
+        texts = await to.logged(name)
+        assert [texts.count(text) for text in ("Look here.", "A cat.", "Thanks.")] == [1, 1, 1]
+        rows = await to.memory.pages(await to.memory.session(name, create=False), limit=500)
+        assert [row.page_id for row in rows if row.superseded] == ["msg_1"]
+
+
 async def test_a_memory_opened_as_a_library_marks_what_is_history(
     upstream: Upstream, tmp_path: Path
 ) -> None:

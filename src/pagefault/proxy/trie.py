@@ -285,14 +285,12 @@ class Trie:
             return False
         if item.part is not Part.TEXT:
             return bool(item.call_id) and logged.call_id == item.call_id
-        words = self._words(items[at + 1])
+        after = next((later for later in items[at + 1 :] if self._words(later)), None)
         return (
-            logged.role == item.role
+            after is not None
+            and logged.role == item.role
             and not logged.call_id
-            and any(
-                child.logged is not None and _was_written(child, items[at + 1], words)
-                for child in one.children
-            )
+            and any(_was_written(child, after, self._words(after)) for child in one.children)
         )
 
     def _is_forgotten(self, base: Node, items: Sequence[Item], at: int) -> bool:
@@ -303,13 +301,15 @@ class Trie:
         if base is not self._root and base.key not in self._lasts:
             return False  # it was said in this run, and what was forgotten before it
         before = self._lasts.get(base.key, -1)
-        for later in range(at + 1, len(items)):
-            words = self._words(items[later])
+        between = 1  # items that were written, if they are not what was forgotten
+        for later in items[at + 1 :]:
+            words = self._words(later)
             for one in self._lost if words else ():
                 assert one.logged is not None
                 gone = set(range(before + 1, one.logged.first)) - self._orders
-                if later - at <= len(gone) and _was_written(one, items[later], words):
+                if between <= len(gone) and _was_written(one, later, words):
                     return True
+            between += bool(words)  # an image has no page that could be gone
         return False
 
     def _kept_once(self, node: Node, base: Node, items: Sequence[Item], at: int) -> Node | None:
