@@ -505,16 +505,49 @@ async def test_a_branch_that_was_left_is_not_recalled(upstream: Upstream) -> Non
         assert "The password is Osprey." in await to.logged(session)
 
 
-async def test_what_a_client_compacted_is_recalled_from_the_log(upstream: Upstream) -> None:
-    summary = (
+@pytest.mark.parametrize("restarts", [False, True])
+async def test_what_a_client_compacted_is_recalled_from_the_log(
+    upstream: Upstream, tmp_path: Path, *, restarts: bool
+) -> None:
+    summary = user(
         "This session is being continued from a previous conversation that ran out of context."
     )
-    async with standing(upstream, window=2_000) as to:
-        to.http.headers["x-claude-code-session-id"] = "one"
+    question = user("Who keeps the launch code of project Heron?")
+    claude = {"x-claude-code-session-id": "one"}  # whose summaries begin like that
+    async with standing(upstream, root=tmp_path / "memory", window=2_000) as to:
+        to.http.headers.update(claude)
         said = await talk(to, 3)
-        await post(to, body(user(summary), user("Who keeps the launch code of project Heron?")))
+        if not restarts:
+            await post(to, body(summary, question))
+        else:
+            await post(to, body(summary, user("Next, please.")))
+    if restarts:
+        async with standing(upstream, root=tmp_path / "memory", window=2_000) as to:
+            to.http.headers.update(claude)
+            await post(to, body(summary, user("Next, please."), model("Understood."), question))
     assert FACT not in str(said[-2:])
     assert FACT in str(upstream.seen[-1].body)
+
+
+async def test_a_client_may_compact_while_the_proxy_is_away(tmp_path: Path) -> None:
+    picture = {"type": "image", "source": {"type": "base64", "data": "AAAA"}}
+    answers = ["White, then.", "They bloom.", "It drains well.", "White."]
+    said = [
+        user("The fence is painted white."), model(answers[0]),
+        user("Look at the roses.", picture), model(answers[1]),
+        user("And the path is gravel."), model(answers[2]),
+    ]  # fmt: skip
+    with Upstream(in_turn(*(Say(text=answer) for answer in answers))) as upstream:
+        async with standing(upstream, root=tmp_path / "memory", window=2_000) as to:
+            for upto in range(1, len(said), 2):
+                await post(to, body(*said[:upto]))
+            [session] = await to.sessions()
+            before = await to.logged(session)
+        async with standing(upstream, root=tmp_path / "memory", window=2_000) as to:
+            await post(to, body(*said[2:], user("What colour is the fence painted?")))
+            after = await to.logged(session)
+        assert after == [*before, "What colour is the fence painted?", "White."]
+        assert "painted white" in str(upstream.seen[-1].body)
 
 
 @pytest.mark.parametrize("summary", [[], [user("So far: they planned a garden.")]])

@@ -505,7 +505,8 @@ class Conversation:
         self._clear()
         self.verbatim.factor = factor
         said, orders = _logged(events)
-        for page_id, node in self.trie.restore([one for one, _ in said], orders).items():
+        restored = self.trie.restore([one for one, _ in said], orders, _compacted(events))
+        for page_id, node in restored.items():
             self._keys[page_id] = node.key
         parts = {one.page_id: pages for one, pages in said}
         for one, pages in said:
@@ -596,6 +597,20 @@ def _logged(events: Sequence[Event]) -> tuple[list[tuple[Logged, list[str]]], se
             )
         )
     return found, orders
+
+
+def _compacted(events: Sequence[Event]) -> set[str]:
+    """The last page of each request in which a client had compacted, if it was new with it."""
+    found, new = set[str](), set[str]()
+    for event in events:
+        match event.body:
+            case OriginalBody(page_id=page_id):
+                new.add(page_id)
+            case Relayed(change=change, upto=upto):
+                if change == Change.COMPACTED and upto in new:
+                    found.add(upto)
+                new.clear()
+    return found
 
 
 _CALL: Final = re.compile(r"\[calls [^\]]*\] ")

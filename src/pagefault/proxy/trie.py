@@ -17,7 +17,7 @@ Invariants, true between any two public calls:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
@@ -126,14 +126,19 @@ class Trie:
         """The path of the newest request."""
         return self._latest
 
-    def restore(self, logged: Iterable[Logged], orders: Iterable[int]) -> dict[str, Node]:
+    def restore(
+        self, logged: Iterable[Logged], orders: Iterable[int], compacted: Collection[str] = ()
+    ) -> dict[str, Node]:
         """Put together what the log tells, oldest first, in an empty tree. The nodes by the pages
-        that they are, or were before an edit. `orders` are those of all pages of the session.
+        that they are, or were before an edit. `orders` are those of all pages of the session,
+        `compacted` the last pages that were new with requests in which the client had compacted.
         """
         assert not self._root.children, "it is empty"
         self._orders = set(orders)
         nodes: dict[str, Node] = {}
         newest: Node | None = None
+        replaced: Node | None = None  # the last of what was said before the run of nodes
+        first: Node | None = None  # of a run of nodes, each of which follows the one logged before
         for one in logged:
             node = nodes.get(one.supersedes)
             if node is None:
@@ -147,6 +152,10 @@ class Trie:
                     parent.is_sent = True
                 node.is_sent = one.role != "assistant"
                 self._unknown += 1
+            if first is None or node.parent is not newest:
+                first, replaced = node, newest
+            if one.page_id in compacted and replaced is not None:
+                first.before = tuple(replaced.path())
             if node.logged is not None:  # the place is that of the first words
                 one = replace(one, first=node.logged.first, last=node.logged.last)
             node.logged, newest = one, node
@@ -371,14 +380,31 @@ class Trie:
         old = self._latest[known:]
         best: dict[int, Node] = {}
         for end in range(known + 1, len(items) + 1):
-            run: dict[int, Node] = {}
-            for back in range(1, min(end - known, len(old)) + 1):
-                if items[end - back].place != old[-back].place:
-                    break
-                run[end - back] = old[-back]
+            run = self._run(items, known, end, old)
             if len(run) > len(best):
                 best = run
         return best if len(best) >= KEPT_MIN else {}
+
+    def _run(
+        self, items: Sequence[Item], known: int, end: int, old: Sequence[Node]
+    ) -> dict[int, Node]:
+        """The items before `end` that are the last of the old nodes, one after another."""
+        run: dict[int, Node] = {}
+        at = end
+        for node in reversed(old):
+            while at > known and node.logged is not None and not self._words(items[at - 1]):
+                at -= 1  # an image: the log has nothing of it
+            if at == known or not self._stays(node, items[at - 1]):
+                break
+            at -= 1
+            run[at] = node
+        return run
+
+    def _stays(self, node: Node, item: Item) -> bool:
+        """Whether an item may be an old node, wherever it stands now."""
+        if node.logged is not None:
+            return _was_written(node, item, self._words(item))
+        return node.place == item.place
 
     def _new(self, parent: Node | None, place: str, said: str) -> Node:
         self._count += 1
