@@ -13,6 +13,7 @@ import pytest
 
 import pagefault
 import pagefault.sync
+from pagefault.service import bootstrap
 from pagefault.service.bootstrap import Wiring, open_memory
 
 
@@ -124,3 +125,20 @@ async def test_a_password_in_the_configured_address_is_a_secret(
         session = await memory.session("work")
         page = await session.user("Log in with kieselstein42, please.")
         assert "kieselstein42" not in (await session.page(page)).text
+
+
+async def test_a_memory_that_cannot_be_put_together_lets_go_of_its_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as broken:
+        broken.setattr(bootstrap, "known_secrets", _fails)
+        with pytest.raises(RuntimeError, match="no secrets"):
+            async with pagefault.open(tmp_path / "m"):
+                pass
+    assert not list((tmp_path / "m" / "instances").iterdir()), "nobody has it open"
+    async with pagefault.open(tmp_path / "m") as memory:
+        await (await memory.session()).user("Hello")
+
+
+def _fails(*_: object) -> None:
+    raise RuntimeError("no secrets")

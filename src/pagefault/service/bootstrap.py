@@ -6,7 +6,7 @@ import asyncio
 import os
 import random
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -86,7 +86,7 @@ def user_adoptions() -> Adoptions:
 
 class Wiring(Options, total=False):
     """How a memory is put together: what `Options` names, and what only the floors around decide.
-    What is left out, or None, is the default.
+    What is left out is the default.
 
     embedder_spec: an embedder that is made here, and closed with the memory; `embedder` goes first.
     beta: the patience of break_even. 0 or more; 1 is the cheapest.
@@ -204,57 +204,57 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
         )
 
     store = await asyncio.to_thread(make)
-    try:
+    with ExitStack() as until_owned:
+        until_owned.callback(store.close)
+        screen = Screen(known_secrets(os.environ, wiring.get("secrets") or {}), store.secret)
+        embedding: Embedding | None = None
+        if embeds is not None:
+            owned = isinstance(embedder, EmbedderSpec)
+            embedding = Embedding(embeds, store, real_clock, owned=owned)
+        can_embed = embedding is not None and store.vectors is not None and not read_only
+        pages = PageReader(store.log)
         committer = Committer(store, level)
-    except BaseException:
-        store.close()
-        raise
-    screen = Screen(known_secrets(os.environ, wiring.get("secrets") or {}), store.secret)
-    embedding: Embedding | None = None
-    if embeds is not None:
-        owned = isinstance(embedder, EmbedderSpec)
-        embedding = Embedding(embeds, store, real_clock, owned=owned)
-    can_embed = embedding is not None and store.vectors is not None and not read_only
-    pages = PageReader(store.log)
-    runtime = Runtime(
-        log=store.log,
-        index=store.index,
-        blobs=store.blobs,
-        receipts=Receipts(store.log, store.index),
-        journal=Journal(
-            store,
-            committer,
-            screen,
-            embedding.wake if embedding is not None and can_embed else lambda: None,
-        ),
-        pages=pages,
-        searcher=Searcher(store.index, embedding, Texts(pages)),
-        counter=wiring.get("counter") or O200k(),
-        limits=wiring.get("limits") or Limits(),
-        policy=lambda: Steady(POLICIES[policy]()),
-        epochs=EPOCHS[epochs](prices or find_model(model).prices, beta),
-        model=model,
-        profile=order,
-        is_adopted=store.is_adopted,
-        extracts_claims=extracts_claims,
-        compressor=wiring.get("compressor"),
-        prefetch=tuple(wiring.get("prefetch", ())),
-        hash_key=store.log.hash_key,
-        clock=real_clock,
-        meter=wiring.get("meter", lambda what, seconds: None),
-        cache_s=wiring.get("cache_s", real_clock.monotonic_s),
-        mint_session_id=lambda: f"ses_{minter.mint()}",
-    )
-    memory = Memory(
-        store=store,
-        committer=committer,
-        runtime=runtime,
-        embedding=embedding,
-        copy=None if home is None else partial(_copied, home, real_clock),
-        window_tokens=window,
-        mode=mode,
-        layout=layout,
-    )
+        until_owned.callback(committer.close)
+        runtime = Runtime(
+            log=store.log,
+            index=store.index,
+            blobs=store.blobs,
+            receipts=Receipts(store.log, store.index),
+            journal=Journal(
+                store,
+                committer,
+                screen,
+                embedding.wake if embedding is not None and can_embed else lambda: None,
+            ),
+            pages=pages,
+            searcher=Searcher(store.index, embedding, Texts(pages)),
+            counter=wiring.get("counter") or O200k(),
+            limits=wiring.get("limits") or Limits(),
+            policy=lambda: Steady(POLICIES[policy]()),
+            epochs=EPOCHS[epochs](prices or find_model(model).prices, beta),
+            model=model,
+            profile=order,
+            is_adopted=store.is_adopted,
+            extracts_claims=extracts_claims,
+            compressor=wiring.get("compressor"),
+            prefetch=tuple(wiring.get("prefetch", ())),
+            hash_key=store.log.hash_key,
+            clock=real_clock,
+            meter=wiring.get("meter", lambda what, seconds: None),
+            cache_s=wiring.get("cache_s", real_clock.monotonic_s),
+            mint_session_id=lambda: f"ses_{minter.mint()}",
+        )
+        memory = Memory(
+            store=store,
+            committer=committer,
+            runtime=runtime,
+            embedding=embedding,
+            copy=None if home is None else partial(_copied, home, real_clock),
+            window_tokens=window,
+            mode=mode,
+            layout=layout,
+        )
+        until_owned.pop_all()
     try:
         yield memory
     finally:

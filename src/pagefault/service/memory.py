@@ -334,11 +334,11 @@ class Memory(Asking):
             seqs = self._plan_forget(target, page_id).seqs
         else:
             seqs = runtime.index.events(target.session, types=NAMING)
-        is_to_know = False
         for seq in seqs:
             with suppress(StoreCorrupt):  # erased with the others
-                is_to_know = is_to_know or bool(blobs_of(runtime.log.get(seq).body))
-        return self._store.references() if is_to_know else None
+                if blobs_of(runtime.log.get(seq).body):
+                    return self._store.references()
+        return None
 
     def _others_forgot(self) -> None:
         """Another process forgot something: let nothing that is kept in memory outlive it."""

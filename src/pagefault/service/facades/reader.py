@@ -42,7 +42,9 @@ from pagefault.service.window.host_calls import unused
 
 @checked_verbs(usable=check_open)
 class Reader(SessionParts, Asking):
-    """The verbs that read of a session: requests, calls, pages, and what bears on a query."""
+    """What a session serves: requests, calls, pages, and what bears on a query. `request` and
+    `call` append records, the other verbs only read.
+    """
 
     @overload
     async def request(self, *, tools: Sequence[Tool] | None = None) -> Request: ...

@@ -66,8 +66,8 @@ class ConversationItem:
 
 @dataclass(slots=True)
 class Kept:
-    """Drafts of messages, and `problem`, why some cannot be written, or "". Those are `to_repeat`,
-    if what is in the way may pass.
+    """Drafts of messages, and `problem`, why some cannot be written, or "". With `is_to_repeat`
+    they should be tried again: what is in the way may pass.
     """
 
     drafts: list[Draft] = field(default_factory=list)
@@ -84,11 +84,11 @@ def drafts_of(
     session = scope.parts[0][0]
     kept = Kept()
     for one in messages:
-        hashed = runtime.hash_key(session, one.key)
-        is_known = runtime.index.find_key(session, hashed) is not None
-        if is_known or runtime.journal.was_forgotten(session, hashed):
-            continue
         try:
+            hashed = runtime.hash_key(session, one.key)
+            is_known = runtime.index.find_key(session, hashed) is not None
+            if is_known or runtime.journal.was_forgotten(session, hashed):
+                continue
             body, turn = _received(runtime, state, scope, one)
         except RecordGone:
             pass  # it stays away

@@ -504,8 +504,8 @@ def _index_anew(
     if replaced is not None:
         replaced.abandon()
     for suffix in SUFFIXES:
-        Disk().unlink(file.with_name(file.name + suffix))
-    Disk().rename(new, file)
+        home.disk.unlink(file.with_name(file.name + suffix))
+    home.disk.rename(new, file)
     return SqliteIndex.open(file, root_id=home.root_id, disk=home.disk)
 
 
