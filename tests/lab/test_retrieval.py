@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pagefault.lab.baseline import PlainBm25
 from pagefault.lab.retrieval import (
     bench_retrieval,
     find_audit,
@@ -114,3 +116,20 @@ def test_ndcg_is_one_for_the_best_order_and_less_for_any_other() -> None:
     assert ndcg(["a", "b", "c"], {"a", "b"}) == pytest.approx(1)
     assert ndcg(["a", "c", "b"], {"a", "b"}) == pytest.approx((1 + 0.5) / (1 + 0.6309297535714575))
     assert ndcg(["c"], {"a"}) == 0
+
+
+async def test_a_question_asked_in_the_middle_finds_only_what_was_said_before_it() -> None:
+    early = replace(asks("Whose bicycle was stolen?", "D2:1"), before=3)
+    told = await bench_retrieval([replace(TALK, kind="people", questions=(early,))])
+    assert told["turn"]["frac"]["50"] == told["bm25"]["frac"]["50"] == 0
+    told = await bench_retrieval(
+        [replace(TALK, kind="people", questions=(replace(early, before=4),))]
+    )
+    assert told["turn"]["frac"]["50"] == told["by_kind"]["people"]["bm25"]["frac"]["1"] == 100
+
+
+def test_plain_bm25_puts_rare_words_in_short_texts_first() -> None:
+    plain = PlainBm25(["the red boat and the blue boat", "a red house", "red", "nothing"])
+    assert plain.rank("red boats") == [0, 2, 1]
+    assert plain.rank("red", among=2) == [1, 0]
+    assert plain.rank("xylophone") == []

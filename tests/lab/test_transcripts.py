@@ -207,3 +207,49 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
             read_conversations(path, "jsonl")
     with pytest.raises(BadInput, match="unknown format"):
         read_conversations(_file(tmp_path, json.dumps(GOOD)), "csv")
+
+
+def test_turns_and_questions(tmp_path: Path) -> None:
+    told = {
+        "id": "trip",
+        "kind": "assistant",
+        "turns": [
+            {
+                "role": "user",
+                "text": "I fly on Monday.",
+                "session": "a:1",
+                "time": "2026-01-02T09:00",
+            },
+            {"role": "tool", "text": "Seat 4A", "session": "b:1"},
+        ],
+        "questions": [
+            {"question": "When?", "evidence": [0], "category": "fact", "before": 1},
+            {"question": "Which seat?", "evidence": [1], "category": "fact"},
+        ],
+    }
+    [talk] = read_conversations(_file(tmp_path, json.dumps(told)), "turns")
+    assert (talk.name, talk.kind) == ("trip", "assistant")
+    assert [(line.role, line.ref) for line in talk.lines] == [
+        (Role.USER, "1:0"),
+        (Role.TOOL, "2:1"),
+    ]
+    assert [(one.evidence, one.before) for one in talk.questions] == [
+        (("1:0",), 1),
+        (("2:1",), None),
+    ]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        7,
+        {"turns": 7},
+        {"turns": [{"role": "user"}]},
+        {"turns": [{"role": "nobody", "text": "x"}]},
+        {"turns": [], "questions": [{"question": "x", "evidence": [0]}]},
+        {"turns": [], "questions": [{"question": "x", "evidence": [], "before": 1}]},
+    ],
+)
+def test_what_is_no_conversation_of_turns_is_refused(tmp_path: Path, told: Any) -> None:
+    with pytest.raises(BadInput, match="line 1"):
+        read_conversations(_file(tmp_path, json.dumps(told)), "turns")

@@ -221,7 +221,7 @@ def layout(
     "--data",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     required=True,
-    help="Conversations with questions that name their evidence, as LoCoMo writes them.",
+    help="Conversations with questions that name their evidence: LoCoMo's, or turns.",
 )
 @click.option(
     "--audit",
@@ -251,17 +251,20 @@ def retrieval(
     """How much of what answers a question search finds: line by line, and by whole sessions.
 
     Each conversation is said to a session in memory, each question asked of its `recall`. Figures
-    are percent; the first two are of the questions that can be answered.
+    are percent; the first three are of the questions that can be answered. `bm25` is what plain
+    BM25 finds among the same lines.
 
     JSON: {questions, turn: {n, frac: {"1", "5", "10", "20", "50"}, any: {…}, all: {…}, ndcg10},
-    session: {…}, by_category: {…}, by_conversation: {…}, all_categories: {turn, session},
-    corrected: {turn, session} or null, adversarial: {questions, nothing_offered}, search_p50_ms,
-    search_p95_ms, embedder}, and cross_validated: {turn, session} if asked for
+    session: {…}, bm25: {…}, by_kind: {KIND: {turn, bm25}}, by_category: {…}, by_conversation: {…},
+    all_categories: {turn, session}, corrected: {turn, session} or null, adversarial: {questions,
+    nothing_offered}, search_p50_ms, search_p95_ms, embedder}, and cross_validated: {turn, session}
+    if asked for
     """
+    from pagefault.cli.replay import guess
     from pagefault.lab.retrieval import bench_retrieval, find_audit, read_audit
     from pagefault.lab.transcripts import read_conversations
 
-    conversations = read_conversations(data, "locomo")
+    conversations = read_conversations(data, guess(data))
     if not any(one.questions for one in conversations):
         raise BadInput(f"{data}: no questions in it", hint="is it the right file?")
     audit = audit or find_audit(data)
@@ -286,6 +289,12 @@ def retrieval(
     rows = {
         "lines": told["turn"],
         "sessions": told["session"],
+        "lines, by plain BM25": told["bm25"],
+        **{
+            name: figures
+            for kind, one in told["by_kind"].items()
+            for name, figures in ((kind, one["turn"]), (f"{kind}, by plain BM25", one["bm25"]))
+        },
         **{f"category {name}": one for name, one in told["by_category"].items()},
         **told["by_conversation"],
         "all categories": told["all_categories"]["turn"],

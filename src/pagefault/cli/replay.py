@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pagefault.lab.transcripts import Conversation
     from pagefault.service.config import Config
 
-_FORMATS = ("jsonl", "locomo", "openai")
+_FORMATS = ("jsonl", "locomo", "openai", "turns")
 _SHOWN = {  # of the report, for people; JSON has it all
     "turns": "lines replayed",
     "requests": "requests packed",
@@ -64,7 +64,7 @@ _SHOWN = {  # of the report, for people; JSON has it all
     "--format",
     "form",
     type=click.Choice(_FORMATS),
-    help="How the file is written. Without it, guessed: jsonl for .jsonl, else openai or locomo.",
+    help="How the file is written. Without it, guessed from its name and beginning.",
 )
 @click.option("--window", type=click.IntRange(min=1), metavar="TOKENS", help="Of every request.")
 @click.option("--mode", type=click.Choice(["passive", "active", "strict"]))
@@ -103,12 +103,13 @@ def replay(
 ) -> None:
     """Run recorded conversations through a small window and measure what is lost.
 
-    FILE holds LoCoMo samples (locomo), one {"role", "content"} a line (jsonl), or a list of OpenAI
-    messages (openai). It is read whole first: a malformed line changes nothing. Each conversation
-    becomes a new session of the memory, unless --ephemeral. Its user lines count as typed by you,
-    with your authority: claims and procedures come of them. Answers come from the offline scripted
-    engine; a pause in the conversation lets the provider's cache lapse. What requests cost is
-    measured on their bytes, and compared with other layouts of the same conversation.
+    FILE holds LoCoMo samples (locomo), one {"role", "content"} a line (jsonl), a list of OpenAI
+    messages (openai), or one {"turns", "questions"} a line (turns). It is read whole first: a
+    malformed line changes nothing. Each conversation becomes a new session of the memory, unless
+    --ephemeral. Its user lines count as typed by you, with your authority: claims and procedures
+    come of them. Answers come from the offline scripted engine; a pause in the conversation lets
+    the provider's cache lapse. What requests cost is measured on their bytes, and compared with
+    other layouts of the same conversation.
     JSON: one object of figures.
     """
     from pagefault.lab.transcripts import read_conversations
@@ -179,8 +180,9 @@ def _tells(report: dict[str, Any], name: str) -> bool:
 
 
 def guess(file: Path) -> str:
-    """From the name and, for .json, from whether the samples have conversations in them."""
-    if file.suffix != ".json":
-        return "jsonl"
+    """From the name and what stands in the beginning: samples of conversations, or turns."""
     with file.open("rb") as opened:
-        return "locomo" if b'"conversation"' in opened.read(65_536) else "openai"
+        begins = opened.read(65_536)
+    if file.suffix != ".json":
+        return "turns" if b'"turns"' in begins else "jsonl"
+    return "locomo" if b'"conversation"' in begins else "openai"

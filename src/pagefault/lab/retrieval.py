@@ -5,6 +5,8 @@ session's own `recall`. Claims are off: they would stand before what was said, a
 themselves that evidence names. A `session` of a conversation is what stands before the colon of a
 line's ref (`D3` of `D3:11`), found where its first line is.
 
+Beside search stands plain BM25 over the same lines (`baseline.py`): what our ranking adds to it.
+
 `frac` is the mean share of a question's evidence among the first k hits; `any` and `all` are the
 shares of questions of which some or all is there; `ndcg10` discounts by the logarithm of the place
 (Järvelin and Kekäläinen, TOIS 2002). All in percent.
@@ -23,15 +25,14 @@ from statistics import mean
 from typing import Any, Final
 
 from pagefault.engine.embedding import Embedder
-from pagefault.lab.transcripts import Conversation, Question, named_lines
-from pagefault.lab.turns import ConversationClock, parts_of
+from pagefault.lab.baseline import PlainBm25
+from pagefault.lab.transcripts import Conversation, Line, Question, named_lines
+from pagefault.lab.turns import ConversationClock, say
 from pagefault.model.errors import BadInput
 from pagefault.model.ids import PageId
-from pagefault.model.kinds import Role
 from pagefault.recall.search import SearchHit
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.config import MEMORY
-from pagefault.service.session import Session
 
 DEPTHS: Final = (1, 5, 10, 20, 50)
 HITS: Final = 150
@@ -42,13 +43,17 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question of a conversation, and what a search for it found: hits, and the line of each."""
+    """A question of a conversation, and what a search for it found: hits, and the line of each.
+    `by_words` are the lines that plain BM25 finds, best first.
+    """
 
     conversation: str
     question: Question
     hits: tuple[SearchHit, ...]
     lines: tuple[str, ...]
     seconds: float
+    kind: str = ""
+    by_words: tuple[str, ...] = ()
 
     @property
     def refs(self) -> list[str]:
@@ -114,34 +119,45 @@ async def _ask(
     opening = open_memory(MEMORY, clock=clock, seed=0, claims="off", embedder=embedder)
     async with opening as memory:
         session = await memory.session("conversation")
-        refs = await _hear(session, conversation, clock)
-        if embedder is not None:
-            await memory.embed()
+        lines = conversation.lines
+        refs: dict[PageId, str] = {}
+        plain = PlainBm25([line.text for line in lines])
+        heard = 0
         asked: list[Asked] = []
-        for question in conversation.questions:
+        for question in sorted(conversation.questions, key=lambda one: _asked_at(one, lines)):
             if not question.evidence:
                 continue
+            until = _asked_at(question, lines)
+            for number, line in enumerate(lines[heard:until], heard):
+                clock.reach(line)
+                for page in await say(session, line):
+                    refs[page.page_id] = line.ref or str(number)
+            if embedder is not None and until > heard:
+                await memory.embed()
+            heard = max(heard, until)
             begun = time.perf_counter()
             hits = (await session.recall(question.text, limit=HITS)).hits
             took = time.perf_counter() - begun
-            lines = tuple(refs[hit.page.page_id] for hit in hits)
-            asked.append(Asked(conversation.name, question, hits, lines, took))
+            found = tuple(refs[hit.page.page_id] for hit in hits)
+            by_words = plain.rank(question.text, among=question.before)[:HITS]
+            asked.append(
+                Asked(
+                    conversation.name,
+                    question,
+                    hits,
+                    found,
+                    took,
+                    conversation.kind,
+                    tuple(lines[number].ref or str(number) for number in by_words),
+                )
+            )
             done(len(asked))
         return asked
 
 
-async def _hear(
-    session: Session, conversation: Conversation, clock: ConversationClock
-) -> dict[PageId, str]:
-    """Say all lines, and tell which line each page is of."""
-    refs: dict[PageId, str] = {}
-    for number, line in enumerate(conversation.lines):
-        clock.reach(line)
-        say = session.user if line.role is Role.USER else session.assistant
-        first = await say(line.text, speaker=line.speaker, occurred_at=line.occurred_at)
-        for page in await parts_of(session, first):
-            refs[page.page_id] = line.ref or str(number)
-    return refs
+def _asked_at(question: Question, lines: Sequence[Line]) -> int:
+    """How many lines were said when it is asked."""
+    return len(lines) if question.before is None else question.before
 
 
 # --- figures ------------------------------------------------------------------------------------
@@ -161,6 +177,12 @@ def figures(asked: Sequence[Asked], audit: Sequence[Correction] = ()) -> dict[st
     return {
         "questions": len(answerable),
         **_both(answerable, as_named),
+        "bm25": _measures(answerable, refs=_by_words),
+        "by_kind": {
+            kind: {"turn": _measures(of_kind), "bm25": _measures(of_kind, refs=_by_words)}
+            for kind in sorted({one.kind for one in answerable} - {""})
+            if (of_kind := [one for one in answerable if one.kind == kind])
+        },
         "by_category": {
             category: _measures([one for one in asked if one.question.category == category])
             for category in sorted({one.question.category for one in asked})
@@ -184,6 +206,10 @@ def as_named(one: Asked) -> Sequence[str]:
     return one.question.evidence
 
 
+def _by_words(one: Asked) -> Sequence[str]:
+    return one.by_words
+
+
 def session_of(ref: str) -> str:
     return ref.partition(":")[0]
 
@@ -200,18 +226,19 @@ def _measures(
     evidence: Evidence = as_named,
     *,
     unit: Callable[[str], str] = lambda ref: ref,
+    refs: Callable[[Asked], Sequence[str]] = lambda one: one.refs,
 ) -> dict[str, Any]:
     """`frac`, `any` and `all` at every depth and `ndcg10`, of those with evidence at all."""
     found: list[tuple[list[str], set[str]]] = []
     for one in asked:
         wanted = set(map(unit, evidence(one)))
         if wanted:
-            found.append((_distinct(map(unit, one.refs)), wanted))
+            found.append((_distinct(map(unit, refs(one))), wanted))
     if not found:
         return {}
 
     def at(depth: int, worth: Callable[[float], float]) -> float:
-        shares = (len(wanted.intersection(refs[:depth])) / len(wanted) for refs, wanted in found)
+        shares = (len(wanted.intersection(units[:depth])) / len(wanted) for units, wanted in found)
         return _percent(mean(map(worth, shares)))
 
     return {
@@ -219,7 +246,7 @@ def _measures(
         "frac": {str(depth): at(depth, float) for depth in DEPTHS},
         "any": {str(depth): at(depth, lambda share: share > 0) for depth in DEPTHS},
         "all": {str(depth): at(depth, lambda share: share == 1) for depth in DEPTHS},
-        "ndcg10": _percent(mean(ndcg(refs[:10], wanted) for refs, wanted in found)),
+        "ndcg10": _percent(mean(ndcg(units[:10], wanted) for units, wanted in found)),
     }
 
 

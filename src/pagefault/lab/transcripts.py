@@ -1,4 +1,4 @@
-"""Reading conversations from files: LoCoMo samples, JSON lines, OpenAI messages.
+"""Reading conversations from files: LoCoMo samples, JSON lines, OpenAI messages, turns.
 
 A file is read whole before anything is done with it, so a malformed line changes nothing.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +16,7 @@ from typing import Any, Final
 from pagefault.model.errors import BadInput
 from pagefault.model.kinds import Role
 
-FORMATS: Final = ("jsonl", "locomo", "openai")
+FORMATS: Final = ("jsonl", "locomo", "openai", "turns")
 
 _DIALOGUE_ID: Final = re.compile(r"D\d+:\d+")
 _SESSION: Final = re.compile(r"session_(\d+)")
@@ -47,7 +47,8 @@ class Line:
 class Question:
     """A question about a conversation. `evidence` are refs of the lines that answer it.
 
-    `answerable` is False where the right answer is that nothing of the sort was said.
+    `answerable` is False where the right answer is that nothing of the sort was said. It is asked
+    when so many lines `before` it were said; without that, in the end.
     """
 
     text: str
@@ -55,14 +56,18 @@ class Question:
     category: str
     answerable: bool
     answer: str = ""
+    before: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
+    """`kind` tells whose conversation it is, in a word, where the file says so."""
+
     name: str
     lines: tuple[Line, ...]
     system: str = ""
     questions: tuple[Question, ...] = ()
+    kind: str = ""
 
 
 def read_conversations(path: Path, format: str) -> list[Conversation]:
@@ -83,6 +88,11 @@ def read_conversations(path: Path, format: str) -> list[Conversation]:
             return [_from_messages(path, _messages(path, text))]
         case "locomo":
             return [_locomo(path, number, sample) for number, sample in _samples(path, text)]
+        case "turns":
+            found = [_turns(path, place, told) for place, told in _json_lines(path, text)]
+            if not found:
+                raise BadInput(f"{path}: no conversations in it", hint="is it the right file?")
+            return found
     raise BadInput(f"unknown format {format!r}", hint=f"one of {', '.join(FORMATS)}")
 
 
@@ -286,6 +296,57 @@ def _question(qa: Mapping[str, Any], refs: set[str]) -> Question:
 def named_lines(evidence: Iterable[object]) -> list[str]:
     """The lines that evidence names, each once: some entries join several in one string."""
     return list(dict.fromkeys(ref for text in evidence for ref in _DIALOGUE_ID.findall(str(text))))
+
+
+# --- turns and questions ------------------------------------------------------------------------
+
+
+def _turns(path: Path, place: str, told: Any) -> Conversation:
+    """A conversation a line: `turns` with role and text, `questions` whose evidence are numbers of
+    turns, from 0. A turn's ref has the number of its session before the colon.
+    """
+    where = f"{path}, {place}"
+    hint = '{"id": "…", "turns": [{"role": …, "text": …}], "questions": […]}'
+    if not isinstance(told, dict) or not isinstance(told.get("turns"), list):
+        raise BadInput(f"{where}: not a conversation of turns", hint=hint)
+    _check_encodable(where, told)
+    lines: list[Line] = []
+    sessions: dict[str, int] = {}
+    for number, turn in enumerate(told["turns"]):
+        if not isinstance(turn, dict) or not isinstance(turn.get("text"), str):
+            raise BadInput(f"{where}, turn {number}: no text", hint=hint)
+        message = {"role": turn.get("role"), "content": turn["text"], "timestamp": turn.get("time")}
+        session = sessions.setdefault(str(turn.get("session", "")), len(sessions) + 1)
+        line = _line(f"{where}, turn {number}", message)
+        lines.append(replace(line, ref=f"{session}:{number}"))
+    try:
+        questions = tuple(_question_of_turns(lines, asked) for asked in told.get("questions", ()))
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as bad:
+        raise BadInput(
+            f"{where}: a malformed question ({type(bad).__name__}: {bad})",
+            hint='{"question": "…", "evidence": [3], "category": "…", "before": 12}',
+        ) from None
+    return Conversation(
+        name=str(told.get("id") or f"{path.stem}, {place}"),
+        lines=tuple(lines),
+        questions=questions,
+        kind=str(told.get("kind", "")),
+    )
+
+
+def _question_of_turns(lines: Sequence[Line], asked: Mapping[str, Any]) -> Question:
+    before = asked.get("before")
+    if before is not None and not 0 <= before <= len(lines):
+        raise ValueError(f"{before!r} lines before it")
+    if any(number < 0 for number in asked["evidence"]):
+        raise ValueError("a turn before the first")
+    return Question(
+        text=str(asked["question"]),
+        evidence=tuple(lines[number].ref for number in asked["evidence"]),
+        category=str(asked.get("category", "")),
+        answerable=bool(asked["evidence"]),
+        before=before,
+    )
 
 
 def _json(path: Path, text: str) -> Any:

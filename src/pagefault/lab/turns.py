@@ -15,7 +15,7 @@ from typing import Final
 from pagefault.lab.transcripts import Conversation, Line
 from pagefault.model.errors import MessageTooLarge
 from pagefault.model.ids import PageId
-from pagefault.model.kinds import Role
+from pagefault.model.kinds import Kind, Role
 from pagefault.model.page import Page
 from pagefault.model.request import Request
 from pagefault.recall.gate import gate
@@ -91,9 +91,12 @@ class Recorder:
         if line.role is Role.USER:
             found = await session.recall(line.text, limit=RECALL_CANDIDATES)
             hits = gate(line.text).admitted(found.hits)
-        pages, calls_now = await self._say(line)
+        pages = await say(session, line)
         self._new += pages
-        if not calls_now:
+        if line.role is not Role.USER:
+            return pages, None
+        if pages[-1].row.kind is Kind.ARTIFACT:
+            self.documents += 1
             return pages, None
         request = await session.request()
         room = self._limits.recall_room(request.window_tokens, faults=bool(request.tools))
@@ -111,43 +114,6 @@ class Recorder:
         )
         self._new, self._called_at = [], self._clock.at_s
         return pages, request
-
-    async def _say(self, line: Line) -> tuple[list[Page], bool]:
-        """The pages that a line became, and whether a request follows."""
-        session = self._session
-        match line.role:
-            case Role.USER:
-                try:
-                    first = await session.user(
-                        line.text, speaker=line.speaker, occurred_at=line.occurred_at
-                    )
-                except MessageTooLarge:
-                    self.documents += 1
-                    handed_in = await session.document(
-                        line.text, origin="import", occurred_at=line.occurred_at
-                    )
-                    return [await session.page(page_id) for page_id in handed_in], False
-                return await parts_of(session, first), True
-            case Role.ASSISTANT:
-                first = await session.assistant(
-                    line.text, speaker=line.speaker, occurred_at=line.occurred_at
-                )
-                return await parts_of(session, first), False
-            case Role.TOOL:
-                made = await session.tool_result(
-                    line.text,
-                    name=line.speaker or "tool",
-                    call_id=line.call_id,
-                    occurred_at=line.occurred_at,
-                )
-            case Role.SYSTEM:
-                made = await session.document(
-                    line.text,
-                    title="system note",
-                    origin="import",
-                    occurred_at=line.occurred_at,
-                )
-        return [await session.page(page_id) for page_id in made], False
 
 
 async def calls_of(
@@ -170,6 +136,41 @@ async def calls_of(
             await recorder.say(line)
             progress(f"playing {conversation.name}", number, len(conversation.lines))
     return recorder.calls
+
+
+async def say(session: Session, line: Line) -> list[Page]:
+    """The pages that a line became. A user's message that no window has room for is handed in as a
+    document.
+    """
+    match line.role:
+        case Role.USER:
+            try:
+                first = await session.user(
+                    line.text, speaker=line.speaker, occurred_at=line.occurred_at
+                )
+            except MessageTooLarge:
+                made = await session.document(
+                    line.text, origin="import", occurred_at=line.occurred_at
+                )
+            else:
+                return await parts_of(session, first)
+        case Role.ASSISTANT:
+            first = await session.assistant(
+                line.text, speaker=line.speaker, occurred_at=line.occurred_at
+            )
+            return await parts_of(session, first)
+        case Role.TOOL:
+            made = await session.tool_result(
+                line.text,
+                name=line.speaker or "tool",
+                call_id=line.call_id,
+                occurred_at=line.occurred_at,
+            )
+        case Role.SYSTEM:
+            made = await session.document(
+                line.text, title="system note", origin="import", occurred_at=line.occurred_at
+            )
+    return [await session.page(page_id) for page_id in made]
 
 
 async def parts_of(session: Session, first: PageId) -> list[Page]:

@@ -1,0 +1,50 @@
+"""What plain BM25 finds: the ranking that another has to beat to be worth its parts.
+
+Lines are the documents, the words are ours (`store/analyzer.py`): stemmed, and of the query without
+those that tell nothing. Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and
+Beyond", 2009, with the constants that most engines begin with.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from pagefault.store.analyzer import analyze, query_terms
+from pagefault.store.likely import rarity
+
+K1: Final = 1.2
+B: Final = 0.75
+
+
+class PlainBm25:
+    """Ranks texts by the words of a query; of equals the first comes first."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._counts = [Counter(analyze(text)) for text in texts]
+        self._lengths = [count.total() for count in self._counts]
+        self._having = Counter(term for count in self._counts for term in count)
+
+    def rank(self, query: str, *, among: int | None = None) -> list[int]:
+        """The numbers of the texts that have a word of the query, of the first `among` alone, by
+        what all of these weigh.
+        """
+        counts, lengths = self._counts[:among], self._lengths[:among]
+        length_mean = sum(lengths) / max(len(lengths), 1) or 1.0
+        terms = query_terms(query)
+        having = self._having
+        if among is not None:
+            having = Counter(term for count in counts for term in terms if term in count)
+        weights = {term: rarity(len(counts), having[term]) for term in terms if having[term]}
+        scores: dict[int, float] = {}
+        for number, (count, length) in enumerate(zip(counts, lengths, strict=True)):
+            norm = K1 * (1 - B + B * length / length_mean)
+            score = sum(
+                weight * count[term] * (K1 + 1) / (count[term] + norm)
+                for term, weight in weights.items()
+                if term in count
+            )
+            if score > 0:
+                scores[number] = score
+        return sorted(scores, key=lambda number: (-scores[number], number))
