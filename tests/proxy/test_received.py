@@ -14,10 +14,11 @@ import pagefault
 from pagefault.model.clock import SystemClock
 from pagefault.model.errors import BadInput, RecordGone, StoreError
 from pagefault.model.kinds import ItemKind
-from pagefault.service.telling import received
+from pagefault.service.telling import received, relaying
 from pagefault.service.telling.holes import cut, fill
 from pagefault.store.embedded.blobs import DirectoryBlobs
 from pagefault.store.embedded.gc import collect
+from pagefault.store.embedded.index import SqliteIndex
 from tests.proxy.standing import Standing, standing
 from tests.proxy.upstream import Upstream, always
 from tests.service.traces import Files, canary
@@ -266,6 +267,30 @@ async def test_a_message_in_which_something_breaks_is_passed_on_and_told_of_once
             await sent(to, "/v1/messages", MESSAGES)
             assert "not kept" not in (await to.lines())[-1]
             assert [item.message for item in await session.items()] == [0] * 5
+
+
+async def test_a_request_is_told_of_though_its_messages_cannot_be_looked_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note, told_by = relaying.note_relayed, "pagefault.proxy.conversation.note_relayed"
+
+    async def noted_while_no_key_is_found(*given: Any) -> Any:
+        with monkeypatch.context() as patch:
+            patch.setattr(SqliteIndex, "find_key", refused)
+            return await note(*given)
+
+    with Upstream(always()) as upstream:
+        async with standing(upstream, root=tmp_path / "m", window=100_000) as to:
+            with monkeypatch.context() as patch:
+                patch.setattr(told_by, noted_while_no_key_is_found)
+                session = await sent(to, "/v1/messages", MESSAGES)
+                assert "the disk is full" in (await to.lines())[-1]
+            assert await given_back(session) == []
+            told = await to.memory.proxied(session)
+            assert told is not None
+            assert told.requests == 1
+            await sent(to, "/v1/messages", MESSAGES)
+            assert await given_back(session) == MESSAGES
 
 
 async def test_a_conversation_that_was_forgotten_whole_is_kept_anew(tmp_path: Path) -> None:

@@ -334,11 +334,12 @@ class Memory(Asking):
             seqs = self._plan_forget(target, page_id).seqs
         else:
             seqs = runtime.index.events(target.session, types=NAMING)
-        for seq in seqs:
-            with suppress(StoreCorrupt):  # erased with the others
-                if blobs_of(runtime.log.get(seq).body):
-                    return self._store.references()
-        return None
+        return self._store.references() if any(map(self._names_blobs, seqs)) else None
+
+    def _names_blobs(self, seq: Seq) -> bool:
+        with suppress(StoreCorrupt):  # erased with the others
+            return bool(blobs_of(self._runtime.log.get(seq).body))
+        return False
 
     def _others_forgot(self) -> None:
         """Another process forgot something: let nothing that is kept in memory outlive it."""

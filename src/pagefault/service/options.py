@@ -16,9 +16,9 @@ class Options(TypedDict, total=False):
     """How a memory is opened: `pagefault.open(root, window=8_000)`; or, as one object,
     `options: pagefault.Options = {"window": 8_000}` and `pagefault.open(root, **options)`.
 
-    Each may be left out. What is left out, or None, is as it is configured (docs/cli.md, Settings),
-    else the default. `BadInput` refuses a value of the wrong type, or one that is none of the named
-    ones; `TypeError` a name that is not listed here.
+    Each may be left out. What is left out, or None where its type has that, is as it is configured
+    (docs/cli.md, Settings), else the default. `BadInput` refuses a value of the wrong type, or one
+    that is none of the named ones; `TypeError` a name that is not listed here.
 
     window: tokens of one request, for new sessions. Default: what `model` takes, less room for its
         answer; else 128,000.
