@@ -24,7 +24,7 @@ from pathlib import Path
 from statistics import median, quantiles
 
 import pagefault
-from pagefault.cli.replay import guess
+from pagefault.cli.transcripts import guess
 from pagefault.lab.transcripts import read_conversations
 from pagefault.policy.prefetch import LOADING
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pagefault.cli import transcripts
 from pagefault.lab.transcripts import FORMATS, read_conversations
 from pagefault.model.errors import BadInput
 from pagefault.model.kinds import Role
@@ -40,6 +41,10 @@ def _file(tmp_path: Path, text: str | bytes) -> Path:
     path = tmp_path / "talk.json"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path
+
+
+def test_commands_take_all_formats() -> None:
+    assert tuple(transcripts.FORMATS.choices) == FORMATS
 
 
 def test_json_lines(tmp_path: Path) -> None:
@@ -248,6 +253,7 @@ def test_turns_and_questions(tmp_path: Path) -> None:
         {"turns": [{"role": "nobody", "text": "x"}]},
         {"turns": [], "questions": [{"question": "x", "evidence": [0]}]},
         {"turns": [], "questions": [{"question": "x", "evidence": [], "before": 1}]},
+        {"turns": [], "questions": [{"question": "x", "evidence": [], "before": "0"}]},
     ],
 )
 def test_what_is_no_conversation_of_turns_is_refused(tmp_path: Path, told: Any) -> None:

@@ -10,6 +10,7 @@ import click
 from pagefault.cli.app import App, Command, Group, json_option, pass_app
 from pagefault.cli.outcome import PROBLEMS
 from pagefault.cli.term import plural
+from pagefault.cli.transcripts import FORMATS, guess
 from pagefault.model.errors import BadInput
 
 
@@ -99,7 +100,7 @@ def northstar(app: App, seeds: int, windows: str, claims: str, as_json: bool) ->
 )
 @click.option(
     "--format",
-    type=click.Choice(["jsonl", "locomo", "openai"]),
+    type=FORMATS,
     default="locomo",
     show_default=True,
     help="How the file is written.",
@@ -145,7 +146,7 @@ def ladder(app: App, data: Path | None, format: str, sessions: int, as_json: boo
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["jsonl", "locomo", "openai"]),
+    type=FORMATS,
     help="How the file is written. Without it, guessed as `replay` does.",
 )
 @click.option(
@@ -185,7 +186,6 @@ def layout(
     {effective_input_cost, cost_vs_rebuild, cost_vs_flush, prefix_survival, prefix_reuse, epochs,
     epochs_share, …}}, rules: {NAME: {effective_input_cost, regret, regret_max, …}}}}}
     """
-    from pagefault.cli.replay import guess
     from pagefault.lab.compare import compare
     from pagefault.lab.transcripts import read_conversations
     from pagefault.service.limits import Limits
@@ -260,7 +260,6 @@ def retrieval(
     nothing_offered}, search_p50_ms, search_p95_ms, embedder}, and cross_validated: {turn, session}
     if asked for
     """
-    from pagefault.cli.replay import guess
     from pagefault.lab.retrieval import bench_retrieval, find_audit, read_audit
     from pagefault.lab.transcripts import read_conversations
 

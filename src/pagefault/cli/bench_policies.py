@@ -9,6 +9,7 @@ import click
 
 from pagefault.cli.app import App, Command, json_option, pass_app
 from pagefault.cli.term import plural
+from pagefault.cli.transcripts import FORMATS, guess
 
 if TYPE_CHECKING:
     from pagefault.lab.transcripts import Conversation
@@ -32,7 +33,7 @@ MADE_UP = 4
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["jsonl", "locomo", "openai"]),
+    type=FORMATS,
     help="How that file is written. Without it, guessed as `replay` does.",
 )
 @click.option(
@@ -107,7 +108,6 @@ def policies(
 
 
 def _conversations(file: Path | None, form: str | None) -> list[Conversation]:
-    from pagefault.cli.replay import guess
     from pagefault.lab.engineering import conversation
     from pagefault.lab.transcripts import read_conversations
 

@@ -12,12 +12,12 @@ import click
 from pagefault.cli.app import App, Command, json_option, pass_app
 from pagefault.cli.bench import number
 from pagefault.cli.term import plural
+from pagefault.cli.transcripts import FORMATS, guess
 
 if TYPE_CHECKING:
     from pagefault.lab.transcripts import Conversation
     from pagefault.service.config import Config
 
-_FORMATS = ("jsonl", "locomo", "openai", "turns")
 _SHOWN = {  # of the report, for people; JSON has it all
     "turns": "lines replayed",
     "requests": "requests packed",
@@ -63,7 +63,7 @@ _SHOWN = {  # of the report, for people; JSON has it all
 @click.option(
     "--format",
     "form",
-    type=click.Choice(_FORMATS),
+    type=FORMATS,
     help="How the file is written. Without it, guessed from its name and beginning.",
 )
 @click.option("--window", type=click.IntRange(min=1), metavar="TOKENS", help="Of every request.")
@@ -177,12 +177,3 @@ async def _replay(
 
 def _tells(report: dict[str, Any], name: str) -> bool:
     return report.get(name) is not None
-
-
-def guess(file: Path) -> str:
-    """From the name and what stands in the beginning: samples of conversations, or turns."""
-    with file.open("rb") as opened:
-        begins = opened.read(65_536)
-    if file.suffix != ".json":
-        return "turns" if b'"turns"' in begins else "jsonl"
-    return "locomo" if b'"conversation"' in begins else "openai"

@@ -24,7 +24,6 @@ class PlainBm25:
     def __init__(self, texts: Sequence[str]) -> None:
         self._counts = [Counter(analyze(text)) for text in texts]
         self._lengths = [count.total() for count in self._counts]
-        self._having = Counter(term for count in self._counts for term in count)
 
     def rank(self, query: str, *, among: int | None = None) -> list[int]:
         """The numbers of the texts that have a word of the query, of the first `among` alone, by
@@ -32,19 +31,16 @@ class PlainBm25:
         """
         counts, lengths = self._counts[:among], self._lengths[:among]
         length_mean = sum(lengths) / max(len(lengths), 1) or 1.0
-        terms = query_terms(query)
-        having = self._having
-        if among is not None:
-            having = Counter(term for count in counts for term in terms if term in count)
-        weights = {term: rarity(len(counts), having[term]) for term in terms if having[term]}
+        weights = {
+            term: rarity(len(counts), sum(term in count for count in counts))
+            for term in query_terms(query)
+        }
         scores: dict[int, float] = {}
         for number, (count, length) in enumerate(zip(counts, lengths, strict=True)):
             norm = K1 * (1 - B + B * length / length_mean)
-            score = sum(
-                weight * count[term] * (K1 + 1) / (count[term] + norm)
-                for term, weight in weights.items()
-                if term in count
-            )
-            if score > 0:
-                scores[number] = score
+            if not weights.keys().isdisjoint(count):
+                scores[number] = sum(
+                    weight * count[term] * (K1 + 1) / (count[term] + norm)
+                    for term, weight in weights.items()
+                )
         return sorted(scores, key=lambda number: (-scores[number], number))

@@ -120,6 +120,7 @@ async def _ask(
     async with opening as memory:
         session = await memory.session("conversation")
         lines = conversation.lines
+        names = [line.ref or str(number) for number, line in enumerate(lines)]
         refs: dict[PageId, str] = {}
         plain = PlainBm25([line.text for line in lines])
         heard = 0
@@ -128,13 +129,12 @@ async def _ask(
             if not question.evidence:
                 continue
             until = _asked_at(question, lines)
-            for number, line in enumerate(lines[heard:until], heard):
+            for line, name in zip(lines[heard:until], names[heard:until], strict=True):
                 clock.reach(line)
-                for page in await say(session, line):
-                    refs[page.page_id] = line.ref or str(number)
+                refs |= dict.fromkeys([page.page_id for page in await say(session, line)], name)
             if embedder is not None and until > heard:
                 await memory.embed()
-            heard = max(heard, until)
+            heard = until
             begun = time.perf_counter()
             hits = (await session.recall(question.text, limit=HITS)).hits
             took = time.perf_counter() - begun
@@ -148,7 +148,7 @@ async def _ask(
                     found,
                     took,
                     conversation.kind,
-                    tuple(lines[number].ref or str(number) for number in by_words),
+                    tuple(names[number] for number in by_words),
                 )
             )
             done(len(asked))
