@@ -1,4 +1,4 @@
-"""The envelope of tool results, against the schema of requirement 000."""
+"""The envelope of tool results, against its schema."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pagefault.model.page import Page
 from pagefault.pack import envelope
 from tests.pack.pages import page
 
-# The TypeScript of requirement 000, "Canonical Tool Result Envelope": a `?` is a property that may
+# The envelope as TypeScript: a `?` is a property that may
 # be absent. Its own example has `evictions: null`, which says nothing and is not written.
 VM_TOOL_RESULT = {
     "type": "object",

@@ -1,4 +1,4 @@
-"""The profile `studio-v1`: requirement 004's formula, and nothing it does not say."""
+"""The profile `studio-v1`: the studio's formula, and nothing it does not say."""
 
 from __future__ import annotations
 

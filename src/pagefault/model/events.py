@@ -88,7 +88,7 @@ class SessionConfigured:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageBody:
-    """What every record of a page tells: the common envelope of requirement 004.
+    """The common envelope: what every record of a page tells.
 
     `tokens` counts `text` alone (o200k) and never changes. `order` numbers the pages of a session
     from 0 without gaps, across forks; those that were made of other pages from `DERIVED_ORDER`, in

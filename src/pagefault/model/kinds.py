@@ -117,7 +117,7 @@ class Sync(StrEnum):
 class Profile(StrEnum):
     """How what a search found is ordered.
 
-    `measured`: as found the most evidence where it was measured. `studio-v1`: requirement 004's
+    `measured`: as found the most evidence where it was measured. `studio-v1`: the studio's
     formula.
     """
 
@@ -133,7 +133,7 @@ class ClaimRules(StrEnum):
 
 
 class Source(StrEnum):
-    """Where something comes from, as requirement 004 tells the sources of a pack."""
+    """Where something comes from, as a pack tells its sources."""
 
     CHAT = "chat"
     TERMINAL = "terminal"
@@ -143,7 +143,7 @@ class Source(StrEnum):
 
 
 class EventType(StrEnum):
-    """What happened: requirement 004's taxonomy, then documents, calls of tools, their results, and
+    """What happened: what people and agents do, then documents, calls of tools, their results, and
     bytes; then what is made of other pages.
     """
 

@@ -1,4 +1,4 @@
-"""The Memory ABI of requirement 000 §5.4: what a request holds and may take, for programs.
+"""The Memory ABI: what a request holds and may take, for programs.
 
 A smaller model, or a tool that reasons about what its result costs, decides by these figures. All
 tokens are our own count (o200k).

@@ -1,4 +1,4 @@
-"""What was packed lately, so that no request is put together twice (requirement 000 §1.7).
+"""What was packed lately, so that no request is put together twice.
 
 A key says all that a pack depends on, so a pack is never stale: whatever changes, the key does. The
 digest covers the pages (ids and records), the listing, the calls of the turn, the prompt and the

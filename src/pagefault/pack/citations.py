@@ -1,4 +1,4 @@
-"""Citations: how an answer names the pages it rests on (requirement 000, strict prompt)."""
+"""Citations: how an answer names the pages it rests on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The developer-message layout of requirement 000: one message rebuilt for every request.
+"""The developer-message layout: one message rebuilt for every request.
 
 It has the system prompt, VM:RULES, VM:MANIFEST_JSON and VM:CONTEXT; after it stand the last turns,
 as messages, and the calls of the present turn. It is fed the same entries as the stable layout and

@@ -1,4 +1,4 @@
-"""The canonical envelope of tool results (requirement 000, "Canonical Tool Result Envelope").
+"""The canonical envelope of tool results.
 
 All of these are JSON texts, the same bytes for the same input.
 """

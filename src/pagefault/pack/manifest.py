@@ -1,4 +1,4 @@
-"""VM:MANIFEST_JSON: what exists, and what of it is mapped (requirement 000, its schema).
+"""VM:MANIFEST_JSON: what exists, and what of it is mapped.
 
 `manifest.schema.json` beside this file is its JSON Schema. It is strict JSON on one line, without
 an angle bracket: nothing in it can close the tag that it stands in.

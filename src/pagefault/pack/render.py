@@ -29,7 +29,7 @@ _OWN_LABEL: Final = re.compile(r"\A\s*(?:[A-Z] )?\([a-z]{3,4}_\d+[^()\n]{0,120}\
 
 
 def prefix(row: PageRow) -> str:
-    """The letter of a line in VM:CONTEXT (requirement 000, "VM:CONTEXT Format", extended)."""
+    """The letter of a line in VM:CONTEXT."""
     match row.kind:
         case Kind.SUMMARY:
             return "S"

@@ -1,4 +1,4 @@
-"""The two tools a model has (requirement 000, "VM Tool Definitions")."""
+"""The two tools a model has."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What the developer-message layout tells the model: VM:RULES of its three modes.
 
-Their facts are those of requirement 000 ("Strict Mode Developer Prompt" and the modes); the words
+Their facts are those of the strict prompt and of the modes; the words
 are ours. The limits stand in the manifest's policies, which are rebuilt with every request.
 """
 

@@ -1,4 +1,4 @@
-"""Where the tokens of a window go, by modality (requirement 000 §2.2)."""
+"""Where the tokens of a window go, by modality."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Importance-weighted LRU: an idle page loses worth, and an important one loses it more slowly.
 
-A page's worth is its importance times the weight of its kind (requirement 000 §1.1: transcripts
+A page's worth is its importance times the weight of its kind (transcripts
 leave before artifacts, those before summaries, those before claims), divided by how many accesses
 ago it was last used. The least worthy leaves first; LRU breaks ties. Where all pages are alike it
 is LRU.

@@ -1,4 +1,4 @@
-"""What the kinds of pages are owed (requirement 000 §1.1): how soon each leaves the window, and how
+"""What the kinds of pages are owed: how soon each leaves the window, and how
 short it may be shown.
 """
 

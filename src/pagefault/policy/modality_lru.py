@@ -1,6 +1,6 @@
 """Modality-aware LRU: media leave before text, and of each what was used longest ago first.
 
-Source: requirement 000 §4.1. A picture takes as much room as many messages, and its caption stays.
+A picture takes as much room as many messages, and its caption stays.
 """
 
 from __future__ import annotations

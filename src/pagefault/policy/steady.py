@@ -1,4 +1,4 @@
-"""Anti-thrash (requirement 000 §2.4): what was just fetched stays a while, under any policy.
+"""Anti-thrash: what was just fetched stays a while, under any policy.
 
 A page that was faulted at turn t is no victim before t + `protection`. A page that came back
 after it had left is chosen only where the others do not suffice, for `cooldown` turns; and each

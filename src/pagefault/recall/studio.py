@@ -1,4 +1,4 @@
-"""The profile `studio-v1`: requirement 004's ranking formula, over what search has found.
+"""The profile `studio-v1`: a ranking formula of fixed weights, over what search has found.
 
     score = 0.40 semantic + 0.25 lexical + 0.20 recency + 0.15 importance
 

@@ -43,7 +43,7 @@ from pagefault.truth.held import Held, Status
 
 CLAIM: Final = PAGE_PREFIX["claim"]
 IMPORTANCE: Final = {
-    ClaimType.DECISION: 0.95,  # requirement 000, "Claim Page Example"
+    ClaimType.DECISION: 0.95,
     ClaimType.RETRACTION: 0.95,
     ClaimType.RULE: 0.9,
     ClaimType.PREFERENCE: 0.85,

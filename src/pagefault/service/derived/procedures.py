@@ -25,7 +25,7 @@ from pagefault.truth.subjects import subject_key
 
 PROCEDURE: Final = PAGE_PREFIX["procedure"]
 RECALLED: Final = 2  # procedures that a turn brings at most
-IMPORTANCE: Final = 0.8  # requirement 000, "Procedure Page Example"
+IMPORTANCE: Final = 0.8
 _ALL: Final = 2**31
 
 

@@ -1,4 +1,4 @@
-"""What a session tells about itself: requirement 000's measures, and those of a stable prefix.
+"""What a session tells about itself: the measures of virtual memory, and those of a stable prefix.
 
 A pure fold of the log, turn by turn; a session's figures are those of the sum of its turns. A
 figure is None where there was nothing to divide by, and nothing is guessed: what only a running

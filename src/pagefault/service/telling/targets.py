@@ -1,4 +1,4 @@
-"""What a session's figures should be: requirement 000's targets and red flags, and ours.
+"""What a session's figures should be: the targets and the red flags.
 
 A target that is missed is told; a red flag is one that somebody should look at.
 """

@@ -107,7 +107,7 @@ CREATE VIEW page_row AS
         page.place AS place, occurred_ms, superseded
     FROM page CROSS JOIN event ON event.seq = page.seq;
 
--- The names that requirement 004 gives to what is here.
+-- The names by which other programs ask for what is here.
 CREATE VIEW sessions AS SELECT * FROM session;
 CREATE VIEW events AS
     SELECT event.seq AS seq, session_id, word AS event_type, turn, at_ms, page_id
