@@ -118,7 +118,9 @@ def test_a_text_that_names_a_living_process_keeps_nobody_out(tmp_path: Path) -> 
     holder = locking.Process(pid=os.getppid(), host="here", command="innocent", since_ms=1)
     (tmp_path / "lock").write_bytes(holder.encode())
     with _lock(tmp_path).held():
-        pass
+        own = read_process(tmp_path)
+        assert own is not None
+        assert own.pid == os.getpid()
 
 
 def test_an_unreadable_text_does_not_matter(tmp_path: Path) -> None:
@@ -161,7 +163,9 @@ def test_one_that_stopped_in_the_turnstile_is_passed(tmp_path: Path) -> None:
     turnstile = os.open(tmp_path / "turnstile", os.O_RDWR | os.O_CREAT)
     fcntl.flock(turnstile, fcntl.LOCK_EX)
     with lock.held():
-        pass
+        own = read_process(tmp_path)
+        assert own is not None
+        assert own.pid == os.getpid()
     os.close(turnstile)
 
 

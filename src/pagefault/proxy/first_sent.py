@@ -44,7 +44,9 @@ class FirstSent:
     def find(self, history: History, match: Match) -> News:
         """The messages of a request that are not among those that were kept.
 
-        A request repeats what was sent before, so only what is new of its path is looked at.
+        A request repeats its history, so only the path behind the last common node is looked at; an
+        edited node pulls that point back. A message is new if its key is. What has no place
+        (reasoning, a reminder) is held until the next message that has one.
         """
         path, placed, items = match.path, history.placed, history.items
         same = sum(takewhile(bool, map(is_, path, self._path)))

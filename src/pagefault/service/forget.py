@@ -130,6 +130,13 @@ def plan_session(runtime: Runtime, target: SessionNo) -> ForgetPlan:
 
 
 def _plan(runtime: Runtime, target: SessionNo, rows: list[PageRow], *, whole: bool) -> ForgetPlan:
+    """What goes with these rows: their pages, all that was derived from them, and the calls and the
+    client's JSON of their turns, which may repeat the words.
+
+    Forks lose sight of the pages and keep their own records. The numbers that were taken are noted
+    for every session that saw them, as an id is never given twice. Words of a page that another
+    page repeats are not looked for.
+    """
     index = runtime.index
     owners = {row.session for row in rows} or {target}
     forks = [

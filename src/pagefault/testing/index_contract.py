@@ -117,16 +117,18 @@ class PageIndexContract:
         records, batch = Records(), 50
         index.apply([records.open("planning")])
         seen: list[int] = []
-        is_done = threading.Event()
+        has_looked, is_done = threading.Event(), threading.Event()
 
         def look() -> None:
             while not is_done.is_set():
                 rows = index.pages(whole(1), PageFilter(), limit=10_000)
                 index.speakers(EVERYTHING)
                 seen.append(len(rows))
+                has_looked.set()
 
         with ThreadPoolExecutor(1) as others:
             looking = others.submit(look)
+            assert has_looked.wait(60)
             for _ in range(20):
                 index.apply([records.say(1, "We drink tea and eat cake.") for _ in range(batch)])
             is_done.set()

@@ -184,7 +184,11 @@ class _Cutter:
                 at = max(start, match.start() + 1)
 
     def _longest(self, text: str, start: int, item: int) -> tuple[int, Hole]:
-        """The run from `start` on that stands in the text of an item, up to its end."""
+        """The run from `start` on that stands in the text of an item, up to its end.
+
+        Two spellings are tried: the text as it is, and then as JSON escapes it. A run that ends
+        before a backslash may be the latter, whose escape is longer than the character.
+        """
         own = self.texts[item]
         begins = text[start : start + RUN_CHARS_MIN]
         where = self._find(item, begins)

@@ -70,6 +70,12 @@ async def drive(
     on_text: Callable[[str], None] | None,
     toolbox: Toolbox | None = None,
 ) -> Answer:
+    """Run one turn to its answer.
+
+    Each pass is a request, its reply, and one of three: the turn ends, memory's own calls are
+    served, or the host's are run (bounded by `calls_max`, not by steps). It ends early where calls
+    are left to the caller (`Answer.calls`), or where nothing more fits (`complete` is False).
+    """
     turn = Turn(bounds.steps_max)
     host = HostCalls(session, toolbox, bounds)
     requests = searches = 0

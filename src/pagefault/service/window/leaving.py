@@ -86,7 +86,13 @@ class PagesByPolicy:
         )
 
     def offer(self, reason: str, spared: Round) -> Leaving:
-        """What an epoch would be that spares so much."""
+        """One epoch, planned: what it would be if it spares so much.
+
+        Pages fall into four sets: in front (core and summaries), in place (verbatim, from
+        `verbatim_from` on), kept (lines in front), and evicted (the rest of the working set). Pins,
+        the newest message of the user and exchanges that were not sent are never victims. With
+        `down_to` 0 everything that may leave does, and no policy is asked.
+        """
         state = self._state
         entries = state.layout.entries()
         shown = [entry for entry in entries if isinstance(entry, Shown)]
