@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pagefault.model.kinds import ItemKind
 from pagefault.window.engine import WINDOW_FULL, Offer, Offers, Plan, WhenFull, lay_out, step
 from pagefault.window.law import Law
 from pagefault.window.slots import (
@@ -16,7 +17,6 @@ from pagefault.window.slots import (
     WHOLE_CONVERSATION,
     Form,
     Item,
-    ItemKind,
     Slot,
     Window,
 )

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pagefault.engine.usage import usage_from
 from pagefault.model.kinds import Role
-from pagefault.proxy.history import History, Item, Json, Part, is_media, sealed
+from pagefault.proxy.history import History, Item, Json, Part, sealed, sealed_item
 from pagefault.proxy.wire import (
     Answered,
     Unreadable,
@@ -144,15 +144,7 @@ def _said(message: Json, role: Role, number: int) -> list[Item]:
         elif _is_thinking(block):
             items.append(Item(part=Part.DRESS, role=role, message=number))
         else:
-            items.append(
-                Item(
-                    part=Part.SEALED,
-                    role=role,
-                    message=number,
-                    sealed=sealed(block),
-                    is_media=is_media(block),
-                )
-            )
+            items.append(sealed_item(block, role, number))
     for call in message.get("tool_calls") or ():
         told = call.get("function") or call.get("custom") or {}
         arguments = told.get("arguments", told.get("input", ""))

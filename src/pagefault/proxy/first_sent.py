@@ -17,7 +17,7 @@ from typing import Any
 
 from pagefault.model.events import HISTORY_START, ReceivedItem
 from pagefault.model.ids import PageId
-from pagefault.model.kinds import ItemKind, Role
+from pagefault.model.kinds import Role
 from pagefault.proxy.history import History, Item, Part, canonical, digest, unmarked
 from pagefault.proxy.trie import Match, Node
 from pagefault.service.telling.received import FromClient
@@ -120,21 +120,7 @@ class _Told:
 
     def from_client(self) -> FromClient:
         items = tuple(
-            ReceivedItem(kind=_kind_of(item), page_id=page)
+            ReceivedItem(kind=item.kind, page_id=page)
             for (item, _), page in zip(self.items, self.pages, strict=True)
         )
         return FromClient(message=self.message, items=items, follows=self.follows, key=self.key)
-
-
-def _kind_of(item: Item) -> ItemKind:
-    match item.part:
-        case Part.CALL:
-            return ItemKind.CALL
-        case Part.RESULT:
-            return ItemKind.RESULT
-        case Part.SEALED:
-            return ItemKind.MEDIA if item.is_media else ItemKind.OPAQUE
-        case Part.DRESS:
-            return ItemKind.REASONING
-        case Part.TEXT:
-            return ItemKind.MESSAGE

@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from pagefault.model.defaults import NAME_CHARS
-from pagefault.model.kinds import Role
+from pagefault.model.kinds import ItemKind, Role
 
 Json = dict[str, Any]
 
@@ -51,6 +51,21 @@ class Item:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "call_id", short_id(self.call_id))
+
+    @property
+    def kind(self) -> ItemKind:
+        """What it is to the log and to the window."""
+        match self.part:
+            case Part.CALL:
+                return ItemKind.CALL
+            case Part.RESULT:
+                return ItemKind.RESULT
+            case Part.SEALED:
+                return ItemKind.MEDIA if self.is_media else ItemKind.OPAQUE
+            case Part.DRESS:
+                return ItemKind.REASONING
+            case Part.TEXT:
+                return ItemKind.MESSAGE
 
     @cached_property
     def place(self) -> str:
@@ -267,6 +282,17 @@ def digest(text: str) -> str:
 def sealed(block: Mapping[str, Any]) -> str:
     """The digest of an opaque block, whatever marks it bears."""
     return digest(canonical(unmarked(block)))
+
+
+def sealed_item(block: Mapping[str, Any], role: Role, number: int) -> Item:
+    """An opaque block: only its provider can read it."""
+    return Item(
+        part=Part.SEALED,
+        role=role,
+        message=number,
+        sealed=sealed(block),
+        is_media=is_media(block),
+    )
 
 
 def is_media(block: Mapping[str, Any]) -> bool:

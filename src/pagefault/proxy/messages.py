@@ -14,8 +14,7 @@ from pagefault.proxy.history import (
     Json,
     Part,
     essence,
-    is_media,
-    sealed,
+    sealed_item,
     short_id,
 )
 from pagefault.proxy.wire import (
@@ -192,10 +191,4 @@ def _item(block: Json, role: Role, number: int) -> Item:
             call_id=str(block.get("tool_use_id", "")),
             sealed=sealed_beside(content),
         )
-    return Item(
-        part=Part.SEALED,
-        role=role,
-        message=number,
-        sealed=sealed(block),
-        is_media=is_media(block),
-    )
+    return sealed_item(block, role, number)

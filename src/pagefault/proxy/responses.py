@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pagefault.engine.usage import usage_from
 from pagefault.model.kinds import Role
-from pagefault.proxy.history import History, Item, Json, Part, is_media, sealed
+from pagefault.proxy.history import History, Item, Json, Part, sealed, sealed_item
 from pagefault.proxy.wire import (
     Answered,
     Unreadable,
@@ -163,13 +163,5 @@ def _said(message: Json, number: int) -> list[Item]:
         if block.get("type") in _TEXTS and isinstance(text, str):
             items.append(Item(part=Part.TEXT, role=role, message=number, text=text))
         else:
-            items.append(
-                Item(
-                    part=Part.SEALED,
-                    role=role,
-                    message=number,
-                    sealed=sealed(block),
-                    is_media=is_media(block),
-                )
-            )
+            items.append(sealed_item(block, role, number))
     return items

@@ -26,7 +26,6 @@ from pagefault.proxy.history import (
     History,
     Item,
     Json,
-    Part,
     digest,
     reminders,
     unmarked,
@@ -37,7 +36,7 @@ from pagefault.proxy.weights import Weights
 from pagefault.proxy.wire import Wire
 from pagefault.window.engine import WhenFull, lay_out, step
 from pagefault.window.law import Law
-from pagefault.window.slots import FRONT, Form, ItemKind, Slot, Window
+from pagefault.window.slots import FRONT, Form, Slot, Window
 from pagefault.window.slots import Item as WindowItem
 from pagefault.window.tree import Windows
 from pagefault.window.turns import WholeTurns
@@ -52,13 +51,6 @@ STUB_CHARS: Final = 120
 NEWS: Final = "[Changed since it was first shown above:]"
 LEARNED_FROM_TOKENS: Final = 500  # a smaller request tells little about how a provider counts
 FACTOR_MAX: Final = 2.0  # more is no way of counting: it counted something else as well
-
-_KINDS: Final = {
-    Part.TEXT: ItemKind.MESSAGE,
-    Part.CALL: ItemKind.CALL,
-    Part.RESULT: ItemKind.RESULT,
-    Part.SEALED: ItemKind.OPAQUE,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,7 +269,7 @@ class Outgoing:
                 binds = self._wire.binds(place.message if sent is None else sent.message)
             made = known[asked] = WindowItem(
                 id=node.key,
-                kind=_KINDS[item.part],
+                kind=item.kind,
                 is_models=item.role is Role.ASSISTANT,
                 opens=place.opens,
                 call=item.call_id,

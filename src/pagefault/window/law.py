@@ -19,7 +19,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from pagefault.window.slots import Form, Item, ItemKind
+from pagefault.model.kinds import ItemKind
+from pagefault.window.slots import Form, Item
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,21 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import IntEnum, StrEnum
+from enum import IntEnum
 from typing import Final
+
+from pagefault.model.kinds import ItemKind
 
 FRONT: Final = "front"
 """The anchor of what stands before everything else."""
-
-
-class ItemKind(StrEnum):
-    MESSAGE = "message"
-    CALL = "call"
-    RESULT = "result"
-    REASONING = "reasoning"
-    MEDIA = "media"
-    OPAQUE = "opaque"
-    RECALLED = "recalled"  # brought back out of its place
 
 
 class Form(IntEnum):

@@ -24,12 +24,12 @@ from pagefault.model.events import (
     row_of,
 )
 from pagefault.model.ids import PageId
-from pagefault.model.kinds import Level, Role
+from pagefault.model.kinds import ItemKind, Level, Role
 from pagefault.model.page import PageRow
 from pagefault.pack.envelope import own_level
 from pagefault.window.engine import lay_out
 from pagefault.window.law import Law
-from pagefault.window.slots import FRONT, Form, Item, ItemKind, Slot, Window
+from pagefault.window.slots import FRONT, Form, Item, Slot, Window
 from pagefault.window.tree import Windows
 
 _LAW: Final = Law()

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pagefault.model.ids import Seq
+from pagefault.model.kinds import ItemKind
 from pagefault.model.page import Page
 from pagefault.pack.layout import Entry, Exchange, Front, Note, Recalled, Shown
 from pagefault.service.window.state import SessionState
 from pagefault.window.law import Law
-from pagefault.window.slots import FRONT, Form, Item, ItemKind, Slot, Window
+from pagefault.window.slots import FRONT, Form, Item, Slot, Window
 
 LAW: Final = Law()
 """That of every provider; calls and their results are one item here, and are never parted."""
@@ -39,7 +40,7 @@ class View:
             for item in _items(entry):
                 self.items.append(item)
                 self._entries[item.id] = entry
-        self.items += (Item(id=one, kind=ItemKind.RECALLED) for one in self._pages)
+        self.items += (Item(id=one, kind=ItemKind.MESSAGE) for one in self._pages)
 
     def begin(self, epoch: int, front: Front, verbatim_from: Seq) -> Window:
         """The window of an epoch that puts this in front, and leaves in their places the messages
@@ -74,7 +75,7 @@ def _items(entry: Entry) -> Iterator[Item]:
         case Shown(page=page):
             yield Item(id=page.page_id, kind=ItemKind.MESSAGE)
         case Recalled(pages=pages):
-            yield from (Item(id=page.page_id, kind=ItemKind.RECALLED) for page in pages)
+            yield from (Item(id=page.page_id, kind=ItemKind.MESSAGE) for page in pages)
         case Exchange(cause=cause, seq=seq):
             yield Item(id=f"calls {cause} {seq}", kind=ItemKind.CALL)
         case Note(seq=seq):
