@@ -33,7 +33,7 @@ from pagefault.model.page import PageRow, Scope
 from pagefault.model.progress import Progress
 from pagefault.model.threads import start
 from pagefault.recall.semantic import Similar
-from pagefault.service.derived.soon import Late, NotBegun, Soon
+from pagefault.service.derived.bounded_calls import BoundedCalls, CallRejected, CallTimedOut
 from pagefault.store.api import PageFilter, VectorStore
 from pagefault.store.place import place_of
 from pagefault.store.store import Store
@@ -99,7 +99,7 @@ class Embedding:
         self._whole: dict[SessionNo, int] = {}  # sessions without a page missing, and their pages
         self._queries: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
         self._asking = threading.Lock()
-        self._soon = Soon(QUERIES_AT_ONCE)
+        self._query_calls = BoundedCalls(QUERIES_AT_ONCE)
         self.failure: PagefaultError | None = None
         self._rest_s = 0.0
         self._again_s = 0.0  # when the embedder may be asked again
@@ -284,10 +284,10 @@ class Embedding:
         if self._clock.monotonic_s() < self._again_s:
             return None
         try:
-            return self._soon(lambda: self._embed_query(query), QUERY_WAIT_S)
-        except Late:
+            return self._query_calls(lambda: self._embed_query(query), QUERY_WAIT_S)
+        except CallTimedOut:
             self._failed(EngineUnreachable(f"no vector of a query within {QUERY_WAIT_S:g} s"))
-        except NotBegun:
+        except CallRejected:
             pass  # the one that is late has told
         except Exception as failure:
             self._failed(failure)
@@ -381,5 +381,5 @@ def _scale(
     elif len(scores) < limit:  # all pages of the scope
         middle = float(np.median(scores))
     else:
-        middle = 0.0  # what they share was left out of so many (`store/shelf.py`)
+        middle = 0.0  # what they share was left out of so many (`store/vector_cache.py`)
     return middle, float(scores.max())

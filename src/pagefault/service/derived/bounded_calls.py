@@ -1,4 +1,4 @@
-"""Calls that somebody waits for, but not for ever: each in a thread, and never more than a few."""
+"""Bounded calls with timeouts, each on its own thread."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from pagefault.model.threads import start
 T = TypeVar("T")
 
 
-class Late(Exception):
+class CallTimedOut(Exception):
     """The call did not answer in time. It goes on in its thread, and nobody waits for it."""
 
 
-class NotBegun(Exception):
+class CallRejected(Exception):
     """The call was not made: an earlier one is late, or too many are under way."""
 
 
-class Soon:
+class BoundedCalls:
     """Invariants: at most `at_once` calls are under way, waited for or not; while one of them is
     late, none begins. So of calls that hang for ever there are never more than that.
     """
@@ -33,14 +33,15 @@ class Soon:
         self._late: set[Future[Any]] = set()
 
     def __call__(self, call: Callable[[], T], seconds: float) -> T:
-        """What `call` answers or raises, within `seconds`. Raises `Late` after them, and `NotBegun`
-        at once where one is late already.
+        """What `call` answers or raises, within `seconds`.
+
+        Raises `CallTimedOut` after them, and `CallRejected` at once where one is late already.
         """
         until = time.monotonic() + seconds
         with self._changed:
             self._changed.wait_for(lambda: self._late or self._under_way < self._at_once, seconds)
             if self._late or self._under_way >= self._at_once:
-                raise NotBegun
+                raise CallRejected
             self._under_way += 1
         future: Future[T] = Future()
         thread = threading.Thread(
@@ -59,7 +60,7 @@ class Soon:
                     return future.result()
                 self._late.add(future)
                 self._changed.notify_all()
-            raise Late from None
+            raise CallTimedOut from None
 
     def _run(self, call: Callable[[], T], future: Future[T]) -> None:
         try:

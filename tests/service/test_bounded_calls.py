@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pagefault.service.derived.soon import Late, NotBegun, Soon
+from pagefault.service.derived.bounded_calls import BoundedCalls, CallRejected, CallTimedOut
 
 LONG = 20.0
 
@@ -20,47 +20,47 @@ def go() -> Iterator[threading.Event]:
 
 
 def test_what_a_call_answers_or_raises_comes_back() -> None:
-    soon = Soon(1)
-    assert soon(lambda: 3, LONG) == 3
+    calls = BoundedCalls(1)
+    assert calls(lambda: 3, LONG) == 3
     with pytest.raises(ZeroDivisionError):
-        soon(lambda: 1 // 0, LONG)
+        calls(lambda: 1 // 0, LONG)
 
     def its_own() -> None:
         raise TimeoutError("of the call itself")
 
     with pytest.raises(TimeoutError, match="of the call itself"):
-        soon(its_own, LONG)
-    assert soon(lambda: 4, LONG) == 4
+        calls(its_own, LONG)
+    assert calls(lambda: 4, LONG) == 4
 
 
 def test_while_a_call_is_late_none_begins(go: threading.Event) -> None:
-    soon = Soon(4)
+    calls = BoundedCalls(4)
     ended, begun = threading.Event(), []
 
     def hangs() -> None:
         go.wait(LONG)
         ended.set()
 
-    with pytest.raises(Late):
-        soon(hangs, 0.01)
+    with pytest.raises(CallTimedOut):
+        calls(hangs, 0.01)
     for _ in range(10):
-        with pytest.raises(NotBegun):
-            soon(lambda: begun.append(1), LONG)
+        with pytest.raises(CallRejected):
+            calls(lambda: begun.append(1), LONG)
     assert not begun
     go.set()
     assert ended.wait(LONG)
     for _ in range(1_000):  # its thread ends a moment later
         try:
-            assert soon(lambda: 5, LONG) == 5
+            assert calls(lambda: 5, LONG) == 5
             break
-        except NotBegun:
+        except CallRejected:
             threading.Event().wait(0.005)
     else:
         pytest.fail("none begins any more")
 
 
 def test_no_more_are_under_way_than_may_be(go: threading.Event) -> None:
-    soon, under_way, most = Soon(2), 0, 0
+    calls, under_way, most = BoundedCalls(2), 0, 0
     counting = threading.Lock()
 
     def counted() -> int:
@@ -75,7 +75,7 @@ def test_no_more_are_under_way_than_may_be(go: threading.Event) -> None:
 
     answers: list[int] = []
     threads = [
-        threading.Thread(target=lambda: answers.append(soon(counted, LONG))) for _ in range(12)
+        threading.Thread(target=lambda: answers.append(calls(counted, LONG))) for _ in range(12)
     ]
     for thread in threads:
         thread.start()
@@ -86,13 +86,13 @@ def test_no_more_are_under_way_than_may_be(go: threading.Event) -> None:
 
 
 def test_who_waits_for_a_turn_goes_as_soon_as_one_is_late(go: threading.Event) -> None:
-    soon = Soon(1)
+    calls = BoundedCalls(1)
     refused = threading.Event()
 
     def waits() -> None:
         try:
-            soon(lambda: None, LONG)
-        except NotBegun:
+            calls(lambda: None, LONG)
+        except CallRejected:
             refused.set()
 
     begun = threading.Event()
@@ -102,8 +102,8 @@ def test_who_waits_for_a_turn_goes_as_soon_as_one_is_late(go: threading.Event) -
         go.wait(LONG)
 
     def is_late() -> None:
-        with pytest.raises(Late):
-            soon(hangs, 0.2)
+        with pytest.raises(CallTimedOut):
+            calls(hangs, 0.2)
 
     late = threading.Thread(target=is_late)
     late.start()
