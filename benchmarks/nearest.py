@@ -4,7 +4,7 @@
 
 VECTORS.npy holds an array of float32, a unit vector in each row. The first 100 are asked of COUNT
 others (or of all), which stand in a file: once all are compared one by one, once those that their
-signs choose are read from the file (`store/shelf.py`). `recall` is the share of the exact
+signs choose are read from the file (`store/vector_cache.py`). `recall` is the share of the exact
 first 50 that signs find; `fill_s` is the first question of a process, which reads every vector.
 """
 
@@ -23,20 +23,20 @@ import numpy as np
 
 from pagefault.model.ids import Seq
 from pagefault.model.page import EVERYTHING
-from pagefault.store.embedded import shelf
+from pagefault.store.embedded import cache
 from pagefault.store.embedded.vectors import SqliteVectors
-from pagefault.store.shelf import SHORTLIST, Vectors
+from pagefault.store.vector_cache import SHORTLIST, Vectors
 
 QUERIES = 100
 LIMIT = 50
 MODEL = "measured"
 
-Shelf = shelf.Shelf
+VectorCache = cache.VectorCache
 
 
-def asked(path: Path, queries: Vectors, make: partial[Shelf]) -> dict[str, Any]:
-    """What a process finds that has just opened the file, with shelves made so."""
-    shelf.Shelf = make  # type: ignore[assignment, misc]
+def asked(path: Path, queries: Vectors, make: partial[VectorCache]) -> dict[str, Any]:
+    """What a process finds that has just opened the file, with caches made so."""
+    cache.VectorCache = make  # type: ignore[assignment, misc]
     store = SqliteVectors.open(path, root_id="benchmark")
     began = time.perf_counter()
     store.nearest(MODEL, EVERYTHING, queries[0], limit=LIMIT)
@@ -61,10 +61,10 @@ def measure(vectors: Vectors, count: int, shortlists: tuple[int, ...]) -> list[d
         pages = [(number, Seq(number + 1)) for number in range(len(rest))]
         store.put(MODEL, pages, rest, forgotten=store.forgotten())
         store.close()
-        exact = asked(path, queries, partial(Shelf, exact_max=len(rest)))
+        exact = asked(path, queries, partial(VectorCache, exact_max=len(rest)))
         told = [{"vectors": len(rest), "compared": "all", **exact}]
         for shortlist in shortlists:
-            signs = asked(path, queries, partial(Shelf, exact_max=0, shortlist=shortlist))
+            signs = asked(path, queries, partial(VectorCache, exact_max=0, shortlist=shortlist))
             pairs = zip(exact["found"], signs["found"], strict=True)
             recall = round(mean(len(a & b) / LIMIT for a, b in pairs), 4)
             told.append({"vectors": len(rest), "compared": shortlist, "recall": recall, **signs})

@@ -21,8 +21,8 @@ from pagefault.model.errors import BadInput, EngineUnreachable, StoreBusy
 from pagefault.model.page import EVERYTHING
 from pagefault.service.derived.embedding import Embedding
 from pagefault.store.embedded.vectors import SqliteVectors
-from pagefault.store.shelf import Shelf
 from pagefault.store.store import Store
+from pagefault.store.vector_cache import VectorCache
 from pagefault.testing.embedders import FailingEmbedder, SlowEmbedder, WordEmbedder
 from tests.service.memories import files_with
 
@@ -290,8 +290,8 @@ async def test_a_fork_finds_what_it_sees_of_its_parent(tmp_path: Path) -> None:
 
 def by_signs(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if there were so many vectors that most are told apart by their signs alone."""
-    few = partial(Shelf, exact_max=100, shortlist=50)
-    monkeypatch.setattr("pagefault.store.shelf.Shelf", few)
+    few = partial(VectorCache, exact_max=100, shortlist=50)
+    monkeypatch.setattr("pagefault.store.vector_cache.VectorCache", few)
 
 
 def deaf_to_filters(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -315,7 +315,7 @@ WANTED: dict[str, SearchFilter] = {
 
 class BoatEmbedder:
     """Knows how near a text is to `boat` by one word of it. In three directions texts differ far
-    more: what sets most pages apart is left out of what is compared (`store/shelf.py`).
+    more: what sets most pages apart is left out of what is compared (`store/vector_cache.py`).
     """
 
     name = "boats"

@@ -17,7 +17,7 @@ from pagefault.store.embedded import connections as connections_module
 from pagefault.store.embedded import vectors as vectors_module
 from pagefault.store.embedded.vectors import SqliteVectors
 from pagefault.store.place import place_of
-from pagefault.store.shelf import Vectors
+from pagefault.store.vector_cache import Vectors
 
 ONE, TWO = SessionNo(1), SessionNo(50)
 ALL = Seq(2**40)

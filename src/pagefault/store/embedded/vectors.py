@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pagefault.store.shelf import Shelf
+    from pagefault.store.vector_cache import VectorCache
 
 SCHEMA: Final = 2
 """Changes with the tables. No migration: the vectors are made again."""
@@ -43,7 +43,7 @@ SCHEMA: Final = 2
 _UNCHECKED: Final = 1
 """The schema of files that were made before pages had checksums: its tables are the same."""
 
-SHELVES_BYTES_MAX: Final = 256 * 1024 * 1024
+VECTOR_CACHES_BYTES_MAX: Final = 256 * 1024 * 1024
 """Of vectors kept in memory: those looked at last stay."""
 
 _SQL: Final = Queries("vectors.sql")
@@ -54,8 +54,8 @@ class SqliteVectors:
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
-        self._shelving = threading.Lock()
-        self._shelves: OrderedDict[tuple[int, Span], Shelf] = OrderedDict()
+        self._cache_lock = threading.Lock()
+        self._caches: OrderedDict[tuple[int, Span], VectorCache] = OrderedDict()
         self._dropped: tuple[int, ...] = ()  # what was, when these were filled
         with connections.bare() as db:
             db.execute(_SQL["secure"])
@@ -181,8 +181,8 @@ class SqliteVectors:
         with self._connections.bare() as db:
             db.execute(_SQL["vacuum"])
         self._connections.empty_log()
-        with self._shelving:
-            self._shelves.clear()
+        with self._cache_lock:
+            self._caches.clear()
 
     # --- asking -------------------------------------------------------------------------------
 
@@ -209,45 +209,45 @@ class SqliteVectors:
 
         With `only`, places of the scope that ascend, besides these the `limit` most like of them.
         """
-        from pagefault.store.shelf import merged
+        from pagefault.store.vector_cache import merged
 
         found = []
-        with self._shelving, self._connections.read() as db:
+        with self._cache_lock, self._connections.read() as db:
             code = _code(db, embedder)
             # After either, the code of an embedder and the number of a row may be another's.
             dropped = (_meta(db, "forgotten"), _meta(db, "pruned") or 0)
             if dropped != self._dropped:
-                self._shelves.clear()
+                self._caches.clear()
                 self._dropped = dropped
             for span, upto in spans_with_vectors(scope):
-                shelf = self._shelf(db, code, span)
+                cache = self._cache(db, code, span)
                 wanted = None if only is None else only + span.origin
-                places, alike = shelf.nearest(
+                places, alike = cache.nearest(
                     query, upto, limit, lambda at: _read(db, code, at), wanted
                 )
                 found.append((places - span.origin, alike))
         return merged(found, limit, only)
 
-    def _shelf(self, db: apsw.Connection, code: int, span: Span) -> Shelf:
+    def _cache(self, db: apsw.Connection, code: int, span: Span) -> VectorCache:
         """The vectors of a span, and those that were put since it was filled."""
-        from pagefault.store.shelf import Shelf
+        from pagefault.store.vector_cache import VectorCache
 
-        shelf = self._shelves.setdefault((code, span), Shelf())
-        self._shelves.move_to_end((code, span))
+        cache = self._caches.setdefault((code, span), VectorCache())
+        self._caches.move_to_end((code, span))
         if span == ALL:
-            rows = _SQL.rows(db, "later", shelf.last, code)
-            last = rows[-1][0] if rows else shelf.last
+            rows = _SQL.rows(db, "later", cache.last, code)
+            last = rows[-1][0] if rows else cache.last
             rows = [row[1:] for row in rows]
         else:
-            rows = _SQL.rows(db, "between", code, shelf.last, span.first, span.last)
-            last = rows[-1][0] if rows else shelf.last
-        shelf.add(rows, last)
-        while len(self._shelves) > 1 and self._size() > SHELVES_BYTES_MAX:
-            self._shelves.popitem(last=False)
-        return shelf
+            rows = _SQL.rows(db, "between", code, cache.last, span.first, span.last)
+            last = rows[-1][0] if rows else cache.last
+        cache.add(rows, last)
+        while len(self._caches) > 1 and self._size() > VECTOR_CACHES_BYTES_MAX:
+            self._caches.popitem(last=False)
+        return cache
 
     def _size(self) -> int:
-        return sum(shelf.nbytes for shelf in self._shelves.values())
+        return sum(cache.nbytes for cache in self._caches.values())
 
 
 class VectorFile:

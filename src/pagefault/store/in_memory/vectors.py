@@ -14,7 +14,7 @@ from pagefault.model.ids import NOTHING, Seq, SessionNo
 from pagefault.model.page import Scope
 from pagefault.store.api import Nearest
 from pagefault.store.place import Span, said_span, session_span, spans_with_vectors
-from pagefault.store.shelf import Shelf, merged
+from pagefault.store.vector_cache import VectorCache, merged
 
 
 class _Row(NamedTuple):
@@ -30,7 +30,7 @@ class MemoryVectors:
         self._lock = threading.RLock()
         self._forgotten = forgotten
         self._rows: dict[str, list[_Row]] = {}  # by embedder, in the order in which they were put
-        self._shelves: dict[tuple[str, Span], tuple[Shelf, dict[int, bytes]]] = {}
+        self._caches: dict[tuple[str, Span], tuple[VectorCache, dict[int, bytes]]] = {}
 
     def forgotten(self) -> Seq:
         return self._forgotten
@@ -63,7 +63,7 @@ class MemoryVectors:
         spans = [session_span(session) for session in sessions]
         with self._lock:
             self._forgotten = max(begun, self._forgotten)
-            self._shelves.clear()
+            self._caches.clear()
             for embedder, rows in self._rows.items():
                 self._rows[embedder] = [
                     row
@@ -75,7 +75,7 @@ class MemoryVectors:
     def keep_only(self, embedder: str) -> None:
         with self._lock:
             self._rows = {name: rows for name, rows in self._rows.items() if name == embedder}
-            self._shelves.clear()
+            self._caches.clear()
 
     def counts(self) -> dict[str, int]:
         with self._lock:
@@ -97,21 +97,21 @@ class MemoryVectors:
         found = []
         with self._lock:
             for span, upto in spans_with_vectors(scope):
-                shelf, held = self._shelf(embedder, span)
+                cache, held = self._cache(embedder, span)
                 wanted = None if only is None else only + span.origin
                 read = partial(_read, held)
-                places, alike = shelf.nearest(query, upto, limit, read, wanted)
+                places, alike = cache.nearest(query, upto, limit, read, wanted)
                 found.append((places - span.origin, alike))
         return merged(found, limit, only)
 
-    def _shelf(self, embedder: str, span: Span) -> tuple[Shelf, dict[int, bytes]]:
+    def _cache(self, embedder: str, span: Span) -> tuple[VectorCache, dict[int, bytes]]:
         """The vectors of a span, with those that were put since it was filled, and by place."""
-        shelf, held = self._shelves.setdefault((embedder, span), (Shelf(), {}))
+        cache, held = self._caches.setdefault((embedder, span), (VectorCache(), {}))
         rows = self._rows.get(embedder, [])
-        later = [row for row in rows[shelf.last + 1 :] if span.first <= row.place <= span.last]
-        shelf.add(later, len(rows) - 1)
+        later = [row for row in rows[cache.last + 1 :] if span.first <= row.place <= span.last]
+        cache.add(later, len(rows) - 1)
         held.update((row.place, row.vector) for row in later)
-        return shelf, held
+        return cache, held
 
     def check(self) -> list[str]:
         return []

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pagefault.store.shelf import (
+from pagefault.store.vector_cache import (
     SHARED_DIRECTIONS,
     SHARED_MIN,
     SHARED_SAMPLE,
-    Shelf,
+    VectorCache,
     Vectors,
 )
 
@@ -37,16 +37,18 @@ def stored(vectors: Vectors) -> list[tuple[int, int, bytes]]:
     return [(3 * n, n + 1, row.astype("<f2").tobytes()) for n, row in enumerate(vectors)]
 
 
-def filled(vectors: Vectors, *, exact_max: int, shortlist: int = 100, step: int = 64) -> Shelf:
-    shelf = Shelf(exact_max=exact_max, shortlist=shortlist)
+def filled(
+    vectors: Vectors, *, exact_max: int, shortlist: int = 100, step: int = 64
+) -> VectorCache:
+    cache = VectorCache(exact_max=exact_max, shortlist=shortlist)
     rows = stored(vectors)
     for start in range(0, len(rows), step):
-        shelf.add(rows[start : start + step], start)
-    return shelf
+        cache.add(rows[start : start + step], start)
+    return cache
 
 
 def nearest(
-    shelf: Shelf,
+    cache: VectorCache,
     vectors: Vectors,
     query: Vectors,
     *,
@@ -55,7 +57,7 @@ def nearest(
     only: NDArray[np.int64] | None = None,
 ) -> dict[int, float]:
     rows = {place: blob for place, _, blob in stored(vectors)}
-    places, alike = shelf.nearest(query, upto, limit, lambda at: [(p, rows[p]) for p in at], only)
+    places, alike = cache.nearest(query, upto, limit, lambda at: [(p, rows[p]) for p in at], only)
     return dict(zip(places.tolist(), alike.tolist(), strict=True))
 
 
@@ -88,17 +90,17 @@ def truth(
 
 def test_few_are_compared_one_by_one() -> None:
     vectors = clusters(500, seed=1)
-    shelf = filled(vectors, exact_max=1_000)
+    cache = filled(vectors, exact_max=1_000)
     for query in clusters(20, seed=2):
-        assert len(set(nearest(shelf, vectors, query)) & truth(vectors, query)) >= 9  # rounded
+        assert len(set(nearest(cache, vectors, query)) & truth(vectors, query)) >= 9  # rounded
 
 
 def test_of_many_nearly_all_of_the_nearest_are_found_and_told_exactly() -> None:
     vectors = clusters(5_000, seed=1)
-    shelf = filled(vectors, exact_max=1_000, shortlist=400)
+    cache = filled(vectors, exact_max=1_000, shortlist=400)
     found = 0
     for query in vectors[:50]:  # pages that are like others
-        near = nearest(shelf, vectors, query)
+        near = nearest(cache, vectors, query)
         found += len(set(near) & truth(vectors, query))
         alike_all = cosines(vectors, query).tolist()
         for place, alike in near.items():
@@ -115,9 +117,9 @@ def test_many_take_a_fraction_of_the_room() -> None:
 @pytest.mark.parametrize("exact_max", [1_000, 100])
 def test_only_what_was_written_so_far_is_seen(exact_max: int) -> None:
     vectors = clusters(600, seed=3)
-    shelf = filled(vectors, exact_max=exact_max, shortlist=600)
+    cache = filled(vectors, exact_max=exact_max, shortlist=600)
     for upto in (0, 1, 250, 600):
-        near = nearest(shelf, vectors, vectors[0], upto=upto)
+        near = nearest(cache, vectors, vectors[0], upto=upto)
         assert all(place // 3 < upto for place in near)
         assert len(set(near) & truth(vectors, vectors[0], upto=upto)) >= min(9, upto)  # rounded
 
@@ -132,13 +134,13 @@ def test_how_they_were_added_tells_nothing() -> None:
 
 def test_a_vector_of_another_length_is_like_nothing() -> None:
     vectors = clusters(3, seed=5)
-    shelf = Shelf()
+    cache = VectorCache()
     rows = stored(vectors)
-    shelf.add([*rows, (100, 9, b""), (101, 10, bytes(6))], 0)
-    near = nearest(shelf, vectors, vectors[1])
+    cache.add([*rows, (100, 9, b""), (101, 10, bytes(6))], 0)
+    near = nearest(cache, vectors, vectors[1])
     assert set(near) == {0, 3, 6}
     assert near[3] == pytest.approx(1, abs=1e-3)
-    assert not nearest(shelf, vectors, vectors[0][:8]), "no vector of this shelf is so short"
+    assert not nearest(cache, vectors, vectors[0][:8]), "no vector of this cache is so short"
 
 
 @pytest.mark.parametrize("exact_max", [100_000, 100])
@@ -146,13 +148,13 @@ def test_vectors_that_tell_nothing_take_no_room(exact_max: int) -> None:
     vectors = clusters(300, seed=5)
     told = stored(vectors)
     empty = [(10_000 + n, 1, b"" if n % 2 else bytes(2 * WIDTH)) for n in range(30_000)]
-    shelf, alone = Shelf(exact_max=exact_max), Shelf(exact_max=exact_max)
+    cache, alone = VectorCache(exact_max=exact_max), VectorCache(exact_max=exact_max)
     for rows in (empty, told[:10], empty, told[10:]):
-        shelf.add(rows, 0)
+        cache.add(rows, 0)
     alone.add(told, 0)
-    assert nearest(shelf, vectors, vectors[7]) == nearest(alone, vectors, vectors[7])
-    assert len(shelf) == 300
-    assert shelf.nbytes < 2 * alone.nbytes
+    assert nearest(cache, vectors, vectors[7]) == nearest(alone, vectors, vectors[7])
+    assert len(cache) == 300
+    assert cache.nbytes < 2 * alone.nbytes
 
 
 # --- of some places alone -------------------------------------------------------------------------
@@ -164,41 +166,41 @@ def test_of_a_few_places_all_are_compared_however_many_others_are_nearer(
     exact_max: int, shortlist: int
 ) -> None:
     vectors = clusters(3_000, seed=1)
-    shelf = filled(vectors, exact_max=exact_max, shortlist=shortlist)
+    cache = filled(vectors, exact_max=exact_max, shortlist=shortlist)
     query = vectors[0]
     alike = cosines(vectors, query)
     farthest = np.argsort(alike, kind="stable")[:60]
     only = np.sort(3 * farthest)
-    found = nearest(shelf, vectors, query, only=only)
+    found = nearest(cache, vectors, query, only=only)
     within = {place: near for place, near in found.items() if place in only}
     assert len(within) == 10
     best = sorted(alike[farthest].tolist(), reverse=True)[:10]
     assert sorted(within.values(), reverse=True) == pytest.approx(best, abs=5e-3)
-    assert set(nearest(shelf, vectors, query)) <= set(found), "the others are told besides"
+    assert set(nearest(cache, vectors, query)) <= set(found), "the others are told besides"
 
 
 def test_by_signs_no_other_takes_the_room_of_many_that_are_wanted() -> None:
     vectors = clusters(5_000, seed=1)
-    shelf = filled(vectors, exact_max=1_000, shortlist=400)
+    cache = filled(vectors, exact_max=1_000, shortlist=400)
     only = np.arange(0, 3 * 5_000, 6)  # every other one
     found = 0
     for query in vectors[:50]:
         alike = cosines(vectors, query)[::2]
         best = {6 * int(n) for n in np.argsort(-alike, kind="stable")[:10]}
-        found += len(best & set(nearest(shelf, vectors, query, only=only)))
+        found += len(best & set(nearest(cache, vectors, query, only=only)))
     assert found / 500 > 0.9
 
 
 def test_of_no_place_or_of_all_nothing_else_is_found() -> None:
     vectors = clusters(300, seed=5)
-    shelf = filled(vectors, exact_max=1_000)
-    whole = nearest(shelf, vectors, vectors[3])
+    cache = filled(vectors, exact_max=1_000)
+    whole = nearest(cache, vectors, vectors[3])
     for only in (np.empty(0, np.int64), np.arange(0, 900, 3), np.array([1, 2, 10**6])):
-        assert nearest(shelf, vectors, vectors[3], only=only) == whole
+        assert nearest(cache, vectors, vectors[3], only=only) == whole
 
 
-def test_an_empty_shelf_answers_nothing() -> None:
-    assert not nearest(Shelf(), clusters(1, seed=6), clusters(1, seed=6)[0])
+def test_an_empty_cache_answers_nothing() -> None:
+    assert not nearest(VectorCache(), clusters(1, seed=6), clusters(1, seed=6)[0])
 
 
 def test_what_all_pages_share_tells_nothing() -> None:
@@ -208,9 +210,9 @@ def test_what_all_pages_share_tells_nothing() -> None:
     shared = 20 * chance.standard_normal(WIDTH)
     vectors = unit(topics[np.arange(400) % 8] + 0.3 * chance.standard_normal((400, WIDTH)) + shared)
     assert (vectors @ vectors[0]).min() > 0.9, "as they are, all are alike"
-    shelf = Shelf()
-    shelf.add(stored(vectors), 0)
-    near = nearest(shelf, vectors, vectors[0], limit=400)
+    cache = VectorCache()
+    cache.add(stored(vectors), 0)
+    near = nearest(cache, vectors, vectors[0], limit=400)
     same = [alike for place, alike in near.items() if place // 3 % 8 == 0]
     other = [alike for place, alike in near.items() if place // 3 % 8]
     assert min(same) > max(other)
@@ -219,7 +221,7 @@ def test_what_all_pages_share_tells_nothing() -> None:
 
 def test_what_comes_later_does_not_change_what_an_earlier_scope_finds() -> None:
     vectors = clusters(900, seed=8)
-    early, late = Shelf(), Shelf()
+    early, late = VectorCache(), VectorCache()
     early.add(stored(vectors[:300]), 0)
     late.add(stored(vectors), 0)
     query = vectors[3]

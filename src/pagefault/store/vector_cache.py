@@ -92,8 +92,10 @@ class Shared(NamedTuple):
         return alike
 
 
-class Shelf:
-    """Invariants: `len(self)` places, as many seqs, and as many vectors or signs; seqs ascend where
+class VectorCache:
+    """The vectors of one span of places, in memory: as they are while few, as signs once many.
+
+    Invariants: `len(self)` places, as many seqs, and as many vectors or signs; seqs ascend where
     places do.
     """
 
@@ -221,7 +223,7 @@ class Shelf:
 def merged(
     found: Sequence[tuple[Places, Vectors]], limit: int, only: Places | None = None
 ) -> Nearest:
-    """The best of several shelves, best first: see `VectorStore.nearest`."""
+    """The best of several caches, best first: see `VectorStore.nearest`."""
     at = np.concatenate([np.empty(0, np.int64), *(places for places, _ in found)])
     similarities = np.concatenate([np.empty(0, np.float32), *(alike for _, alike in found)])
     order = np.lexsort((at, -similarities))
