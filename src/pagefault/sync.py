@@ -768,14 +768,14 @@ class Session(_Asks):
         """
         return _LOOP.run(self.asynchronous.items())
 
-    def client_json(self, message: int) -> str:
+    def client_json(self, message_seq: int) -> str:
         """A message of a proxied session as its client sent it for the first time: the JSON that
-        the client's own was, less secrets. `message` is that of an item (`items`).
+        the client's own was, less secrets. `message_seq` is that of an item (`items`).
 
         Raises `BadInput` if this is no message of this session, and `RecordGone` if it was
         forgotten, with any page of its turn.
         """
-        return _LOOP.run(self.asynchronous.client_json(message))
+        return _LOOP.run(self.asynchronous.client_json(message_seq))
 
     def diff(self, before: int, after: int) -> Difference:
         """What changed in the window from the end of one turn to the end of another."""

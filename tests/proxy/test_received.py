@@ -87,7 +87,7 @@ async def sent(to: Standing, path: str, said: list[dict[str, Any]]) -> pagefault
 
 
 async def given_back(session: pagefault.Session) -> list[Any]:
-    seqs = dict.fromkeys(item.message for item in await session.items() if item.message)
+    seqs = dict.fromkeys(item.message_seq for item in await session.items() if item.message_seq)
     return [json.loads(await session.client_json(seq)) for seq in seqs]
 
 
@@ -128,7 +128,7 @@ async def test_items_are_told_by_their_kinds(tmp_path: Path) -> None:
     ]  # fmt: skip
     [call] = (item for item in items if item.kind is kind.CALL)
     assert call.page_ids == ("msg_3", "msg_4"), "it is long, and so in parts"
-    assert not items[-1].message, "the client has not sent the answer back"
+    assert not items[-1].message_seq, "the client has not sent the answer back"
 
 
 async def test_a_blanked_result_and_a_moved_mark_are_no_news_and_an_edit_is(
@@ -188,7 +188,7 @@ async def test_it_is_forgotten_with_any_page_of_its_turn(tmp_path: Path, page: s
     with Upstream(always()) as upstream:
         async with standing(upstream, root=root) as to:
             session = await sent(to, "/v1/messages", said)
-            seq = next(item.message for item in await session.items())
+            seq = next(item.message_seq for item in await session.items())
             assert set(Files(root).traces(words)) == set(names), "the control"
             await to.memory.forget(session, page)
             assert Files(root).traces(words) == {}
@@ -266,7 +266,7 @@ async def test_a_message_in_which_something_breaks_is_passed_on_and_told_of_once
             assert upstream.seen[-1].body["messages"] == MESSAGES
             await sent(to, "/v1/messages", MESSAGES)
             assert "not kept" not in (await to.lines())[-1]
-            assert [item.message for item in await session.items()] == [0] * 5
+            assert [item.message_seq for item in await session.items()] == [0] * 5
 
 
 async def test_a_request_is_told_of_though_its_messages_cannot_be_looked_up(

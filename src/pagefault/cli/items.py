@@ -30,11 +30,11 @@ def items(app: App, session_name: str, message: int | None, as_json: bool) -> No
 
     Kinds are message, call, result, reasoning, media and opaque (which only its provider can read).
 
-    They are told in their order. Where a client of the proxy sent one, `message` is the record
-    that has its own JSON.
+    They are listed in order. `message_seq` is the record of the log that has the client's own JSON
+    of the message, 0 if there is none.
 
-    JSON: {session, items: [{kind, turn, role, page_ids, message}]}; with --message
-    {session, message, json}, `json` being the message itself.
+    JSON: {session, items: [{kind, turn, role, page_ids, message_seq}]}; with
+    --message {session, message_seq, json}, `json` being the message itself.
     """
 
     async def read() -> tuple[str, list[ConversationItem], str]:
@@ -48,7 +48,7 @@ def items(app: App, session_name: str, message: int | None, as_json: bool) -> No
     name, found, sent = app.run(read())
     if message is not None:
         value = json.loads(sent)
-        told = {"session": name, "message": message, "json": value}
+        told = {"session": name, "message_seq": message, "json": value}
         app.term.data(told if as_json else value)
         return
     if as_json:
@@ -62,13 +62,13 @@ def items(app: App, session_name: str, message: int | None, as_json: bool) -> No
                 one.kind,
                 one.role or "",
                 _span(one.page_ids),
-                str(one.message) if one.message else "",
+                str(one.message_seq) if one.message_seq else "",
             ]
             for one in found
         ],
         right="turn message",
     )
-    kept = len({one.message for one in found if one.message})
+    kept = len({one.message_seq for one in found if one.message_seq})
     app.term.note(
         f"{plural(len(found), 'item')} in {name!r}; {plural(kept, 'message')} of a client"
     )

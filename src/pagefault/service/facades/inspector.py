@@ -216,16 +216,16 @@ class Inspector(SessionParts):
         scope = self._runtime.scope(self.session)
         return await asyncio.to_thread(items_of, self._runtime, scope)
 
-    async def client_json(self, message: int) -> str:
+    async def client_json(self, message_seq: int) -> str:
         """A message of a proxied session as its client sent it for the first time: the JSON that
-        the client's own was, less secrets. `message` is that of an item (`items`).
+        the client's own was, less secrets. `message_seq` is that of an item (`items`).
 
         Raises `BadInput` if this is no message of this session, and `RecordGone` if it was
         forgotten, with any page of its turn.
         """
         await self.owned.caught_up()
         scope = self._runtime.scope(self.session)
-        return await asyncio.to_thread(client_json, self._runtime, scope, Seq(message))
+        return await asyncio.to_thread(client_json, self._runtime, scope, Seq(message_seq))
 
     async def diff(self, before: int, after: int) -> Difference:
         """What changed in the window from the end of one turn to the end of another."""

@@ -50,15 +50,15 @@ class FromClient:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationItem:
     """One item of a conversation, in its order. `page_ids` are those of its text, if it has one;
-    `message` is the record that has its client's own JSON, 0 if there is none: a client of a proxy
-    did not send it, or not yet, or a page of its turn was forgotten.
+    `message_seq` is the record that has its client's own JSON, 0 if there is none: a client of a
+    proxy did not send it, or not yet, or a page of its turn was forgotten.
     """
 
     kind: ItemKind
     turn: TurnNo
     role: Role | None = None  # where a page tells it
     page_ids: tuple[PageId, ...] = ()
-    message: Seq = NOTHING
+    message_seq: Seq = NOTHING
 
 
 # --- writing --------------------------------------------------------------------------------------
@@ -161,20 +161,20 @@ def _parts(page_id: PageId, parts: int) -> list[PageId]:
 # --- reading --------------------------------------------------------------------------------------
 
 
-def client_json(runtime: Runtime, scope: Scope, message: Seq) -> str:
+def client_json(runtime: Runtime, scope: Scope, message_seq: Seq) -> str:
     """The JSON of a message as the client sent it. Raises `BadInput` where the session has no such
     message, and `RecordGone` if it was forgotten. Blocks on the store.
     """
-    event = runtime.log.get(message) if 0 < message <= runtime.log.head() else None
+    event = runtime.log.get(message_seq) if 0 < message_seq <= runtime.log.head() else None
     parts = dict(scope.parts)
-    if event is None or message > parts.get(event.session, NOTHING) or event.type != "received":
+    if event is None or message_seq > parts.get(event.session, NOTHING) or event.type != "received":
         raise BadInput(
-            f"record {message} is no message that a client of this session sent",
-            hint="each item of a conversation tells the record of its message",
+            f"record {message_seq} is not a message that a client of this session sent",
+            hint="`items` gives the message_seq of each",
         )
     body = event.body
     if not isinstance(body, Received):
-        raise RecordGone(f"message {message} was forgotten, or cannot be read")
+        raise RecordGone(f"message {message_seq} was forgotten, or cannot be read")
 
     def text_of(item: int) -> str:
         return _whole_text(runtime, scope, body.items[item].page_id)[0]
@@ -183,9 +183,9 @@ def client_json(runtime: Runtime, scope: Scope, message: Seq) -> str:
         try:
             return runtime.blobs.get(name)
         except KeyError:
-            if runtime.journal.is_going(message):
-                raise RecordGone(f"message {message} is being forgotten just now") from None
-            raise StoreCorrupt(f"a part of message {message} is missing: blob {name}") from None
+            if runtime.journal.is_going(message_seq):
+                raise RecordGone(f"message {message_seq} is being forgotten just now") from None
+            raise StoreCorrupt(f"a part of message {message_seq} is missing: blob {name}") from None
 
     return fill(body.json, body.holes, text_of, blob_of)
 
@@ -230,7 +230,7 @@ def items_of(runtime: Runtime, scope: Scope) -> list[ConversationItem]:
                 turn=event.turn,
                 role=one.role,
                 page_ids=tuple(_parts(page_id, one.parts)),
-                message=seqs.get(page_id, NOTHING),
+                message_seq=seqs.get(page_id, NOTHING),
             )
         )
         told += after.get(page_id, ())
@@ -238,7 +238,7 @@ def items_of(runtime: Runtime, scope: Scope) -> list[ConversationItem]:
 
 
 def _without_page(item: ReceivedItem, event: Event) -> ConversationItem:
-    return ConversationItem(kind=item.kind, turn=event.turn, message=event.seq)
+    return ConversationItem(kind=item.kind, turn=event.turn, message_seq=event.seq)
 
 
 def _kind_of(body: OriginalBody) -> ItemKind:
