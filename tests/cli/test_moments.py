@@ -58,7 +58,7 @@ def test_a_fork_has_the_checkpoints_of_what_it_was_forked_from(cli: Cli, memory_
         ("soon", "seq:345"),
         ("checkpoint:nowhere", "makes one"),
         ("checkpoint:", "no checkpoint ''"),
-        ("2026-99-99", "no time"),
+        ("2026-99-99", "as a point in time"),
         ("1999-01-01", "had not begun"),
         ("99", "turns so far: 0 to 26"),
     ],

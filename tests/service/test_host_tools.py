@@ -148,7 +148,7 @@ async def test_data_is_told_as_compact_json(result: Any, told: str) -> None:
 async def test_what_json_cannot_say_is_refused_and_the_call_stays_open(result: Any) -> None:
     async with pagefault.open(":memory:") as memory:
         session = await asked(memory, clock("a"))
-        with pytest.raises(BadInput, match=r"^result is no JSON: ") as refused:
+        with pytest.raises(BadInput, match=r"^result is not JSON: ") as refused:
             await session.tool_result("a", result)
         assert "give a text, bytes, or lists and dicts" in str(refused.value.hint)
         assert [call.call_id for call in session.open_calls()] == ["a"]

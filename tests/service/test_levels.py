@@ -276,7 +276,7 @@ async def test_bad_levels_change_nothing(tmp_path: Path) -> None:
         session = await memory.session("s")
         page_id = await session.user(LONG)
         for level in (0, 4, -1):
-            with pytest.raises(BadInput, match="no level"):
+            with pytest.raises(BadInput, match="not a level"):
                 await session.compress(page_id, level)
         with pytest.raises(NoSuchPage):
             await session.compress("msg_99", 1)

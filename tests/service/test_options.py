@@ -109,7 +109,7 @@ def test_every_option_is_described(cls: type) -> None:
 
 
 async def test_what_puts_a_memory_together_takes_no_name_that_it_does_not_know() -> None:
-    with pytest.raises(TypeError, match="there is no windw"):
+    with pytest.raises(TypeError, match="unknown option windw"):
         async with open_memory(":memory:", windw=8_000):  # type: ignore[call-arg]
             pass
 

@@ -189,7 +189,7 @@ async def test_a_result_that_json_cannot_say_is_a_failed_call() -> None:
 
     model = Model(calls("handle"), "I see.")
     await answered(model, handle)
-    assert "no JSON" in model.results[0]
+    assert "not JSON" in model.results[0]
 
 
 async def test_a_call_that_takes_too_long_fails_and_the_turn_goes_on() -> None:

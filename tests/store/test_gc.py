@@ -1,4 +1,4 @@
-"""What belongs to nothing is found; what belongs, or may be about to, is never deleted."""
+"""Unreferenced files are found; referenced or recent ones are never deleted."""
 
 from __future__ import annotations
 

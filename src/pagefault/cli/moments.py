@@ -187,7 +187,7 @@ def time_of(when: str) -> dict[str, Any]:
         return {"time": last_ms(when, datetime.now(UTC))}
     except BadInput:
         raise BadInput(
-            f"{when!r} is no moment and no time",
+            f"can't read {when!r} as a point in time",
             hint="a turn (12), a record (seq:345), a checkpoint (checkpoint:NAME), or a time "
             '(ISO 8601: 2026-03-05T08:45; or yesterday, "2 hours ago")',
         ) from None

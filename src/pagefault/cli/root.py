@@ -55,7 +55,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "restore": "Make a backup a memory again.",
         "forget": "Erase a page, or a whole session, for good.",
         "archive": "Compress old segments, and read them as before.",
-        "gc": "Find what belongs to nothing, and delete it if told to.",
+        "gc": "Find unreferenced files, and with --yes delete them.",
         "bench": "Measure what a memory does, and what it costs.",
     },
 }

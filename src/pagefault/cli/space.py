@@ -90,7 +90,7 @@ async def _to_open(app: App) -> set[Seq]:
 @json_option
 @pass_app
 def gc(app: App, yes: bool, as_json: bool) -> None:
-    """Find what belongs to nothing, and delete it if told to.
+    """Find unreferenced files, and with --yes delete them.
 
     A process that is killed may leave the bytes of an artifact that no record names, or a file
     half written. What is younger than an hour is left alone: another process may be about to name

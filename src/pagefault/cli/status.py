@@ -25,7 +25,7 @@ _SHOWN = {  # of the figures, for people; JSON has them all
     "requests": "requests",
     "request_tokens_mean": "request, tokens on average",
     "context_utilisation": "window used, share",
-    "live_fraction": "of the prompt not dead, share",
+    "live_fraction": "still needed, share of the prompt",
     "effective_tokens": "tokens used by the answers, share",
     "page_references": "page references",
     "faults": "faults",

@@ -44,7 +44,7 @@ def _span(text: str, now: datetime, zone: tzinfo | None) -> tuple[datetime, date
         day = datetime.combine(_day(text, now.astimezone(zone)), time())
         return _placed(day, zone), _placed(day + timedelta(days=1), zone)
     except (ValueError, OverflowError):
-        raise BadInput(f"{text!r} is no time", hint=_HINT) from None
+        raise BadInput(f"{text!r} is not a time", hint=_HINT) from None
 
 
 def _moment(text: str, now: datetime) -> datetime | None:

@@ -1,4 +1,4 @@
-"""What nobody can do better, where pages weigh different amounts.
+"""Offline-optimal bounds for pages of different weights.
 
 With weights the fewest misses are hard to find (strongly NP-hard: M. Chrobak et al., "Caching is
 hard, even in the fault model", Algorithmica 63, 2012), and Belady's rule is not optimal any more.

@@ -45,7 +45,7 @@ def _json(arguments: Mapping[str, Any]) -> str:
         return json.dumps(arguments, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError) as problem:
         raise BadInput(
-            f"a call's arguments are no JSON: {problem}",
+            f"a call's arguments are not JSON: {problem}",
             hint="give the text that the model wrote, or the object that it says",
         ) from None
 

@@ -112,7 +112,7 @@ def a_time_ms(time: Time) -> int:
         time = iso_text(time)
     found = time if isinstance(time, int) else iso_ms(time)
     if found is None or abs(found) > _MS_MAX:
-        raise BadInput(f"{time!r} is no time", hint="ISO 8601: 2026-03-05, 2026-03-05T08:45:00Z")
+        raise BadInput(f"{time!r} is not a time", hint="ISO 8601: 2026-03-05, 2026-03-05T08:45:00Z")
     return found
 
 

@@ -44,21 +44,21 @@ def a_short_text(value: str, *, called: str) -> str:
 def a_share(value: float, *, called: str) -> float:
     """A number from 0 to 1. Raises `BadInput`, naming the argument."""
     if not 0 <= value <= 1:
-        raise BadInput(f"{called} of {value!r} cannot be", hint="a number from 0 to 1")
+        raise BadInput(f"{called} is {value!r}", hint="it takes a number from 0 to 1")
     return value
 
 
 def a_count(value: int, *, called: str) -> int:
     """How many of something. Raises `BadInput`, naming the argument."""
     if value < 0:
-        raise BadInput(f"{called} of {value!r} cannot be", hint="a whole number, 0 or more")
+        raise BadInput(f"{called} is {value!r}", hint="it takes a whole number, 0 or more")
     return value
 
 
 def a_span_s(value: float, *, called: str) -> float:
     """How long something takes. Raises `BadInput`, naming the argument."""
     if value < 0:
-        raise BadInput(f"{called} of {value!r} cannot be", hint="0 seconds or more")
+        raise BadInput(f"{called} is {value!r}", hint="it takes 0 seconds or more")
     return value
 
 
@@ -74,7 +74,7 @@ def a_moment(at: str | datetime) -> str:
     text = iso_text(at) if isinstance(at, datetime) else at
     if text and iso_ms(text) is None:
         raise BadInput(
-            f"occurred_at is {text!r:.80}, which is no time",
+            f"occurred_at is {text!r:.80}, which is not a time",
             hint="a datetime, or ISO 8601: 2026-03-05, 2026-03-05T08:45:00Z",
         )
     return text
@@ -91,7 +91,7 @@ def check_name(name: str, *, of: str = "session") -> None:
 
 def a_level(level: int, *, least: Level = Level.FULL) -> Level:
     if level not in list(Level) or level < least:
-        raise BadInput(f"{level} is no level here", hint=f"one of {least:d} to {max(Level):d}")
+        raise BadInput(f"{level} is not a level here", hint=f"one of {least:d} to {max(Level):d}")
     return Level(level)
 
 

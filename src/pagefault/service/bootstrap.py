@@ -151,7 +151,7 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
     only read until it is adopted (`adopt`).
     """
     if unknown := wiring.keys() - Wiring.__optional_keys__:
-        raise TypeError(f"open_memory: there is no {', '.join(sorted(unknown))}")
+        raise TypeError(f"open_memory: unknown option {', '.join(sorted(unknown))}")
     policy = _or(wiring.get("eviction_policy"), defaults.EVICTION_POLICY)
     epochs, beta = _or(wiring.get("epochs"), "break_even"), wiring.get("beta", BETA)
     model, prices = _or(wiring.get("model"), ""), wiring.get("prices")
@@ -160,7 +160,7 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
     if epochs not in EPOCHS:
         raise BadInput(f"unknown rule for epochs {epochs!r}", hint=f"one of {', '.join(EPOCHS)}")
     if not 0 <= beta < float("inf"):
-        raise BadInput(f"a beta of {beta} cannot be", hint="0 or more; 1 is the cheapest")
+        raise BadInput(f"beta is {beta}", hint="it takes 0 or more; 1 is the cheapest")
     extracts_claims = a_claims(wiring.get("claims", "rules")) is ClaimRules.RULES
     order = a_profile(wiring.get("profile", "measured"))
     seed, read_only = wiring.get("seed"), wiring.get("read_only", False)

@@ -40,7 +40,7 @@ class Journal:
             raise StoreClosed
 
     def clean(self, text: str) -> str:
-        """What would be written of this text. A text is cleaned before it is counted and split.
+        """The text with secrets redacted. Text is redacted before it is counted and split.
 
         Raises `BadInput` for a text that no file could hold.
         """
@@ -48,7 +48,7 @@ class Journal:
         return self._screen.clean(text)
 
     def clean_body(self, body: B) -> B:
-        """What would be written of this body: what is folded before it is written must equal it."""
+        """The body with secrets redacted; what is folded before the write must equal it."""
         return self._screen.clean_body(body)
 
     async def append(self, drafts: Sequence[Draft], *, planned: int | None = None) -> list[Event]:

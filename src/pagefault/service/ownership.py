@@ -1,4 +1,4 @@
-"""A session as one process has it: folded as far as it has seen, and ours to write to or not.
+"""Local session state and its write lease.
 
 One process at a time writes to a session: the first record that a verb appends leases it. What
 another process wrote or forgot meanwhile is folded first, and then the verb plans again.

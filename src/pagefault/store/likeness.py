@@ -74,7 +74,7 @@ def say_the_same(one: int, other: int) -> bool:
 
 
 def bucket(one: int) -> int:
-    """What is equal of all numbers that `say_the_same` as this one."""
+    """Near-duplicate bucket key: equal for any two numbers that `say_the_same`."""
     return one >> _HALF
 
 

@@ -149,7 +149,7 @@ def _plain(value: Any) -> Any:
     try:
         return msgspec.to_builtins(value)
     except (TypeError, ValueError, RecursionError) as problem:
-        raise ToolFailed(f"what it returned is no JSON: {problem}") from None
+        raise ToolFailed(f"what it returned is not JSON: {problem}") from None
 
 
 async def _contained(awaited: Awaitable[Any]) -> Any:

@@ -90,7 +90,7 @@ def a_result(result: ToolOutput) -> str | bytes:
         return told if encodable(told) == told else json.dumps(result, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError) as problem:
         raise BadInput(
-            f"result is no JSON: {problem}",
+            f"result is not JSON: {problem}",
             hint="give a text, bytes, or lists and dicts of texts, numbers and booleans; "
             "help(pagefault.Session.tool_result) tells what it takes",
         ) from None

@@ -1,4 +1,4 @@
-"""What is said becomes records: the pages, the claims they make, once for each key."""
+"""Writes messages idempotently: their pages, and the claims they make."""
 
 from __future__ import annotations
 

@@ -56,12 +56,12 @@ def a_tool(tool: Tool, clean: Callable[[str], str]) -> OfferedTool:
         is_object = json.loads(cleaned)["type"] == "object"
     except (TypeError, ValueError, RecursionError) as problem:
         raise BadInput(
-            f"the parameters of {spec.name} are no JSON Schema: {problem}",
+            f"the parameters of {spec.name} are not a JSON Schema: {problem}",
             hint='give a dict such as {"type": "object", "properties": {…}}, without secrets',
         ) from None
     if not is_object:
         raise BadInput(
-            f"the parameters of {spec.name} are no object",
+            f"the parameters of {spec.name} are not an object",
             hint='a schema of parameters has "type": "object"',
         )
     return OfferedTool(name=spec.name, description=clean(str(spec.description)), parameters=cleaned)

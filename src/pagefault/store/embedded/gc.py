@@ -1,4 +1,4 @@
-"""What lies in a root and belongs to nothing: blobs that no record names, and half-made files.
+"""Unreferenced files in a root: blobs that no record names, and half-written files.
 
 A process that is killed between putting a blob and appending the record that names it leaves the
 blob; one that is killed while writing a file leaves a part of it. Both look the same as what
