@@ -183,4 +183,4 @@ def test_items_of_no_message_and_of_no_session_are_refused(cli: Cli, proxied_roo
     assert cli("--root", proxied_root, "items", "nobody").code == 3
     none = cli("--root", proxied_root, "items", "planning", "--message", "1")
     assert none.code == 2
-    assert "no message that a client of this session sent" in none.err
+    assert "not a message that a client of this session sent" in none.err

@@ -90,7 +90,7 @@ async def test_looking_writes_nothing(tmp_path: Path) -> None:
             "status": await session.status(),
         }
         session.check()
-        with pytest.raises(pagefault.BadInput, match="no message that a client"):
+        with pytest.raises(pagefault.BadInput, match="not a message that a client"):
             await session.client_json(1)
         assert {*looked, "check", "client_json"} == _verbs(Inspector)
         assert memory.records == before
