@@ -25,7 +25,7 @@ from statistics import median
 import pagefault
 from pagefault.lab.kernel import BATCH, words
 from pagefault.model.kinds import USER_TYPED, Role
-from pagefault.service.turn.writing import Incoming
+from pagefault.service.turn.drafts import Incoming
 
 SENT = 300  # turns
 AGAIN = 300  # requests

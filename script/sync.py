@@ -45,7 +45,7 @@ FACES: Final = (
         "_Asks",
         "",
         "Asking",
-        "pagefault.service.finding.questions",
+        "pagefault.service.lookup.questions",
         "Asking",
         "_asking",
         "The verbs that memories and sessions have in common.",

@@ -95,32 +95,32 @@ if TYPE_CHECKING:
     from pagefault.recall.search import SearchHit, SearchResult
     from pagefault.represent.api import Compressor, Representation, Source
     from pagefault.service.adopt import Adoption, adopt
-    from pagefault.service.derived.claiming import ClaimInfo
+    from pagefault.service.derived.claims import ClaimInfo
     from pagefault.service.derived.embedding import EmbeddingStatus
     from pagefault.service.forget import Forgetting, Staying
-    from pagefault.service.limits import Limits
-    from pagefault.service.memory import Memory
-    from pagefault.service.open import open
-    from pagefault.service.options import Options
-    from pagefault.service.session import Session
-    from pagefault.service.telling.checkpoints import Checkpoint
-    from pagefault.service.telling.ledger import Entry
-    from pagefault.service.telling.metrics import Tally
-    from pagefault.service.telling.received import ConversationItem
-    from pagefault.service.telling.relaying import Proxied
-    from pagefault.service.telling.reporting import Metrics
-    from pagefault.service.telling.status import AutoPins, PrefetchStatus, PressureStatus, Status
-    from pagefault.service.telling.targets import Judged, Target
-    from pagefault.service.telling.timetravel import (
+    from pagefault.service.inspection.checkpoints import Checkpoint
+    from pagefault.service.inspection.ledger import Entry
+    from pagefault.service.inspection.metrics import Tally
+    from pagefault.service.inspection.received import ConversationItem
+    from pagefault.service.inspection.relayed import Proxied
+    from pagefault.service.inspection.report import Metrics
+    from pagefault.service.inspection.status import AutoPins, PrefetchStatus, PressureStatus, Status
+    from pagefault.service.inspection.targets import Judged, Target
+    from pagefault.service.inspection.timetravel import (
         Difference,
         InWindow,
         Moment,
         Movement,
         Sent,
     )
+    from pagefault.service.limits import Limits
+    from pagefault.service.memory import Memory
+    from pagefault.service.open import open
+    from pagefault.service.options import Options
+    from pagefault.service.session import Session
+    from pagefault.service.turn.drafts import Incoming
     from pagefault.service.turn.drive import Answer
     from pagefault.service.turn.undo import Undone
-    from pagefault.service.turn.writing import Incoming
     from pagefault.store.api import Copied
     from pagefault.store.store import Verification
 
@@ -260,19 +260,19 @@ _HOMES = {
     "Actor": "model.kinds",
     "Answer": "service.turn.drive",
     "ArchiveMissing": "model.errors",
-    "AutoPins": "service.telling.status",
+    "AutoPins": "service.inspection.status",
     "BadInput": "model.errors",
     "CallerError": "model.errors",
     "CannotUndo": "model.errors",
-    "Checkpoint": "service.telling.checkpoints",
-    "ClaimInfo": "service.derived.claiming",
+    "Checkpoint": "service.inspection.checkpoints",
+    "ClaimInfo": "service.derived.claims",
     "Clock": "model.clock",
     "Compressor": "represent.api",
-    "ConversationItem": "service.telling.received",
+    "ConversationItem": "service.inspection.received",
     "Copied": "store.api",
     "DeferredPage": "paging.deferred",
     "Derived": "model.page",
-    "Difference": "service.telling.timetravel",
+    "Difference": "service.inspection.timetravel",
     "Embedder": "engine.embedding",
     "EmbeddingStatus": "service.derived.embedding",
     "Engine": "engine.api",
@@ -280,7 +280,7 @@ _HOMES = {
     "EngineGarbled": "model.errors",
     "EngineRefused": "model.errors",
     "EngineUnreachable": "model.errors",
-    "Entry": "service.telling.ledger",
+    "Entry": "service.inspection.ledger",
     "Event": "model.events",
     "EventType": "model.kinds",
     "Evidence": "model.page",
@@ -290,8 +290,8 @@ _HOMES = {
     "FaultRefused": "model.errors",
     "Faulted": "model.events",
     "Forgetting": "service.forget",
-    "InWindow": "service.telling.timetravel",
-    "Judged": "service.telling.targets",
+    "InWindow": "service.inspection.timetravel",
+    "Judged": "service.inspection.targets",
     "ItemKind": "model.kinds",
     "Kind": "model.kinds",
     "LayoutName": "model.kinds",
@@ -303,19 +303,19 @@ _HOMES = {
     "MemoryABI": "pack.abi",
     "Message": "model.request",
     "MessageTooLarge": "model.errors",
-    "Metrics": "service.telling.reporting",
+    "Metrics": "service.inspection.report",
     "Modality": "model.kinds",
     "Mode": "model.kinds",
     "ModelError": "model.errors",
-    "Moment": "service.telling.timetravel",
-    "Sent": "service.telling.timetravel",
+    "Moment": "service.inspection.timetravel",
+    "Sent": "service.inspection.timetravel",
     "Seq": "model.ids",
-    "Movement": "service.telling.timetravel",
+    "Movement": "service.inspection.timetravel",
     "NoSuchPage": "model.errors",
     "NotAdopted": "model.errors",
     "adopt": "service.adopt",
     "Adoption": "service.adopt",
-    "Incoming": "service.turn.writing",
+    "Incoming": "service.turn.drafts",
     "Options": "service.options",
     "Origin": "model.kinds",
     "Page": "model.page",
@@ -326,11 +326,11 @@ _HOMES = {
     "PageRow": "model.page",
     "PagefaultError": "model.errors",
     "PinsFull": "model.errors",
-    "PrefetchStatus": "service.telling.status",
+    "PrefetchStatus": "service.inspection.status",
     "Pressure": "paging.pressure",
-    "PressureStatus": "service.telling.status",
+    "PressureStatus": "service.inspection.status",
     "PriceList": "model.prices",
-    "Proxied": "service.telling.relaying",
+    "Proxied": "service.inspection.relayed",
     "RecordDamaged": "model.errors",
     "RecordGone": "model.errors",
     "Relayed": "model.events",
@@ -353,7 +353,7 @@ _HOMES = {
     "SessionRow": "model.page",
     "Source": "represent.api",
     "StaticEmbedder": "engine.static_embedding",
-    "Status": "service.telling.status",
+    "Status": "service.inspection.status",
     "StoreBusy": "model.errors",
     "StoreClosed": "model.errors",
     "StoreCorrupt": "model.errors",
@@ -363,8 +363,8 @@ _HOMES = {
     "StoreMissing": "model.errors",
     "StoreReadOnly": "model.errors",
     "Strategy": "policy.prefetch",
-    "Tally": "service.telling.metrics",
-    "Target": "service.telling.targets",
+    "Tally": "service.inspection.metrics",
+    "Target": "service.inspection.targets",
     "Tier": "model.kinds",
     "Timeouts": "engine.endpoint",
     "TokenBudget": "paging.budget",

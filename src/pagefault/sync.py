@@ -38,27 +38,27 @@ from pagefault.paging.pressure import Callback
 from pagefault.recall.search import SearchResult
 from pagefault.service import memory as _memory
 from pagefault.service import session as _session
-from pagefault.service.derived.claiming import ClaimInfo
+from pagefault.service.derived.claims import ClaimInfo
 from pagefault.service.derived.embedding import EmbeddingStatus
-from pagefault.service.finding.questions import Asking
 from pagefault.service.forget import Forgetting
+from pagefault.service.inspection.checkpoints import Checkpoint
+from pagefault.service.inspection.ledger import Entry
+from pagefault.service.inspection.received import ConversationItem
+from pagefault.service.inspection.relayed import Proxied
+from pagefault.service.inspection.report import Metrics
+from pagefault.service.inspection.status import Status
+from pagefault.service.inspection.timetravel import Difference, Moment, Movement, Sent
 from pagefault.service.limits import Limits
+from pagefault.service.lookup.questions import Asking
 from pagefault.service.loop_thread import LoopThread
 from pagefault.service.open import open as _open
 from pagefault.service.options import Options
-from pagefault.service.telling.checkpoints import Checkpoint
-from pagefault.service.telling.ledger import Entry
-from pagefault.service.telling.received import ConversationItem
-from pagefault.service.telling.relaying import Proxied
-from pagefault.service.telling.reporting import Metrics
-from pagefault.service.telling.status import Status
-from pagefault.service.telling.timetravel import Difference, Moment, Movement, Sent
+from pagefault.service.turn.drafts import Incoming
 from pagefault.service.turn.drive import Answer
 from pagefault.service.turn.functions import CALLS_MAX, TIMEOUT_S, RunnableTool
 from pagefault.service.turn.host_tools import ToolOutput
 from pagefault.service.turn.toolset import Tool
 from pagefault.service.turn.undo import Undone
-from pagefault.service.turn.writing import Incoming
 from pagefault.store.api import Copied
 from pagefault.store.store import Verification
 
@@ -690,8 +690,8 @@ class Session(_Asks):
         return _LOOP.run(self.asynchronous.faults())
 
     def metrics(self, *, per_turn: bool = False) -> Metrics:
-        """What this session tells about itself, folded from its log: `service/telling/metrics.py`
-        defines each figure. A fork counts its own turns.
+        """What this session tells about itself, folded from its log; each figure is defined in
+        `service/inspection/metrics.py`. A fork counts its own turns.
         """
         return _LOOP.run(self.asynchronous.metrics(per_turn=per_turn))
 

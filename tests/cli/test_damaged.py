@@ -14,7 +14,7 @@ from pagefault.model.errors import ArchiveMissing
 from pagefault.model.events import Body
 from pagefault.service.bootstrap import open_memory
 from pagefault.store import codec
-from pagefault.store.embedded.archiving import archive
+from pagefault.store.embedded.archiver import archive
 from tests.cli.conftest import Cli
 from tests.store.roots import make_segments_tiny
 

@@ -169,8 +169,8 @@ def test_the_items_of_a_conversation_name_what_the_client_sent(
     told = cli("--root", proxied_root, "items", "planning", "--json").data
     first, last = told["items"][0], told["items"][-1]
     assert (first["kind"], first["role"], first["page_ids"]) == ("message", "user", ["msg_1"])
-    assert (last["role"], last["message"]) == ("assistant", 0), "its client has not sent it yet"
-    asked = ("--root", proxied_root, "items", "planning", "--message", first["message"])
+    assert (last["role"], last["message_seq"]) == ("assistant", 0), "its client has not sent it yet"
+    asked = ("--root", proxied_root, "items", "planning", "--message", first["message_seq"])
     message = long_talk(12)[0]
     assert cli(*asked, "--json").data["json"] == message
     assert json.loads(cli(*asked).out) == message

@@ -16,8 +16,8 @@ from pagefault.paging.tlb import TLB
 from pagefault.service import bootstrap
 from pagefault.service.limits import Limits
 from pagefault.service.options import Options
+from pagefault.service.turn.drafts import Incoming
 from pagefault.service.turn.turn import read_call
-from pagefault.service.turn.writing import Incoming
 from pagefault.store.embedded import segments
 
 OURS = {row.name: row.ours for row in defaults.TABLE}

@@ -15,7 +15,7 @@ from pagefault.proxy import conversation
 from pagefault.proxy.history import Json
 from pagefault.proxy.prefix import survival
 from pagefault.proxy.verbatim import STUB, Verbatim
-from pagefault.service.telling.relayed_window import window_of
+from pagefault.service.inspection.relayed_window import window_of
 from pagefault.window.law import Law
 from tests.proxy.histories import COUNTER
 from tests.proxy.standing import SESSION, Standing, standing

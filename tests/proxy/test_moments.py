@@ -8,7 +8,7 @@ import pytest
 
 import pagefault
 from pagefault.model.kinds import Level
-from pagefault.service.telling.timetravel import difference
+from pagefault.service.inspection.timetravel import difference
 from tests.proxy.histories import FACT, body, model, user
 from tests.proxy.standing import Standing, post, standing
 from tests.proxy.test_long_turns import AGENTS, PROMPT, reading, watched

@@ -14,8 +14,8 @@ import pagefault
 from pagefault.model.clock import SystemClock
 from pagefault.model.errors import BadInput, RecordGone, StoreError
 from pagefault.model.kinds import ItemKind
-from pagefault.service.telling import received, relaying
-from pagefault.service.telling.holes import cut, fill
+from pagefault.service.inspection import received, relayed
+from pagefault.service.inspection.holes import cut, fill
 from pagefault.store.embedded.blobs import DirectoryBlobs
 from pagefault.store.embedded.gc import collect
 from pagefault.store.embedded.index import SqliteIndex
@@ -272,7 +272,7 @@ async def test_a_message_in_which_something_breaks_is_passed_on_and_told_of_once
 async def test_a_request_is_told_of_though_its_messages_cannot_be_looked_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    note, told_by = relaying.note_relayed, "pagefault.proxy.conversation.note_relayed"
+    note, told_by = relayed.note_relayed, "pagefault.proxy.conversation.note_relayed"
 
     async def noted_while_no_key_is_found(*given: Any) -> Any:
         with monkeypatch.context() as patch:

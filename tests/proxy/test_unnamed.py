@@ -17,7 +17,7 @@ from pagefault.proxy.history import Item, Part
 from pagefault.proxy.unnamed import Chain, Chains
 from pagefault.service.memory import Memory
 from pagefault.service.runtime import PageReader
-from pagefault.service.turn.writing import Incoming
+from pagefault.service.turn.drafts import Incoming
 from tests.proxy.histories import body, user
 from tests.proxy.standing import standing
 from tests.proxy.upstream import Upstream, always

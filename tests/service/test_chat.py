@@ -8,7 +8,7 @@ import pytest
 
 import pagefault
 from pagefault.recall.search import Searcher
-from pagefault.service.turn import recalling
+from pagefault.service.turn import auto_recall
 
 CHAT = ["Thanks, sounds great!", "ok", "👍", "How are you?", "Haha, great. Bye!"]
 CALLS = ["Where is the key?", "What did we decide?", "The key is lost", "Schlüssel?"]
@@ -54,5 +54,5 @@ async def test_any_other_message_is_searched_for(
 async def test_control_without_that_gate_thanks_are_searched_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(recalling, "is_chat", lambda message: False)
+    monkeypatch.setattr(auto_recall, "is_chat", lambda message: False)
     assert await searches_for(CHAT[0], monkeypatch) > 0

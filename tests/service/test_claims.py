@@ -13,7 +13,7 @@ from pagefault.model.errors import BadInput, NoSuchPage
 from pagefault.model.kinds import MODEL_GENERATED, USER_TYPED, Kind, Role
 from pagefault.model.wanted import SearchFilter
 from pagefault.service.bootstrap import open_memory
-from pagefault.service.turn.writing import Incoming
+from pagefault.service.turn.drafts import Incoming
 from tests.service.memories import check_request, search, text_of
 
 

@@ -20,7 +20,7 @@ from pagefault.model.errors import BadInput
 from pagefault.model.kinds import Role
 from pagefault.pack.manifest import ENTRIES_MAX, schema
 from pagefault.service.bootstrap import open_memory
-from pagefault.service.turn.writing import Incoming
+from pagefault.service.turn.drafts import Incoming
 from tests.service.memories import (
     COUNTER,
     Replies,

@@ -15,7 +15,7 @@ from pagefault.service.facades.inspector import Inspector
 from pagefault.service.facades.parts import SessionParts
 from pagefault.service.facades.reader import Reader
 from pagefault.service.facades.writer import Writer
-from pagefault.service.finding.questions import Asking
+from pagefault.service.lookup.questions import Asking
 
 FACADES = (Writer, Reader, Inspector)
 

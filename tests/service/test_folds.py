@@ -15,11 +15,11 @@ import pagefault
 from pagefault.model.events import Body, Event
 from pagefault.model.ids import Seq, SessionNo, TurnNo
 from pagefault.model.kinds import USER_TYPED, Actor
+from pagefault.service.inspection.ledger import Ledger
+from pagefault.service.inspection.metrics import Meter
+from pagefault.service.inspection.residents import Residents
+from pagefault.service.inspection.timetravel import _movements
 from pagefault.service.limits import Limits
-from pagefault.service.telling.ledger import Ledger
-from pagefault.service.telling.metrics import Meter
-from pagefault.service.telling.residents import Residents
-from pagefault.service.telling.timetravel import _movements
 from pagefault.service.window.state import SessionState
 from pagefault.store.fold import SessionTally
 from pagefault.store.soundness import flaw

@@ -16,7 +16,7 @@ import pagefault
 from pagefault import Incoming, Memory, Reply, ScriptedEngine, SearchFilter, Session, ToolCall
 from pagefault.model.clock import SystemClock
 from pagefault.model.kinds import MODEL_GENERATED, EventType, Modality, Origin, Role
-from pagefault.store.embedded.archiving import archive
+from pagefault.store.embedded.archiver import archive
 from tests.service.memories import fault, search
 from tests.service.traces import Files, canary
 from tests.store.roots import make_segments_tiny

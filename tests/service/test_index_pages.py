@@ -12,8 +12,8 @@ from pagefault.model.kinds import Kind
 from pagefault.model.wanted import SearchFilter
 from pagefault.pack.count import O200k
 from pagefault.service.bootstrap import open_memory
-from pagefault.service.window.indexing import IndexLine, lines_of
 from pagefault.service.window.summaries import INDEX_SHARE
+from pagefault.service.window.summary_index import IndexLine, lines_of
 from tests.service.memories import check_request, text_of
 
 COUNT = O200k().count

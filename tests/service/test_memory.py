@@ -92,7 +92,7 @@ async def test_a_nonsense_query_finds_nothing(tmp_path: Path) -> None:
             assert (await session.recall(query)).hits == ()
         assert (await session.recall("postgres", limit=0)).hits == ()
         assert (await session.recall("postgres", limit=0)).total == 1
-        with pytest.raises(BadInput, match="limit of -1"):
+        with pytest.raises(BadInput, match="limit is -1"):
             await session.recall("postgres", limit=-1)
 
 

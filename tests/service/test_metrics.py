@@ -18,8 +18,8 @@ from pagefault.pack import ledger
 from pagefault.pack.count import REQUEST_TOKENS, O200k
 from pagefault.pack.ledger import Broke, Disagreement
 from pagefault.service.bootstrap import open_memory
+from pagefault.service.inspection.report import fold_session
 from pagefault.service.limits import Limits
-from pagefault.service.telling.reporting import fold_session
 from tests.service.memories import Replies, calls, fault, words
 
 LIMITS = Limits(recall_tokens_max=200)

@@ -86,9 +86,9 @@ async def test_a_turn_pages_in_no_more_than_its_bound(tmp_path: Path, mode: str)
 async def test_control_lines_weighed_by_a_guess_exceed_the_bound(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pagefault.service.turn.recalling.render.line", lambda pages: "")
+    monkeypatch.setattr("pagefault.service.turn.auto_recall.render.line", lambda pages: "")
     monkeypatch.setattr(
-        "pagefault.service.turn.recalling.TurnRecall._tokens_with", lambda self, pages: 0
+        "pagefault.service.turn.auto_recall.TurnRecall._tokens_with", lambda self, pages: 0
     )
     with pytest.raises(AssertionError):
         await test_a_turn_pages_in_no_more_than_its_bound(tmp_path, "passive")

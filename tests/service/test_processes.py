@@ -24,7 +24,7 @@ from pagefault.model.kinds import Mode
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.journal import Journal
 from pagefault.service.session import Session
-from pagefault.service.turn.recalling import TurnRecall
+from pagefault.service.turn.auto_recall import TurnRecall
 from pagefault.store.embedded.lock import RootLock
 from pagefault.store.embedded.presence import Presence
 from pagefault.store.embedded.root import rebuild, repair

@@ -13,7 +13,7 @@ import pagefault
 from pagefault import Memory, SearchFilter, Session
 from pagefault.model.errors import BadInput, SessionNotFound
 from pagefault.recall.search import SearchResult
-from pagefault.service.finding.questions import Asking
+from pagefault.service.lookup.questions import Asking
 from pagefault.store.embedded.root import repair
 from tests.faults.damage import damage_record
 from tests.store.logs import StillClock, memory_log

@@ -10,8 +10,8 @@ import pagefault
 from pagefault import BadInput, NoSuchPage, Session
 from pagefault.model.ids import PageId
 from pagefault.service.bootstrap import open_memory
+from pagefault.service.inspection.timetravel import Moment
 from pagefault.service.limits import Limits
-from pagefault.service.telling.timetravel import Moment
 from tests.service.memories import fault, search, words
 
 LIMITS = Limits(recall_tokens_max=200)

@@ -21,7 +21,7 @@ from pagefault.service.bootstrap import open_memory
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
 from pagefault.store.embedded import connections
-from pagefault.store.embedded.archiving import archive
+from pagefault.store.embedded.archiver import archive
 from pagefault.store.embedded.connections import _BUSY_MS, Connections
 from pagefault.store.embedded.index import SqliteIndex
 from pagefault.store.embedded.root import open_store

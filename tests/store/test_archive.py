@@ -25,10 +25,10 @@ from pagefault.model.events import Draft, Erased, Event, Lost, PageBody
 from pagefault.model.ids import Seq
 from pagefault.service.bootstrap import open_memory
 from pagefault.store.api import EventLog
-from pagefault.store.embedded import archiving, root_file, segments
+from pagefault.store.embedded import archiver, root_file, segments
 from pagefault.store.embedded.archive import Archive
 from pagefault.store.embedded.archive_format import BLOCK_BYTES, Stub, parse_stub
-from pagefault.store.embedded.archiving import Archived, archive
+from pagefault.store.embedded.archiver import Archived, archive
 from pagefault.store.embedded.disk import Disk
 from pagefault.store.embedded.inventory import Inventory, take_inventory
 from pagefault.store.embedded.root import rebuild, repair
@@ -72,9 +72,9 @@ def move_all(log_directory: Path, disk: Disk | None = None) -> None:
     """Archive every segment of a bare log but the last, as `archive` does with a root's."""
     disk = disk or Careless()
     place = Archive(log_directory)
-    archiving._establish(place, None, "root-1", disk)
+    archiver._establish(place, None, "root-1", disk)
     inventory = take_inventory(log_directory)
-    for number in archiving._candidates(inventory, 0):
+    for number in archiver._candidates(inventory, 0):
         path = log_directory / file_name(number, inventory.generations[number])
         place.put(number, inventory.generations[number], path.read_bytes(), disk)
         disk.unlink(path)

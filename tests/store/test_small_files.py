@@ -14,7 +14,7 @@ from pagefault.model.clock import SystemClock
 from pagefault.model.errors import PagefaultError, StoreCorrupt, StoreIncompatible
 from pagefault.store import codec
 from pagefault.store.embedded.archive import Archive
-from pagefault.store.embedded.archiving import archive
+from pagefault.store.embedded.archiver import archive
 from pagefault.store.embedded.backup import ENDS, backup, restore
 from pagefault.store.embedded.lock import TEXT_BYTES
 from pagefault.store.embedded.presence import Presence, living

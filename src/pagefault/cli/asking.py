@@ -16,7 +16,7 @@ from pagefault.model.kinds import Kind, Modality, Profile
 if TYPE_CHECKING:
     from pagefault.model.wanted import SearchFilter
     from pagefault.recall.search import SearchHit, SearchResult
-    from pagefault.service.finding.questions import Asking
+    from pagefault.service.lookup.questions import Asking
     from pagefault.service.memory import Memory
     from pagefault.service.session import Session
 

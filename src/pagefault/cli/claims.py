@@ -18,7 +18,7 @@ from pagefault.cli.app import (
 from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
-    from pagefault.service.derived.claiming import ClaimInfo
+    from pagefault.service.derived.claims import ClaimInfo
 
 
 @click.group(cls=WithDefault, default="ls")

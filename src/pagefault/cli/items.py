@@ -12,7 +12,7 @@ from pagefault.cli.app import App, Command, find_session, json_option, pass_app
 from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
-    from pagefault.service.telling.received import ConversationItem
+    from pagefault.service.inspection.received import ConversationItem
 
 
 @click.command(cls=Command)

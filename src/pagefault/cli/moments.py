@@ -14,8 +14,8 @@ from pagefault.cli.term import iso, local, plural
 from pagefault.cli.when import last_ms
 
 if TYPE_CHECKING:
+    from pagefault.service.inspection.timetravel import InWindow, Moment, Movement
     from pagefault.service.session import Session
-    from pagefault.service.telling.timetravel import InWindow, Moment, Movement
 
 WHEN = """WHEN is a turn (12: as it was at its end), a record (seq:345), a checkpoint
     (checkpoint:NAME), or a time (2026-03-05T08:45, yesterday, "2 hours ago"): without a zone by
@@ -69,7 +69,7 @@ def at(app: App, session_name: str, when: str, as_json: bool) -> None:
 @json_option
 @pass_app
 def diff(app: App, session_name: str, before: str, after: str, as_json: bool) -> None:
-    from pagefault.service.telling.timetravel import difference, page_dict
+    from pagefault.service.inspection.timetravel import difference, page_dict
 
     async def read() -> tuple[str, Moment, Moment]:
         async with app.reading() as memory:
@@ -212,7 +212,7 @@ def _told(moment: Moment) -> str:
 
 
 def _object(moment: Moment) -> dict[str, Any]:
-    from pagefault.service.telling.timetravel import to_dict
+    from pagefault.service.inspection.timetravel import to_dict
 
     told = to_dict(moment)
     told["at"] = iso(told.pop("at_ms"))

@@ -203,7 +203,7 @@ def fork(app: App, session: str, name: str, when: str | None, as_json: bool) -> 
 
 
 def _list_checkpoints(app: App, session: str, *, as_json: bool) -> None:
-    from pagefault.service.telling.checkpoints import Checkpoint
+    from pagefault.service.inspection.checkpoints import Checkpoint
 
     async def read() -> tuple[str, list[Checkpoint]]:
         async with app.reading() as memory:

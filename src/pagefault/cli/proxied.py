@@ -8,9 +8,9 @@ from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
     from pagefault.model.events import Relayed
+    from pagefault.service.inspection.relayed import Proxied
     from pagefault.service.memory import Memory
     from pagefault.service.session import Session
-    from pagefault.service.telling.relaying import Proxied
 
 CLIENT_DECIDES = "proxied: the client decides what the window holds"
 QUOTED_SOON = (

@@ -11,7 +11,7 @@ from pagefault.cli.app import App, Command, find_session, json_option, pass_app
 from pagefault.cli.term import iso, plural
 
 if TYPE_CHECKING:
-    from pagefault.service.telling.timetravel import Sent
+    from pagefault.service.inspection.timetravel import Sent
 
 
 @click.command(cls=Command)

@@ -14,7 +14,7 @@ from pagefault.cli.upkeep import store_tools, tell_strays
 
 if TYPE_CHECKING:
     from pagefault.model.ids import Seq
-    from pagefault.store.embedded.archiving import Archived
+    from pagefault.store.embedded.archiver import Archived
     from pagefault.store.embedded.gc import Garbage
 
 
@@ -46,7 +46,7 @@ def archive(app: App, to: Path | None, keep: int, dry_run: bool, as_json: bool) 
 
     JSON: {done, root, archive, segments, bytes_before, bytes_after, archived}.
     """
-    from pagefault.store.embedded.archiving import archive as move
+    from pagefault.store.embedded.archiver import archive as move
     from pagefault.store.embedded.root import check_adopted
 
     path = app.existing_directory()

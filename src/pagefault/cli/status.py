@@ -15,11 +15,11 @@ from pagefault.cli.term import iso, plural
 if TYPE_CHECKING:
     from pagefault.pack.ledger import Line
     from pagefault.service.derived.embedding import EmbeddingStatus
-    from pagefault.service.telling.ledger import Entry
-    from pagefault.service.telling.relaying import Proxied
-    from pagefault.service.telling.reporting import Metrics
-    from pagefault.service.telling.status import Status
-    from pagefault.service.telling.targets import Judged
+    from pagefault.service.inspection.ledger import Entry
+    from pagefault.service.inspection.relayed import Proxied
+    from pagefault.service.inspection.report import Metrics
+    from pagefault.service.inspection.status import Status
+    from pagefault.service.inspection.targets import Judged
 
 _SHOWN = {  # of the figures, for people; JSON has them all
     "requests": "requests",
@@ -179,7 +179,7 @@ def ledger(app: App, session_name: str | None, as_json: bool) -> None:
     disagreement}], summary}.
     """
     from pagefault.pack.ledger import summary, to_dict
-    from pagefault.service.telling.ledger import prices_of
+    from pagefault.service.inspection.ledger import prices_of
 
     async def read() -> tuple[str, Any, list[Entry]]:
         async with app.reading() as memory:

@@ -35,7 +35,7 @@ from pagefault.service.bootstrap import open_memory
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
 from pagefault.service.stopwatch import Stopwatch
-from pagefault.service.turn.writing import Incoming
+from pagefault.service.turn.drafts import Incoming
 from pagefault.store.embedded.root import open_store, rebuild
 
 WORDS: Final = 60

@@ -27,7 +27,7 @@ from pagefault.paging.questions import Resident
 from pagefault.policy.locality_lru import REFETCH
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.config import MEMORY
-from pagefault.service.telling.timetravel import Movement
+from pagefault.service.inspection.timetravel import Movement
 
 _FAULTED: Final = ("faulted", "mapped_already")
 

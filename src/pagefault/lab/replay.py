@@ -25,11 +25,11 @@ from pagefault.model.progress import StageProgress
 from pagefault.model.request import Reply, Request
 from pagefault.pack.count import REQUEST_TOKENS, O200k, TokenCounter, message_tokens, tools_tokens
 from pagefault.recall.gate import ASKING, TELLING, gate
+from pagefault.service.inspection.ledger import timing_of
+from pagefault.service.inspection.metrics import Tally
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
 from pagefault.service.stopwatch import Stopwatch
-from pagefault.service.telling.ledger import timing_of
-from pagefault.service.telling.metrics import Tally
 
 _NO_NAME: Final = re.compile(r"[\x00-\x1f\x7f/]")  # what no session's name may have
 _NAME_CHARS: Final = 60  # room for a number behind it

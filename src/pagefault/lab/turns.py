@@ -24,7 +24,7 @@ from pagefault.service.bootstrap import open_memory
 from pagefault.service.config import MEMORY
 from pagefault.service.limits import Limits
 from pagefault.service.session import Session
-from pagefault.service.turn.recalling import RECALL_CANDIDATES
+from pagefault.service.turn.auto_recall import RECALL_CANDIDATES
 
 LINE_S: Final = 30.0
 """How long a line takes to say, where the lines themselves do not tell."""

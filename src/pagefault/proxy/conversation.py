@@ -56,12 +56,12 @@ from pagefault.proxy.quotes import Chosen, Quotes
 from pagefault.proxy.trie import FIRST, Change, Logged, Match, Node, Trie
 from pagefault.proxy.verbatim import Composed, Outgoing, Verbatim
 from pagefault.proxy.wire import Answered, Wire
+from pagefault.service.inspection.relayed import note_relayed, note_reported
+from pagefault.service.inspection.relayed_window import window_of
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
-from pagefault.service.telling.relayed_window import window_of
-from pagefault.service.telling.relaying import note_relayed, note_reported
+from pagefault.service.turn.drafts import Incoming
 from pagefault.service.turn.turn import encodable
-from pagefault.service.turn.writing import Incoming
 
 CALL_CHARS_MAX: Final = 4_000  # of a call's arguments that are kept: an edit quotes whole files
 MODEL_CHARS_MAX: Final = 200
@@ -287,7 +287,7 @@ class Conversation:
         )
         try:
             first = self._first_sent.find(history, match)
-            noted = await note_relayed(self._session, told, first.messages)
+            noted = await note_relayed(self._session.owned, told, first.messages)
         except PagefaultError as error:
             self.problem = error.message
             return -1
@@ -318,7 +318,7 @@ class Conversation:
     async def _report(self, request: int, usage: Usage) -> None:
         assert self._session is not None, "it was told of"
         try:
-            await note_reported(self._session, request, usage)
+            await note_reported(self._session.owned, request, usage)
         except PagefaultError as error:
             self.problem = error.message
 

@@ -20,7 +20,7 @@ from pagefault.model.ids import PageId
 from pagefault.model.kinds import Role
 from pagefault.proxy.history import History, Item, Part, canonical, digest, unmarked
 from pagefault.proxy.trie import Match, Node
-from pagefault.service.telling.received import FromClient
+from pagefault.service.inspection.received import FromClient
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from pagefault.recall.gate import gate
 from pagefault.recall.passages import passage
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
-from pagefault.service.turn.recalling import is_chat
+from pagefault.service.turn.auto_recall import is_chat
 
 CANDIDATES: Final = 50
 QUERY_CHARS_MAX: Final = 4_000

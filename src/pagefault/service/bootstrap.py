@@ -38,9 +38,9 @@ from pagefault.service.arguments import a_claims, a_layout, a_mode, a_profile, a
 from pagefault.service.config import MEMORY, Config
 from pagefault.service.derived.embedders import EmbedderSpec
 from pagefault.service.derived.embedding import Embedding
-from pagefault.service.finding.topics import Texts
 from pagefault.service.journal import Journal
 from pagefault.service.limits import Limits
+from pagefault.service.lookup.topics import Texts
 from pagefault.service.memory import Memory
 from pagefault.service.options import Options
 from pagefault.service.receipts import Receipts

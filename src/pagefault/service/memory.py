@@ -43,16 +43,16 @@ from pagefault.service.arguments import (
 )
 from pagefault.service.derived.embedders import FORMS
 from pagefault.service.derived.embedding import Embedding, EmbeddingStatus
-from pagefault.service.finding.questions import Asking, parts_of
-from pagefault.service.finding.topics import pages_about
 from pagefault.service.forget import ForgetPlan, Forgetting, plan_page, plan_session
+from pagefault.service.inspection.relayed import SAID_TYPES, Proxied, find_said, proxied_of
 from pagefault.service.limits import Limits
+from pagefault.service.lookup.questions import Asking, parts_of
+from pagefault.service.lookup.topics import pages_about
 from pagefault.service.needs import records_to_open
 from pagefault.service.ownership import Owned
 from pagefault.service.restore import restore, unopenable
 from pagefault.service.runtime import Runtime
 from pagefault.service.session import Session
-from pagefault.service.telling.relaying import SAID_TYPES, Proxied, find_said, proxied_of
 from pagefault.store.api import Copied, PageFilter
 from pagefault.store.commit import Committer
 from pagefault.store.references import NAMING, References

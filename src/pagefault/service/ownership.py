@@ -38,7 +38,7 @@ from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.kinds import MODEL_GENERATED, RUNTIME, Actor, Origin
 from pagefault.service.restore import restore
 from pagefault.service.runtime import Runtime
-from pagefault.service.window.deriving import with_causes
+from pagefault.service.window.derived_drafts import with_causes
 from pagefault.service.window.state import SessionState, turn_now
 
 T = TypeVar("T")

@@ -37,8 +37,8 @@ from pagefault.service.limits import Limits
 from pagefault.service.receipts import Receipts
 from pagefault.service.stopwatch import Stopwatch
 from pagefault.service.window.content import page_of
-from pagefault.service.window.forming import summariser
 from pagefault.service.window.room import check_window
+from pagefault.service.window.run_summary import summariser
 from pagefault.service.window.sources import Sources
 from pagefault.service.window.state import SessionState
 from pagefault.store.api import BlobStore, EventLog, PageIndex

@@ -33,7 +33,7 @@ from pagefault.service.bootstrap import open_memory
 from pagefault.service.limits import Limits
 from pagefault.service.memory import Memory
 from pagefault.service.session import Session
-from pagefault.service.turn.writing import Incoming
+from pagefault.service.turn.drafts import Incoming
 from pagefault.store.embedded.root import rebuild
 
 T = TypeVar("T")
@@ -162,7 +162,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "level": COUNTS,
     "limit": COUNTS,
     "media_type": st.sampled_from(["", "image/png", "text/plain", "audio", "?/?"]),
-    "message": COUNTS,
+    "message_seq": COUNTS,
     "mode": st.sampled_from([None, "passive", "active", "strict", "lazy"]),
     "model": TEXTS,
     "name": NAMES,

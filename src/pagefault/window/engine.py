@@ -21,7 +21,7 @@ Sessions of the library, their developer layout and proxied conversations all ta
 they differ in they hand in. A `Schedule` says when an epoch begins: a prefix that a provider keeps
 stays until rewriting it pays, a message that is made anew for each request does not. A `Choice`
 offers what might leave: whole turns and stubs (`turns.py`), or pages by a policy
-(`service/window/leaving.py`). A `Renderer` weighs slots and makes the bytes of them. A `Law` knows
+(`service/window/eviction.py`). A `Renderer` weighs slots and makes the bytes of them. A `Law` knows
 what a provider refuses.
 
 Nothing here sees a text. The same window and the same items give the same slots, and these the same

@@ -20,7 +20,7 @@ from pagefault.pack.envelope import offered_levels
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
 from pagefault.service.window.content import page_of
-from pagefault.service.window.deriving import Made, write_derived
+from pagefault.service.window.derived_drafts import Made, write_derived
 
 if TYPE_CHECKING:
     from pagefault.represent.api import Representation

@@ -17,7 +17,7 @@ from pagefault.model.kinds import PAGE_PREFIX, EventType, Kind
 from pagefault.model.page import Derived, Page
 from pagefault.service.derived.asof import NEVER, AsOf, as_of
 from pagefault.service.runtime import Runtime
-from pagefault.service.window.deriving import Made, write_derived
+from pagefault.service.window.derived_drafts import Made, write_derived
 from pagefault.service.window.state import SessionState
 from pagefault.store.api import PageFilter
 from pagefault.truth.claim import Utterance

@@ -1,6 +1,6 @@
 """What a session tells about itself and its past: figures, calls, the window as it was.
 
-No verb here writes. Most of it is folded from the log when it is asked for (`service/telling`):
+No verb here writes. Most of it is folded from the log when it is asked for (`service/inspection`):
 what other processes wrote is taken in first, and what is ours is written.
 """
 
@@ -21,12 +21,12 @@ from pagefault.pack.abi import MemoryABI
 from pagefault.paging.pressure import Callback
 from pagefault.service.arguments import a_time, an_actor
 from pagefault.service.facades.parts import SessionParts, check_open
-from pagefault.service.telling.checkpoints import Checkpoint, checkpoints
-from pagefault.service.telling.ledger import Entry
-from pagefault.service.telling.received import ConversationItem, client_json, items_of
-from pagefault.service.telling.reporting import Folded, Metrics, fold_session, report
-from pagefault.service.telling.status import Status, status_of
-from pagefault.service.telling.timetravel import (
+from pagefault.service.inspection.checkpoints import Checkpoint, checkpoints
+from pagefault.service.inspection.ledger import Entry
+from pagefault.service.inspection.received import ConversationItem, client_json, items_of
+from pagefault.service.inspection.report import Folded, Metrics, fold_session, report
+from pagefault.service.inspection.status import Status, status_of
+from pagefault.service.inspection.timetravel import (
     Difference,
     Moment,
     Movement,
@@ -71,8 +71,8 @@ class Inspector(SessionParts):
         return await asyncio.to_thread(self._runtime.events_of, self.session, ("faulted",))
 
     async def metrics(self, *, per_turn: bool = False) -> Metrics:
-        """What this session tells about itself, folded from its log: `service/telling/metrics.py`
-        defines each figure. A fork counts its own turns.
+        """What this session tells about itself, folded from its log; each figure is defined in
+        `service/inspection/metrics.py`. A fork counts its own turns.
         """
         return report(await self._folded(), self._runtime, self._state, per_turn=per_turn)
 

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from pagefault.paging.pressure import Gauge
 from pagefault.policy.prefetch import LOADING
-from pagefault.service.derived.claiming import Claims
+from pagefault.service.derived.claims import Claims
 from pagefault.service.derived.levels import Levels
 from pagefault.service.derived.procedures import Procedures
-from pagefault.service.finding.finding import Finder
-from pagefault.service.finding.pages import PageLookup
+from pagefault.service.lookup.pages import PageLookup
+from pagefault.service.lookup.session_search import Finder
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
-from pagefault.service.turn.marking import Marker
+from pagefault.service.turn.append import Saying
+from pagefault.service.turn.auto_recall import TurnRecall
+from pagefault.service.turn.cache_marks import Marker
+from pagefault.service.turn.call_server import CallServer
 from pagefault.service.turn.prefetch import Prefetcher
-from pagefault.service.turn.recalling import TurnRecall
-from pagefault.service.turn.requesting import Requests
-from pagefault.service.turn.saying import Saying
-from pagefault.service.turn.serving import CallServer
+from pagefault.service.turn.requests import Requests
 from pagefault.service.window.state import SessionState
 
 

@@ -26,12 +26,12 @@ from pagefault.pack.envelope import told_level
 from pagefault.paging.deferred import DeferredPage, placeholder
 from pagefault.recall.search import SearchResult
 from pagefault.service.arguments import a_level
-from pagefault.service.configuring import configure
-from pagefault.service.derived.claiming import ClaimInfo
-from pagefault.service.derived.compressing import nearest
+from pagefault.service.configure import configure
+from pagefault.service.derived.claims import ClaimInfo
+from pagefault.service.derived.compression import nearest
 from pagefault.service.facades.parts import SessionParts, check_open
-from pagefault.service.finding.questions import Asking
-from pagefault.service.telling.timetravel import ACCESSES, history
+from pagefault.service.inspection.timetravel import ACCESSES, history
+from pagefault.service.lookup.questions import Asking
 from pagefault.service.turn.artifacts import bytes_of
 from pagefault.service.turn.host_tools import check_answered
 from pagefault.service.turn.media import dimensions, duration_seconds

@@ -34,12 +34,13 @@ from pagefault.model.request import ToolCall, Usage
 from pagefault.model.signatures import checked_verbs
 from pagefault.pack.tools import PAGE_FAULT, SEARCH_PAGES
 from pagefault.service.arguments import a_count, a_level, a_moment, an_origin, check_name, one_of
-from pagefault.service.configuring import configure
-from pagefault.service.derived.asking import ask
-from pagefault.service.derived.compressing import compress
+from pagefault.service.configure import configure
+from pagefault.service.derived.compression import compress
+from pagefault.service.derived.compressor_call import ask
 from pagefault.service.facades.parts import SessionParts, check_open
-from pagefault.service.telling.checkpoints import check_new
+from pagefault.service.inspection.checkpoints import check_new
 from pagefault.service.turn.artifacts import describe
+from pagefault.service.turn.drafts import Incoming
 from pagefault.service.turn.goals import plan_goal
 from pagefault.service.turn.host_tools import (
     ToolOutput,
@@ -52,7 +53,6 @@ from pagefault.service.turn.host_tools import (
 )
 from pagefault.service.turn.turn import as_kept
 from pagefault.service.turn.undo import Undone, UndoPlan, plan_redo, plan_undo
-from pagefault.service.turn.writing import Incoming
 from pagefault.service.window.host_calls import awaited, meant
 from pagefault.service.window.room import check_pins
 

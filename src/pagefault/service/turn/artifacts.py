@@ -9,7 +9,7 @@ from pagefault.model.errors import BadInput, RecordGone, StoreCorrupt
 from pagefault.model.kinds import EventType, Modality, Role, Source
 from pagefault.model.page import Page
 from pagefault.service.runtime import Runtime
-from pagefault.service.turn.writing import Incoming
+from pagefault.service.turn.drafts import Incoming
 from pagefault.service.window.state import SessionState
 
 NAME_CHARS_MAX: Final = 200

@@ -19,7 +19,7 @@ from pagefault.model.page import Derived, Page
 from pagefault.service.journal import Journal
 from pagefault.service.ownership import Owned
 from pagefault.service.window.content import page_of
-from pagefault.service.window.deriving import Made, write_derived
+from pagefault.service.window.derived_drafts import Made, write_derived
 from pagefault.service.window.room import check_pins
 from pagefault.service.window.state import SessionState, turn_now
 

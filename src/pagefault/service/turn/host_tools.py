@@ -11,8 +11,8 @@ from pagefault.model.kinds import PAGE_PREFIX, EventType, Role
 from pagefault.model.request import ToolCall
 from pagefault.model.signatures import ANY_VALUE
 from pagefault.service.turn.artifacts import UNKNOWN
+from pagefault.service.turn.drafts import Incoming
 from pagefault.service.turn.turn import as_kept, encodable
-from pagefault.service.turn.writing import Incoming
 from pagefault.service.window.host_calls import called, unused
 from pagefault.service.window.state import SessionState
 

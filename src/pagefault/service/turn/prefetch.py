@@ -21,8 +21,8 @@ from pagefault.model.kinds import PAGE_PREFIX
 from pagefault.model.page import PageRow
 from pagefault.paging.pressure import Gauge, Pressure
 from pagefault.policy.prefetch import Facts, Habits, Strategy, Wish, wishes
+from pagefault.service.inspection.status import PrefetchStatus
 from pagefault.service.runtime import Runtime
-from pagefault.service.telling.status import PrefetchStatus
 from pagefault.service.window.state import SessionState
 
 AT_ONCE: Final = 4  # pages read between two looks at whether somebody changed the topic

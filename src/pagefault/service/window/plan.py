@@ -17,7 +17,7 @@ from pagefault.model.kinds import RUNTIME, Actor
 from pagefault.model.page import Page
 from pagefault.pack import render
 from pagefault.policy.epochs import CallFacts
-from pagefault.service.window.leaving import PagesByPolicy, Round, target_tokens
+from pagefault.service.window.eviction import PagesByPolicy, Round, target_tokens
 from pagefault.service.window.state import SessionState, turn_now
 from pagefault.service.window.view import LAW, View
 from pagefault.window.engine import step

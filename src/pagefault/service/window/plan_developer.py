@@ -20,7 +20,7 @@ from pagefault.pack.developer import DeveloperLayout
 from pagefault.pack.envelope import dump
 from pagefault.pack.layout import Entry, pages_of, with_recalled
 from pagefault.pack.manifest import ENTRIES_MAX, Listed, listed_entry
-from pagefault.service.window.leaving import Leaving, PagesByPolicy, Round
+from pagefault.service.window.eviction import Leaving, PagesByPolicy, Round
 from pagefault.service.window.plan import draft, to_bring
 from pagefault.service.window.state import SessionState
 from pagefault.service.window.view import LAW, View

@@ -11,7 +11,7 @@ from pagefault.pack.cache import PackCache
 from pagefault.pack.count import TokenCounter
 from pagefault.paging.questions import EvictionPolicy
 from pagefault.policy.epochs import EpochRule
-from pagefault.service.window.deriving import Made
+from pagefault.service.window.derived_drafts import Made
 
 
 @dataclass(frozen=True, slots=True)

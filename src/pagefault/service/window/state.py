@@ -86,7 +86,7 @@ from pagefault.service.window import host_calls
 from pagefault.service.window.ages import Ages
 from pagefault.service.window.content import is_user_message, page_of
 from pagefault.service.window.core import Core
-from pagefault.service.window.deriving import Made
+from pagefault.service.window.derived_drafts import Made
 from pagefault.service.window.factor import TokenFactor
 from pagefault.service.window.results import fault_result, search_result
 from pagefault.service.window.sources import Sources

@@ -18,9 +18,9 @@ from pagefault.model.kinds import Kind, Level, Role
 from pagefault.model.page import Page
 from pagefault.pack import render
 from pagefault.service.window.content import page_of
-from pagefault.service.window.deriving import Made, write_derived
-from pagefault.service.window.indexing import index_of, is_index
+from pagefault.service.window.derived_drafts import Made, write_derived
 from pagefault.service.window.state import SessionState
+from pagefault.service.window.summary_index import index_of, is_index
 
 Shown = tuple[Page, Level]
 

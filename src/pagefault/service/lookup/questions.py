@@ -20,8 +20,8 @@ from pagefault.model.wanted import ANY, SearchFilter, Time
 from pagefault.recall.excerpt import excerpt_titled
 from pagefault.recall.search import SearchHit, SearchResult
 from pagefault.service.arguments import a_count, a_profile
-from pagefault.service.finding.finding import SAID
-from pagefault.service.finding.topics import pages_about, words_of
+from pagefault.service.lookup.session_search import SAID
+from pagefault.service.lookup.topics import pages_about, words_of
 from pagefault.service.runtime import Runtime
 from pagefault.store.place import place_in
 

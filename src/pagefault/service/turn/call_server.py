@@ -21,8 +21,8 @@ from pagefault.recall.search import SearchResult
 from pagefault.service.derived.levels import Levels
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
+from pagefault.service.turn.auto_recall import TurnRecall
 from pagefault.service.turn.prefetch import Prefetcher
-from pagefault.service.turn.recalling import TurnRecall
 from pagefault.service.turn.turn import (
     Refuse,
     ServeFault,

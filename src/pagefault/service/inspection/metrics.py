@@ -68,8 +68,8 @@ from pagefault.model.page import PageRow
 from pagefault.pack.citations import cited_pages
 from pagefault.recall.corrections import asks_to_recall, corrects
 from pagefault.represent.topics import topic_tags
+from pagefault.service.inspection.residents import Residents
 from pagefault.service.limits import Limits
-from pagefault.service.telling.residents import Residents
 from pagefault.store.codec import encode
 
 _SALT: Final = bytes(16)

@@ -15,24 +15,21 @@ from typing import TYPE_CHECKING, Any, Final
 from pagefault.model.events import HISTORY_START, Draft, Relayed, Reported
 from pagefault.model.kinds import DERIVED_TYPES, RUNTIME, Actor, EventType
 from pagefault.model.request import Usage
-from pagefault.service.telling.received import FromClient, Kept, drafts_of
+from pagefault.service.inspection.received import FromClient, Kept, drafts_of
 from pagefault.service.window.state import turn_now
 
 if TYPE_CHECKING:
+    from pagefault.service.ownership import Owned
     from pagefault.service.runtime import Runtime
-    from pagefault.service.session import Session
 
 SAID_TYPES: Final = tuple(one for one in EventType if one not in DERIVED_TYPES)
 """The types of records of what was said or handed in."""
 
 
-async def note_relayed(
-    session: Session, body: Relayed, messages: Sequence[FromClient] = ()
-) -> Kept:
+async def note_relayed(owned: Owned, body: Relayed, messages: Sequence[FromClient] = ()) -> Kept:
     """Write down that a request is passed on, in the present turn, and the messages that came with
     it for the first time, as far as these can be kept.
     """
-    owned = session.owned
 
     async def verb() -> Kept:
         planned = owned.runtime.journal.forgets
@@ -53,7 +50,7 @@ async def note_relayed(
     return await owned.whole(verb)
 
 
-async def note_reported(session: Session, request: int, usage: Usage) -> None:
+async def note_reported(owned: Owned, request: int, usage: Usage) -> None:
     """Write down what a provider counted for a request that was passed on."""
     body = Reported(
         request=request,
@@ -65,9 +62,9 @@ async def note_reported(session: Session, request: int, usage: Usage) -> None:
     )
 
     async def verb() -> None:
-        await session.owned.record(body)
+        await owned.record(body)
 
-    await session.owned.whole(verb)
+    await owned.whole(verb)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

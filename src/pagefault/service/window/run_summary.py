@@ -8,7 +8,7 @@ from typing import Final
 from pagefault.model.kinds import IMPORT, MODEL_GENERATED, EventType, Level, Origin
 from pagefault.model.page import Derived, Page
 from pagefault.pack.count import TokenCounter
-from pagefault.service.window.deriving import Made
+from pagefault.service.window.derived_drafts import Made
 
 TOPICS_MAX: Final = 3  # in the header of a summary
 

@@ -33,7 +33,7 @@ from pagefault.service.derived.asof import NEVER, AsOf, as_of
 from pagefault.service.derived.procedures import Procedures
 from pagefault.service.runtime import Runtime
 from pagefault.service.window.content import is_user_message
-from pagefault.service.window.deriving import Made, write_derived
+from pagefault.service.window.derived_drafts import Made, write_derived
 from pagefault.service.window.state import SessionState
 from pagefault.store.analyzer import query_terms
 from pagefault.store.api import PageFilter

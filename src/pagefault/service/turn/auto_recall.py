@@ -21,7 +21,7 @@ from pagefault.recall.gate import asks, gate
 from pagefault.recall.search import SearchResult
 from pagefault.represent.words import telling_terms
 from pagefault.service.derived.procedures import Procedures
-from pagefault.service.finding.finding import SAID, Finder
+from pagefault.service.lookup.session_search import SAID, Finder
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
 from pagefault.service.turn.prefetch import Prefetcher

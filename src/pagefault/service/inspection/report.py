@@ -9,12 +9,12 @@ from pagefault.model.errors import PagefaultError
 from pagefault.model.events import Body, Relayed, Reported
 from pagefault.model.ids import PageId, Seq, SessionNo
 from pagefault.model.kinds import LayoutName, Tier
+from pagefault.service.inspection.ledger import Ledger, prices_of
+from pagefault.service.inspection.metrics import Meter, Tally
+from pagefault.service.inspection.relayed import Proxied, proxied_of
+from pagefault.service.inspection.targets import LOOKUPS_MIN, Judged, judge
 from pagefault.service.restore import records
 from pagefault.service.runtime import Runtime
-from pagefault.service.telling.ledger import Ledger, prices_of
-from pagefault.service.telling.metrics import Meter, Tally
-from pagefault.service.telling.relaying import Proxied, proxied_of
-from pagefault.service.telling.targets import LOOKUPS_MIN, Judged, judge
 from pagefault.service.window.state import SessionState
 
 

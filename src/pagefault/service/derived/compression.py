@@ -14,7 +14,7 @@ from pagefault.model.kinds import Actor, Level
 from pagefault.model.page import Page
 from pagefault.paging.pressure import Pressure
 from pagefault.service.derived.levels import Ladder, Levels
-from pagefault.service.window.deriving import Made
+from pagefault.service.window.derived_drafts import Made
 from pagefault.service.window.state import SessionState
 
 SHORTER: Final = Level(COMPRESSION_LEVEL)

@@ -52,11 +52,11 @@ from pagefault.pack.citations import cited_pages
 from pagefault.pack.envelope import own_level, told_level
 from pagefault.pack.layout import Exchange, Front, Note, Recalled, Shown
 from pagefault.pack.render import RENDERER
+from pagefault.service.inspection.checkpoints import find_checkpoint
+from pagefault.service.inspection.relayed_window import RelayedWindow
+from pagefault.service.inspection.residents import Residents
 from pagefault.service.restore import records, restore_at, scope_at
 from pagefault.service.runtime import Runtime
-from pagefault.service.telling.checkpoints import find_checkpoint
-from pagefault.service.telling.relayed_window import RelayedWindow
-from pagefault.service.telling.residents import Residents
 from pagefault.service.window.state import SessionState
 from pagefault.store.store import STORE
 

@@ -15,12 +15,12 @@ from pagefault.model.page import Page
 from pagefault.model.request import Request
 from pagefault.pack.manifest import ENTRIES_MAX
 from pagefault.paging.pressure import Gauge
-from pagefault.service.derived.compressing import compress_due
+from pagefault.service.derived.compression import compress_due
 from pagefault.service.derived.levels import Levels
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
+from pagefault.service.turn.auto_recall import TurnRecall
 from pagefault.service.turn.prefetch import Prefetcher
-from pagefault.service.turn.recalling import TurnRecall
 from pagefault.service.window.plan import plan_request
 from pagefault.service.window.plan_developer import plan_developer
 from pagefault.service.window.state import turn_now

@@ -15,7 +15,7 @@ from pagefault.model.kinds import RUNTIME, Kind, Modality, Profile
 from pagefault.model.page import Scope
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.recall.search import SearchHit, SearchResult
-from pagefault.service.derived.claiming import CLAIM, Claims
+from pagefault.service.derived.claims import CLAIM, Claims
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
 

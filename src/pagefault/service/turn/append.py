@@ -10,10 +10,10 @@ from pagefault.model.errors import PlanOutdated
 from pagefault.model.events import Draft, OriginalBody
 from pagefault.model.ids import NOTHING, PageId, Seq
 from pagefault.model.kinds import Origin
-from pagefault.service.derived.claiming import Claims
+from pagefault.service.derived.claims import Claims
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
-from pagefault.service.turn.writing import Incoming, write_down
+from pagefault.service.turn.drafts import Incoming, write_down
 from pagefault.service.window.host_calls import allotted
 from pagefault.service.window.plan import plan_backlog
 

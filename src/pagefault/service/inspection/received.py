@@ -29,9 +29,9 @@ from pagefault.model.events import (
 from pagefault.model.ids import NOTHING, PageId, Seq, TurnNo
 from pagefault.model.kinds import RUNTIME, Actor, ItemKind, Role
 from pagefault.model.page import Scope
+from pagefault.service.inspection.holes import cut, fill
 from pagefault.service.restore import records
 from pagefault.service.runtime import Runtime
-from pagefault.service.telling.holes import cut, fill
 from pagefault.service.window.state import SessionState, turn_now
 
 

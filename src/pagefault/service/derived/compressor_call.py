@@ -16,8 +16,8 @@ from pagefault.model.kinds import MODEL_GENERATED, Level
 from pagefault.model.page import Page
 from pagefault.service.derived.levels import Levels, made_of
 from pagefault.service.runtime import Runtime
-from pagefault.service.window.deriving import Made
-from pagefault.service.window.forming import least_trusted
+from pagefault.service.window.derived_drafts import Made
+from pagefault.service.window.run_summary import least_trusted
 
 if TYPE_CHECKING:
     from pagefault.represent.api import Representation
