@@ -17,23 +17,22 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """Columns of equal length, by place. `worth` is what a page's words and those around it add up
-    to, `best` the largest of it: what other parts of a score are measured in.
+    """Columns of equal length, by place. `worth` is what a page's words and those around it come to,
+    `best` the largest of it: what other parts of a score are measured in. Lengths are relative to
+    the usual one of the role.
     """
 
     places: Numbers
     worth: Values
-    coverage: Values
     best: float
     relative_lengths: Values
     days: Numbers
+    roles: Numbers  # as in `store/api.py`
     marks: Numbers
     likenesses: Numbers
     spoken: Values  # 0..1: how much it is whose word is asked for
-    days_before: Numbers  # of the page before; 0 where there is none
-    marks_before: Numbers
+    marks_before: Numbers  # of the page before; 0 where there is none
     worth_before: Values  # of its own words alone
-    coverage_before: Values
 
     @property
     def sittings(self) -> Numbers:
@@ -50,7 +49,9 @@ def aligned(traits: Traits, places: Numbers) -> Traits:
     position[position == len(traits.places)] = 0
     if not len(traits.places):
         nothing = np.zeros(len(places), dtype=np.int64)
-        return Traits(places, nothing, nothing, nothing, nothing, np.zeros(len(places)))
+        return Traits(
+            places, nothing, nothing, nothing, nothing, nothing, np.zeros(len(places))
+        )
     is_there = traits.places[position] == places
 
     def row(column: Numbers) -> Numbers:
@@ -60,6 +61,7 @@ def aligned(traits: Traits, places: Numbers) -> Traits:
         places=places,
         lengths=row(traits.lengths),
         days=row(traits.days),
+        roles=row(traits.roles),
         marks=row(traits.marks),
         likenesses=row(traits.likenesses),
         spoken=np.where(is_there, traits.spoken[position], 0.0),

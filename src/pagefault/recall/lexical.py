@@ -1,10 +1,25 @@
-"""What a page is worth by its words and by those that stand around it.
+"""What a page is worth by its words and by those that stand near it.
 
 In a conversation the answer often stands beside the words of the question: "what did she paint?"
-finds "did you paint again?", and the page after it says what. So a page has the worth of its own
-text and that of the window around it, where a neighbour's words count the less the further off it
-stands. BM25: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond",
-2009, §3; with `log(1 + …)` even a term that most pages have counts for something.
+finds "did you paint again?", and the page after it says what. How far a word reaches is a matter of
+words, not of pages: the line after a short question answers it, while of a file of a thousand words
+only the edge is near to what was said next. So an occurrence of a term counts in full for the page
+it stands in, and for a page beside it by how far off it is in the stream of words (a positional
+language model: Lv and Zhai, "Positional Language Models for Information Retrieval", SIGIR 2009):
+
+    reach * exp(-d / decay),  d terms away
+
+The index does not keep where in a page a term stands. Anywhere is as likely, so a term in a page of
+L terms that begins after a gap of g terms counts the mean of that over the page:
+
+    reach * exp(-g / decay) * (decay / L) * (1 - exp(-L / decay))
+
+The counts are weighed by BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25
+and Beyond", 2009, §3). A page is long or short *for who speaks*: a tool's result of 300 terms and a
+user's of 30 are both ordinary, so length is measured by the mean of its role. With one mean for all
+the longest role wins, or, with a larger B, the shortest.
+
+What it gets wrong: a long page whose first line answers the last line before it is not near to it.
 """
 
 from __future__ import annotations
@@ -17,25 +32,24 @@ from numpy.typing import NDArray
 from pagefault.store.likely import Numbers, among
 
 K1: Final = 1.2  # how soon repeating a term stops to count
-B: Final = 0.4  # how much a long text is held against its words
-WINDOW_B: Final = 0.5
-NEAR: Final = ((-2, 0.4), (-1, 0.8), (0, 1.0), (1, 1.0), (2, 0.6), (3, 0.4), (4, 0.2))
-"""How much of a page's words count for the page so many places *after* it: an answer follows."""
+B: Final = 0.4  # how much a page that is long for its role is held against its words
+REACH: Final = 1.0  # of a term right beside a page
+DECAY_BEFORE: Final = 40.0  # terms, of what stands before a page
+DECAY_AFTER: Final = 60.0  # of what stands after it
+PAGES_BEFORE: Final = 4  # that count for a page: what stands before leads up to it
+PAGES_AFTER: Final = 2
 
 Values = NDArray[np.float64]
 
 BORROWED: Final = 0.75
-"""What a word counts that stands only around a page, of one that stands in it: the page may answer
-who says it, or talk of something else. Of five LoCoMo conversations any share from 0.5 on does as
-well; on conversations with assistants less is better. It was chosen with both in sight.
-"""
+"""What a word counts that stands only around a page, of one that stands in it, in `relevance`."""
 
-_NEAR_SUM: Final = sum(weight for _, weight in NEAR)
+_OFFSETS: Final = tuple(range(-PAGES_BEFORE, PAGES_AFTER + 1))
 
 
 class Worth(NamedTuple):
-    """For each place: BM25 of its own text and of its window, and the shares (0..1) of what the
-    query tells that stand there, and there or, counting less, around there.
+    """For each place: BM25 of its own terms, what those around it add to that, and the shares
+    (0..1) of what the query tells that stand there, and there or, counting less, around there.
     """
 
     own: Values
@@ -44,35 +58,81 @@ class Worth(NamedTuple):
     coverage: Values
 
 
-def worth(places: Numbers, at: Numbers, counts: Values, relative: Values, weights: Values) -> Worth:
+class Lengths(NamedTuple):
+    """In terms. `usual` is the mean of the role of each place; of a page that was not looked at the
+    length is `mean`, and its day is not known (0), so that it lends what it has.
+    """
+
+    places: Numbers  # ascending, as the two below
+    lengths: Values
+    days: Numbers
+    mean: float
+
+
+def worth(
+    places: Numbers, at: Numbers, counts: Values, usual: Values, known: Lengths, weights: Values
+) -> Worth:
     """What each of `places` is worth; they and `at` ascend.
 
-    `at` are pages with `counts` of each term and lengths `relative` to the mean. A neighbour that
-    is none of them is taken to be of mean length.
+    `at` are pages with `counts` of each term, `usual` the usual length of each place. What was said
+    on another day, in another sitting, lends nothing.
     """
-    there, window = _positions(at, places)
-    near_counts = np.zeros((len(places), len(weights)))
-    excess = np.zeros(len(places))  # how much a window is longer than the mean
-    for distance, near in NEAR:
-        here, row = _positions(at + distance, places)
-        near_counts[row] += near * counts[here]
-        excess[row] += near * (relative[here] - 1)
-    own, own_coverage = np.zeros(len(places)), np.zeros(len(places))
-    norm = K1 * (1 - B + B * relative[there])
+    own_counts = np.zeros((len(places), len(weights)))
+    around_counts = np.zeros_like(own_counts)
+    lengths, near = _nearness(places, known)
+    for column, offset in enumerate(_OFFSETS):
+        there, row = _positions(at - offset, places)
+        if offset:
+            around_counts[row] += near[row, column, None] * counts[there]
+        else:
+            own_counts[row] = counts[there]
+    norm = K1 * (1 - B + B * lengths / usual)
     share = weights / weights.sum()
-    own[window] = _saturated(counts[there], norm) @ weights
-    own_coverage[window] = np.minimum(counts[there], 1.0) @ share
-    around = _saturated(near_counts, K1 * (1 + WINDOW_B * excess / _NEAR_SUM)) @ weights
-    borrowed = np.maximum(np.minimum(near_counts, 1.0) @ share - own_coverage, 0.0)
-    return Worth(own, around, own_coverage, own_coverage + BORROWED * borrowed)
+    own = _saturated(own_counts, norm) @ weights
+    whole = _saturated(own_counts + around_counts, norm) @ weights
+    own_coverage = np.minimum(own_counts, 1.0) @ share
+    borrowed = np.maximum(np.minimum(own_counts + around_counts, 1.0) @ share - own_coverage, 0.0)
+    return Worth(own, whole - own, own_coverage, own_coverage + BORROWED * borrowed)
+
+
+def windows(at: Numbers) -> Numbers:
+    """All places for which one of these pages may count, a row for each page."""
+    return at[:, None] - np.array(_OFFSETS)
 
 
 def within_reach(at: Numbers, places: Numbers) -> NDArray[np.bool_]:
     """Which of these pages count for one of these places."""
     reached = np.zeros(len(at), dtype=np.bool_)
-    for distance, _ in NEAR:
-        reached |= among(at + distance, places)
+    for offset in _OFFSETS:
+        reached |= among(at - offset, places)
     return reached
+
+
+def _nearness(places: Numbers, known: Lengths) -> tuple[Values, Values]:
+    """The length of each place, and what a term counts for it that stands anywhere in the page at
+    each of `_OFFSETS`.
+    """
+    lengths = np.full((len(places), len(_OFFSETS)), max(known.mean, 1.0))
+    days = np.zeros(lengths.shape, dtype=np.int64)
+    for column, offset in enumerate(_OFFSETS):
+        there, row = _positions(known.places - offset, places)
+        lengths[row, column] = np.maximum(known.lengths[there], 1.0)
+        days[row, column] = known.days[there]
+    here = _OFFSETS.index(0)
+    near = np.zeros_like(lengths)
+    for columns, decay in (
+        (range(here - 1, -1, -1), DECAY_BEFORE),
+        (range(here + 1, len(_OFFSETS)), DECAY_AFTER),
+    ):
+        gap = np.zeros(len(places))
+        for column in columns:
+            length = lengths[:, column]
+            reached = REACH * np.exp(-gap / decay) * (decay / length)
+            near[:, column] = reached * -np.expm1(-length / decay)
+            gap = gap + length
+    is_other_day = (days != 0) & (days[:, [here]] != 0) & (days != days[:, [here]])
+    near[is_other_day] = 0.0
+    return lengths[:, here], near
 
 
 def _positions(these: Numbers, places: Numbers) -> tuple[NDArray[np.bool_], Numbers]:

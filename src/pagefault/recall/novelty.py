@@ -64,7 +64,7 @@ QUOTED: Final = 0.8  # of what an answer adds to the question's words
 QUOTING_MAX: Final = 10  # of the best pages are looked at for quotations
 QUOTE_TOKENS: Final = 200  # an answer of more says something of its own
 EXCHANGED: Final = 0.5  # of the relevance of what tells as much unasked
-BORROWED: Final = ("neighbourhood", "told", "reply", "sitting")
+BORROWED: Final = ("neighbourhood", "reply", "sitting")
 """The parts that a page without a word of the question has of those around it."""
 
 

@@ -15,24 +15,18 @@ from pagefault.recall.evidence import Evidence
 from pagefault.recall.lexical import Values
 from pagefault.recall.question import Question
 from pagefault.recall.when import nearness
+from pagefault.store.api import USER
 from pagefault.store.form import ASKS
 
-TOLD: Final = 1.2  # for a window in which all that is asked about is told
-SPEAKER: Final = 1.0
-SITTING: Final = 1.2
+SPEAKER: Final = 0.55
+ROLE: Final = 0.1
+SITTING: Final = 0.55
 SITTING_BEST: Final = 3  # pages by which a sitting is judged
-DATE: Final = 2.0
-FORM: Final = 1.4
-REPLY: Final = 1.25
-REPLY_TOLD: Final = 0.5
-LENGTH: Final = 0.15
-OPENING: Final = 0.4
-
-
-def told(seen: Evidence) -> Values:
-    """Words that stand together tell more than as many repeated ones."""
-    part: Values = np.multiply(TOLD * seen.best, seen.coverage)
-    return part
+DATE: Final = 1.25
+FORM: Final = 0.36
+REPLY: Final = 0.23
+SHORT: Final = 0.18
+SHORTEST: Final = -2.0  # the logarithm of a share of the usual length: what is shorter is as short
 
 
 def speaker(seen: Evidence) -> Values:
@@ -56,8 +50,7 @@ def form(seen: Evidence, asked: Question) -> Values:
 def reply(seen: Evidence) -> Values:
     """A question that has the words is answered by the next page, which need not repeat them."""
     asks = (seen.marks_before & ASKS) != 0
-    before = REPLY * seen.worth_before + REPLY_TOLD * seen.best * seen.coverage_before
-    part: Values = np.multiply(before, asks)
+    part: Values = np.multiply(REPLY * seen.worth_before, asks)
     return part
 
 
@@ -74,14 +67,14 @@ def sitting(seen: Evidence) -> Values:
     return part
 
 
-def opening(seen: Evidence) -> Values:
-    """Who comes back to a conversation begins with what is new."""
-    part: Values = np.multiply(OPENING * seen.worth, seen.days_before != seen.days)
+def length(seen: Evidence) -> Values:
+    """What is short for who says it tells little, whatever it is: "[call get_user]", "Noted."."""
+    relative = np.clip(np.log(np.maximum(seen.relative_lengths, 1e-9)), SHORTEST, 0.0)
+    part: Values = np.multiply(SHORT * seen.best, relative)
     return part
 
 
-def length(seen: Evidence) -> Values:
-    """A few words tell little, whatever they are."""
-    relative = np.clip(np.log(np.maximum(seen.relative_lengths, 1e-9)), -1.5, 0.7)
-    part: Values = np.multiply(LENGTH * seen.best, relative)
+def role(seen: Evidence) -> Values:
+    """A user tells what is their own; a model repeats it, at more length."""
+    part: Values = np.multiply(ROLE * seen.worth, seen.roles == USER)
     return part

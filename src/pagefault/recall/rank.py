@@ -3,8 +3,9 @@
 The score of a page is a sum of parts: `own` and `neighbourhood` by words (`lexical.py`), those of
 `parts.py`, and `meaning` where there is an embedder (`semantic.py`).
 
-The weights were fitted on five LoCoMo conversations (`pagefault bench retrieval`), each judged by
-what the other four chose: docs/recall.md has the figures.
+The weights were fitted on talk of several kinds together, between people, with assistants and with
+agents, each kind counting the same (`benchmarks/refit.py`), and judged by conversations that had no
+part in it: docs/recall.md has the figures.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from pagefault.recall.evidence import Evidence, aligned
 from pagefault.recall.lexical import Values
 from pagefault.recall.question import Question
 from pagefault.recall.semantic import RELEVANCE, Similar, closeness
-from pagefault.store.api import Candidates, Traits
+from pagefault.store.api import ROLES_MAX, Candidates, Traits
 from pagefault.store.form import ASKS
 from pagefault.store.likely import Numbers, among, distinct, rarity
 
-OWN: Final = 1.2
+NEIGHBOURHOOD: Final = 0.55  # of what the words around a page add to its own
 MENTION: Final = 0.5  # what the speaker's name tells as a word, once it was read as a speaker
 LITTLE: Final = 0.2
 """Of what stands in a page, where the query has nothing but stop words: those that we know, and in
@@ -93,15 +94,16 @@ def rank(
     if not len(at) and not len(near):
         return NOTHING_RANKED
     # First as if every page were of mean length, which costs no look-up.
-    windows = at[:, None] + np.array([distance for distance, _ in lexical.NEAR])
-    places = distinct(np.append(windows, near))
+    places = distinct(np.append(lexical.windows(at), near))
     if only is not None:
         places = places[among(places, only)]
         if not len(places):
             return NOTHING_RANKED
-    told = lexical.worth(places, at, counts, np.ones(len(at)), weights)
+    mean = max(found.length_mean, 1e-9)
+    unknown = lexical.Lengths(_NOWHERE, np.empty(0), _NOWHERE, mean)
+    told = lexical.worth(places, at, counts, np.full(len(places), mean), unknown, weights)
     relevance, _ = _relevance(told, similar, places)
-    order = np.lexsort((places, -(OWN * told.own + told.around)))
+    order = np.lexsort((places, -(told.own + NEIGHBOURHOOD * told.around)))
     order = order[relevance[order] >= relevance_min]
     total = len(order)
     # Then the best of them as they are.
@@ -114,20 +116,21 @@ def rank(
     within = lexical.within_reach(at, places)
     at, counts = at[within], counts[within]
     known = look(distinct(np.concatenate([at, places, places - 1])).tolist())
-    relative = aligned(known, at).lengths / max(found.length_mean, 1e-9)
-    told = lexical.worth(places, at, counts, relative, weights)
+    here = aligned(known, places)
+    usual = _usual_lengths(known, mean)[here.roles]
+    lengths = lexical.Lengths(known.places, known.lengths.astype(np.float64), known.days, mean)
+    told = lexical.worth(places, at, counts, usual, lengths, weights)
     relevance, close = _relevance(told, similar, places)
-    seen = _evidence(places, told, known, found.length_mean)
+    seen = _evidence(places, told, known, here, usual)
     columns = {
-        "own": OWN * told.own,
-        "neighbourhood": told.around,
-        "told": parts.told(seen),
+        "own": told.own,
+        "neighbourhood": NEIGHBOURHOOD * told.around,
+        "role": parts.role(seen),
         "speaker": parts.speaker(seen),
         "date": parts.date(seen, asked),
         "form": parts.form(seen, asked),
         "reply": parts.reply(seen),
         "sitting": parts.sitting(seen),
-        "opening": parts.opening(seen),
         "length": parts.length(seen),
         # Told later, by what is in the best of them: `links.py`, `novelty.py`.
         "link": np.zeros(len(places)),
@@ -179,23 +182,32 @@ def _relevance(
     return np.maximum(told.coverage, RELEVANCE * close), close
 
 
-def _evidence(places: Numbers, told: lexical.Worth, known: Traits, length_mean: float) -> Evidence:
-    here, before = aligned(known, places), aligned(known, places - 1)
-    worth = OWN * told.own + told.around
+def _usual_lengths(known: Traits, mean: float) -> Values:
+    """The mean length of what each role says, by its number: of the pages that were looked at, which
+    have a word of the query or stand beside one. It ranks as well as the mean of all.
+    """
+    pages = np.bincount(known.roles, minlength=ROLES_MAX)
+    terms = np.bincount(known.roles, weights=known.lengths, minlength=ROLES_MAX)
+    return np.where(pages > 0, np.maximum(terms / np.maximum(pages, 1), 1.0), mean)
+
+
+def _evidence(
+    places: Numbers, told: lexical.Worth, known: Traits, here: Traits, usual: Values
+) -> Evidence:
+    before = aligned(known, places - 1)
+    worth = told.own + told.around
     # What stands before the first of a run of places was not looked at: it has no worth there.
     follows = np.append(False, places[1:] == places[:-1] + 1)
     return Evidence(
         places=places,
         worth=worth,
-        coverage=told.coverage,
         best=float(worth.max()) or 1.0,
-        relative_lengths=here.lengths / max(length_mean, 1e-9),
+        relative_lengths=here.lengths / usual,
         days=here.days,
+        roles=here.roles,
         marks=here.marks,
         likenesses=here.likenesses,
         spoken=here.spoken,
-        days_before=before.days,
         marks_before=before.marks,
         worth_before=np.where(follows, np.roll(told.own, 1), 0.0),
-        coverage_before=np.where(follows, np.roll(told.own_coverage, 1), 0.0),
     )

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from pagefault.model.errors import StoreBusy, StoreError
 from pagefault.model.events import Draft, Event
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
-from pagefault.model.kinds import Kind
+from pagefault.model.kinds import Kind, Role
 from pagefault.model.page import PageRow, Scope, SessionRow
 from pagefault.model.progress import Progress
 from pagefault.model.wanted import SearchFilter
@@ -221,9 +221,23 @@ class Traits:
     places: NDArray[np.int64]  # ascending
     lengths: NDArray[np.int64]  # terms, repeated as they repeat
     days: NDArray[np.int64]
+    roles: NDArray[np.int64]  # as `role_number` tells them
     marks: NDArray[np.int64]
     likenesses: NDArray[np.int64]
     spoken: NDArray[np.float64]  # what who says it is worth, by the names that were asked for
+
+
+_ROLE_NUMBERS: Final = {role: number for number, role in enumerate(Role)}
+USER: Final = _ROLE_NUMBERS[Role.USER]
+PERSON: Final = len(_ROLE_NUMBERS)
+ROLES_MAX: Final = PERSON + 1
+
+
+def role_number(role: Role, *, is_named: bool) -> int:
+    """Who says a page, to ranking: its role, or `PERSON` for whoever speaks under a name. People who
+    talk to one another are of one kind, whichever of them a transcript calls the user.
+    """
+    return PERSON if is_named else _ROLE_NUMBERS[role]
 
 
 NO_NAMES: Final[Mapping[str, float]] = MappingProxyType({})

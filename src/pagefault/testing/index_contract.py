@@ -73,7 +73,9 @@ def lengths(index: PageIndex, scope: Scope, places: Collection[int]) -> dict[int
 
 def traits(index: PageIndex, scope: Scope, places: Collection[int]) -> list[list[int]]:
     seen = index.traits(scope, places)
-    columns = seen.places, seen.lengths, seen.days, seen.marks, seen.likenesses, seen.spoken
+    columns = (
+        seen.places, seen.lengths, seen.days, seen.roles, seen.marks, seen.likenesses, seen.spoken
+    )  # fmt: skip
     return [column.tolist() for column in columns]
 
 

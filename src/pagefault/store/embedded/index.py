@@ -31,7 +31,16 @@ from pagefault.model.kinds import DERIVED_STEMS, ORIGINS, Kind, Modality, Origin
 from pagefault.model.page import PageRow, Scope, SessionRow
 from pagefault.model.wanted import SearchFilter
 from pagefault.store.analyzer import ANALYZER
-from pagefault.store.api import NO_NAMES, Candidates, Matching, PageFilter, Traits, never, worth_of
+from pagefault.store.api import (
+    NO_NAMES,
+    Candidates,
+    Matching,
+    PageFilter,
+    Traits,
+    never,
+    role_number,
+    worth_of,
+)
 from pagefault.store.embedded.batch import (
     FRESH_MAX,
     Batch,
@@ -532,7 +541,7 @@ class SqliteIndex:
     ) -> Traits:
         import numpy as np
 
-        columns: list[list[int]] = [[] for _ in range(6)]
+        columns: list[list[int]] = [[] for _ in range(7)]
         with self._connections.read() as db:
             for span in self._spans(db, scope):
                 wanted = _array_within(span, places)
@@ -541,12 +550,17 @@ class SqliteIndex:
                     column += json.loads(text)
             speakers = columns.pop()
             told = _SQL.rows(db, "names", json.dumps(sorted(set(speakers)))) if names else []
+            words = self._words if self._words.keys() >= set(columns[3]) else self._learn(db)
         worth = {code: worth_of(name.split(" "), names) for code, name in told}
         spoken = np.array([worth.get(code, 0.0) for code in speakers], dtype=np.float64)
+        columns[3] = [
+            role_number(Role(words[code]), is_named=bool(name))
+            for code, name in zip(columns[3], speakers, strict=True)
+        ]
         values = np.array(columns, dtype=np.int64)
         order = np.argsort(values[0], kind="stable")
-        at, lengths, days, marks, likenesses = values[:, order]
-        return Traits(at, lengths, days, marks, likenesses, spoken[order])
+        at, lengths, days, roles, marks, likenesses = values[:, order]
+        return Traits(at, lengths, days, roles, marks, likenesses, spoken[order])
 
     @_mended
     def speakers(self, scope: Scope) -> frozenset[str]:

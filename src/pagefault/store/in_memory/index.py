@@ -34,7 +34,16 @@ from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
 from pagefault.model.page import DERIVED_ORDER, PageRow, Scope, SessionRow, is_derived
 from pagefault.model.wanted import SearchFilter
 from pagefault.store.analyzer import analyze, page_terms
-from pagefault.store.api import NO_NAMES, Candidates, Matching, PageFilter, Traits, never, worth_of
+from pagefault.store.api import (
+    NO_NAMES,
+    Candidates,
+    Matching,
+    PageFilter,
+    Traits,
+    never,
+    role_number,
+    worth_of,
+)
 from pagefault.store.fold import (
     BEGAN_LATER,
     ID_TAKEN,
@@ -452,6 +461,10 @@ class MemoryIndex:
             places=np.array(list(there), dtype=np.int64),
             lengths=np.array([one.terms.total() for one in entries], dtype=np.int64),
             days=np.array([one.form.day for one in entries], dtype=np.int64),
+            roles=np.array(
+                [role_number(one.row.role, is_named=bool(one.name)) for one in entries],
+                dtype=np.int64,
+            ),
             marks=np.array([one.form.marks for one in entries], dtype=np.int64),
             likenesses=np.array([one.form.likeness for one in entries], dtype=np.int64),
             spoken=np.array([worth_of(one.name, names) for one in entries], dtype=np.float64),

@@ -309,7 +309,8 @@ SELECT block FROM event_fts_data WHERE id BETWEEN ? AND ? ORDER BY id;
 -- traits: What is known of the pages at these places (a JSON array), column by column; the places less an offset.
 SELECT
     json_group_array(place - ?2), json_group_array(length), json_group_array(day),
-    json_group_array(marks), json_group_array(likeness), json_group_array(coalesce(speaker, 0))
+    json_group_array(role), json_group_array(marks), json_group_array(likeness),
+    json_group_array(coalesce(speaker, 0))
 FROM json_each(?1) AS wanted CROSS JOIN page ON place = wanted.value;
 
 -- speakers: The names of who speaks in these sessions (a JSON array).
