@@ -1,0 +1,72 @@
+"""The recordings that search is measured on are whole: what a question names is there."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pagefault.lab.transcripts import read_conversations
+from pagefault.model.kinds import Role
+
+RECORDINGS = sorted((Path(__file__).parent / "recordings").glob("*.jsonl"))
+CATEGORIES = {
+    "decision", "error", "value", "command", "file", "preference", "summary", "when", "count",
+}  # fmt: skip
+
+
+@pytest.fixture(params=RECORDINGS, ids=lambda path: path.stem)
+def recording(request: pytest.FixtureRequest) -> Path:
+    path: Path = request.param
+    return path
+
+
+def told(recording: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in recording.read_text("utf-8").splitlines()]
+
+
+def test_every_recording_is_read_as_conversations_of_its_kind(recording: Path) -> None:
+    conversations = read_conversations(recording, "turns")
+
+    assert {conversation.kind for conversation in conversations} == {recording.stem}
+    for conversation in conversations:
+        assert {line.role for line in conversation.lines} <= {Role.USER, Role.ASSISTANT, Role.TOOL}
+        assert all(line.text.strip() and line.occurred_at for line in conversation.lines)
+
+
+def test_conversations_are_named_apart_and_say_whose_they_are() -> None:
+    conversations = [each for recording in RECORDINGS for each in told(recording)]
+
+    assert max(Counter(each["id"] for each in conversations).values()) == 1
+    assert {(each["source"], each["licence"]) for each in conversations} == {
+        ("pagefault recordings", "Apache-2.0")
+    }
+
+
+def test_every_question_has_evidence_among_the_turns(recording: Path) -> None:
+    for conversation in told(recording):
+        turns = range(len(conversation["turns"]))
+        for question in conversation["questions"]:
+            evidence = question["evidence"]
+            assert evidence, question["question"]
+            assert evidence == sorted(set(evidence)), question["question"]
+            assert all(number in turns for number in evidence), question["question"]
+            assert question["category"] in CATEGORIES, question["question"]
+
+
+def test_no_question_is_asked_twice() -> None:
+    asked = [
+        question["question"].casefold().rstrip("?")
+        for recording in RECORDINGS
+        for conversation in told(recording)
+        for question in conversation["questions"]
+    ]
+
+    assert max(Counter(asked).values()) == 1
+
+
+def test_time_never_runs_backwards(recording: Path) -> None:
+    for conversation in told(recording):
+        times = [turn["time"] for turn in conversation["turns"]]
+        assert times == sorted(times), conversation["id"]
