@@ -60,7 +60,7 @@ async def test_control_without_a_part_queries_of_its_kind_are_missed(
     whole: Callable[..., Any] = getattr(parts, part)
 
     def turned(seen: Evidence, *rest: Any) -> Any:
-        return -whole(seen, *rest)
+        return -2 * whole(seen, *rest)
 
     monkeypatch.setattr(parts, part, turned)
     assert any(line.startswith(kind) for line in await missed())
@@ -84,8 +84,9 @@ async def test_control_without_a_step_queries_of_its_kind_are_missed(
 async def test_control_a_ranking_by_own_words_alone_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(lexical, "NEAR", ((0, 1.0),))
-    for name in ("TOLD", "SPEAKER", "SITTING", "REPLY", "REPLY_TOLD"):
+    for name in ("BEFORE", "AFTER"):
+        monkeypatch.setattr(lexical, name, 0.0)
+    for name in ("SPEAKER", "SITTING", "REPLY"):
         monkeypatch.setattr(parts, name, 0.0)
     assert len(await missed()) > 3
 

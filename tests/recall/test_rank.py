@@ -9,10 +9,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pagefault.model.kinds import Role
 from pagefault.recall.question import Question, read
 from pagefault.recall.rank import MEASURED_MAX, Ranked, rank
 from pagefault.recall.semantic import Similar
-from pagefault.store.api import Candidates, Traits
+from pagefault.store.api import PERSON, Candidates, Traits, role_number
 from pagefault.store.form import ASKS, TELLS_NAME, TELLS_NUMBER, TELLS_TIME
 
 DAY = date(2024, 5, 8).toordinal()
@@ -35,9 +36,10 @@ def ranked(
     candidates: Candidates,
     *,
     asked: Question | None = None,
-    long: Collection[int] = (),
+    lengths: Mapping[int, int] = {},
     marks: Mapping[int, int] = {},
     days: Mapping[int, int] = {},
+    roles: Mapping[int, int] = {},
     spoken: Collection[int] = (),
     speakers: Collection[int] = (),
     similar: Similar | None = None,
@@ -49,8 +51,9 @@ def ranked(
         at = sorted(places)
         return Traits(
             places=np.array(at, dtype=np.int64),
-            lengths=np.array([40 if place in long else 10 for place in at], dtype=np.int64),
+            lengths=np.array([lengths.get(place, 10) for place in at], dtype=np.int64),
             days=np.array([days.get(place, DAY) for place in at], dtype=np.int64),
+            roles=np.array([roles.get(place, PERSON) for place in at], dtype=np.int64),
             marks=np.array([marks.get(place, 0) for place in at], dtype=np.int64),
             likenesses=np.array(at, dtype=np.int64),
             spoken=np.array([place in spoken for place in at], dtype=np.bool_),
@@ -70,8 +73,8 @@ def orders_by(candidates: Candidates, similar: Similar) -> list[int]:
     return [place.place for place in ranked(candidates, similar=similar)]
 
 
-def orders(candidates: Candidates, *, long: Collection[int] = ()) -> list[int]:
-    return [place.place for place in ranked(candidates, long=long)]
+def orders(candidates: Candidates, *, lengths: Mapping[int, int] = {}) -> list[int]:
+    return [place.place for place in ranked(candidates, lengths=lengths)]
 
 
 def test_nothing_found_ranks_nothing() -> None:
@@ -81,13 +84,13 @@ def test_nothing_found_ranks_nothing() -> None:
 def test_a_long_page_says_less_with_the_same_words() -> None:
     rows = {10: (1,), 50: (1,)}
     assert orders(found(rows))[0] == 10
-    assert orders(found(rows), long=[10])[0] == 50
+    assert orders(found(rows), lengths={10: 40})[0] == 50
 
 
 def test_all_places_are_counted_and_the_best_are_told() -> None:
     many = found(dict.fromkeys(range(0, 30_000, 10), (1,)), pages=30_000)
     nothing = np.empty(0, dtype=np.int64)
-    unknown = Traits(nothing, nothing, nothing, nothing, nothing, nothing.astype(np.bool_))
+    unknown = Traits(nothing, nothing, nothing, nothing, nothing, nothing, nothing.astype(float))
     ranking = rank(many, lambda places: unknown, Question(()))
     assert len(ranking.places) == MEASURED_MAX
     assert ranking.total == 3_000 * 7  # each with its neighbours
@@ -99,8 +102,32 @@ def test_the_page_with_the_word_stands_before_its_neighbours() -> None:
 
 def test_the_page_after_a_question_is_found_without_sharing_a_word() -> None:
     places = orders(found({10: (1, 1)}))
-    assert places[1] == 11
-    assert places.index(9) < places.index(12)
+    assert places[:2] == [10, 11]
+    assert [at for at in places if at > 10] == [11, 12, 13, 14], "the nearer, the better"
+    assert [at for at in places if at < 10] == [9, 8]
+
+
+def test_a_word_reaches_so_many_words_and_not_so_many_pages() -> None:
+    beside_a_line = ranked(found({10: (1,)}))
+    beside_a_file = ranked(found({10: (1,)}), lengths={10: 1_000})
+    at = {place.place: place.parts["neighbourhood"] for place in beside_a_line}
+    assert at[11] > 2 * {place.place: place.parts["neighbourhood"] for place in beside_a_file}[11]
+
+
+def test_a_page_is_long_for_who_says_it() -> None:
+    tool, user = role_number(Role.TOOL, is_named=False), role_number(Role.USER, is_named=False)
+    rows = {10: (1,), 30: (1,), 50: (1,), 70: (1,)}
+    lengths = {10: 400, 30: 40, 50: 300, 70: 10}
+    roles = dict.fromkeys(range(5, 25), tool) | dict.fromkeys(range(25, 45), user)
+    roles |= dict.fromkeys(range(45, 65), tool) | dict.fromkeys(range(65, 85), user)
+    own = {
+        place.place: place.parts["own"]
+        for place in ranked(found(rows), lengths=lengths, roles=roles)
+    }
+    assert own[50] > own[10], "the shorter of two results"
+    assert own[70] > own[30], "the shorter of two lines"
+    plain = {place.place: place.parts["own"] for place in ranked(found(rows), lengths=lengths)}
+    assert own[50] > plain[50] > plain[10], "a result is not held against a line"
 
 
 def test_words_that_stand_together_beat_words_far_apart() -> None:

@@ -15,8 +15,8 @@ from pagefault.testing.index_contract import whole
 from pagefault.testing.records import Records
 
 PARTS = {
-    *("own", "neighbourhood", "told", "speaker", "date", "form", "reply", "sitting", "opening"),
-    *("length", "link", "stated", "quoted", "recency", "importance"),
+    *("own", "neighbourhood", "role", "speaker", "date", "form", "reply", "sitting", "length"),
+    *("link", "stated", "quoted", "recency", "importance"),
 }
 FILLER = "Nothing worth remembering happened on that grey afternoon."
 

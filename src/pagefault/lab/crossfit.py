@@ -5,12 +5,15 @@ all conversations but one, and the one left out is ranked anew with them; each i
 search returned is reordered.
 
 The fit is ListNet's (Cao et al., ICML 2007): of all hits of a question those with evidence should
-have the probability that a softmax of the scores gives away.
+have the probability that a softmax of the scores gives away. Each kind of conversation counts the
+same, however many questions there are about it: weights that were fitted on what there was most of
+lost to plain BM25 on the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -44,10 +47,14 @@ def left_out(
     return ranked
 
 
-def fitted(asked: Sequence[Asked]) -> dict[str, float]:
-    """What each part should be multiplied with, so that these questions' evidence comes first."""
-    lists = [one for one in asked if set(one.lines).intersection(one.question.evidence)]
-    names = sorted({name for one in lists for name in one.hits[0].parts} - NOT_FITTED)
+def fitted(asked: Sequence[Asked], *, without: Collection[str] = ()) -> dict[str, float]:
+    """What each part should be multiplied with, so that these questions' evidence comes first; but
+    for those that are to be left out, which the answer does not name.
+    """
+    lists = [one for one in asked if set(one.refs).intersection(one.question.evidence)]
+    names = sorted(
+        {name for one in lists for name in one.hits[0].parts} - NOT_FITTED - set(without)
+    )
     hits = max((len(one.hits) for one in lists), default=0)
     parts = np.zeros((len(lists), hits, len(names)))
     wanted = np.zeros((len(lists), hits))
@@ -55,15 +62,24 @@ def fitted(asked: Sequence[Asked]) -> dict[str, float]:
     for row, one in enumerate(lists):
         found = np.array([[hit.parts.get(name, 0.0) for name in names] for hit in one.hits])
         parts[row, : len(found)] = found / np.abs(found).max()
-        is_wanted = np.array([line in one.question.evidence for line in one.lines])
+        is_wanted = np.array([is_evidence(lines, one) for lines in one.lines])
         wanted[row, : len(found)] = is_wanted / is_wanted.sum()
         absent[row, : len(found)] = 0
+    of_kind = Counter(one.kind for one in lists)
+    shares = np.array([len(lists) / len(of_kind) / of_kind[one.kind] for one in lists])
     spread = parts.std(axis=(0, 1)) + 1e-9
-    weights = _descended(parts / spread, wanted, absent) / spread if lists else np.ones(len(names))
+    weights = np.ones(len(names))
+    if lists:
+        weights = _descended(parts / spread, wanted, absent, shares) / spread
     return dict(zip(names, weights.tolist(), strict=True))
 
 
-def _descended(parts: Values, wanted: Values, absent: Values) -> Values:
+def is_evidence(lines: Sequence[str], asked: Asked) -> bool:
+    """Whether a hit of these lines answers."""
+    return not set(lines).isdisjoint(asked.question.evidence)
+
+
+def _descended(parts: Values, wanted: Values, absent: Values, shares: Values) -> Values:
     """The weights that make the wanted likeliest, by Adam (Kingma and Ba, ICLR 2015)."""
     weights = np.zeros(parts.shape[2])
     mean, square = weights.copy(), weights.copy()
@@ -71,7 +87,9 @@ def _descended(parts: Values, wanted: Values, absent: Values) -> Values:
         scores = parts @ weights + absent
         likely = np.exp(scores - scores.max(axis=1, keepdims=True))
         likely /= likely.sum(axis=1, keepdims=True)
-        slope = PENALTY * weights + np.einsum("qh,qhp->p", likely - wanted, parts)
+        slope = PENALTY * weights + np.einsum(
+            "qh,qhp->p", shares[:, None] * (likely - wanted), parts
+        )
         slope /= len(parts)
         mean = 0.9 * mean + 0.1 * slope
         square = 0.999 * square + 0.001 * slope**2

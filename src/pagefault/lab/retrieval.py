@@ -20,6 +20,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from statistics import mean
 from typing import Any, Final
@@ -43,22 +44,25 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question of a conversation, and what a search for it found: hits, and the line of each.
-    `by_words` are the lines that plain BM25 finds, best first.
+    """A question of a conversation, and what a search for it found: hits, and of each the lines of
+    its page and of those that say the same (`SearchHit.also`). `by_words` are the lines that plain
+    BM25 finds, best first.
     """
 
     conversation: str
     question: Question
     hits: tuple[SearchHit, ...]
-    lines: tuple[str, ...]
+    lines: tuple[tuple[str, ...], ...]
     seconds: float
     kind: str = ""
     by_words: tuple[str, ...] = ()
 
     @property
     def refs(self) -> list[str]:
-        """Of the lines, each once: a long line is several pages."""
-        return list(dict.fromkeys(self.lines))
+        """Of the lines, each once: a long line is several pages. A copy takes a place of its own,
+        as it does in a list that knows no copies.
+        """
+        return list(dict.fromkeys(chain.from_iterable(self.lines)))
 
 
 Evidence = Callable[[Asked], Sequence[str]]
@@ -138,7 +142,9 @@ async def _ask(
             begun = time.perf_counter()
             hits = (await session.recall(question.text, limit=HITS)).hits
             took = time.perf_counter() - begun
-            found = tuple(refs[hit.page.page_id] for hit in hits)
+            found = tuple(
+                tuple(refs[page.page_id] for page in (hit.page, *hit.also)) for hit in hits
+            )
             by_words = plain.rank(question.text, among=question.before)[:HITS]
             asked.append(
                 Asked(

@@ -17,9 +17,9 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """Columns of equal length, by place. `worth` is what a page's words and those around it come to,
-    `best` the largest of it: what other parts of a score are measured in. Lengths are relative to
-    the usual one of the role.
+    """Columns of equal length, by place. `worth` is what a page's words and those around it come
+    to, `best` the largest of it: what other parts of a score are measured in. Lengths are relative
+    to the usual one of the role.
     """
 
     places: Numbers
@@ -27,7 +27,7 @@ class Evidence:
     best: float
     relative_lengths: Values
     days: Numbers
-    roles: Numbers  # as in `store/api.py`
+    roles: Numbers  # as `store/api.py` numbers them
     marks: Numbers
     likenesses: Numbers
     spoken: Values  # 0..1: how much it is whose word is asked for
@@ -49,9 +49,7 @@ def aligned(traits: Traits, places: Numbers) -> Traits:
     position[position == len(traits.places)] = 0
     if not len(traits.places):
         nothing = np.zeros(len(places), dtype=np.int64)
-        return Traits(
-            places, nothing, nothing, nothing, nothing, nothing, np.zeros(len(places))
-        )
+        return Traits(places, nothing, nothing, nothing, nothing, nothing, np.zeros(len(places)))
     is_there = traits.places[position] == places
 
     def row(column: Numbers) -> Numbers:

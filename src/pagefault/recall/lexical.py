@@ -7,12 +7,12 @@ only the edge is near to what was said next. So an occurrence of a term counts i
 it stands in, and for a page beside it by how far off it is in the stream of words (a positional
 language model: Lv and Zhai, "Positional Language Models for Information Retrieval", SIGIR 2009):
 
-    reach * exp(-d / decay),  d terms away
+    reach * exp(-d / DECAY),  d terms away
 
 The index does not keep where in a page a term stands. Anywhere is as likely, so a term in a page of
 L terms that begins after a gap of g terms counts the mean of that over the page:
 
-    reach * exp(-g / decay) * (decay / L) * (1 - exp(-L / decay))
+    reach * exp(-g / DECAY) * (DECAY / L) * (1 - exp(-L / DECAY))
 
 The counts are weighed by BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25
 and Beyond", 2009, §3). A page is long or short *for who speaks*: a tool's result of 300 terms and a
@@ -33,9 +33,10 @@ from pagefault.store.likely import Numbers, among
 
 K1: Final = 1.2  # how soon repeating a term stops to count
 B: Final = 0.4  # how much a page that is long for its role is held against its words
-REACH: Final = 1.0  # of a term right beside a page
-DECAY_BEFORE: Final = 40.0  # terms, of what stands before a page
-DECAY_AFTER: Final = 60.0  # of what stands after it
+DECAY: Final = 60.0  # terms
+BEFORE: Final = 0.9  # what a term counts that stands right before a page: it leads up to it
+AFTER: Final = 0.6  # and right after it
+TURN: Final = 10.0  # terms, as which it counts that somebody else begins to speak
 PAGES_BEFORE: Final = 4  # that count for a page: what stands before leads up to it
 PAGES_AFTER: Final = 2
 
@@ -97,7 +98,8 @@ def worth(
 
 def windows(at: Numbers) -> Numbers:
     """All places for which one of these pages may count, a row for each page."""
-    return at[:, None] - np.array(_OFFSETS)
+    reached: Numbers = at[:, None] - np.array(_OFFSETS)
+    return reached
 
 
 def within_reach(at: Numbers, places: Numbers) -> NDArray[np.bool_]:
@@ -120,16 +122,16 @@ def _nearness(places: Numbers, known: Lengths) -> tuple[Values, Values]:
         days[row, column] = known.days[there]
     here = _OFFSETS.index(0)
     near = np.zeros_like(lengths)
-    for columns, decay in (
-        (range(here - 1, -1, -1), DECAY_BEFORE),
-        (range(here + 1, len(_OFFSETS)), DECAY_AFTER),
+    for columns, reach in (
+        (range(here - 1, -1, -1), BEFORE),
+        (range(here + 1, len(_OFFSETS)), AFTER),
     ):
         gap = np.zeros(len(places))
         for column in columns:
             length = lengths[:, column]
-            reached = REACH * np.exp(-gap / decay) * (decay / length)
-            near[:, column] = reached * -np.expm1(-length / decay)
-            gap = gap + length
+            reached = reach * np.exp(-gap / DECAY) * (DECAY / length)
+            near[:, column] = reached * -np.expm1(-length / DECAY)
+            gap = gap + length + TURN
     is_other_day = (days != 0) & (days[:, [here]] != 0) & (days != days[:, [here]])
     near[is_other_day] = 0.0
     return lengths[:, here], near

@@ -19,7 +19,7 @@ from pagefault.store.api import USER
 from pagefault.store.form import ASKS
 
 SPEAKER: Final = 0.55
-ROLE: Final = 0.1
+ROLE: Final = 0.18
 SITTING: Final = 0.55
 SITTING_BEST: Final = 3  # pages by which a sitting is judged
 DATE: Final = 1.25

@@ -183,8 +183,8 @@ def _relevance(
 
 
 def _usual_lengths(known: Traits, mean: float) -> Values:
-    """The mean length of what each role says, by its number: of the pages that were looked at, which
-    have a word of the query or stand beside one. It ranks as well as the mean of all.
+    """The mean length of what each role says, by its number: of the pages that were looked at,
+    which have a word of the query or stand beside one. It ranks as well as the mean of all.
     """
     pages = np.bincount(known.roles, minlength=ROLES_MAX)
     terms = np.bincount(known.roles, weights=known.lengths, minlength=ROLES_MAX)

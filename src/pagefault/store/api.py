@@ -234,8 +234,8 @@ ROLES_MAX: Final = PERSON + 1
 
 
 def role_number(role: Role, *, is_named: bool) -> int:
-    """Who says a page, to ranking: its role, or `PERSON` for whoever speaks under a name. People who
-    talk to one another are of one kind, whichever of them a transcript calls the user.
+    """Who says a page, to ranking: its role, or `PERSON` for whoever speaks under a name. People
+    who talk to one another are of one kind, whichever of them a transcript calls the user.
     """
     return PERSON if is_named else _ROLE_NUMBERS[role]
 

@@ -31,7 +31,7 @@ from pagefault.model.kinds import Kind, Modality, Role
 from pagefault.model.page import DERIVED_ORDER, EVERYTHING, Scope
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.store.analyzer import analyze
-from pagefault.store.api import Candidates, PageFilter, PageIndex
+from pagefault.store.api import Candidates, PageFilter, PageIndex, role_number
 from pagefault.store.form import ASKS, TELLS_NAME, TELLS_NUMBER, TELLS_TIME
 from pagefault.store.in_memory.index import MemoryIndex
 from pagefault.store.tokens import COUNT_MAX
@@ -374,6 +374,7 @@ class PageIndexContract:
         assert seen.marks.tolist() == [ASKS, said | TELLS_NAME, said, said]
         assert seen.likenesses[1] == seen.likenesses[3], "however it is written"
         assert len(set(seen.likenesses.tolist())) == 3, "and on that Friday, not another"
+        assert seen.roles.tolist() == [role_number(Role.USER, is_named=False)] * 4
         assert len(index.traits(whole(1), []).places) == 0
         assert len(index.traits(whole(77), [0]).places) == 0
 
