@@ -72,6 +72,11 @@ def curve(asked: Sequence[Asked]) -> Iterator[str]:
         )
 
 
+def say(*words: object) -> None:
+    sys.stdout.write(" ".join(map(str, words)) + "\n")
+    sys.stdout.flush()
+
+
 def main() -> None:
     asked: list[Asked] = []
     for argument in sys.argv[1:]:
@@ -81,16 +86,16 @@ def main() -> None:
         answerable = [one for one in of_file if one.question.answerable]
         asked += [replace(one, kind=kind or one.kind) for one in answerable]
     factors = fitted(asked)
-    print("bm25       ", told(asked, lambda one: one.by_words))
-    print("as it is   ", told(asked))
-    print("fitted     ", told([reranked(one, factors) for one in asked]))
-    print("other convs", told(apart(asked, conversation_of)))
-    print("other kinds", told(apart(asked, lambda one: one.kind)))
-    print("factors", {name: round(one / factors["own"], 2) for name, one in factors.items()})
-    for name in factors.keys() - {"own"}:
-        print(f"without {name:14}", told(apart(asked, conversation_of, [name])))
-    print("relevance, of the first ten hits")
-    print("\n".join(curve(asked)))
+    say("bm25       ", told(asked, lambda one: one.by_words))
+    say("as it is   ", told(asked))
+    say("fitted     ", told([reranked(one, factors) for one in asked]))
+    say("other convs", told(apart(asked, conversation_of)))
+    say("other kinds", told(apart(asked, lambda one: one.kind)))
+    say("factors", {name: round(one / factors["own"], 2) for name, one in factors.items()})
+    for name in sorted(factors.keys() - {"own"}):
+        say(f"without {name:14}", told(apart(asked, conversation_of, [name])))
+    say("relevance, of the first ten hits")
+    say("\n".join(curve(asked)))
 
 
 if __name__ == "__main__":
