@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from pagefault.store.analyzer import analyze, query_terms
+from pagefault.language.analyzer import analyze, query_terms
 from pagefault.store.likely import rarity
 
 K1: Final = 1.2

@@ -38,12 +38,13 @@ import unicodedata
 from collections.abc import Collection, Sequence
 from typing import Final
 
+from pagefault.language.analyzer import analyze, is_telling, query_terms
 from pagefault.model.kinds import Role
 from pagefault.model.page import Page, Scope
 from pagefault.recall.rank import Ranked
 from pagefault.recall.reading import Reading
-from pagefault.store.analyzer import analyze, is_telling, query_terms
 from pagefault.store.api import PageIndex
+from pagefault.store.languages import languages_in
 from pagefault.store.likely import rarity
 from pagefault.store.place import place_in
 
@@ -130,7 +131,7 @@ class _Weighing:
         self._index = index
         self._reading = reading
         self._scope = scope
-        self._asked = frozenset(query_terms(query))
+        self._asked = frozenset(query_terms(query, languages_in(index, scope)))
         self.echoes: set[int] = set()
 
     def weighed(self, ranked: list[Ranked]) -> list[Ranked]:
@@ -300,7 +301,7 @@ def _sources_first(
     if not answers or len(rows) < 2:
         return ranked
     pages = {place: page for place, row in rows.items() if (page := reading.page(row)) is not None}
-    asked = frozenset(query_terms(query))
+    asked = frozenset(query_terms(query, languages_in(index, scope)))
     lifted = dict(best)
     for place in sorted(answers, key=lambda place: best[place].score):
         if place not in pages:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from pagefault.store.analyzer import analyze, query_terms
+from pagefault.language.analyzer import analyze, query_terms
 
 FUNCTION: Final = frozenset(
     """

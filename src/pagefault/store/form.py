@@ -8,36 +8,50 @@ has it, and it decides nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Set
+from collections.abc import Callable, Mapping, Set
 from datetime import date
 from typing import Final, NamedTuple
 
+from pagefault.language.analyzer import terms_of
+from pagefault.language.known import LANGUAGES
+from pagefault.language.language import Language
 from pagefault.model.events import PageBody
 from pagefault.model.kinds import Kind, Role
-from pagefault.store.analyzer import analyze
 from pagefault.store.likeness import likeness, likeness_of_data
+from pagefault.store.tokens import LANGUAGES as MARKS
 
 ASKS: Final = 1  # it ends with a question
 TELLS_TIME: Final = 2  # yesterday, in May, two weeks ago
 TELLS_NUMBER: Final = 4
 TELLS_NAME: Final = 8  # a capital inside a sentence
 
-_TIMES: Final = frozenset(
-    term
-    for word in """
-        yesterday today tonight tomorrow ago last next week weekend month year recently since
-        monday tuesday wednesday thursday friday saturday sunday january february march april
-        june july august september october november december
-    """.split()
-    for term in analyze(word)
-)
-_NUMBERS: Final = frozenset(
-    term
-    for word in """
-        one two three four five six seven eight nine ten twelve dozen hundred once twice
-    """.split()
-    for term in analyze(word)
-)
+
+def _by_mark(which: Callable[[Language], Set[str]]) -> Mapping[str, frozenset[str]]:
+    """The terms of such words in each language that pages are marked with, and, under nothing,
+    those of the languages that are defaults.
+    """
+    terms: dict[str, frozenset[str]] = {"": frozenset()}
+    for one in LANGUAGES:
+        mark = MARKS.get(one.code, "")
+        terms[mark] = terms.get(mark, frozenset()).union(
+            *(terms_of(word, one) for word in which(one))
+        )
+    return terms
+
+
+_TIMES: Final = _by_mark(lambda one: one.times)
+_NUMBERS: Final = _by_mark(lambda one: one.numbers)
+
+
+def _has(told: Mapping[str, frozenset[str]], terms: Set[str]) -> bool:
+    if not told[""].isdisjoint(terms):
+        return True
+    return not _MARKED.isdisjoint(terms) and any(
+        not told[mark].isdisjoint(terms) for mark in _MARKED & terms
+    )
+
+
+_MARKED: Final = frozenset(MARKS.values())
 _NAME: Final = re.compile(" (?<=[a-zß-ÿ,;] )[A-ZÀ-Þ][a-zß-ÿ]")  # from a blank: quickest found
 _DIGIT: Final = re.compile(r"\d")
 _ENDS_ASKING: Final = re.compile(r"""[?？؟][\s"'”’)*_]*(?:\[[^\]]*\]\s*)?\Z""")
@@ -65,9 +79,9 @@ def form_of(body: PageBody, terms: Set[str], at_ms: int) -> Form:
     marks = 0
     if _ENDS_ASKING.search(body.text[-_TAIL:]):
         marks |= ASKS
-    if not _TIMES.isdisjoint(terms):
+    if _has(_TIMES, terms):
         marks |= TELLS_TIME
-    if not _NUMBERS.isdisjoint(terms) or _DIGIT.search(body.text):
+    if _DIGIT.search(body.text) or _has(_NUMBERS, terms):
         marks |= TELLS_NUMBER
     if _NAME.search(body.text):
         marks |= TELLS_NAME

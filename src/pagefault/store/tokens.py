@@ -1,9 +1,18 @@
-"""What stands in the full-text index for a page: its terms, each as often as it counts."""
+"""What stands in the full-text index for a page: its terms, each as often as it counts, and which
+languages it is in beside the defaults of its scripts.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Final
+
+from pagefault.language.analyzer import analyze, date_terms, other_languages
+from pagefault.language.known import OTHER_CODES
+from pagefault.model.events import PageBody
+from pagefault.model.kinds import EventType
 
 COUNT_MAX: Final = 3
 """A term that stands more often in a page counts as standing so often."""
@@ -12,6 +21,43 @@ COUNT_MAX: Final = 3
 def token(term: str, count: int) -> str:
     """What a page has that has this term so often. No term has a `#`."""
     return term if count == 1 else f"{term}#{count}"
+
+
+LANGUAGES: Final[Mapping[str, str]] = {code: f"#{code}" for code in OTHER_CODES}
+"""What a text has beside its terms that is in such a language, if only a paragraph of it."""
+
+_SAYS_AGAIN: Final = frozenset({EventType.SUMMARY, EventType.REPRESENTATION})
+
+
+def text_terms(text: str) -> Counter[str]:
+    """The terms of a text, how often each stands there, and its languages."""
+    terms = Counter(analyze(text))
+    for code in other_languages(text):
+        terms[LANGUAGES[code]] = 1
+    return terms
+
+
+def page_terms(body: PageBody, said: Counter[str]) -> Counter[str]:
+    """What a page can be found by, and how often: its text, its title and when it happened.
+    `said` is `text_terms` of its text.
+
+    What only says again what other pages say, shorter, is found by these.
+    """
+    if body.event_type in _SAYS_AGAIN:
+        return Counter()
+    terms = said.copy()
+    if body.title:
+        terms.update(analyze(body.title))
+    if body.occurred_at:
+        terms.update(_occurred_terms(body.occurred_at))
+    return terms
+
+
+def _occurred_terms(occurred_at: str) -> list[str]:
+    try:
+        return date_terms(datetime.fromisoformat(occurred_at))
+    except ValueError:
+        return []
 
 
 _MARKS: Final = tuple(token("", count) for count in range(2, COUNT_MAX + 1))

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pagefault.language.analyzer import analyze
 from pagefault.model.errors import StoreError
 from pagefault.model.events import (
     EpochBegun,
@@ -30,7 +31,6 @@ from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import Kind, Modality, Role
 from pagefault.model.page import DERIVED_ORDER, EVERYTHING, Scope
 from pagefault.model.wanted import ANY, SearchFilter
-from pagefault.store.analyzer import analyze
 from pagefault.store.api import Candidates, PageFilter, PageIndex
 from pagefault.store.form import ASKS, TELLS_NAME, TELLS_NUMBER, TELLS_TIME
 from pagefault.store.in_memory.index import MemoryIndex

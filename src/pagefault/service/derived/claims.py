@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
+from pagefault.language.analyzer import query_terms
 from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.events import Draft, OriginalBody, PageBody
 from pagefault.model.ids import PageId, SessionNo
@@ -35,7 +36,6 @@ from pagefault.service.runtime import Runtime
 from pagefault.service.window.content import is_user_message
 from pagefault.service.window.derived_drafts import Made, write_derived
 from pagefault.service.window.state import SessionState
-from pagefault.store.analyzer import query_terms
 from pagefault.store.api import PageFilter
 from pagefault.truth.claim import Authority, Claim, Utterance
 from pagefault.truth.claims import ClaimBook, ClaimEntry, held_of

@@ -1,0 +1,151 @@
+"""The languages that are known, and which of them a text tells.
+
+The decision is a function of the text alone. A script of one language tells it; where several
+share one, words of grammar are counted. In Latin letters English is what a text is taken for until
+another language has at least two different words of grammar there, and more than English has: a
+foreign name (*Museo de la Ciudad*) turns no English sentence. What also is an everyday English word
+(German *die*, Spanish *sin*) tells nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from pagefault.language.arabic import ARABIC
+from pagefault.language.chinese import CHINESE
+from pagefault.language.english import ENGLISH
+from pagefault.language.french import FRENCH
+from pagefault.language.german import GERMAN
+from pagefault.language.hindi import HINDI
+from pagefault.language.japanese import JAPANESE
+from pagefault.language.language import Language, Script
+from pagefault.language.others import OTHERS
+from pagefault.language.russian import RUSSIAN
+from pagefault.language.spanish import SPANISH
+
+LANGUAGES: Final = (
+    ENGLISH, GERMAN, FRENCH, SPANISH, RUSSIAN, ARABIC, HINDI, CHINESE, JAPANESE, *OTHERS,
+)  # fmt: skip
+"""Of equals in a count the first is told."""
+
+BY_CODE: Final = MappingProxyType({one.code: one for one in LANGUAGES})
+
+DEFAULT: Final = MappingProxyType(
+    {
+        Script.LATIN: ENGLISH,
+        Script.CYRILLIC: RUSSIAN,
+        Script.ARABIC: ARABIC,
+        Script.DEVANAGARI: HINDI,
+        Script.GREEK: BY_CODE["el"],
+        Script.ARMENIAN: BY_CODE["hy"],
+        Script.TAMIL: BY_CODE["ta"],
+        Script.HAN: CHINESE,
+        Script.KANA: JAPANESE,
+    }
+)
+"""What a script is taken for where no words tell. Hebrew letters are not taken for Yiddish."""
+
+OTHER_CODES: Final = tuple(
+    one.code for one in LANGUAGES if one.snowball and DEFAULT.get(one.script) is not one
+)
+"""Languages that analyse a word otherwise than the default of its script: an index keeps which of
+them stand in a scope.
+"""
+
+TOLD_MIN: Final = 2  # different words of grammar by which a text tells such a language
+
+_ALSO_ENGLISH: Final = frozenset(
+    """
+    ai al bin come con de den des dell die el etc era fin for get go gut hat hay he hen her hier him i in is it la
+    las le les lo los man mein men met mine mu net nest nor of on os pas per plus pod pour se sea sin so son sons
+    sous star sur tale te ten tend ton tot toute tout tu un una van vet via vet vis war was wars wart warm wen
+    wider will wit wo za zone no na sa si ma me mi my o a e u y da do dole dos ha hun im ni ne non nu or par pro
+    pod quant sans ta to too tau ut ve vi we ki ti ci di van sou den dag art as at an am all also alter bald arm
+    brief fast fort gift hell her hut kind list log los mutter note not rat rock rot tag taste toll wand
+    """.split()
+)
+
+_GRAMMAR: Final = {
+    one.code: one.stop_words - ENGLISH.stop_words - ENGLISH.fillers - _ALSO_ENGLISH
+    if one.script is Script.LATIN
+    else one.stop_words
+    for one in LANGUAGES
+    if one.code in OTHER_CODES
+}
+_ENGLISH_GRAMMAR: Final = ENGLISH.stop_words | ENGLISH.fillers
+_BY_WORD: Final[dict[str, tuple[str, ...]]] = {}
+for _code, _words in _GRAMMAR.items():
+    for _word in _words:
+        _BY_WORD[_word] = (*_BY_WORD.get(_word, ()), _code)
+
+TELLING: Final = frozenset(_BY_WORD) | frozenset(map(str.capitalize, _BY_WORD))
+"""Words without which a text is in no language but the default of its scripts."""
+
+_SCRIPTS: Final = re.compile(
+    r"(?P<cyrillic>[\u0400-\u052f])|(?P<greek>[\u0370-\u03ff\u1f00-\u1fff])|(?P<armenian>[\u0530-\u058f])"
+    r"|(?P<hebrew>[\u0590-\u05ff\ufb1d-\ufb4f])|(?P<devanagari>[\u0900-\u097f])|(?P<tamil>[\u0b80-\u0bff])"
+    r"|(?P<arabic>[\u0600-\u06ff\u0750-\u077f\u08a0-\u08ff\ufb50-\ufdff\ufe70-\ufefc])"
+    r"|(?P<kana>[\u3040-\u30ff\u31f0-\u31ff])|(?P<han>[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])"
+)
+
+
+def script_of(word: str) -> Script:
+    """Of a word in one script; Latin, if it has no letter of another that is known."""
+    found = None if word.isascii() else _SCRIPTS.search(word)
+    return Script(str(found.lastgroup)) if found else Script.LATIN
+
+
+def others_in(words: Iterable[str]) -> tuple[str, ...]:
+    """Which languages that are no default the words of a text tell, one of a script at the most."""
+    different = set(map(str.casefold, words))
+    counts = Counter(code for word in different for code in _BY_WORD.get(word, ()))
+    if not counts:
+        return ()
+    least = {Script.LATIN: len(different & _ENGLISH_GRAMMAR)}
+    told: dict[Script, str] = {}
+    for code in OTHER_CODES:  # of equals the first
+        language, count = BY_CODE[code], counts[code]
+        script = language.script
+        if script not in least:
+            default = DEFAULT.get(script)
+            least[script] = len(different & default.stop_words) if default else 0
+        if count >= TOLD_MIN and count > least[script]:
+            told[script] = code
+            least[script] = count
+    return tuple(told.values())
+
+
+def told(text: str) -> tuple[Language, ...]:
+    """The languages that a text tells, by its scripts and its words of grammar; none for a few
+    Latin words that could be of any language.
+    """
+    words = _WORD.findall(text)
+    others = others_in(words)
+    scripts = {script_of(word) for word in words}
+    found = [BY_CODE[code] for code in others]
+    taken = {one.script for one in found}
+    if Script.KANA in scripts:
+        scripts.discard(Script.HAN)
+    for script, language in DEFAULT.items():
+        if script not in scripts or script in taken:
+            continue
+        if script is Script.LATIN and _ENGLISH_GRAMMAR.isdisjoint(map(str.casefold, words)):
+            continue
+        found.append(language)
+    return tuple(found)
+
+
+_WORD: Final = re.compile(r"(?:[^\W\d_]|[\u0900-\u0963\u0970-\u0dff])+")
+
+
+def told_or_all(text: str) -> tuple[Language, ...]:
+    """Those that a text tells; where it tells none, all."""
+    return told(text) or LANGUAGES
+
+
+def of_codes(codes: Collection[str]) -> Sequence[Language]:
+    return [BY_CODE[code] for code in codes]
