@@ -153,8 +153,8 @@ def query_words(text: str, languages: Collection[str] = ()) -> list[Sought]:
     whichever language a page has it.
     """
     words = list(_words(text))
-    others = _told(text)
-    stops = others or (() if told(text) else tuple(languages))
+    shown = told(text)
+    stops = [one.code for one in shown] if shown else languages
     asked: list[Sought] = []
     for word in _telling(words, stops) or words:
         told_by_all = [_terms_in(word, _ENGLISH)]
@@ -173,7 +173,7 @@ def terms_of(text: str, language: Language) -> list[str]:
 
 def is_telling(text: str) -> bool:
     """Whether it has any word but stop words."""
-    return bool(_telling(_words(text), _told(text)))
+    return bool(_telling(_words(text), [one.code for one in told(text)]))
 
 
 def unseen_joints(asked: Sequence[Sought], seen: Sequence[bool]) -> frozenset[int]:

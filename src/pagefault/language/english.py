@@ -43,30 +43,35 @@ ENGLISH: Final = Language(
         couldn ain aren mustn mightn cannot
         """
     ),
+    function_words=words(
+        """
+        across ago almost along already also although always among another anyone anything
+        anyway around away back behind besides done either else enough even ever every everyone
+        everything however im indeed instead ive least less like many may maybe mine much near
+        neither never nobody none nothing often one onto others otherwise per perhaps quite
+        rather several since somebody someone something sometimes somewhere soon still therefore
+        though throughout thus together toward towards unless via well whatever whenever whereas
+        wherever whether whoever whole within without yes yet
+        """
+    ),
     fillers=words(
         """
-        absolutely across actually ago agree agreed ah aha almost along already alright also
-        although always amazing among another anyone anything anyway appreciate around aw away
-        awesome aww back basically beautiful behind besides bet bit brilliant bye care catch
-        certainly chat cheer cheers congrats congratulations cool course curious dear decide
-        decided definitely ditto done doubt either else enjoy enough especially even ever every
-        everyone everything exactly excellent excited exciting fabulous fantastic feel feeling
-        fine forward fun funny glad glorious go goes going gonna good goodbye gosh got gotcha
-        gotta great guess guy guys haha happy hear heard hello hey hi hmm honest honestly hooray
-        hope hopefully however huge hugs idea im impressive incredible indeed inspiring instead
-        interesting ive keep kind kinda know later least less like literally lol look looking
-        looks lot lots lovely luck made make makes making man many matter may maybe mean mind mine
-        morning much near neat need neither never new nice nobody none nope nothing obviously
-        often oh ok okay omg one onto ooh oops opinion others otherwise ouch people per perfect
-        perhaps please pleased pleasure pretty probably proud put question quite rather really
-        remember right said say saying see seem seems several share sharing simply since sir
-        somebody someone something sometimes somewhere soon sorry sort sound sounds special stay
-        still stuff super support sure surely sweet take talk tell terrific thank thanks therefore
-        thing things think thinking though thought throughout thus time together totally tough
-        toward towards truly try trying tune ugh understand unless update use used uses using
-        usually via wait wanna want watch way welcome well whatever whenever whereas wherever
-        whether whoa whoever whole wish wishes within without wonder wonderful word world worries
-        worry worth wow ya yay yeah yep yes yet yo yup
+        absolutely actually agree agreed ah aha alright amazing appreciate aw awesome aww
+        basically beautiful bet bit brilliant bye care catch certainly chat cheer cheers
+        congrats congratulations cool course curious dear decide decided definitely ditto doubt
+        enjoy especially exactly excellent excited exciting fabulous fantastic feel feeling fine
+        forward fun funny glad glorious go goes going gonna good goodbye gosh got gotcha gotta
+        great guess guy guys haha happy hear heard hello hey hi hmm honest honestly hooray hope
+        hopefully huge hugs idea impressive incredible inspiring interesting keep kind kinda
+        know later literally lol look looking looks lot lots lovely luck made make makes making
+        man matter mean mind morning neat need new nice nope obviously oh ok okay omg ooh oops
+        opinion ouch people perfect please pleased pleasure pretty probably proud put question
+        really remember right said say saying see seem seems share sharing simply sir sorry sort
+        sound sounds special stay stuff super support sure surely sweet take talk tell terrific
+        thank thanks thing things think thinking thought time totally tough truly try trying
+        tune ugh understand update use used uses using usually wait wanna want watch way welcome
+        whoa wish wishes wonder wonderful word world worries worry worth wow ya yay yeah yep yo
+        yup
         """
     ),
     pleasantries=words(

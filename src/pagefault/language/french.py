@@ -117,8 +117,8 @@ FRENCH: Final = Language(
         ),
         year=r"\b(?:en|depuis|de|pendant|dès)\s+{y}\b(?!-)",
         ago=r"\bil y a\s+{n}\s+{unit}\b",
-        last=r"\b{unit}\s+(?:dernière?|passée?|précédente?)\b",
-        this=r"\b(?:ce|cet|cette)\s+{unit}\b(?!\s+(?:dernière?|passée?|précédente?))",
+        last=r"\b{unit}\s+(?:derni(?:er|ère)|passée?|précédente?)\b",
+        this=r"\b(?:ce|cet|cette)\s+{unit}\b(?!\s+(?:derni(?:er|ère)|passée?|précédente?))",
         weekday=r"\b{weekday}\s+(?:dernier|passé)\b|\b(?:ce|le)\s+{weekday2}\b",
     ),
     cues={
@@ -163,13 +163,13 @@ FRENCH: Final = Language(
         Cue.PREFERENCE: r"\b(?:je préfère|nous préférons|allergique)\b",
         Cue.FACT: r"\b(?:habite à|travaille (?:chez|comme)|s['’]appelle|date limite)\b",
         Cue.TURNING: r"\b(?:finalement|au lieu de|annulé|changé d['’]avis)\b",
-        Cue.NEGATION: r"\b(?:jamais|aucune?|n['’](?:est|a|ai|avons|ont|était) (?:\S+ )?pas|ne \S+ pas|sans)\b",
+        Cue.NEGATION: r"\b(?:jamais|aucune?|n['’](?:est|a|ai|avons|ont|était) (?:\S+ )?pas|ne \S+ pas)\b",
         Cue.TIME: (
             r"\b(?:hier|aujourd['’]hui|demain|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|janvier|février|avril|juin"
             r"|juillet|août|septembre|octobre|novembre|décembre|semaines?|années?)\b"
         ),
         Cue.SPEAKER: r"\b(?:je|Je|[jJ]['’]\w+|mon|ma|mes|Mon|Ma|Mes|nous|Nous|notre|nos|Notre|moi)\b",
-        Cue.ABBREVIATION: r"Mme|Mlle|env|p\. ex|c\.-à-d|av|bd",
+        Cue.ABBREVIATION: r"Mme|Mlle|p\. ex|c\.-à-d",
         Cue.DATE: (
             r"\b(?:1er|\d{1,2}) (?:janvier|février|mars|avril|mai|juin|juillet|août|septembre|octobre|novembre|décembre)(?: \d{4})?\b"
         ),

@@ -202,7 +202,7 @@ GERMAN: Final = Language(
             r"|februar|märz|mai|juni|juli|oktober|dezember|wochenende|wochen?|monate?n?|jahre?n?)\b"
         ),
         Cue.SPEAKER: r"\b(?:ich|Ich|mein(?:e[mnrs]?)?|Mein(?:e[mnrs]?)?|wir|Wir|unser(?:e[mnrs]?)?|uns)\b",
-        Cue.ABBREVIATION: r"Hr|Fr|bzw|usw|ca|evtl|ggf|inkl|Nr|Str|z\.\s?B|d\.\s?h|u\.\s?a",
+        Cue.ABBREVIATION: r"Hr|bzw|usw|evtl|ggf|inkl|Nr|Str|z\.\s?B|d\.\s?h|u\.\s?a",
         Cue.DATE: (
             r"\b\d{1,2}\. (?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)(?: \d{4})?\b"
         ),

@@ -6,7 +6,7 @@ from typing import Final
 
 from pagefault.language.language import Cue, Dates, Language, Script, words
 
-_WHAT: Final = r"(?:何|なに|なん|誰|だれ|どこ|どちら|どれ|どの|どんな|どう|いつ|なぜ|どうして|いくら|いくつ|幾つ|ですか|ますか|でしたか|ましたか)"
+_WHAT: Final = r"(?:(?<!幾)何|なに|なん|誰|だれ|どこ|どちら|どれ|どの|どんな|どう|いつ|なぜ|どうして|いくら|いくつ|幾つ|ですか|ますか|でしたか|ましたか)"
 
 JAPANESE: Final = Language(
     code="ja",

@@ -10,8 +10,8 @@ foreign name (*Museo de la Ciudad*) turns no English sentence. What also is an e
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence, Set
 from types import MappingProxyType
 from typing import Final
 
@@ -45,6 +45,7 @@ DEFAULT: Final = MappingProxyType(
         Script.TAMIL: BY_CODE["ta"],
         Script.HAN: CHINESE,
         Script.KANA: JAPANESE,
+        Script.HANGUL: BY_CODE["ko"],
     }
 )
 """What a script is taken for where no words tell. Hebrew letters are not taken for Yiddish."""
@@ -63,20 +64,20 @@ _ALSO_ENGLISH: Final = frozenset(
     ai al bin come con de den des dell die el etc era fin for get go gut hat hay he hen her hier him i in is it la
     las le les lo los man mein men met mine mu net nest nor of on os pas per plus pod pour se sea sin so son sons
     sous star sur tale te ten tend ton tot toute tout tu un una van vet via vet vis war was wars wart warm wen
-    wider will wit wo za zone no na sa si ma me mi my o a e u y da do dole dos ha hun im ni ne non nu or par pro
+    wider will wit wo za zone comment no na sa si ma me mi my o a e u y da do dole dos ha hun im ni ne non nu or par pro
     pod quant sans ta to too tau ut ve vi we ki ti ci di van sou den dag art as at an am all also alter bald arm
     brief fast fort gift hell her hut kind list log los mutter note not rat rock rot tag taste toll wand
     """.split()
 )
 
+_ENGLISH_GRAMMAR: Final = ENGLISH.stop_words | ENGLISH.function_words | ENGLISH.fillers
 _GRAMMAR: Final = {
-    one.code: one.stop_words - ENGLISH.stop_words - ENGLISH.fillers - _ALSO_ENGLISH
+    one.code: one.stop_words - _ENGLISH_GRAMMAR - _ALSO_ENGLISH
     if one.script is Script.LATIN
     else one.stop_words
     for one in LANGUAGES
     if one.code in OTHER_CODES
 }
-_ENGLISH_GRAMMAR: Final = ENGLISH.stop_words | ENGLISH.fillers
 _BY_WORD: Final[dict[str, tuple[str, ...]]] = {}
 for _code, _words in _GRAMMAR.items():
     for _word in _words:
@@ -89,7 +90,7 @@ _SCRIPTS: Final = re.compile(
     r"(?P<cyrillic>[\u0400-\u052f])|(?P<greek>[\u0370-\u03ff\u1f00-\u1fff])|(?P<armenian>[\u0530-\u058f])"
     r"|(?P<hebrew>[\u0590-\u05ff\ufb1d-\ufb4f])|(?P<devanagari>[\u0900-\u097f])|(?P<tamil>[\u0b80-\u0bff])"
     r"|(?P<arabic>[\u0600-\u06ff\u0750-\u077f\u08a0-\u08ff\ufb50-\ufdff\ufe70-\ufefc])"
-    r"|(?P<kana>[\u3040-\u30ff\u31f0-\u31ff])|(?P<han>[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])"
+    r"|(?P<hangul>[\u1100-\u11ff\uac00-\ud7af])|(?P<kana>[\u3040-\u30ff\u31f0-\u31ff])|(?P<han>[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])"
 )
 
 
@@ -120,32 +121,57 @@ def others_in(words: Iterable[str]) -> tuple[str, ...]:
 
 
 def told(text: str) -> tuple[Language, ...]:
-    """The languages that a text tells, by its scripts and its words of grammar; none for a few
-    Latin words that could be of any language.
+    """The languages that a text shows, by its scripts and all that is known of their words: none for
+    a few Latin words that could be of any language. Other than for its terms one word is enough, as
+    nothing is kept by this: of Latin letters the languages with most words, and English before any
+    that has no more than it.
     """
-    words = _WORD.findall(text)
-    others = others_in(words)
-    scripts = {script_of(word) for word in words}
-    found = [BY_CODE[code] for code in others]
-    taken = {one.script for one in found}
+    scripts = {str(found.lastgroup) for found in _SCRIPTS.finditer(text)}
     if Script.KANA in scripts:
         scripts.discard(Script.HAN)
-    for script, language in DEFAULT.items():
-        if script not in scripts or script in taken:
-            continue
-        if script is Script.LATIN and _ENGLISH_GRAMMAR.isdisjoint(map(str.casefold, words)):
-            continue
-        found.append(language)
-    return tuple(found)
+    words = frozenset(_WORD.findall(text.casefold()))
+    found = [*_most(words)]
+    for code in others_in(words):
+        if BY_CODE[code].script in scripts:
+            scripts.discard(BY_CODE[code].script)
+            found.append(BY_CODE[code])
+    return (*found, *(one for script, one in DEFAULT.items() if script in scripts))
+
+
+def _most(words: Set[str]) -> Sequence[Language]:
+    """The Latin languages of which most of these words are."""
+    counts = Counter(code for word in words & _LATIN_WORDS for code in _LATIN_BY_WORD[word])
+    english = len(words & _ENGLISH_WORDS)
+    most = max(counts.values(), default=0)
+    if most <= english:
+        return (ENGLISH,) if english else ()
+    return [one for one in LANGUAGES if counts.get(one.code) == most]
+
+
+def _vocabulary(one: Language) -> Set[str]:
+    return (
+        one.stop_words
+        | one.function_words
+        | one.fillers
+        | one.times
+        | one.calendar
+        | one.anything
+        | one.greetings
+    )
 
 
 _WORD: Final = re.compile(r"(?:[^\W\d_]|[\u0900-\u0963\u0970-\u0dff])+")
+_ENGLISH_WORDS: Final = _vocabulary(ENGLISH)
+_LATIN_BY_WORD: Final[dict[str, list[str]]] = defaultdict(list)
+for _one in LANGUAGES:
+    if _one.script is Script.LATIN and _one is not ENGLISH:
+        for _word in _vocabulary(_one):
+            _LATIN_BY_WORD[_word].append(_one.code)
+for _word in _ALSO_ENGLISH - _ENGLISH_WORDS:
+    _LATIN_BY_WORD.pop(_word, None)
+_LATIN_WORDS: Final = frozenset(_LATIN_BY_WORD)
 
 
 def told_or_all(text: str) -> tuple[Language, ...]:
-    """Those that a text tells; where it tells none, all."""
+    """Those that a text shows; where it shows none, all."""
     return told(text) or LANGUAGES
-
-
-def of_codes(codes: Collection[str]) -> Sequence[Language]:
-    return [BY_CODE[code] for code in codes]

@@ -23,6 +23,7 @@ class Script(StrEnum):
     TAMIL = auto()
     HAN = auto()
     KANA = auto()
+    HANGUL = auto()
 
 
 class Cue(StrEnum):
@@ -60,6 +61,7 @@ class Cue(StrEnum):
     ASKS_AT_END = auto()  # a sentence without a mark
     ABBREVIATION = auto()  # before a stop that ends nothing; case counts
     DATE = auto()  # of a certain day, as an entity; case counts
+    NUMBER = auto()  # that is not written in digits
     TASK_NUMBER = auto()  # before the number of a task
     NAME_JOINER = auto()  # inside a name; case counts
     COURTESY = auto()  # a whole sentence that greets, thanks or takes leave
@@ -103,18 +105,20 @@ class Language:
     """`code` is ISO 639's. `snowball` is the name of its stemmer, empty where there is none.
 
     Words are in small letters, written with the marks that they have. `stop_words` are those of
-    grammar: a query is asked without them, and by them a text tells its language. `fillers` are
-    others that nearly every conversation has, whatever it is about: no topic, and no news.
+    grammar: a query is asked without them, and by them a text tells its language; `function_words`
+    are others of grammar that may be asked for. `fillers` are others that nearly every conversation has, whatever it is about: no topic, and no news.
     """
 
     code: str
     script: Script
     snowball: str = ""
     stop_words: Set[str] = NONE
+    function_words: Set[str] = NONE
     fillers: Set[str] = NONE
     pleasantries: Set[str] = NONE  # of thanks, praise, greetings and wishes
     around_pleasantries: Set[str] = NONE  # what such a sentence says besides
     assents: Set[str] = NONE  # a sentence with one may be an answer or an order
+    breaks: str = ""  # characters of grammar, at which a run without blanks is cut
     greetings: Set[str] = NONE  # what a text may begin with before it says something
     elisions: Set[str] = NONE  # what stands before an apostrophe and is a word by itself
     irregular: str = ""  # lines of a word, a colon and forms that no rule leads back to it

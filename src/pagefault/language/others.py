@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pagefault.language.language import Language, Script, words
+from pagefault.language.language import Cue, Language, Script, words
 
 
 def _known(
@@ -276,5 +276,10 @@ OTHERS: Final = (
         "nepali",
         "छ छन् छु छौं थियो थिए हो हुन् र को का की लाई ले बाट मा पनि यो त्यो यी म हामी तिमी तपाईं उनी के कहाँ कहिले किन कसरी कति गरेको गर्न भयो भएको छैन तर",
         script=Script.DEVANAGARI,
+    ),
+    Language(
+        code="ko",
+        script=Script.HANGUL,
+        cues={Cue.DECISION: "결정", Cue.PREFERENCE: "좋아", Cue.NEGATION: "않|없|못"},
     ),
 )

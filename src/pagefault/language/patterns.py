@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from pagefault.language.known import LANGUAGES, told_or_all
+from pagefault.language.english import ENGLISH
+from pagefault.language.known import LANGUAGES, told, told_or_all
 from pagefault.language.language import Cue, Language
 
 
@@ -26,7 +27,15 @@ def shows(cue: Cue, text: str, *, at_start: bool = False) -> bool:
     return _pattern(cue, told_or_all(text), at_start).search(text) is not None
 
 
+def count(cue: Cue, text: str, *, flags: re.RegexFlag = re.IGNORECASE) -> int:
+    """How often a text shows it, in its languages, or in English where it shows none."""
+    pattern = _pattern(cue, told(text) or (ENGLISH,), False, flags)
+    return sum(1 for _ in pattern.finditer(text))
+
+
 @lru_cache(maxsize=512)
-def _pattern(cue: Cue, languages: Sequence[Language], at_start: bool) -> re.Pattern[str]:
+def _pattern(
+    cue: Cue, languages: Sequence[Language], at_start: bool, flags: re.RegexFlag = re.IGNORECASE
+) -> re.Pattern[str]:
     source = joined(cue, languages)
-    return re.compile(rf"^\W*(?:{source})" if at_start else source, re.IGNORECASE)
+    return re.compile(rf"^\W*(?:{source})" if at_start else source, flags)

@@ -1,8 +1,8 @@
 """The questions that one message asks, each by itself, so that what one of them names does not
 decide for all: *where is the spare key, and when does the ferry leave?*
 
-By form alone, in the languages that the message tells; one that shows none of it stays whole. The whole is
-searched in any case, as a page that answers two of its questions is the best of all.
+By form alone, in the languages that the message shows; one without any of it stays whole. The whole
+is searched in any case, as a page that answers two of its questions is the best of all.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class _Cues:
             re.IGNORECASE,
         )
         self.joint = re.compile(
-            # From the first of several blanks alone: from each, a run of them would take its square.
+            # From the first of several blanks alone: from each, a run would take its square.
             rf"(?:,|(?<![\s,]))\s+(?:{joins})(?=(?P<interrogative>{interrogative})|{inverted})",
             re.IGNORECASE,
         )

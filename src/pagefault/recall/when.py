@@ -109,6 +109,7 @@ class _Reader:
 
     def __init__(self, told: Dates, script: Script) -> None:
         self._told = told
+        self._patterns: dict[str, re.Pattern[str]] = {}
         self._names = {
             "month": _Names({name: at for at, name in enumerate(told.months, 1)}),
             "weekday": _Names({name: at for at, name in enumerate(told.weekdays)}),
@@ -160,11 +161,10 @@ class _Reader:
                     yield _last(unit, today, is_this=is_this)
 
     def _found(self, template: str, query: str) -> Iterator[re.Match[str]]:
-        return self._pattern(template).finditer(query) if template else iter(())
-
-    @cache
-    def _pattern(self, template: str) -> re.Pattern[str]:
-        return re.compile(_PLACE.sub(self._group, template), re.IGNORECASE)
+        if template not in self._patterns:
+            source = _PLACE.sub(self._group, template) or r"(?!)"
+            self._patterns[template] = re.compile(source, re.IGNORECASE)
+        return self._patterns[template].finditer(query)
 
     def _group(self, place: re.Match[str]) -> str:
         fixed = {"d": r"\d{1,2}", "y": r"(?:19|20)\d\d"}
