@@ -649,7 +649,7 @@ def index_answers(root: Path) -> Iterator[Any]:
     from pagefault.model.page import Scope
     from pagefault.store.api import PageFilter
     from pagefault.store.embedded.root import open_store
-    from pagefault.store.tokens import page_terms, text_terms
+    from pagefault.store.tokens import page_terms, said_by
     from pagefault.testing.index_contract import told
 
     store = open_store(root, read_only=True, **store_tools())
@@ -660,7 +660,7 @@ def index_answers(root: Path) -> Iterator[Any]:
         for event in store.log.read():
             if isinstance(event.body, PageBody):
                 terms.setdefault(event.session, set()).update(
-                    page_terms(event.body, text_terms(event.body.text))
+                    page_terms(event.body, said_by(event.body.text))
                 )
             if event.key:
                 yield "key", event.seq, index.find_key(event.session, event.key)

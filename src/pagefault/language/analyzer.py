@@ -89,7 +89,26 @@ _ENGLISH: Final = ()  # no other language is told: that of the default of each s
 
 def analyze(text: str) -> list[str]:
     """The terms of a text, in its order, repeated as they repeat."""
-    return list(_analyzed(text))
+    return analyze_told(text)[0]
+
+
+def analyze_told(text: str) -> tuple[list[str], tuple[str, ...]]:
+    """The terms of a text, and its `other_languages`."""
+    if text.isascii():  # no name spans a blank, so what stands between blanks can be remembered
+        if len(_ASCII_TERMS) > _REMEMBERED:
+            _ASCII_TERMS.clear()
+        try:
+            return list(chain.from_iterable(map(_ASCII_TERMS.__getitem__, text.split()))), _ENGLISH
+        except _TellsLanguage:
+            pass
+    terms: list[str] = []
+    told: dict[str, None] = {}
+    for paragraph in _PARAGRAPH.split(text):
+        words = _words(paragraph)
+        others = _told(paragraph, words)
+        told.update(dict.fromkeys(others))
+        terms += chain.from_iterable([_terms_in(word, others) for word in words])
+    return terms, tuple(told)
 
 
 def other_languages(text: str) -> tuple[str, ...]:
@@ -141,7 +160,7 @@ def query_terms(text: str, languages: Collection[str] | None = None) -> list[str
             others = _told(paragraph)
             found += [_terms_in(word, others) for word in _telling(_words(paragraph), others)]
         if not found:
-            return list(dict.fromkeys(_analyzed(text)))
+            return list(dict.fromkeys(analyze(text)))
         return list(dict.fromkeys(chain.from_iterable(found)))
     sought = query_words(text, languages)
     return list(dict.fromkeys(chain.from_iterable(map(alternatives, sought))))
@@ -210,27 +229,11 @@ def date_terms(day: date) -> list[str]:
 # --- words of a text ----------------------------------------------------------------------------
 
 
-def _analyzed(text: str) -> Iterator[str]:
-    tokens = text.split()
-    if not TELLING.isdisjoint(tokens):
-        return chain.from_iterable(map(_paragraph_terms, _PARAGRAPH.split(text)))
-    if text.isascii():  # no name spans a blank, so what stands between blanks can be remembered
-        if len(_ASCII_TERMS) > _REMEMBERED:
-            _ASCII_TERMS.clear()
-        return chain.from_iterable(map(_ASCII_TERMS.__getitem__, tokens))
-    return chain.from_iterable(_terms_in(word, _ENGLISH) for word in _words(text))
-
-
-def _paragraph_terms(paragraph: str) -> Iterator[str]:
-    others = _told(paragraph)
-    return chain.from_iterable(_terms_in(word, others) for word in _words(paragraph))
-
-
-def _told(paragraph: str) -> tuple[str, ...]:
-    """Which languages a paragraph is in, but for the defaults of scripts."""
+def _told(paragraph: str, words: Sequence[str] | None = None) -> tuple[str, ...]:
+    """Which languages a paragraph is in, but for the defaults of scripts; `words` are its own."""
     if TELLING.isdisjoint(paragraph.split()):
         return _ENGLISH
-    return others_in(_words(paragraph))
+    return others_in(_words(paragraph) if words is None else words)
 
 
 def _words(text: str) -> Sequence[str]:
@@ -245,21 +248,27 @@ def _telling(words: Iterable[str], others: Collection[str]) -> list[str]:
     """Those that are no stop words in these languages or in the default of their script; of a run
     without blanks what stands between its stop words.
     """
-    stops = [BY_CODE[code].stop_words for code in others]
+    stops, elisions = _stops(tuple(others))
     found: list[str] = []
     for word in words:
-        if _RUN.match(word):
+        folded = word.casefold()
+        if folded in stops:
+            continue
+        if not word.isascii() and _RUN.match(word):
             found += _between_stops(word)
             continue
-        folded = word.casefold()
-        language = DEFAULT.get(script_of(folded))
-        those = [*stops, language.stop_words] if language else stops
         before, apostrophe, _ = folded.partition("'")
-        if not any(folded in one or (apostrophe and before in one) for one in those) or (
-            apostrophe and any(before in BY_CODE[code].elisions for code in others)
-        ):
+        if not apostrophe or before not in stops or before in elisions:
             found.append(word)
     return found
+
+
+@lru_cache(maxsize=256)
+def _stops(others: Sequence[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """The stop words of these languages and of the defaults of scripts, and what is elided."""
+    those = [BY_CODE[code] for code in others]
+    stops = frozenset[str]().union(*(one.stop_words for one in (*DEFAULT.values(), *those)))
+    return stops, frozenset[str]().union(*(one.elisions for one in those))
 
 
 def _between_stops(run: str) -> Iterator[str]:
@@ -273,12 +282,19 @@ def _between_stops(run: str) -> Iterator[str]:
         yield from (one for one in _RUN_STOP.split(part) if len(one) > 1)
 
 
+class _TellsLanguage(Exception):
+    """A word may tell a language: what stands between blanks has no terms of its own."""
+
+
 class _Terms(dict[str, tuple[str, ...]]):
-    """The terms of what stands between blanks, as it is asked for: quicker than an LRU cache. Long
-    ones are data, seldom seen twice, and would fill it with whole files.
+    """The terms of what stands between blanks in English, as it is asked for: quicker than an LRU
+    cache. Long ones are data, seldom seen twice, and would fill it with whole files. What may tell
+    another language is never in it, so a text of which all is there needs no look at that.
     """
 
     def __missing__(self, token: str) -> tuple[str, ...]:
+        if token in TELLING:
+            raise _TellsLanguage
         words = _CHUNK.findall(token)
         terms = tuple(chain.from_iterable(_terms_in(word, _ENGLISH) for word in words))
         if len(token) <= TERM_CHARS_MAX:

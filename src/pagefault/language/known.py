@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence, Set
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -61,12 +62,15 @@ TOLD_MIN: Final = 2  # different words of grammar by which a text tells such a l
 
 _ALSO_ENGLISH: Final = frozenset(
     """
-    ai al bin come con de den des dell die el etc era fin for get go gut hat hay he hen her hier him i in is it la
-    las le les lo los man mein men met mine mu net nest nor of on os pas per plus pod pour se sea sin so son sons
-    sous star sur tale te ten tend ton tot toute tout tu un una van vet via vet vis war was wars wart warm wen
-    wider will wit wo za zone comment no na sa si ma me mi my o a e u y da do dole dos ha hun im ni ne non nu or par pro
-    pod quant sans ta to too tau ut ve vi we ki ti ci di van sou den dag art as at an am all also alter bald arm
-    brief fast fort gift hell her hut kind list log los mutter note not rat rock rot tag taste toll wand
+    a ai al all also alter am an arm art as at bald bare bin biz brief car certain ci co com
+    come comment con da dag dan de dele dell den des dess di die dig do dog dole door dos due e
+    el end era ere eta etc fast fi fin for fort get gift go gut ha hade hat hay he hell hen her
+    hier him hun hut i im in is it jam ki kim kind la las le les li list lo log los ma man mar
+    me mein men met mi mine mint mu mutter my na ne nest net ni no non nor not note nu o of ole
+    on or os par pas pendant per plus pod post pour pro quant rat rock rot sa sans se sea sense
+    si sin so son sons sou sous star sur ta tag tale tam tan taste tau te tel ten tend ti ties
+    to todo todos toll ton too tot tout toute tu u un una ut van ve vet vi via vis w wand war
+    warm wars wart was we wen wider will wit wo y za zone
     """.split()
 )
 
@@ -123,9 +127,13 @@ def others_in(words: Iterable[str]) -> tuple[str, ...]:
 def told(text: str) -> tuple[Language, ...]:
     """The languages that a text shows, by its scripts and all that is known of their words: none for
     a few Latin words that could be of any language. Other than for its terms one word is enough, as
-    nothing is kept by this: of Latin letters the languages with most words, and English before any
-    that has no more than it.
+    nothing is kept by this: of Latin letters the languages with most words, if these are most of
+    all or several, and English before any that has no more than it.
     """
+    return _remembered(text) if len(text) <= _REMEMBERED_CHARS else _told(text)
+
+
+def _told(text: str) -> tuple[Language, ...]:
     scripts = {str(found.lastgroup) for found in _SCRIPTS.finditer(text)}
     if Script.KANA in scripts:
         scripts.discard(Script.HAN)
@@ -138,6 +146,10 @@ def told(text: str) -> tuple[Language, ...]:
     return (*found, *(one for script, one in DEFAULT.items() if script in scripts))
 
 
+_REMEMBERED_CHARS: Final = 2_000  # of a question, which many ask of; others are asked of once
+_remembered: Final = lru_cache(maxsize=256)(_told)
+
+
 def _most(words: Set[str]) -> Sequence[Language]:
     """The Latin languages of which most of these words are."""
     counts = Counter(code for word in words & _LATIN_WORDS for code in _LATIN_BY_WORD[word])
@@ -145,6 +157,8 @@ def _most(words: Set[str]) -> Sequence[Language]:
     most = max(counts.values(), default=0)
     if most <= english:
         return (ENGLISH,) if english else ()
+    if most < TOLD_MIN and 2 * most <= len(words):
+        return ()
     return [one for one in LANGUAGES if counts.get(one.code) == most]
 
 

@@ -13,12 +13,12 @@ from datetime import date
 from typing import Final, NamedTuple
 
 from pagefault.language.analyzer import terms_of
-from pagefault.language.known import LANGUAGES
+from pagefault.language.known import LANGUAGES, OTHER_CODES
 from pagefault.language.language import Language
 from pagefault.model.events import PageBody
 from pagefault.model.kinds import Kind, Role
 from pagefault.store.likeness import likeness, likeness_of_data
-from pagefault.store.tokens import LANGUAGES as MARKS
+from pagefault.store.tokens import Said
 
 ASKS: Final = 1  # it ends with a question
 TELLS_TIME: Final = 2  # yesterday, in May, two weeks ago
@@ -26,32 +26,29 @@ TELLS_NUMBER: Final = 4
 TELLS_NAME: Final = 8  # a capital inside a sentence
 
 
-def _by_mark(which: Callable[[Language], Set[str]]) -> Mapping[str, frozenset[str]]:
-    """The terms of such words in each language that pages are marked with, and, under nothing,
-    those of the languages that are defaults.
+def _by_language(which: Callable[[Language], Set[str]]) -> Mapping[str, frozenset[str]]:
+    """The terms of such words in each language that a page may tell, and, under nothing, those of
+    the defaults of scripts.
     """
     terms: dict[str, frozenset[str]] = {"": frozenset()}
     for one in LANGUAGES:
-        mark = MARKS.get(one.code, "")
-        terms[mark] = terms.get(mark, frozenset()).union(
-            *(terms_of(word, one) for word in which(one))
-        )
+        code = one.code if one.code in OTHER_CODES else ""
+        those = (terms_of(word, one) for word in which(one))
+        terms[code] = terms.get(code, frozenset()).union(*those)
     return terms
 
 
-_TIMES: Final = _by_mark(lambda one: one.times)
-_NUMBERS: Final = _by_mark(lambda one: one.numbers)
+_TIMES: Final = _by_language(lambda one: one.times)
+_NUMBERS: Final = _by_language(lambda one: one.numbers)
 
 
-def _has(told: Mapping[str, frozenset[str]], terms: Set[str]) -> bool:
+def _has(told: Mapping[str, frozenset[str]], said: Said) -> bool:
+    terms = said.terms.keys()
     if not told[""].isdisjoint(terms):
         return True
-    return not _MARKED.isdisjoint(terms) and any(
-        not told[mark].isdisjoint(terms) for mark in _MARKED & terms
-    )
+    return bool(said.languages) and any(not told[code].isdisjoint(terms) for code in said.languages)
 
 
-_MARKED: Final = frozenset(MARKS.values())
 _NAME: Final = re.compile(" (?<=[a-zß-ÿ,;] )[A-ZÀ-Þ][a-zß-ÿ]")  # from a blank: quickest found
 _DIGIT: Final = re.compile(r"\d")
 _ENDS_ASKING: Final = re.compile(r"""[?？؟][\s"'”’)*_]*(?:\[[^\]]*\]\s*)?\Z""")
@@ -72,16 +69,16 @@ class Form(NamedTuple):
     likeness: int
 
 
-def form_of(body: PageBody, terms: Set[str], at_ms: int) -> Form:
-    """The form of a page, of whose text these are the terms; its day is when it happened, or else
+def form_of(body: PageBody, said: Said, at_ms: int) -> Form:
+    """The form of a page, whose text says this; its day is when it happened, or else
     when it was logged (UTC).
     """
     marks = 0
     if _ENDS_ASKING.search(body.text[-_TAIL:]):
         marks |= ASKS
-    if _has(_TIMES, terms):
+    if _has(_TIMES, said):
         marks |= TELLS_TIME
-    if _DIGIT.search(body.text) or _has(_NUMBERS, terms):
+    if _has(_NUMBERS, said) or _DIGIT.search(body.text):
         marks |= TELLS_NUMBER
     if _NAME.search(body.text):
         marks |= TELLS_NAME
@@ -93,7 +90,7 @@ def form_of(body: PageBody, terms: Set[str], at_ms: int) -> Form:
     who = "\0".join(by)
     if body.role is Role.TOOL or body.kind is Kind.ARTIFACT or body.parts > 1:
         return Form(day, marks, likeness_of_data(body.text, by=who))
-    return Form(day, marks, likeness(body.text, terms, by=who))
+    return Form(day, marks, likeness(body.text, said.terms.keys(), by=who))
 
 
 def _day(occurred_at: str, at_ms: int) -> int:

@@ -18,7 +18,7 @@ from pagefault.model.times import iso_ms
 from pagefault.store import codec
 from pagefault.store.form import Form, form_of
 from pagefault.store.soundness import content_flaw, header_flaw, sound
-from pagefault.store.tokens import page_terms, text_terms, tokens
+from pagefault.store.tokens import page_terms, said_by, tokens
 
 USUAL_IMPORTANCE: Final = 0.5  # of a page that nobody weighed
 
@@ -81,7 +81,7 @@ def _leaf(
     key: str,
     body: PageBody,
 ) -> Leaf:
-    said = text_terms(body.text)
+    said = said_by(body.text)
     terms = page_terms(body, said)
     return Leaf(
         seq,
@@ -102,7 +102,7 @@ def _leaf(
         body.parts,
         speaker_terms(body.speaker) if body.speaker else None,
         terms.total(),
-        form_of(body, said.keys(), at_ms),
+        form_of(body, said, at_ms),
         tokens(terms),
         iso_ms(body.occurred_at) if body.occurred_at else None,
         body.supersedes or None,

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
-from pagefault.language.analyzer import analyze, date_terms, other_languages
+from pagefault.language.analyzer import analyze, analyze_told, date_terms
 from pagefault.language.known import OTHER_CODES
 from pagefault.model.events import PageBody
 from pagefault.model.kinds import EventType
@@ -29,23 +29,31 @@ LANGUAGES: Final[Mapping[str, str]] = {code: f"#{code}" for code in OTHER_CODES}
 _SAYS_AGAIN: Final = frozenset({EventType.SUMMARY, EventType.REPRESENTATION})
 
 
-def text_terms(text: str) -> Counter[str]:
-    """The terms of a text, how often each stands there, and its languages."""
-    terms = Counter(analyze(text))
-    for code in other_languages(text):
-        terms[LANGUAGES[code]] = 1
-    return terms
+class Said(NamedTuple):
+    """What a text says: its terms, how often each stands there, and its languages beside the
+    defaults of its scripts.
+    """
+
+    terms: Counter[str]
+    languages: tuple[str, ...]
 
 
-def page_terms(body: PageBody, said: Counter[str]) -> Counter[str]:
+def said_by(text: str) -> Said:
+    terms, languages = analyze_told(text)
+    return Said(Counter(terms), languages)
+
+
+def page_terms(body: PageBody, said: Said) -> Counter[str]:
     """What a page can be found by, and how often: its text, its title and when it happened.
-    `said` is `text_terms` of its text.
+    `said` is what its text says.
 
     What only says again what other pages say, shorter, is found by these.
     """
     if body.event_type in _SAYS_AGAIN:
         return Counter()
-    terms = said.copy()
+    terms = said.terms.copy()
+    if said.languages:
+        terms.update(LANGUAGES[code] for code in said.languages)
     if body.title:
         terms.update(analyze(body.title))
     if body.occurred_at:

@@ -50,7 +50,7 @@ from pagefault.store.leaf import is_note
 from pagefault.store.likely import Flags, Numbers, among, distinct, likeliest
 from pagefault.store.place import ORDER_MAX, place_in, place_of
 from pagefault.store.soundness import sound
-from pagefault.store.tokens import COUNT_MAX, page_terms, text_terms
+from pagefault.store.tokens import COUNT_MAX, page_terms, said_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,8 +206,8 @@ class MemoryIndex:
         if isinstance(body, PageBody):
             row = row_of(event, body)
             name = frozenset(analyze(body.speaker))
-            said = text_terms(body.text)
-            form = form_of(body, said.keys(), event.at_ms)
+            said = said_by(body.text)
+            form = form_of(body, said, event.at_ms)
             if is_note(event.origin, body):
                 row = replace(row, superseded=event.seq)
             self._add(_Entry(row, page_terms(body, said), name, form))
