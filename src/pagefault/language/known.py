@@ -153,6 +153,8 @@ _remembered: Final = lru_cache(maxsize=256)(_told)
 def _most(words: Set[str]) -> Sequence[Language]:
     """The Latin languages of which most of these words are."""
     counts = Counter(code for word in words & _LATIN_WORDS for code in _LATIN_BY_WORD[word])
+    telling = {code for word in (words & _LATIN_WORDS) - _NO_SIGN for code in _LATIN_BY_WORD[word]}
+    counts = Counter({code: counts[code] for code in telling})
     english = len(words & _ENGLISH_WORDS)
     most = max(counts.values(), default=0)
     if most <= english:
@@ -181,8 +183,7 @@ for _one in LANGUAGES:
     if _one.script is Script.LATIN and _one is not ENGLISH:
         for _word in _vocabulary(_one):
             _LATIN_BY_WORD[_word].append(_one.code)
-for _word in _ALSO_ENGLISH - _ENGLISH_WORDS:
-    _LATIN_BY_WORD.pop(_word, None)
+_NO_SIGN: Final = _ALSO_ENGLISH | _ENGLISH_WORDS
 _LATIN_WORDS: Final = frozenset(_LATIN_BY_WORD)
 
 
