@@ -3,8 +3,8 @@
 The decision is a function of the text alone. A script of one language tells it; where several
 share one, words of grammar are counted. In Latin letters English is what a text is taken for until
 another language has at least two different words of grammar there, and more than English has: a
-foreign name (*Museo de la Ciudad*) turns no English sentence. What also is an everyday English word
-(German *die*, Spanish *sin*) tells nothing.
+foreign name (*Museo de la Ciudad*) turns no English sentence. One of them has to be no everyday
+English word, as German *die* and Spanish *de* are.
 """
 
 from __future__ import annotations
@@ -75,19 +75,13 @@ _ALSO_ENGLISH: Final = frozenset(
 )
 
 _ENGLISH_GRAMMAR: Final = ENGLISH.stop_words | ENGLISH.function_words | ENGLISH.fillers
-_GRAMMAR: Final = {
-    one.code: one.stop_words - _ENGLISH_GRAMMAR - _ALSO_ENGLISH
-    if one.script is Script.LATIN
-    else one.stop_words
-    for one in LANGUAGES
-    if one.code in OTHER_CODES
-}
 _BY_WORD: Final[dict[str, tuple[str, ...]]] = {}
-for _code, _words in _GRAMMAR.items():
-    for _word in _words:
+for _code in OTHER_CODES:
+    for _word in BY_CODE[_code].stop_words:
         _BY_WORD[_word] = (*_BY_WORD.get(_word, ()), _code)
+_SIGNS: Final = frozenset(_BY_WORD) - _ENGLISH_GRAMMAR - _ALSO_ENGLISH
 
-TELLING: Final = frozenset(_BY_WORD) | frozenset(map(str.capitalize, _BY_WORD))
+TELLING: Final = _SIGNS | frozenset(map(str.capitalize, _SIGNS))
 """Words without which a text is in no language but the default of its scripts."""
 
 _SCRIPTS: Final = re.compile(
@@ -107,12 +101,15 @@ def script_of(word: str) -> Script:
 def others_in(words: Iterable[str]) -> tuple[str, ...]:
     """Which languages that are no default the words of a text tell, one of a script at the most."""
     different = set(map(str.casefold, words))
-    counts = Counter(code for word in different for code in _BY_WORD.get(word, ()))
-    if not counts:
+    telling = {code for word in different & _SIGNS for code in _BY_WORD[word]}
+    if not telling:
         return ()
+    counts = Counter(code for word in different for code in _BY_WORD.get(word, ()))
     least = {Script.LATIN: len(different & _ENGLISH_GRAMMAR)}
     told: dict[Script, str] = {}
     for code in OTHER_CODES:  # of equals the first
+        if code not in telling:
+            continue
         language, count = BY_CODE[code], counts[code]
         script = language.script
         if script not in least:
