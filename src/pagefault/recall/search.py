@@ -186,7 +186,7 @@ class Searcher:
             known = speakers.union(query_terms(query, languages))
             standing = linked(self._index, self._reading, scope, standing, known, only=only)
         standing = [one for one in standing if one.place not in passed]
-        standing = settled(self._index, self._reading, scope, query, standing)
+        standing = settled(self._index, self._reading, scope, query, standing, languages=languages)
         groups = copies(standing)
         total = unlooked + len(groups)
         groups = groups[: max(SHORTLIST, limit)]

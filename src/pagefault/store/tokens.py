@@ -23,6 +23,9 @@ def token(term: str, count: int) -> str:
     return term if count == 1 else f"{term}#{count}"
 
 
+OTHER_LANGUAGE: Final = "#"
+"""What a text has beside its terms that is in any of these languages."""
+
 LANGUAGES: Final[Mapping[str, str]] = {code: f"#{code}" for code in OTHER_CODES}
 """What a text has beside its terms that is in such a language, if only a paragraph of it."""
 
@@ -53,7 +56,7 @@ def page_terms(body: PageBody, said: Said) -> Counter[str]:
         return Counter()
     terms = said.terms.copy()
     if said.languages:
-        terms.update(LANGUAGES[code] for code in said.languages)
+        terms.update([OTHER_LANGUAGE, *(LANGUAGES[code] for code in said.languages)])
     if body.title:
         terms.update(analyze(body.title))
     if body.occurred_at:

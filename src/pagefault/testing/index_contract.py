@@ -363,7 +363,7 @@ class PageIndexContract:
         for text in ("tea tea cake", "coffee", "tea coffee coffee coffee", "milk"):
             records.say(1, text)
         index.apply(records.events)
-        terms = [("tea", "coff"), "cake", ("moon", "sun")]
+        terms: list[Sought] = [("tea", "coff"), "cake", ("moon", "sun")]
         found = index.candidates(whole(1), terms, limit=9)
         counts = [(0, (2, 1, 0)), (1, (1, 0, 0)), (2, (3, 0, 0))]
         assert told(found) == (4, 10 / 4, (3, 1, 0), counts)
@@ -714,8 +714,8 @@ class PageIndexContract:
         model = MemoryIndex()
         model.apply(_renumbered(records.events, head))
         scope = whole(session)
-        terms: list[Sought] = list(dict.fromkeys(analyze(query)))
-        terms += [tuple(terms[:2])] if len(terms) > 1 else []
+        words = list(dict.fromkeys(analyze(query)))
+        terms: list[Sought] = [*words, tuple(words[:2])] if len(words) > 1 else [*words]
         expected = model.candidates(whole(session - head), terms, limit=limit)
         found = index.candidates(scope, terms, limit=limit)
         assert told(found) == told(expected)
