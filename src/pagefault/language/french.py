@@ -32,7 +32,7 @@ FRENCH: Final = Language(
         sûr surtout tant tard tellement toujours tôt toutefois trouve va vais vas vite voir vois vraiment vrai s'il plaît
         """
     ),
-    greetings=words("bonjour salut bonsoir oui non ok merci super"),
+    greetings=words("bonjour salut bonsoir oui non ok merci"),
     elisions=words("l d j m n s t c qu jusqu lorsqu puisqu quoiqu"),
     irregular="""
         aller: vais vas va allons allez vont irai iras ira irons iront irait

@@ -39,7 +39,7 @@ GERMAN: Final = Language(
         zuerst zumindest zurück bereits beim darauf davon heute
         """
     ),
-    greetings=words("hallo hi hey moin servus ja nein ok okay danke super klar"),
+    greetings=words("hallo hi hey moin servus ja nein ok okay danke klar"),
     irregular="""
         gehen: ging gingen gegangen
         sein: gewesen

@@ -33,7 +33,7 @@ SPANISH: Final = Language(
         razonable saber sé seguro tal tarde tema tiempo todavía toca tomar tres usar vale vaya verdad ver vez veces voy próximo
         """
     ),
-    greetings=words("hola buenos buenas sí no vale gracias genial"),
+    greetings=words("hola sí no vale gracias genial"),
     irregular="""
         andar: anduvo
         caer: cayó
