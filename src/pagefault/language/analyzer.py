@@ -55,11 +55,11 @@ _UNSPACED: Final = (
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _SIGNS: Final = "\u0900-\u0963\u0970-\u0dff"  # of vowels in the scripts of India, and their letters
-_LETTER: Final = rf"(?:[^\W_{_UNSPACED}]|[{_SIGNS}])"
+_LETTERS: Final = rf"(?:[^\W_{_UNSPACED}]++|[{_SIGNS}]++)++"
 _JOINT: Final = r"[_.,:/\\@#&+'-]"
 _CHUNK: Final = re.compile(rf"[^\W_]+(?:{_JOINT}+[^\W_]+)*")
-_CHUNK_OR_RUN: Final = re.compile(rf"[{_UNSPACED}]+|{_LETTER}+(?:{_JOINT}+{_LETTER}+)*")
-_PIECE: Final = re.compile(rf"(?:[^\W_]|[{_SIGNS}])+")
+_CHUNK_OR_RUN: Final = re.compile(rf"[{_UNSPACED}]+|{_LETTERS}(?:{_JOINT}+{_LETTERS})*")
+_PIECE: Final = re.compile(rf"(?:[^\W_]++|[{_SIGNS}]++)++")
 _COMPONENT: Final = re.compile(r"[^/\\:@]+")
 _HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _DIACRITICS: Final = "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u093c\u1ab0-\u1aff\u1dc0-\u1dff"

@@ -131,11 +131,13 @@ def told(text: str) -> tuple[Language, ...]:
 
 
 def _told(text: str) -> tuple[Language, ...]:
-    scripts = {str(found.lastgroup) for found in _SCRIPTS.finditer(text)}
-    if Script.KANA in scripts:
-        scripts.discard(Script.HAN)
     words = frozenset(_WORD.findall(text.casefold()))
     found = [*_most(words)]
+    if text.isascii():
+        return tuple(found)
+    scripts = {script_of(char) for char in set(text) if char > _LATIN_LAST} - {Script.LATIN}
+    if Script.KANA in scripts:
+        scripts.discard(Script.HAN)
     for code in others_in(words):
         if BY_CODE[code].script in scripts:
             scripts.discard(BY_CODE[code].script)
@@ -147,18 +149,20 @@ _REMEMBERED_CHARS: Final = 2_000  # of a question, which many ask of; others are
 _remembered: Final = lru_cache(maxsize=256)(_told)
 
 
-def _most(words: Set[str]) -> Sequence[Language]:
+def _most(words: frozenset[str]) -> Sequence[Language]:
     """The Latin languages of which most of these words are."""
+    signs = words & _LATIN_SIGNS
+    if not signs:
+        return () if words.isdisjoint(_ENGLISH_WORDS) else (ENGLISH,)
     counts = Counter(code for word in words & _LATIN_WORDS for code in _LATIN_BY_WORD[word])
-    telling = {code for word in (words & _LATIN_WORDS) - _NO_SIGN for code in _LATIN_BY_WORD[word]}
-    counts = Counter({code: counts[code] for code in telling})
+    telling = {code for word in signs for code in _LATIN_BY_WORD[word]}
+    most = max(counts[code] for code in telling)
     english = len(words & _ENGLISH_WORDS)
-    most = max(counts.values(), default=0)
     if most <= english:
-        return (ENGLISH,) if english else ()
+        return (ENGLISH,)
     if most < TOLD_MIN and 2 * most <= len(words):
         return ()
-    return [one for one in LANGUAGES if counts.get(one.code) == most]
+    return [one for one in LANGUAGES if one.code in telling and counts[one.code] == most]
 
 
 def _vocabulary(one: Language) -> Set[str]:
@@ -173,15 +177,16 @@ def _vocabulary(one: Language) -> Set[str]:
     )
 
 
-_WORD: Final = re.compile(r"(?:[^\W\d_]|[\u0900-\u0963\u0970-\u0dff])+")
+_WORD: Final = re.compile(r"[\w\u0900-\u0963\u0970-\u0dff]+")  # with the vowels of India
+_LATIN_LAST: Final = "\u024f"
 _ENGLISH_WORDS: Final = _vocabulary(ENGLISH)
 _LATIN_BY_WORD: Final[dict[str, list[str]]] = defaultdict(list)
 for _one in LANGUAGES:
     if _one.script is Script.LATIN and _one is not ENGLISH:
         for _word in _vocabulary(_one):
             _LATIN_BY_WORD[_word].append(_one.code)
-_NO_SIGN: Final = _ALSO_ENGLISH | _ENGLISH_WORDS
 _LATIN_WORDS: Final = frozenset(_LATIN_BY_WORD)
+_LATIN_SIGNS: Final = _LATIN_WORDS - _ALSO_ENGLISH - _ENGLISH_WORDS
 
 
 def told_or_all(text: str) -> tuple[Language, ...]:

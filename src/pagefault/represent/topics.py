@@ -44,7 +44,7 @@ _WORD: Final = re.compile(
     # Han without characters of grammar, katakana, hangul: runs of two or more.
     rf"{_HAN}(?:{_HAN})+"
     r"|[\u30a0-\u30ff]{2,}|[\uac00-\ud7af]{2,}"
-    rf"|[^\W\d_\u3040-\u9fff\uac00-\ud7af](?:[^\W\u3040-\u9fff\uac00-\ud7af]|[{_SIGN}])*"
+    rf"|[^\W\d_\u3040-\u9fff\uac00-\ud7af](?:[^\W\u3040-\u9fff\uac00-\ud7af]++|[{_SIGN}]++)*+"
     r"(?:[-'’][^\W_\u3040-\u9fff\uac00-\ud7af]+)*"
 )
 _RUN_WORDS: Final = re.compile(
