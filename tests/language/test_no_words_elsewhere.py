@@ -28,8 +28,6 @@ ALLOWED: Final = {
     "represent/sentences.py": "keywords of programming languages",
     "service/inspection/metrics.py": "the words of which names of figures are made",
     "truth/english.py": "whole English sentences that are claims; docs/truth.md has the reason",
-    "truth/procedures.py": "the same, of how things are done",
-    "truth/subjects.py": "the same, of what they are about",
 }
 
 _COMMON: Final = frozenset(
