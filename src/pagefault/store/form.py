@@ -8,12 +8,12 @@ has it, and it decides nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Set
 from datetime import date
 from typing import Final, NamedTuple
 
 from pagefault.language.analyzer import terms_of
-from pagefault.language.known import LANGUAGES, OTHER_CODES
+from pagefault.language.known import BY_CODE, LANGUAGES, OTHER_CODES
 from pagefault.language.language import Language
 from pagefault.model.events import PageBody
 from pagefault.model.kinds import Kind, Role
@@ -26,23 +26,28 @@ TELLS_NUMBER: Final = 4
 TELLS_NAME: Final = 8  # a capital inside a sentence
 
 
-def _by_language(which: Callable[[Language], Set[str]]) -> Mapping[str, frozenset[str]]:
-    """The terms of such words in each language that a page may tell, and, under nothing, those of
-    the defaults of scripts.
+class _Told(dict[str, frozenset[str]]):
+    """The terms of such words in each language that a page may tell, as it is asked for; under
+    nothing, those of the defaults of scripts.
     """
-    terms: dict[str, frozenset[str]] = {"": frozenset()}
-    for one in LANGUAGES:
-        code = one.code if one.code in OTHER_CODES else ""
-        those = (terms_of(word, one) for word in which(one))
-        terms[code] = terms.get(code, frozenset()).union(*those)
-    return terms
+
+    def __init__(self, which: Callable[[Language], Set[str]]) -> None:
+        super().__init__()
+        self._which = which
+
+    def __missing__(self, code: str) -> frozenset[str]:
+        those = [BY_CODE[code]] if code else [one for one in LANGUAGES if one.code not in _OTHERS]
+        terms = (term for one in those for word in self._which(one) for term in terms_of(word, one))
+        told = self[code] = frozenset(terms)
+        return told
 
 
-_TIMES: Final = _by_language(lambda one: one.times)
-_NUMBERS: Final = _by_language(lambda one: one.numbers)
+_OTHERS: Final = frozenset(OTHER_CODES)
+_TIMES: Final = _Told(lambda one: one.times)
+_NUMBERS: Final = _Told(lambda one: one.numbers)
 
 
-def _has(told: Mapping[str, frozenset[str]], said: Said) -> bool:
+def _has(told: _Told, said: Said) -> bool:
     terms = said.terms.keys()
     if not told[""].isdisjoint(terms):
         return True
