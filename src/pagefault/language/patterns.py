@@ -38,4 +38,4 @@ def _pattern(
     cue: Cue, languages: Sequence[Language], at_start: bool, flags: re.RegexFlag = re.IGNORECASE
 ) -> re.Pattern[str]:
     source = joined(cue, languages)
-    return re.compile(rf"^\W*(?:{source})" if at_start else source, flags)
+    return re.compile(rf"^\W*+(?:{source})" if at_start else source, flags)
