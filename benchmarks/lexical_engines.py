@@ -20,11 +20,11 @@ import apsw
 import tantivy
 
 from pagefault.lab.kernel import BATCH, SESSION_PAGES, question, words
+from pagefault.language.analyzer import analyze, query_terms
 from pagefault.model.events import Body, Event, PageBody, Said, SessionOpened
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, USER_TYPED, Actor, EventType, Mode, Role
 from pagefault.model.page import EVERYTHING, Scope
-from pagefault.store.analyzer import analyze, query_terms
 from pagefault.store.embedded.index import SqliteIndex
 
 QUESTIONS = 200

@@ -13,7 +13,6 @@ import re
 import shutil
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from functools import cache
@@ -38,8 +37,8 @@ def warm() -> None:
     import pagefault.cli.root
     import pagefault.cli.upkeep
     import pagefault.sync  # noqa: F401
+    from pagefault.language.analyzer import query_terms
     from pagefault.pack.count import O200k
-    from pagefault.store.analyzer import query_terms
 
     O200k().count("hello world")
     query_terms("hello worlds")
@@ -648,9 +647,9 @@ def index_answers(root: Path) -> Iterator[Any]:
     from pagefault.cli.upkeep import store_tools
     from pagefault.model.events import PageBody
     from pagefault.model.page import Scope
-    from pagefault.store.analyzer import analyze, page_terms
     from pagefault.store.api import PageFilter
     from pagefault.store.embedded.root import open_store
+    from pagefault.store.tokens import page_terms, said_by
     from pagefault.testing.index_contract import told
 
     store = open_store(root, read_only=True, **store_tools())
@@ -661,7 +660,7 @@ def index_answers(root: Path) -> Iterator[Any]:
         for event in store.log.read():
             if isinstance(event.body, PageBody):
                 terms.setdefault(event.session, set()).update(
-                    page_terms(event.body, Counter(analyze(event.body.text)))
+                    page_terms(event.body, said_by(event.body.text))
                 )
             if event.key:
                 yield "key", event.seq, index.find_key(event.session, event.key)

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 import pagefault
 from pagefault import Memory, Session
+from pagefault.language import analyzer
+from pagefault.language.analyzer import analyze
 from pagefault.model.kinds import Role
 from pagefault.recall import search
 from pagefault.recall.search import SearchHit
-from pagefault.store import analyzer
 from pagefault.store import likeness as likeness_module
-from pagefault.store.analyzer import analyze
 from pagefault.store.likeness import LONG_TERMS, bucket, likeness, say_the_same
 
 FEW_WORDS = "Restart the gateway of the harbour cluster, then tell the watch about it."

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from pagefault.language.analyzer import analyze
 from pagefault.recall.question import speakers_named, subject
-from pagefault.store.analyzer import analyze
 
 
 @pytest.mark.parametrize(

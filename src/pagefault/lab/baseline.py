@@ -1,6 +1,6 @@
 """What plain BM25 finds: the ranking that another has to beat to be worth its parts.
 
-Lines are the documents, the words are ours (`store/analyzer.py`): stemmed, and of the query without
+Lines are the documents, the words are ours (`language/analyzer.py`): stemmed, and of the query without
 those that tell nothing. Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and
 Beyond", 2009, with the constants that most engines begin with.
 """
@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from pagefault.store.analyzer import analyze, query_terms
+from pagefault.language.analyzer import analyze, query_terms
 from pagefault.store.likely import rarity
 
 K1: Final = 1.2

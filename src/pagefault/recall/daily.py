@@ -14,10 +14,13 @@ from typing import Final
 
 import numpy as np
 
+from pagefault.language.analyzer import terms_of
+from pagefault.language.known import LANGUAGES
+from pagefault.language.language import Script
+from pagefault.language.sought import alternatives
 from pagefault.model.times import DAY_MS
 from pagefault.recall.question import Question
 from pagefault.recall.when import Days, in_year
-from pagefault.store.analyzer import analyze
 from pagefault.store.api import Candidates
 from pagefault.store.likely import Numbers, distinct
 
@@ -26,23 +29,27 @@ YEARS: Final = 5  # of which "3 May" may be: this one and those before
 
 _EPOCH: Final = date(1970, 1, 1)
 _ANYTHING: Final = frozenset(
-    term
-    for word in """
-        happen talk discuss say tell speak chat mention go do share news new anything something
-        everything one two three four five six day week weekend month year yesterday today tonight
-        last past ago
-        monday tuesday wednesday thursday friday saturday sunday january february march april may
-        june july august september october november december
-    """.split()
-    for term in analyze(word)
+    term for one in LANGUAGES for word in one.anything for term in terms_of(word, one)
+)
+_OF_RUNS: Final = frozenset(
+    char
+    for one in LANGUAGES
+    if one.script in (Script.HAN, Script.KANA)
+    for word in one.anything
+    for char in word
 )
 
 
 def asks_of_days_alone(asked: Question, named: Collection[str]) -> bool:
     """Whether a question tells days, perhaps the speakers `named`, and nothing else."""
     return bool(asked.days) and all(
-        term in named or term in _ANYTHING or term[0].isdigit() for term in asked.terms
+        any(term in named or _is_anything(term) for term in alternatives(one))
+        for one in asked.terms
     )
+
+
+def _is_anything(term: str) -> bool:
+    return term in _ANYTHING or term[0].isdigit() or _OF_RUNS.issuperset(term)
 
 
 def spans_ms(days: Collection[Days], today: date | None) -> Iterator[tuple[int, int]]:

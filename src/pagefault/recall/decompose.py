@@ -1,18 +1,22 @@
 """The questions that one message asks, each by itself, so that what one of them names does not
 decide for all: *where is the spare key, and when does the ferry leave?*
 
-By form alone, of English questions; a message that shows none of it stays whole. The whole is
-searched in any case, as a page that answers two of its questions is the best of all.
+By form alone, in the languages that the message shows; one without any of it stays whole. The whole
+is searched in any case, as a page that answers two of its questions is the best of all.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Final
 
+from pagefault.language.analyzer import is_telling
+from pagefault.language.known import told_or_all
+from pagefault.language.language import Cue, Language
+from pagefault.language.patterns import joined
 from pagefault.recall.rank import Ranked, Ranking
-from pagefault.store.analyzer import is_telling
 
 PARTS_MAX: Final = 4  # a message of more is a list of questions, which no few pages answer
 READ_MAX: Final = 2_000  # characters: who pastes more than that asks about it
@@ -25,26 +29,41 @@ _END: Final = re.compile(
     r"(?<=[?!？！؟])\s+|(?<=[。？！])|\n+"
     r"|(?<=[a-z0-9)]{3}\.)(?<!\bProf\.)\s+(?=[^a-z])"  # no end: "Dr. Seuss", "J. K. Rowling"
 )
-_INTERROGATIVE: Final = r"(?:who|whom|whose|what|which|when|where|why|how)\b"
-_INVERTED: Final = (
-    r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\s+"
-    r"(?:i|we|you|he|she|it|they|there|this|that|the|my|our|your|his|her|its|their)\b"
-)
-_ASKS: Final = re.compile(
-    r"[?？؟]|^\W*(?:(?:please|and|also|so)\W+)*"
-    rf"(?:{_INTERROGATIVE}|{_INVERTED}|(?:tell|remind|show)\s+me\b)",
-    re.IGNORECASE,
-)
-_JOINT: Final = re.compile(
-    # From the first of several blanks alone: from each, a run of them would take its square.
-    r"(?:,|(?<![\s,]))\s+(?:and|or|but)\s+(?:also\s+|then\s+)?"
-    rf"(?=(?P<interrogative>{_INTERROGATIVE})|{_INVERTED})",
-    re.IGNORECASE,
-)
-_UNFINISHED: Final = re.compile(rf"\b{_INTERROGATIVE}\Z", re.IGNORECASE)  # "when and where is it"
-_RELATIVE: Final = re.compile(r"\w\W+(?:that|who|which)\b", re.IGNORECASE)
 _NAME: Final = re.compile(r"(?<=[^\W\d_] )[A-ZÀ-Þ][^\W\d_]+(?: [A-ZÀ-Þ][^\W\d_]+)*")
-_PERSON: Final = re.compile(r"\b(?:he|she|they|him|her|them|his|their)\b", re.IGNORECASE)
+
+
+class _Cues:
+    """How clauses that ask are told in the languages of a message."""
+
+    def __init__(self, languages: Sequence[Language]) -> None:
+        interrogative, inverted, tell_me, lead_in, joins, relative, person = (
+            joined(cue, languages)
+            for cue in (
+                Cue.INTERROGATIVE,
+                Cue.INVERTED,
+                Cue.TELL_ME,
+                Cue.LEADS_IN,
+                Cue.JOINS_CLAUSES,
+                Cue.RELATIVE,
+                Cue.PERSON,
+            )
+        )
+        self.asks = re.compile(
+            rf"[?？؟]|^\W*(?:(?:{lead_in})\W+)*(?:{interrogative}|{inverted}|{tell_me})",
+            re.IGNORECASE,
+        )
+        self.joint = re.compile(
+            # From the first of several blanks alone: from each, a run would take its square.
+            rf"(?:,|(?<![\s,]))\s+(?:{joins})(?=(?P<interrogative>{interrogative})|{inverted})",
+            re.IGNORECASE,
+        )
+        self.unfinished = re.compile(rf"\b(?:{interrogative})\Z", re.IGNORECASE)
+        """"When and where is it" """
+        self.relative = re.compile(rf"\w\W+(?:{relative})", re.IGNORECASE)
+        self.person = re.compile(person, re.IGNORECASE)
+
+
+_cues: Final = lru_cache(maxsize=64)(_Cues)
 
 
 def decompose(message: str) -> tuple[str, ...]:
@@ -55,10 +74,11 @@ def decompose(message: str) -> tuple[str, ...]:
         return ()
     parts: list[str] = []
     name = ""
-    for clause, asks in _clauses(message):
+    cues = _cues(told_or_all(message))
+    for clause, asks in _clauses(message, cues):
         names = _NAME.findall(clause)
         if asks and is_telling(clause):
-            means_name = not names and _PERSON.search(clause)
+            means_name = not names and cues.person.search(clause)
             parts.append(f"{clause} {name}" if name and means_name else clause)
         name = names[-1] if names else name
     if len(parts) > PARTS_MAX or parts == [message.strip()]:
@@ -66,18 +86,18 @@ def decompose(message: str) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def _clauses(message: str) -> Iterator[tuple[str, bool]]:
+def _clauses(message: str, cues: _Cues) -> Iterator[tuple[str, bool]]:
     """What a message consists of, and whether each part asks."""
     for sentence in filter(None, map(str.strip, _END.split(message))):
-        if not _ASKS.search(sentence):
+        if not cues.asks.search(sentence):
             yield sentence, False
             continue
         begin = 0
-        for joint in _JOINT.finditer(sentence):
+        for joint in cues.joint.finditer(sentence):
             before = sentence[begin : joint.start()]
             # "... that is old and is the best of all" asks one thing.
-            goes_on = not joint["interrogative"] and _RELATIVE.search(before)
-            if not goes_on and not _UNFINISHED.search(before):
+            goes_on = not joint["interrogative"] and cues.relative.search(before)
+            if not goes_on and not cues.unfinished.search(before):
                 yield before, True
                 begin = joint.end()
         yield sentence[begin:], True

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from pagefault.store.analyzer import query_terms, word_spans
+from pagefault.language.analyzer import other_languages, query_terms, word_spans
 
 CHARS_MAX: Final = 240
 _LEAD: Final = 0.25  # of the room, before the first word that matches
@@ -33,7 +33,7 @@ class Excerpt(NamedTuple):
 
 def excerpt(text: str, query: str, *, chars_max: int = CHARS_MAX) -> Excerpt:
     """Where most of the query's different words stand together; the beginning, where none does."""
-    terms = frozenset(query_terms(query)) if query else frozenset[str]()
+    terms = frozenset(query_terms(query, other_languages(text))) if query else frozenset[str]()
     return _within(text, list(_matches(text, terms)) if terms else [], chars_max)
 
 

@@ -17,6 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from pagefault.language.language import Cue
+from pagefault.language.patterns import shows
 from pagefault.recall.search import SearchHit
 
 
@@ -41,16 +43,6 @@ MIXED: Final = Gate(relevance_min=0.0, share_min=0.45, room_share=0.25)
 TELLING: Final = Gate(relevance_min=0.6, share_min=0.5, room_share=0.25)
 
 _QUESTION_MARK: Final = re.compile("[?？؟՞፧꘏⁇⁈⁉]")
-_ASKING: Final = re.compile(
-    r"^\W*(?:who|whom|whose|what|which|when|where|why|how|is|are|was|were|do|does|did|can|could"
-    r"|should|would|will|has|have|had|tell|show|list|find|give|recall|remind|explain|describe"
-    r"|summari[sz]e)\b"
-    r"|\b(?:remember|earlier|previously|before|last time|again|back then|as (?:we|you|i) "
-    r"(?:said|decided|agreed|discussed|mentioned|told)|we (?:decided|agreed|discussed|talked))\b",
-    re.IGNORECASE,
-)
-
-
 _SENTENCE: Final = re.compile(r"[^.!?…。！？؟\n]*[^\W_][^.!?…。！？؟\n]*[.!?…。！？؟]*")
 
 
@@ -75,4 +67,8 @@ def asking_share(message: str) -> float:
 
 def asks(message: str) -> bool:
     """Whether a message asks for something, or points back to something said before."""
-    return bool(_QUESTION_MARK.search(message) or _ASKING.search(message))
+    return (
+        _QUESTION_MARK.search(message) is not None
+        or shows(Cue.ASKS, message, at_start=True)
+        or shows(Cue.POINTS_BACK, message)
+    )

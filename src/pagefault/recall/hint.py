@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from pagefault.language.known import LANGUAGES
 from pagefault.model.kinds import Role
 from pagefault.model.page import Page
 
@@ -23,9 +24,7 @@ _SENTENCE: Final = re.compile(
 )
 _READ: Final = 2_000  # characters: a hint comes from the beginning
 _CHARS_MAX: Final = 96
-_EMPTY_TALK: Final = frozenset(
-    "hi hey hello ok okay yes no yeah thanks thank wow sure great".split()
-)
+_EMPTY_TALK: Final = frozenset[str]().union(*(one.greetings for one in LANGUAGES))
 
 
 def hint(text: str, *, title: str = "") -> str:

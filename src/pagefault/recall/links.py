@@ -12,10 +12,10 @@ from typing import Final
 
 import numpy as np
 
+from pagefault.language.analyzer import other_languages, query_terms
 from pagefault.model.page import Scope
 from pagefault.recall.rank import Ranked
 from pagefault.recall.reading import Reading
-from pagefault.store.analyzer import query_terms
 from pagefault.store.api import Candidates, PageIndex
 from pagefault.store.likely import Numbers, among
 from pagefault.store.place import place_in
@@ -91,7 +91,7 @@ def _links(
             links += [
                 _Link(terms, share * page.score, page.score, relevance, page.place)
                 for name in names
-                if not (terms := frozenset(query_terms(name))) <= known
+                if not (terms := frozenset(query_terms(name, other_languages(named.text)))) <= known
             ]
     return links
 

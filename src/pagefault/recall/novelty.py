@@ -38,11 +38,11 @@ import unicodedata
 from collections.abc import Collection, Sequence
 from typing import Final
 
+from pagefault.language.analyzer import analyze, is_telling, query_terms
 from pagefault.model.kinds import Role
 from pagefault.model.page import Page, Scope
 from pagefault.recall.rank import Ranked
 from pagefault.recall.reading import Reading
-from pagefault.store.analyzer import analyze, is_telling, query_terms
 from pagefault.store.api import PageIndex
 from pagefault.store.likely import rarity
 from pagefault.store.place import place_in
@@ -74,16 +74,18 @@ def settled(
     scope: Scope,
     query: str,
     found: Sequence[Ranked],
+    *,
+    languages: Sequence[str] = (),
 ) -> list[Ranked]:
     """The same places, best first, as what they tell is worth; without those whose neighbourhood
-    tells too little. Of the best, short ones are read.
+    tells too little. Of the best, short ones are read. `languages` are those of the scope.
     """
     if not found:
         return []
     ranked = list(found)
     echoes: set[int] = set()
     if reading is not None:
-        weighing = _Weighing(index, reading, scope, query)
+        weighing = _Weighing(index, reading, scope, query, languages)
         ranked, echoes = weighing.weighed(ranked), weighing.echoes
     stating = max((one.score for one in ranked if _states_all(one)), default=None)
     least = NEIGHBOUR_MIN if stating is None else NEIGHBOUR_STATED_MIN
@@ -94,7 +96,7 @@ def settled(
         ranked = _below(ranked, most, [_is_wordless(one) or one.place in echoes for one in ranked])
     if reading is not None:
         ranked = _statements_first(index, reading, scope, query, ranked)
-        ranked = _sources_first(index, reading, scope, query, ranked)
+        ranked = _sources_first(index, reading, scope, query, ranked, languages)
     return ranked
 
 
@@ -126,11 +128,18 @@ class _Weighing:
     A weight is 1 at most, so a page that was weighed and still leads does lead: no other is read.
     """
 
-    def __init__(self, index: PageIndex, reading: Reading, scope: Scope, query: str) -> None:
+    def __init__(
+        self,
+        index: PageIndex,
+        reading: Reading,
+        scope: Scope,
+        query: str,
+        languages: Sequence[str],
+    ) -> None:
         self._index = index
         self._reading = reading
         self._scope = scope
-        self._asked = frozenset(query_terms(query))
+        self._asked = frozenset(query_terms(query, languages))
         self.echoes: set[int] = set()
 
     def weighed(self, ranked: list[Ranked]) -> list[Ranked]:
@@ -287,7 +296,12 @@ def _below(ranked: Sequence[Ranked], most: float, which: Sequence[bool]) -> list
 
 
 def _sources_first(
-    index: PageIndex, reading: Reading, scope: Scope, query: str, ranked: list[Ranked]
+    index: PageIndex,
+    reading: Reading,
+    scope: Scope,
+    query: str,
+    ranked: list[Ranked],
+    languages: Sequence[str],
 ) -> list[Ranked]:
     """What an answer among the best rests on, just above it."""
     best = {one.place: one for one in ranked[:QUOTING_MAX]}
@@ -300,7 +314,7 @@ def _sources_first(
     if not answers or len(rows) < 2:
         return ranked
     pages = {place: page for place, row in rows.items() if (page := reading.page(row)) is not None}
-    asked = frozenset(query_terms(query))
+    asked = frozenset(query_terms(query, languages))
     lifted = dict(best)
     for place in sorted(answers, key=lambda place: best[place].score):
         if place not in pages:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from pagefault.store.analyzer import query_terms, word_spans
+from pagefault.language.analyzer import other_languages, query_terms, word_spans
 
 Span = tuple[int, int]
 
@@ -32,7 +32,7 @@ def passage(
     """From and to (without), in characters, where a text bears most on a query, in at most
     `tokens_max` tokens; nothing where no word of it does, or where that is less than `tokens_min`.
     """
-    terms = frozenset(query_terms(query))
+    terms = frozenset(query_terms(query, other_languages(text)))
     units = _units(text)
     if not terms or not units:
         return None

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
+from pagefault.language.analyzer import analyze, date_terms, is_telling, query_words
+from pagefault.language.known import LANGUAGES
+from pagefault.language.language import Cue
+from pagefault.language.patterns import shows
+from pagefault.language.sought import Sought
 from pagefault.recall.when import Days, days_in_digits, days_named
-from pagefault.store.analyzer import analyze, date_terms, is_telling, query_terms
 from pagefault.store.form import TELLS_NAME, TELLS_NUMBER, TELLS_TIME
 
-_WHEN: Final = re.compile(
-    r"^\W*(?:when|how long|how recently|(?:(?:in|on|since|by|until) )?(?:what|which) "
-    r"(?:year|month|week|day|date|time))\b",
-    re.IGNORECASE,
-)
-_HOW_MANY: Final = re.compile(r"\bhow (?:many|much|often|old|long|far|big|tall)\b", re.IGNORECASE)
-_WHO_OR_WHERE: Final = re.compile(r"^\W*(?:where|who|whom|whose|which)\b", re.IGNORECASE)
-_JOINTLY: Final = re.compile(r"\b(?:both|together|each other|in common)\b", re.IGNORECASE)
 _WORD: Final = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*|[,&]")
 _CAPITAL: Final = re.compile(r"(?<=[^\W_][ ,])[A-ZÀ-Þ][^\W\d_]{2,}")
-_JOINS: Final = frozenset({"and", "or", "nor", "&", ","})
+_JOINS: Final = frozenset("&,").union(*(one.joins for one in LANGUAGES))
 
 OTHERS: Final = 0.25
 """What the word of those counts whom a question names besides its subject: *what did Bob hear from
@@ -34,22 +30,25 @@ Ann* may be told by her, too.
 class Question:
     """`wants` are marks of `store/form.py`: a page that answers has one of them, most likely."""
 
-    terms: tuple[str, ...]
+    terms: tuple[Sought, ...]
     days: tuple[Days, ...] = ()
     wants: int = 0
     tells: bool = True  # it has a word that is no stop word
 
 
-def read(query: str, *, today: date | None = None) -> Question:
-    """Without `today`, no relative time ("last week") is understood."""
+def read(query: str, *, today: date | None = None, languages: Collection[str] = ()) -> Question:
+    """Without `today`, no relative time ("last week") is understood. `languages` are those of the
+    scope in which it is asked (`store/languages.py`).
+    """
     wants = 0
-    if _WHEN.search(query):
+    if shows(Cue.WHEN, query, at_start=True):
         wants |= TELLS_TIME
-    if _HOW_MANY.search(query):
+    if shows(Cue.HOW_MANY, query):
         wants |= TELLS_NUMBER
-    if _WHO_OR_WHERE.search(query):
+    if shows(Cue.WHO_OR_WHERE, query, at_start=True):
         wants |= TELLS_NAME
-    terms = query_terms(query) + [term for one in days_in_digits(query) for term in _terms_of(one)]
+    terms = query_words(query, languages)
+    terms += [term for one in days_in_digits(query) for term in _terms_of(one)]
     return Question(
         tuple(dict.fromkeys(terms)), days_named(query, today=today), wants, is_telling(query)
     )
@@ -82,7 +81,7 @@ def subject(query: str, named: Mapping[str, str]) -> dict[str, float]:
     names first, mostly the subject, and less of the others'. *What did Ann tell Bob* asks for hers,
     *what do Ann and Bob like* for theirs.
     """
-    first = named.keys() if _JOINTLY.search(query) else _first_named(query, named)
+    first = named.keys() if shows(Cue.JOINTLY, query) else _first_named(query, named)
     return {name: 1.0 if term in first else OTHERS for term, name in named.items()}
 
 

@@ -9,6 +9,8 @@ from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from pagefault.language.analyzer import query_terms, unseen_joints
+from pagefault.language.sought import alternatives
 from pagefault.model.ids import Seq
 from pagefault.model.kinds import Kind, Profile
 from pagefault.model.page import DERIVED_ORDER, PageRow, Scope
@@ -16,8 +18,8 @@ from pagefault.model.signatures import checked
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.recall.reading import Reading
 from pagefault.recall.studio import rescored
-from pagefault.store.analyzer import query_terms
 from pagefault.store.api import Candidates, PageFilter, PageIndex
+from pagefault.store.languages import languages_in
 from pagefault.store.likeness import bucket, say_the_same
 from pagefault.store.place import place_in
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from pagefault.recall.question import Question
     from pagefault.recall.rank import Ranked, Ranking
     from pagefault.recall.semantic import Semantic, Similar
 
@@ -164,19 +167,26 @@ class Searcher:
             places = self._index.matching(scope, wanted).places
             only = places if only is None else np.intersect1d(places, only, assume_unique=True)
         speakers = self._index.speakers(scope)
+        languages = languages_in(self._index, scope)
         passed = frozenset[int]() if wanted.history else self._index.history(scope)
         ranked = partial(
-            self._ranking, scope, speakers=speakers, only=only, today=today, passed=passed
+            self._ranking,
+            scope,
+            speakers=speakers,
+            languages=languages,
+            only=only,
+            today=today,
+            passed=passed,
         )
         pages, ranking = ranked(query)
         ranking = merged(ranking, [ranked(one)[1] for one in decompose(query)])
         standing = self._standing(scope, ranking.places, pages=pages)
         unlooked = max(ranking.total - len(ranking.places), 0)
         if standing and self._reading is not None:
-            known = speakers.union(query_terms(query))
+            known = speakers.union(query_terms(query, languages))
             standing = linked(self._index, self._reading, scope, standing, known, only=only)
         standing = [one for one in standing if one.place not in passed]
-        standing = settled(self._index, self._reading, scope, query, standing)
+        standing = settled(self._index, self._reading, scope, query, standing, languages=languages)
         groups = copies(standing)
         total = unlooked + len(groups)
         groups = groups[: max(SHORTLIST, limit)]
@@ -227,6 +237,7 @@ class Searcher:
         query: str,
         *,
         speakers: frozenset[str],
+        languages: Sequence[str],
         only: NDArray[np.int64] | None,
         today: date | None,
         passed: frozenset[int],
@@ -239,11 +250,11 @@ class Searcher:
         from pagefault.recall.question import read, speakers_named, subject
         from pagefault.recall.rank import NOTHING_RANKED, rank
 
-        asked = read(query, today=today)
+        asked = read(query, today=today, languages=languages)
         if not asked.terms:
             return 0, NOTHING_RANKED
         found = self._index.candidates(scope, asked.terms, limit=STRETCHES_MAX, near=only)
-        found = without(found, passed)
+        asked, found = counting(asked, without(found, passed))
         named = speakers_named(query, speakers)
         if asks_of_days_alone(asked, named):
             places = self._said_in(scope, spans_ms(asked.days, today), only)
@@ -252,7 +263,11 @@ class Searcher:
             found,
             partial(self._index.traits, scope, names=subject(query, named)),
             asked,
-            speakers=[at for at, term in enumerate(asked.terms) if term in named],
+            speakers=[
+                at
+                for at, term in enumerate(asked.terms)
+                if not named.keys().isdisjoint(alternatives(term))
+            ],
             similar=self._similar(scope, query, only, passed),
             relevance_min=RELEVANCE_MIN,
             only=only,
@@ -308,6 +323,19 @@ def without(found: Candidates, passed: frozenset[int]) -> Candidates:
     """The same candidates, but for those at these places."""
     stays = _elsewhere(found.places, passed)
     return replace(found, places=found.places[stays], counts=found.counts[stays])
+
+
+def counting(asked: Question, found: Candidates) -> tuple[Question, Candidates]:
+    """The same question and candidates, but for the terms that tell nothing in this scope."""
+    joints = unseen_joints(asked.terms, list(map(bool, found.frequencies)))
+    if not joints:
+        return asked, found
+    stays = [at for at in range(len(asked.terms)) if at not in joints]
+    return replace(asked, terms=tuple(asked.terms[at] for at in stays)), replace(
+        found,
+        frequencies=tuple(found.frequencies[at] for at in stays),
+        counts=found.counts[:, stays],
+    )
 
 
 def _elsewhere(places: NDArray[np.int64], passed: frozenset[int]) -> NDArray[np.bool_]:

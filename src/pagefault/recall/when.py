@@ -7,44 +7,23 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
+from functools import cache
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pagefault.language.known import told_or_all
+from pagefault.language.language import Dates, Script
+
 LASTING_DAYS: Final = 7.0  # a week after the day, a page is 1/e as near
 BEFORE: Final = 3.0  # so much sooner ends nearness before the day
 YEARS_MAX: Final = 200  # of which a date without a year is looked at in
 
-_MONTHS: Final = (
-    "january", "february", "march", "april", "may", "june",
-    "july", "august", "september", "october", "november", "december",
-)  # fmt: skip
-_WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_MONTH: Final = "|".join(_MONTHS)
-_DATE: Final = re.compile(
-    rf"(?:\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?)?\b({_MONTH})\b"
-    r"(?:\s+(\d{1,2})(?:st|nd|rd|th)?\b)?(?:,?\s*(?:of\s+)?((?:19|20)\d\d)\b)?",
-    re.IGNORECASE,
-)
 _ISO: Final = re.compile(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b")
-_YEAR: Final = re.compile(r"\b(?:in|of|since|during|from)\s+((?:19|20)\d\d)\b(?!-)", re.IGNORECASE)
-_IS_A_MONTH: Final = re.compile(
-    r"\b(?:in|of|since|until|till|by|during|last|this|early|mid|late|end|before|after)\W+$",
-    re.IGNORECASE,
-)
-"""What stands before `may` and `march` where they are months."""
-_AGO: Final = re.compile(
-    r"\b(a|an|one|two|three|four|five|six|\d{1,3})\s+(day|week|month|year)s?\s+ago\b", re.IGNORECASE
-)
-_LAST: Final = re.compile(r"\b(last|this|past)\s+(week|weekend|month|year)\b", re.IGNORECASE)
-_WEEKDAY: Final = re.compile(rf"\b(?:last|on|this|past)\s+({'|'.join(_WEEKDAYS)})\b", re.IGNORECASE)
-_NEAR_DAYS: Final = {"yesterday": 1, "today": 0, "tonight": 0}
-_NEAR: Final = re.compile(rf"\b({'|'.join(_NEAR_DAYS)})\b", re.IGNORECASE)
-_COUNTS: Final = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
-_UNIT_DAYS: Final = {"day": 1, "week": 7, "month": 30, "year": 365}
+_UNIT_DAYS: Final = {"day": 1, "week": 7, "weekend": 7, "month": 30, "year": 365}
 
 
 class Days(NamedTuple):
@@ -58,10 +37,16 @@ class Days(NamedTuple):
 
 
 def days_named(query: str, *, today: date | None = None) -> tuple[Days, ...]:
-    """Dates, months and years, and what is relative to `today`, if that is known."""
-    return tuple(
-        dict.fromkeys([*_dates(query), *(_relative(query, today) if today is not None else ())])
-    )
+    """Dates, months and years, and what is relative to `today`, if that is known, as the languages
+    say it that the query tells.
+    """
+    known = [_reader(one.dates, one.script) for one in told_or_all(query) if one.dates is not None]
+    found = [days for one in known for days in one.dates(query)]
+    found += days_in_digits(query)
+    found += [days for one in known for days in one.years(query)]
+    if today is not None:
+        found += [days for one in known for days in one.relative(query, today)]
+    return tuple(dict.fromkeys(found))
 
 
 def days_in_digits(query: str) -> Iterator[Days]:
@@ -105,19 +90,101 @@ def in_year(day: date, year: int) -> date:
 _ANY_YEAR: Final = 2000
 
 
-def _dates(query: str) -> Iterator[Days]:
-    for match in _DATE.finditer(query):
-        before, name, after, year = match.groups()
-        number = before or after
-        is_word = name.lower() in ("may", "march") and not (number or year)
-        if is_word and not _IS_A_MONTH.search(query[: match.start()]):
-            continue
-        found = _of(int(year) if year else None, _MONTHS.index(name.lower()) + 1, number)
-        if found is not None:
-            yield found
-    yield from days_in_digits(query)
-    for match in _YEAR.finditer(query):
-        yield Days(date(int(match[1]), 1, 1), date(int(match[1]), 12, 31))
+class _Names:
+    """Regular expressions and what each of them names."""
+
+    def __init__(self, names: Mapping[str, int | str]) -> None:
+        self.pattern = "|".join(f"(?:{name})" for name in names)
+        self._names = [(re.compile(name, re.IGNORECASE), means) for name, means in names.items()]
+
+    def meant(self, text: str) -> int | str | None:
+        return next((means for name, means in self._names if name.fullmatch(text)), None)
+
+
+_PLACE: Final = re.compile(r"\{(d|month|y|weekday|unit|n)(\d?)\}")
+
+
+class _Reader:
+    """Reads days as one language says them."""
+
+    def __init__(self, told: Dates, script: Script) -> None:
+        self._told = told
+        self._patterns: dict[str, re.Pattern[str]] = {}
+        self._names = {
+            "month": _Names({name: at for at, name in enumerate(told.months, 1)}),
+            "weekday": _Names({name: at for at, name in enumerate(told.weekdays)}),
+            "unit": _Names({name: unit for unit, name in told.units.items()}),
+            "n": _Names({**told.numbers, r"\d{1,3}": 0}),
+        }
+        near = "|".join(f"(?:{word})" for word in told.near) or r"(?!)"
+        has_blanks = script not in (Script.HAN, Script.KANA)
+        self._near = re.compile(rf"(?<!\w)(?:{near})(?!\w)" if has_blanks else near, re.IGNORECASE)
+        self._near_days = _Names(told.near)
+
+    def dates(self, query: str) -> Iterator[Days]:
+        for match in self._found(self._told.date, query):
+            month, number, year = (_part(match, name) for name in ("month", "d", "y"))
+            is_doubtful = month.casefold() in self._told.doubtful_months and not (number or year)
+            before = query[: match.start()]
+            if is_doubtful and not re.search(self._told.before_a_month, before, re.IGNORECASE):
+                continue
+            at = self._names["month"].meant(month)
+            found = _of(int(year) if year else None, int(at or 0), number or None)
+            if found is not None:
+                yield found
+
+    def years(self, query: str) -> Iterator[Days]:
+        """Years alone: that of a date is part of it."""
+        dates = [match.span() for match in self._found(self._told.date, query)]
+        for match in self._found(self._told.year, query):
+            if not any(start < match.end() <= end for start, end in dates):
+                year = int(_part(match, "y"))
+                yield Days(date(year, 1, 1), date(year, 12, 31))
+
+    def relative(self, query: str, today: date) -> Iterator[Days]:
+        for match in self._near.finditer(query):
+            yield _around(_before(today, int(self._near_days.meant(match[0]) or 0)), 0)
+        for match in self._found(self._told.ago, query):
+            number = _part(match, "n")
+            count = int(number) if number.isdecimal() else int(self._names["n"].meant(number) or 0)
+            days = _UNIT_DAYS[self._unit(match)]
+            yield _around(_before(today, count * days), days // 4)
+        for match in self._found(self._told.weekday, query):
+            back = (today.weekday() - self._weekday(match) - 1) % 7 + 1
+            yield _around(_before(today, back), 0)
+        for match in self._found(self._told.weekday_of_last_week, query):
+            yield _around(_before(today, today.weekday() + 7 - self._weekday(match)), 0)
+        for template, is_this in ((self._told.last, False), (self._told.this, True)):
+            for match in self._found(template, query):
+                unit = self._unit(match)
+                if unit != "day":
+                    yield _last(unit, today, is_this=is_this)
+
+    def _found(self, template: str, query: str) -> Iterator[re.Match[str]]:
+        if template not in self._patterns:
+            source = _PLACE.sub(self._group, template) or r"(?!)"
+            self._patterns[template] = re.compile(source, re.IGNORECASE)
+        return self._patterns[template].finditer(query)
+
+    def _group(self, place: re.Match[str]) -> str:
+        fixed = {"d": r"\d{1,2}", "y": r"(?:19|20)\d\d"}
+        what = fixed.get(place[1]) or self._names[place[1]].pattern
+        return f"(?P<{place[1]}{place[2]}>{what})"
+
+    def _weekday(self, match: re.Match[str]) -> int:
+        return int(self._names["weekday"].meant(_part(match, "weekday")) or 0)
+
+    def _unit(self, match: re.Match[str]) -> str:
+        return str(self._names["unit"].meant(_part(match, "unit")))
+
+
+_reader: Final = cache(_Reader)
+
+
+def _part(match: re.Match[str], name: str) -> str:
+    """What stands at a place of a template, in whichever of its branches; empty for nothing."""
+    groups = match.groupdict()
+    return next((groups[one] for one in (name, f"{name}2", f"{name}3") if groups.get(one)), "")
 
 
 def _of(year: int | None, month: int, day: str | None) -> Days | None:
@@ -132,20 +199,6 @@ def _of(year: int | None, month: int, day: str | None) -> Days | None:
         return None
     at = date(within, month, int(day))
     return Days(at, at, year is None)
-
-
-def _relative(query: str, today: date) -> Iterator[Days]:
-    for match in _NEAR.finditer(query):
-        yield _around(today - timedelta(_NEAR_DAYS[match[1].lower()]), 0)
-    for match in _AGO.finditer(query):
-        unit = _UNIT_DAYS[match[2].lower()]
-        count = _COUNTS.get(match[1].lower()) or int(match[1])
-        yield _around(_before(today, count * unit), unit // 4)
-    for match in _WEEKDAY.finditer(query):
-        back = (today.weekday() - _WEEKDAYS.index(match[1].lower()) - 1) % 7 + 1
-        yield _around(today - timedelta(back), 0)
-    for match in _LAST.finditer(query):
-        yield _last(match[2].lower(), today, is_this=match[1].lower() == "this")
 
 
 def _last(unit: str, today: date, *, is_this: bool) -> Days:

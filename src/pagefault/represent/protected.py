@@ -11,6 +11,10 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from pagefault.language.known import LANGUAGES
+from pagefault.language.language import Cue
+from pagefault.language.patterns import joined
+
 
 class Guarded(StrEnum):
     IDENTIFIER = "identifier"
@@ -52,24 +56,14 @@ IDENTIFIER: Final = (
     r"|\b[A-Za-z]+[0-9]+[A-Za-z0-9]*\b"  # h2o, v2
     r"|@[A-Za-z][\w-]+"
 )
-_NUMBER_WORDS: Final = tuple(
-    "two three four five six seven eight nine ten eleven twelve dozen hundred thousand million"
-    " billion half twice".split()
-)
+_NUMBER_WORDS: Final = tuple(word for one in LANGUAGES for word in one.exact_numbers)
 _PUNCTUATION: Final = ".,;:!?'\"()’”“"
 NUMBER: Final = (
     r"[$€£¥₹]?\d+(?:[.,:/-]\d+)*(?:%|[A-Za-zµ°]{1,3}\b)?"
     rf"|\b(?i:{'|'.join(_NUMBER_WORDS)})\b"
-    r"|[一二三四五六七八九十百千万億亿兩两]+(?=[个個年月日天号號回人件次名つ歳時时分秒元円点點週周])"
+    rf"|{joined(Cue.NUMBER)}"
 )
-NEGATION: Final = (
-    r"\b(?:not|never|no(?!\.\s?\d)|nor|neither|none|nothing|nobody|nowhere|cannot|without"
-    r"|instead of"
-    r"|rather than|except|unless|no longer|nicht|kein(?:e[nmrs]?)?|niemals|jamais|aucune?|nunca"
-    r"|ning[uú]n[ao]?)\b"
-    r"|\b\w+n[’']t\b"
-    r"|不|没|沒|无法|無法|未|勿|别|ません|ない|なかった|않|없|못"
-)  # fmt: skip
+NEGATION: Final = joined(Cue.NEGATION)
 
 _NAMED: Final = re.compile(rf"(?P<identifier>{IDENTIFIER})|(?P<number>{NUMBER})")
 _NEGATED: Final = re.compile(rf"(?i:{NEGATION})")

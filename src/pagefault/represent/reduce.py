@@ -24,6 +24,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from pagefault.language.known import LANGUAGES
+from pagefault.language.language import Cue
+from pagefault.language.patterns import joined
 from pagefault.model.kinds import Kind, Role
 from pagefault.represent.api import Source
 from pagefault.represent.protected import denies, guarded
@@ -33,61 +36,16 @@ COURTESY_WORDS_MAX: Final = 14
 REPEAT_WORDS_MIN: Final = 5
 """A shorter sentence that is said again may be an answer to something else."""
 
-_PHRASE: Final = (
-    r"(?:(?:hello|hi|hey)(?: (?:there|again|everybody|everyone|all|guys))?"
-    r"|(?:good )?(?:bye|goodbye)(?: for now)?|see you(?: soon| later)?|take care|cheers"
-    r"|(?:many )?thanks(?: again| a lot| so much| a million| very much)?"
-    r"|thank you(?: again| so much| very much)?|you're (?:very |most |so )?welcome"
-    r"|congrats|congratulations|greetings|wow|yay|haha|lol"
-    r"|have a (?:nice|great|good|lovely|wonderful) (?:day|evening|weekend|week|one|trip|time)"
-    r"|how are (?:you|things)(?: doing)?(?: today| these days)?)"
-)
-_FORMULA: Final = re.compile(
-    rf"{_PHRASE}(?: {_PHRASE})*"
-    r"(?: for (?:all )?(?:your|the) (?:help|time|advice|support|patience|answer|reply))?"
-    r"(?: (?:everybody|everyone|guys))?"
-)
+_FORMULA: Final = re.compile(joined(Cue.COURTESY))
 """What is said to be polite, whole, in small letters and without its marks."""
-_CHATTER: Final = frozenset(
-    """
-    amazing aw awesome aww beautiful bet bye cheers congrats congratulations cool evening
-    excited exciting fantastic fun glad good goodbye great greetings haha happy hello hey hi
-    hope impressive incredible inspiring lol lovely luck morning neat nice proud rooting sounds
-    super sweet thank thanks welcome whoa woah wonderful wow yay
-    """.split()
-)
-_AROUND: Final = frozenset(
-    """
-    a about again all also always am an and any are as at be been being by catch chat couldn day
-    did do does doing even ever every everyone everything feel feeling feels for forward from
-    get getting gonna got guess guys had happen happened has have hear heard hearing her here
-    him his how i i'd i'll i'm i've if imagine in is it it'll it's its just keep kind know later
-    like look looking looks lot lots loved made make makes man me means mind more much must my
-    new of oh on once or our out part person pretty really right said say see seeing seem seems
-    share sharing she so some something soon sound special stuff such take talk talking tell
-    thanks that that's the their them there they thing things think this those thought time to
-    today together too totally touch truly up us very was way we we're well went were what
-    what's when who will wish with word work worth would ya yeah you you'd you'll you're
-    you've your yourself
-    """.split()
-)
-_ASSENT: Final = frozenset(
-    """
-    agree agreed approved can confirmed correct could deal done exactly fine go let let's lets
-    must need ok okay perfect please ready right should stop sure try wait want will works world
-    yep yes yup
-    """.split()
-)
+_CHATTER: Final = frozenset[str]().union(*(one.pleasantries for one in LANGUAGES))
+_AROUND: Final = frozenset[str]().union(*(one.around_pleasantries for one in LANGUAGES))
+_ASSENT: Final = frozenset[str]().union(*(one.assents for one in LANGUAGES))
 """With one of these a sentence may be an answer, an order, or what a program prints, whatever else
 it says.
 """
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_SMALL_TALK: Final = re.compile(
-    r"(?:(?:hey|hi|so|and|oh|well) )?(?:how are (?:you|things)|how(?:'s| is) (?:it|everything"
-    r"|life) going"
-    r"|how have you been|how about you|what about you|what's up|what's new|how you doing"
-    r"|anything new)(?: doing)?(?: (?:lately|today|these days|with you))?"
-)
+_SMALL_TALK: Final = re.compile(joined(Cue.SMALL_TALK))
 _PARAGRAPHS: Final = re.compile(
     # Each line begins with a letter or a digit, and blank lines are empty.
     r"[^\W_][^\n]*(?:\r?\n(?:\r?\n)+[^\W_][^\n]*)*(?:\r?\n)*"

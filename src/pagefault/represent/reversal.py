@@ -6,25 +6,18 @@ abstract that has the first sentence and not the second would say the opposite o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
+from pagefault.language.language import Cue
+from pagefault.language.patterns import anywhere
 from pagefault.represent.cues import is_citable, is_question
 from pagefault.represent.protected import denies
 
 SHARED_MIN: Final = 0.5
 """The part of a statement's terms that a later sentence must share to be about the same thing."""
 
-_TURNING: Final = re.compile(
-    r"\b(?:actually|instead|correction|scratch that|chang(?:e|ed|ing) (?:my|our|his|her"
-    r"|their) minds?"
-    r"|second thoughts?|on reflection|revert(?:ed|ing)?|undo|undone|roll(?:ed|ing)? back"
-    r"|drop(?:ped)?"
-    r"|cancel(?:led|ed)?|called off|replac(?:e|ed|ing)|switch(?:ed|ing)?|abandon(?:ed)?|superseded?"
-    r"|obsolete|wrong|mistake)\b|改为|改為|取消|やめ",
-    re.IGNORECASE,
-)
+_TURNING: Final = anywhere(Cue.TURNING)
 
 
 class Reversals:

@@ -20,6 +20,8 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from pagefault.language.language import Cue
+from pagefault.language.patterns import count
 from pagefault.represent.cues import is_citable, is_decision, is_question
 from pagefault.represent.protected import Guarded, guarded
 from pagefault.represent.sentences import Manner
@@ -36,15 +38,6 @@ CODE: Final = 0.3
 DENIED: Final = "not "
 DATA_TERMS_MAX: Final = 24  # of a line of code, a table or a dump: it is not told word by word
 
-_TIME: Final = re.compile(
-    r"\b(?:yesterday|today|tomorrow|tonight|last|next|ago|weekend|weeks?|months?|years?"
-    r"|monday|tuesday"
-    r"|wednesday|thursday|friday|saturday|sunday|january|february|march|april|june|july|august"
-    r"|september|october|november|december|summer|winter|spring|autumn|recently|since|until"
-    r"|first)\b",
-    re.IGNORECASE,
-)
-_SPEAKER: Final = re.compile(r"\b(?:I|my|we|our|me|us|mine|My|We|Our|I['’]\w+)\b")
 _NAME: Final = re.compile(r"(?<=[a-z,;:'\"] )(?!I\b)[A-Z][\w'’-]+")
 
 
@@ -80,7 +73,7 @@ def candidate(
     specific = SPECIFIC * (
         min(len(found), SPECIFIC_MAX)
         + min(len(names), SPECIFIC_MAX)
-        + min(len(_TIME.findall(sentence)), TIMES_MAX)
+        + min(count(Cue.TIME, sentence), TIMES_MAX)
     )
     factor = 1.0
     denied = len(found) < len(all_found)
@@ -90,7 +83,7 @@ def candidate(
         factor *= CITABLE
     elif is_decision(sentence):
         factor *= DECISION
-    if _SPEAKER.search(sentence):
+    if count(Cue.SPEAKER, sentence, flags=re.NOFLAG):
         factor *= SPEAKER
     # Denied, a term is another: what takes something back is news.
     covered = frozenset(DENIED + term for term in terms) if denied else frozenset(terms)

@@ -16,6 +16,9 @@ from collections.abc import Iterator
 from enum import Enum, auto
 from typing import Final, NamedTuple
 
+from pagefault.language.language import Cue
+from pagefault.language.patterns import joined
+
 UNIT_CHARS_MAX: Final = 600
 
 _LINE: Final = re.compile(r"[^\r\n\u2028\u2029\x0b\x0c\x85]+")
@@ -31,10 +34,7 @@ _MADE: Final = re.compile(
 _COLUMNS: Final = re.compile(r"\t|(?<![.!?…])  ")
 """What no sentence has inside: blanks that put something under something else."""
 _END: Final = re.compile(r"(?:[.!?…]+[\"'”’)\]*_]*(?=\s)|[。！？｡]+[」』”’）]*)(?P<after>\s*)")
-_ABBREVIATION: Final = re.compile(
-    r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|etc|cf|No|Fig|approx|e\.g|i\.e|a\.m|p\.m|U\.S|U\.K|al"
-    r"|Inc|Ltd|Co|Corp)|\b[A-Z]|^\s*\d{1,3})\.$"
-)
+_ABBREVIATION: Final = re.compile(rf"(?:\b(?:{joined(Cue.ABBREVIATION)})|\b[A-Z]|^\s*\d{{1,3}})\.$")
 _JOINERS: Final = frozenset("\u200c\u200d\ufe0e\ufe0f\u20e3")
 
 

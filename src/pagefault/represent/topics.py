@@ -7,12 +7,15 @@ and grouping pages; nothing is held to be true because of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from functools import lru_cache
 from typing import Final
 
+from pagefault.language.known import LANGUAGES
+from pagefault.language.language import Cue, Script
+from pagefault.language.patterns import joined
 from pagefault.represent.protected import IDENTIFIER, suspects
-from pagefault.represent.words import CHATTER, FUNCTION
+from pagefault.represent.words import common_words
 
 TAGS_MAX: Final = 5
 ENTITIES_MAX: Final = 16
@@ -23,39 +26,42 @@ READ_MAX: Final = 20_000
 _TASK: Final = re.compile(
     r"\b(?!(?:UTF|ISO|SHA|RFC|CVE|GPT|AES|RSA|MD|HTTP|TLS|US|COVID)-)[A-Z][A-Z0-9]{1,9}-\d{1,7}\b"
     r"|(?<![\w#&/])#\d{1,7}\b"
-    r"|(?i:\b(?:issue|ticket|task|bug|PR|pull request)[ ]#?(?P<number>\d{1,7})\b)"
+    rf"|(?i:\b(?:{joined(Cue.TASK_NUMBER)})[ ]#?(?P<number>\d{{1,7}})\b)"
 )
 _IDENTIFIER: Final = re.compile(IDENTIFIER)
-_MONTH: Final = (
-    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?"
-    r"|Sep(?:t(?:ember)?)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
-)
 _DATE: Final = re.compile(
-    r"\b\d{4}-\d\d-\d\d\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b"
-    rf"|\b(?:\d{{1,2}}(?:st|nd|rd|th)? )?{_MONTH}(?: \d{{1,2}}(?:st|nd|rd|th)?)?(?:,? \d{{4}})\b"
-    rf"|\b\d{{1,2}}(?:st|nd|rd|th)? {_MONTH}\b|\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?\b"
-    r"|\d{4}年(?:\d{1,2}月(?:\d{1,2}日)?)?|\d{1,2}月\d{1,2}日"
+    r"\b\d{4}-\d\d-\d\d\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b" rf"|{joined(Cue.DATE)}"
 )
 _NAME: Final = re.compile(
     r"(?P<start>(?:\A|[.!?…:]|\n|[\"“‘(*-])\s*)?"
-    r"\b(?P<name>[A-Z][a-zà-öø-ÿ]+(?:[-'’][A-Z][a-z]+)*(?: (?:of |de |van "
-    r"|von )?[A-Z][a-zà-öø-ÿ]+)*)\b"
+    r"\b(?P<name>[A-Z][a-zà-öø-ÿ]+(?:[-'’][A-Z][a-z]+)*"
+    rf"(?: (?:{joined(Cue.NAME_JOINER)})?[A-Z][a-zà-öø-ÿ]+)*)\b"
 )
+_GRAMMAR: Final = re.escape("".join(one.breaks for one in LANGUAGES))
+_HAN: Final = rf"[\u3400-\u9fff々](?<![{_GRAMMAR}])"
+_SIGN: Final = r"\u0900-\u0963\u0970-\u0dff"  # letters, and signs of vowels that are none to \w
 _WORD: Final = re.compile(
-    # Han without the commonest words of grammar, katakana, hangul: runs of two or more.
-    r"[\u3400-\u9fff々](?:(?<![的了是我你他她它们在不没和与就也都把被给对将会要这那用])"
-    r"[\u3400-\u9fff々](?<![的了是我你他她它们在不没和与就也都把被给对将会要这那用]))+"
+    # Han without characters of grammar, katakana, hangul: runs of two or more.
+    rf"{_HAN}(?:{_HAN})+"
     r"|[\u30a0-\u30ff]{2,}|[\uac00-\ud7af]{2,}"
-    r"|[^\W\d_\u3040-\u9fff\uac00-\ud7af][^\W\u3040-\u9fff\uac00-\ud7af]*"
+    rf"|[^\W\d_\u3040-\u9fff\uac00-\ud7af](?:[^\W\u3040-\u9fff\uac00-\ud7af]++|[{_SIGN}]++)*+"
     r"(?:[-'’][^\W_\u3040-\u9fff\uac00-\ud7af]+)*"
 )
-_UNTOLD: Final = FUNCTION | CHATTER
-_CALENDAR: Final = frozenset(
-    "monday tuesday wednesday thursday friday saturday sunday january february march april may june"
-    " july august september october november december today tomorrow yesterday week weeks month"
-    " months year years day days hour hours minute minutes tonight weekend".split()
+_RUN_WORDS: Final = re.compile(
+    "|".join(
+        sorted(
+            {
+                word
+                for one in LANGUAGES
+                if one.script in (Script.HAN, Script.KANA)
+                for word in one.stop_words | one.fillers | one.calendar
+                if len(word) > 1
+            },
+            key=lambda word: (-len(word), word),
+        )
+    )
 )
-_NO_NAME: Final = _UNTOLD | _CALENDAR
+"""Words that tell nothing, inside a run of characters."""
 _PLAIN: Final = re.compile(r"(?:[\"'(]*[A-Z]?[a-z]+[\"'),.;:!?]*(?:\s+|\Z))*")
 """Ordinary words and nothing else: seen at once, and there is no identifier among them."""
 _DIGIT: Final = re.compile(r"\d")
@@ -79,6 +85,7 @@ def entities(text: str) -> tuple[str, ...]:
     counts if it stands elsewhere in the text, too, or has several words.
     """
     text = text[:READ_MAX]
+    no_name = common_words(text)
     found = []
     if _PLAIN.fullmatch(text) is None:
         found = [
@@ -95,15 +102,15 @@ def entities(text: str) -> tuple[str, ...]:
         name, at = match["name"], match.start("name")
         if match["start"] is not None:
             begins.append((at, name))
-        elif name.casefold() not in _NO_NAME:
+        elif name.casefold() not in no_name:
             sure.add(name)
             found.append((at, name))
     for at, name in begins:
         first, _, rest = name.partition(" ")
         if name in sure:
             found.append((at, name))
-        elif rest and first.casefold() in _NO_NAME:
-            if rest.casefold() not in _NO_NAME:
+        elif rest and first.casefold() in no_name:
+            if rest.casefold() not in no_name:
                 found.append((at + len(first) + 1, rest))
         elif rest:
             found.append((at, name))
@@ -122,8 +129,12 @@ def topic_tags(text: str) -> tuple[str, ...]:
     that every conversation has tell nothing; a text of nothing else has no tags.
     """
     weights: dict[str, float] = {}
-    for place, word in enumerate(_WORD.findall(text, 0, READ_MAX)):
-        tag, weight, named = _telling(word)
+    text = text[:READ_MAX]
+    common = common_words(text)
+    if not text.isascii():
+        text = _RUN_WORDS.sub(" ", text)
+    for place, word in enumerate(_WORD.findall(text)):
+        tag, weight, named = _telling(word, common)
         if tag in weights:
             weights[tag] += 1.0
         elif tag:
@@ -133,14 +144,20 @@ def topic_tags(text: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=50_000)
-def _telling(word: str) -> tuple[str, float, float]:
+def _telling(word: str, common: Set[str]) -> tuple[str, float, float]:
     """The tag that a word would be, its weight, and what it weighs more as a name; "" for none."""
     folded = word.casefold()
     if len(folded) < 3 and folded.isascii() and not word.isupper():
         return "", 0.0, 0.0
-    if folded.replace("’", "'").partition("'")[0] in _NO_NAME or folded in _UNTOLD:
-        return "", 0.0, 0.0
+    before, _, after = folded.replace("’", "'").partition("'")
+    if before in common or folded in common:
+        if not after or after in common or not (before in _ELIDED and len(after) > 2):
+            return "", 0.0, 0.0
+        folded = after
     return folded[:40], 1.0 + min(len(folded), 12) / 24, 0.5 if word[0].isupper() else 0.0
+
+
+_ELIDED: Final = frozenset[str]().union(*(one.elisions for one in LANGUAGES)) - {"t", "m", "s", "d"}
 
 
 def _distinct(ranked: Iterable[str]) -> list[str]:

@@ -19,6 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
+from pagefault.language.sought import Sought
 from pagefault.model.errors import StoreBusy, StoreError
 from pagefault.model.events import Draft, Event
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
@@ -334,12 +335,13 @@ class PageIndex(Protocol):
     def candidates(
         self,
         scope: Scope,
-        terms: Sequence[str],
+        terms: Sequence[Sought],
         *,
         limit: int,
         near: NDArray[np.int64] | None = None,
     ) -> Candidates:
-        """Pages in scope that contain any of `terms` (already analysed).
+        """Pages in scope that contain any of `terms` (already analysed). Several of which any will
+        do are one term: a page contains it that has one of them, as often as the most frequent.
 
         Statistics are over the whole scope; pages are those of the `limit` stretches of four
         where most is told about the terms, and those beside them (`likely.py`); with `near`, of

@@ -6,20 +6,19 @@ index would throw away, and to make and free them was a quarter of folding a log
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Final
 
 import msgspec
 
+from pagefault.language.analyzer import analyze
 from pagefault.model.events import Event, PageBody
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import RUNTIME, ClaimType, EventType
 from pagefault.model.times import iso_ms
 from pagefault.store import codec
-from pagefault.store.analyzer import analyze, page_terms
 from pagefault.store.form import Form, form_of
 from pagefault.store.soundness import content_flaw, header_flaw, sound
-from pagefault.store.tokens import tokens
+from pagefault.store.tokens import page_terms, said_by, tokens
 
 USUAL_IMPORTANCE: Final = 0.5  # of a page that nobody weighed
 
@@ -82,7 +81,7 @@ def _leaf(
     key: str,
     body: PageBody,
 ) -> Leaf:
-    said = Counter(analyze(body.text))
+    said = said_by(body.text)
     terms = page_terms(body, said)
     return Leaf(
         seq,
@@ -103,7 +102,7 @@ def _leaf(
         body.parts,
         speaker_terms(body.speaker) if body.speaker else None,
         terms.total(),
-        form_of(body, said.keys(), at_ms),
+        form_of(body, said, at_ms),
         tokens(terms),
         iso_ms(body.occurred_at) if body.occurred_at else None,
         body.supersedes or None,

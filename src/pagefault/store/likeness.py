@@ -21,8 +21,8 @@ from collections.abc import Set
 from hashlib import blake2b
 from typing import Final
 
-from pagefault.store.analyzer import TERM_CHARS_MAX, analyze
-from pagefault.store.opposites import OPPOSITES, TELLING_NOTHING
+from pagefault.language.analyzer import TERM_CHARS_MAX, analyze
+from pagefault.language.known import LANGUAGES
 
 LONG_TERMS: Final = 128
 """Different words from which on a text is long: with fewer, the bits of a SimHash hardly tell a
@@ -118,8 +118,10 @@ def _is_sign(char: str) -> bool:
     return char in _OTHER_SIGNS or unicodedata.category(char) in _SIGNS
 
 
-_OPPOSITES: Final = frozenset("".join(analyze(word)) for word in OPPOSITES)
-_TELLING_NOTHING: Final = frozenset("".join(analyze(word)) for word in TELLING_NOTHING)
+_OPPOSITES: Final = frozenset("".join(analyze(word)) for one in LANGUAGES for word in one.opposites)
+_TELLING_NOTHING: Final = frozenset(
+    "".join(analyze(word)) for one in LANGUAGES for word in one.names_nothing
+)
 
 
 class _Lanes(dict[str, int]):

@@ -1,9 +1,18 @@
-"""What stands in the full-text index for a page: its terms, each as often as it counts."""
+"""What stands in the full-text index for a page: its terms, each as often as it counts, and which
+languages it is in beside the defaults of its scripts.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from typing import Final
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from pagefault.language.analyzer import analyze, analyze_told, date_terms
+from pagefault.language.known import OTHER_CODES
+from pagefault.model.events import PageBody
+from pagefault.model.kinds import EventType
 
 COUNT_MAX: Final = 3
 """A term that stands more often in a page counts as standing so often."""
@@ -12,6 +21,54 @@ COUNT_MAX: Final = 3
 def token(term: str, count: int) -> str:
     """What a page has that has this term so often. No term has a `#`."""
     return term if count == 1 else f"{term}#{count}"
+
+
+OTHER_LANGUAGE: Final = "#"
+"""What a text has beside its terms that is in any of these languages."""
+
+LANGUAGES: Final[Mapping[str, str]] = {code: f"#{code}" for code in OTHER_CODES}
+"""What a text has beside its terms that is in such a language, if only a paragraph of it."""
+
+_SAYS_AGAIN: Final = frozenset({EventType.SUMMARY, EventType.REPRESENTATION})
+
+
+class Said(NamedTuple):
+    """What a text says: its terms, how often each stands there, and its languages beside the
+    defaults of its scripts.
+    """
+
+    terms: Counter[str]
+    languages: tuple[str, ...]
+
+
+def said_by(text: str) -> Said:
+    terms, languages = analyze_told(text)
+    return Said(Counter(terms), languages)
+
+
+def page_terms(body: PageBody, said: Said) -> Counter[str]:
+    """What a page can be found by, and how often: its text, its title and when it happened.
+    `said` is what its text says.
+
+    What only says again what other pages say, shorter, is found by these.
+    """
+    if body.event_type in _SAYS_AGAIN:
+        return Counter()
+    terms = said.terms.copy()
+    if said.languages:
+        terms.update([OTHER_LANGUAGE, *(LANGUAGES[code] for code in said.languages)])
+    if body.title:
+        terms.update(analyze(body.title))
+    if body.occurred_at:
+        terms.update(_occurred_terms(body.occurred_at))
+    return terms
+
+
+def _occurred_terms(occurred_at: str) -> list[str]:
+    try:
+        return date_terms(datetime.fromisoformat(occurred_at))
+    except ValueError:
+        return []
 
 
 _MARKS: Final = tuple(token("", count) for count in range(2, COUNT_MAX + 1))

@@ -13,6 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pagefault.language.analyzer import analyze
+from pagefault.language.sought import Sought
 from pagefault.model.errors import StoreError
 from pagefault.model.events import (
     EpochBegun,
@@ -30,10 +32,10 @@ from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import Kind, Modality, Role
 from pagefault.model.page import DERIVED_ORDER, EVERYTHING, Scope
 from pagefault.model.wanted import ANY, SearchFilter
-from pagefault.store.analyzer import analyze
 from pagefault.store.api import Candidates, PageFilter, PageIndex, role_number
 from pagefault.store.form import ASKS, TELLS_NAME, TELLS_NUMBER, TELLS_TIME
 from pagefault.store.in_memory.index import MemoryIndex
+from pagefault.store.languages import languages_in
 from pagefault.store.tokens import COUNT_MAX
 from pagefault.testing.records import Records
 
@@ -356,6 +358,30 @@ class PageIndexContract:
         found = index.candidates(whole(1), ["tea", "cake", "moon"], limit=9)
         assert told(found) == (3, 8 / 3, (1, 2, 0), [(0, (2, 1, 0)), (1, (0, 1, 0))])
         assert lengths(index, whole(1), [0, 1, 2, 3]) == {0: 3, 1: 1, 2: 4}
+
+    def test_terms_of_which_any_will_do_are_one(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        for text in ("tea tea cake", "coffee", "tea coffee coffee coffee", "milk"):
+            records.say(1, text)
+        index.apply(records.events)
+        [coffee] = analyze("coffee")
+        terms: list[Sought] = [("tea", coffee), "cake", ("moon", "sun")]
+        found = index.candidates(whole(1), terms, limit=9)
+        counts = [(0, (2, 1, 0)), (1, (1, 0, 0)), (2, (3, 0, 0))]
+        assert told(found) == (4, 9 / 4, (3, 1, 0), counts)
+
+    def test_the_languages_of_a_scope_are_known(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        records.open("reisen")
+        records.say(1, "The keys are in the box.")
+        records.say(2, "Die Schlüssel liegen nicht in der Kiste.")
+        records.say(2, "Où est la clé de la boîte ?\n\nThe box is not here.")
+        index.apply(records.events)
+        assert languages_in(index, whole(1)) == ()
+        assert languages_in(index, whole(2)) == ("de", "fr")
+        assert languages_in(index, EVERYTHING) == ("de", "fr")
 
     def test_traits_tell_the_day_and_the_form_of_each_page(self, index: PageIndex) -> None:
         records = Records()
@@ -692,7 +718,8 @@ class PageIndexContract:
         model = MemoryIndex()
         model.apply(_renumbered(records.events, head))
         scope = whole(session)
-        terms = list(dict.fromkeys(analyze(query)))
+        words = list(dict.fromkeys(analyze(query)))
+        terms: list[Sought] = [*words, tuple(words[:2])] if len(words) > 1 else [*words]
         expected = model.candidates(whole(session - head), terms, limit=limit)
         found = index.candidates(scope, terms, limit=limit)
         assert told(found) == told(expected)

@@ -16,6 +16,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from pagefault.language.english_statements import (
+    DENIED,
+    LISTED,
+    NEXT,
+    OCCASION,
+    OCCASIONS,
+    PURPOSE,
+    SUPPOSED,
+)
 from pagefault.model.kinds import USERS, Role
 from pagefault.model.page import Evidence
 from pagefault.truth.claim import Utterance
@@ -46,42 +55,11 @@ class Procedure:
         return f"Procedure: {self.subject}: {' '.join(numbered)}"
 
 
-_VERB: Final = (
-    r"(?:run|call|use|open|start|stop|build|push|pull|check|set|execute|do|go|create|update|edit"
-    r"|apply|deploy|merge|tag|restart|install|fetch|copy|log|send|ask|load|read|write|wait|bump"
-    r"|export|import|commit|rebase|test|verify|delete|remove|add|make|put|enter|click|type)"
-)
-_LEAD: Final = r"(?:(?:first|always|just|please|you|we|i|should|must|have to|need to|then),?\s+)*"
-_PURPOSE: Final = re.compile(
-    rf"(?:(?:please|remember|note|fyi|btw|so|ok|okay)[:,]?\s+)*(?:in order )?to "
-    rf"(?P<subject>[a-z][^,:;]{{1,50}}?)\s*[,:]\s*{_LEAD}(?P<steps>{_VERB}\b.*)",
-    re.IGNORECASE,
-)
-_OCCASION: Final = re.compile(
-    rf"(?:(?:please|remember|note|fyi|btw|so|ok|okay)[:,]?\s+)*(?P<subject>(?:when|whenever|before"
-    rf"|after) (?:you |we |i )?(?:call|calling|use|using|run|running|deploy|deploying|release"
-    rf"|releasing) [^,:;]{{2,50}}?),\s*{_LEAD}(?P<steps>{_VERB}\b.*)",
-    re.IGNORECASE,
-)
-_LISTED: Final = re.compile(
-    r"(?:how (?:we|to)|to) (?P<subject>[a-z][^\n:?]{1,50}):[ \t]*\n"
-    r"(?P<steps>(?:[ \t]*(?:\d+[.)]|[-*])[ \t]+\S[^\n]*(?:\n|\Z)){2,})",
-    re.IGNORECASE,
-)
 _ITEM: Final = re.compile(r"^[ \t]*(?:\d+[.)]|[-*])[ \t]+(?P<step>\S[^\n]*)$", re.MULTILINE)
-_NEXT: Final = re.compile(
-    r"\s*(?:,?\s+(?:and\s+)?(?:then|next|after that|finally|lastly),?\s+|\s*(?:→|->)\s*"
-    rf"|,\s+(?:and\s+)?(?={_VERB}\b)|\s+and\s+(?={_VERB}\b))",
-    re.IGNORECASE,
-)
 _PLAIN: Final = re.compile(
     r"(?:[ \t]*(?:\d+[.)]|-)[ \t])?(?:[\w \t,:`'’/+=@$%&*~<>→#]|-(?=\S)|\.(?=\S))*\.?[ \t]*"
 )
 """A line that is one sentence, without quotations, brackets or dashes."""
-_SUPPOSED: Final = re.compile(
-    r"\b(?:if|unless|suppose|supposing|imagine|whether|would|could|might)\b"
-)
-_DENIED: Final = re.compile(r"\b(?:not|never|no longer|without)\b|n't\b")
 
 
 def procedures(turn: Utterance) -> list[Procedure]:
@@ -92,12 +70,12 @@ def procedures(turn: Utterance) -> list[Procedure]:
     if not all(_PLAIN.fullmatch(line) for line in text.split("\n")):
         return []
     start = turn.text.index(text)
-    for pattern, least in ((_LISTED, 2), (_PURPOSE, 2), (_OCCASION, 1)):
+    for pattern, least in ((LISTED, 2), (PURPOSE, 2), (OCCASION, 1)):
         found = pattern.fullmatch(turn.text, start, start + len(text))
-        if found is None or _SUPPOSED.search(text.lower()) or _is_denied(found):
+        if found is None or SUPPOSED.search(text.lower()) or _is_denied(found):
             continue
         begins, ends = found.span("steps")
-        cut = _listed if pattern is _LISTED else _steps
+        cut = _listed if pattern is LISTED else _steps
         steps = list(cut(turn.text, begins, ends))
         if least <= len(steps) <= STEPS_MAX:
             return [_procedure(turn, found.span("subject"), steps)]
@@ -110,12 +88,12 @@ def _listed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _is_denied(found: re.Match[str]) -> bool:
-    return _DENIED.search(found["subject"].lower()) is not None
+    return DENIED.search(found["subject"].lower()) is not None
 
 
 def _steps(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     at = start
-    for found in _NEXT.finditer(text, start, end):
+    for found in NEXT.finditer(text, start, end):
         if found.start() > at:
             yield at, found.start()
         at = found.end()
@@ -145,11 +123,5 @@ def _written(text: str, piece: tuple[int, int]) -> str:
 
 def bears_on(subject: str, message: str) -> bool:
     """Whether a message names what a procedure is for: every telling word of it."""
-    words = set(subject_key(_OCCASIONS.sub("", subject)).split())
+    words = set(subject_key(OCCASIONS.sub("", subject)).split())
     return bool(words) and words <= set(subject_key(message).split())
-
-
-_OCCASIONS: Final = re.compile(
-    r"^(?:when|whenever|before|after) (?:you |we |i )?(?:call|calling|use|using|run|running)\s+",
-    re.IGNORECASE,
-)

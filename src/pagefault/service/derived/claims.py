@@ -12,6 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
+from pagefault.language.analyzer import query_terms
+from pagefault.language.english import ENGLISH
 from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.events import Draft, OriginalBody, PageBody
 from pagefault.model.ids import PageId, SessionNo
@@ -28,14 +30,12 @@ from pagefault.model.kinds import (
 )
 from pagefault.model.page import Derived, Evidence, Page, PageRow
 from pagefault.pack.layout import Exchange, Recalled, Shown
-from pagefault.represent.words import FUNCTION
 from pagefault.service.derived.asof import NEVER, AsOf, as_of
 from pagefault.service.derived.procedures import Procedures
 from pagefault.service.runtime import Runtime
 from pagefault.service.window.content import is_user_message
 from pagefault.service.window.derived_drafts import Made, write_derived
 from pagefault.service.window.state import SessionState
-from pagefault.store.analyzer import query_terms
 from pagefault.store.api import PageFilter
 from pagefault.truth.claim import Authority, Claim, Utterance
 from pagefault.truth.claims import ClaimBook, ClaimEntry, held_of
@@ -49,6 +49,9 @@ IMPORTANCE: Final = {
     ClaimType.PREFERENCE: 0.85,
     ClaimType.FACT: 0.8,
 }
+_GRAMMAR: Final = frozenset(
+    query_terms(" ".join(sorted(ENGLISH.stop_words | ENGLISH.function_words)))
+)
 _WORD: Final = re.compile(r"\w+")
 _ALL: Final = 2**31
 _WALL: Final = Utterance(PageId(""), Role.TOOL, RUNTIME, "")
@@ -199,7 +202,7 @@ class Claims:
         if self._words_as_of != self._state_of(state):
             book = self.book(state)
             said = " ".join(f"{held.subject} {held.value}" for held in book).replace("_", " ")
-            self._words = frozenset(query_terms(said)) - frozenset(query_terms(" ".join(FUNCTION)))
+            self._words = frozenset(query_terms(said)) - _GRAMMAR
             self._words_as_of = self._as_of
         words = _WORD.findall(query.replace("_", " "))
         return " ".join(word for word in words if not self._words.isdisjoint(query_terms(word)))

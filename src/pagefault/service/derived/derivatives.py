@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from pagefault.language.analyzer import analyze
 from pagefault.model.errors import StoreCorrupt
 from pagefault.model.events import Claimed, DerivedBody, Event, Learned, PageBody, Represented
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import DERIVED_TYPES, GOAL_SUBJECT
 from pagefault.model.page import PageRow
 from pagefault.service.runtime import Runtime
-from pagefault.store.analyzer import analyze
 
 
 class Going:

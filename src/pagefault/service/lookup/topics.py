@@ -11,12 +11,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Final
 
+from pagefault.language.analyzer import query_words
 from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.ids import PageId
 from pagefault.model.page import Page, PageRow, Scope
 from pagefault.pack.citations import cited_pages
 from pagefault.service.runtime import PageReader, Runtime
-from pagefault.store.analyzer import query_terms
+from pagefault.store.languages import languages_in
 
 LOOKED_AT: Final = 5_000
 """Pages that have the word, the latest of which are asked for their tags."""
@@ -46,7 +47,7 @@ def words_of(topic: str, task: str) -> str:
 
 def pages_about(runtime: Runtime, scope: Scope, topic: str, task: str) -> Iterator[PageRow]:
     """Pages of a scope with this topic and this task, the latest first. Reads each."""
-    terms = query_terms(words_of(topic, task))
+    terms = query_words(words_of(topic, task), languages_in(runtime.index, scope))
     found = runtime.index.candidates(scope, terms, limit=LOOKED_AT)
     places = found.places[found.counts.any(axis=1)].tolist()
     rows = runtime.index.pages_at(scope, places[-LOOKED_AT:])

@@ -8,6 +8,7 @@ from contextlib import suppress
 from itertools import accumulate
 from typing import Final
 
+from pagefault.language.analyzer import is_telling
 from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import Modality, Mode
@@ -26,7 +27,6 @@ from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
 from pagefault.service.turn.prefetch import Prefetcher
 from pagefault.service.window.plan import to_bring
-from pagefault.store.analyzer import is_telling
 
 RECALL_CANDIDATES: Final = 50  # pages that a turn-start recall looks at
 CLAIMS_RECALLED: Final = 5  # claims that it brings at most: each is a line

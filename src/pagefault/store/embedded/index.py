@@ -19,18 +19,20 @@ import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import wraps
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 
 import apsw
 
+from pagefault.language.analyzer import ANALYZER
+from pagefault.language.sought import Sought, alternatives
 from pagefault.model.errors import StoreBusy, StoreError
 from pagefault.model.events import Event
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import DERIVED_STEMS, ORIGINS, Kind, Modality, Origin, Role
 from pagefault.model.page import PageRow, Scope, SessionRow
 from pagefault.model.wanted import SearchFilter
-from pagefault.store.analyzer import ANALYZER
 from pagefault.store.api import (
     NO_NAMES,
     Candidates,
@@ -505,7 +507,7 @@ class SqliteIndex:
     def candidates(
         self,
         scope: Scope,
-        terms: Sequence[str],
+        terms: Sequence[Sought],
         *,
         limit: int,
         near: NDArray[np.int64] | None = None,
@@ -518,15 +520,16 @@ class SqliteIndex:
 
         with self._connections.read() as db:
             spans, pages, length_mean = self._extent(db, scope)
-            postings = SqlitePostings(db, spans, terms)
-            lists = [postings.places(term, 1) for term in terms]
+            any_of = [alternatives(term) for term in terms]
+            postings = SqlitePostings(db, spans, [*chain.from_iterable(any_of)])
+            lists = [postings.places_of_any(these, 1) for these in any_of]
             places = likeliest(lists, pages=pages, limit=limit, near=near)
             counts = np.zeros((len(places), len(terms)), dtype=np.int64)
-            for column, term in enumerate(terms):
+            for column, these in enumerate(any_of):
                 counts[:, column] = among(places, lists[column])
                 if counts[:, column].any():
                     for count in range(2, COUNT_MAX + 1):
-                        counts[:, column] += among(places, postings.places(term, count))
+                        counts[:, column] += among(places, postings.places_of_any(these, count))
         return Candidates(
             pages=pages,
             length_mean=length_mean,

@@ -46,6 +46,12 @@ class SqlitePostings:
             return found[0]
         return distinct(np.concatenate([*found, np.array(waiting or (), dtype=np.int64)]))
 
+    def places_of_any(self, terms: Sequence[str], count: int) -> Numbers:
+        """Where any of the terms stands at least so often."""
+        if len(terms) == 1:
+            return self.places(terms[0], count)
+        return distinct(np.concatenate([self.places(term, count) for term in terms]))
+
     def _stored(self, word: str, span: Span) -> Numbers:
         places = self._doclists.find(word) if span == ALL else None
         if places is None:

@@ -20,6 +20,8 @@ from typing import Concatenate, Final, ParamSpec, TypeVar
 
 import numpy as np
 
+from pagefault.language.analyzer import analyze
+from pagefault.language.sought import Sought, alternatives
 from pagefault.model.errors import StoreError
 from pagefault.model.events import (
     Erased,
@@ -33,7 +35,6 @@ from pagefault.model.events import (
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo, TurnNo
 from pagefault.model.page import DERIVED_ORDER, PageRow, Scope, SessionRow, is_derived
 from pagefault.model.wanted import SearchFilter
-from pagefault.store.analyzer import analyze, page_terms
 from pagefault.store.api import (
     NO_NAMES,
     Candidates,
@@ -55,10 +56,10 @@ from pagefault.store.fold import (
 )
 from pagefault.store.form import Form, form_of
 from pagefault.store.leaf import is_note
-from pagefault.store.likely import Flags, Numbers, among, likeliest
+from pagefault.store.likely import Flags, Numbers, among, distinct, likeliest
 from pagefault.store.place import ORDER_MAX, place_in, place_of
 from pagefault.store.soundness import sound
-from pagefault.store.tokens import COUNT_MAX
+from pagefault.store.tokens import COUNT_MAX, page_terms, said_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +215,8 @@ class MemoryIndex:
         if isinstance(body, PageBody):
             row = row_of(event, body)
             name = frozenset(analyze(body.speaker))
-            said = Counter(analyze(body.text))
-            form = form_of(body, said.keys(), event.at_ms)
+            said = said_by(body.text)
+            form = form_of(body, said, event.at_ms)
             if is_note(event.origin, body):
                 row = replace(row, superseded=event.seq)
             self._add(_Entry(row, page_terms(body, said), name, form))
@@ -419,21 +420,32 @@ class MemoryIndex:
 
     @_alone
     def candidates(
-        self, scope: Scope, terms: Sequence[str], *, limit: int, near: Numbers | None = None
+        self, scope: Scope, terms: Sequence[Sought], *, limit: int, near: Numbers | None = None
     ) -> Candidates:
         parts = [(part, part.seen(upto), origin) for part, upto, origin in self._parts_of(scope)]
+        any_of = [alternatives(term) for term in terms]
         lists = [
-            np.sort(
+            distinct(
                 np.concatenate(
-                    [_NONE, *(part.containing(term, seen) + at for part, seen, at in parts)]
+                    [
+                        _NONE,
+                        *(
+                            part.containing(term, seen) + at
+                            for part, seen, at in parts
+                            for term in these
+                        ),
+                    ]
                 )
             )
-            for term in terms
+            for these in any_of
         ]
         pages = sum(len(seen) for _, seen, _ in parts)
         places = likeliest(lists, pages=pages, limit=limit, near=near)
         entries = self._seen_at(scope, places.tolist()).values()
-        counts = [[min(entry.terms[term], COUNT_MAX) for term in terms] for entry in entries]
+        counts = [
+            [min(max(entry.terms[term] for term in these), COUNT_MAX) for these in any_of]
+            for entry in entries
+        ]
         return Candidates(
             pages=pages,
             length_mean=self._length_mean(scope),

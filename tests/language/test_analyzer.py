@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pagefault.store.analyzer import TERM_CHARS_MAX, analyze, query_terms
+from pagefault.language.analyzer import TERM_CHARS_MAX, analyze, query_terms
 
 
 @pytest.mark.parametrize(

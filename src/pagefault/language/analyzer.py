@@ -1,0 +1,448 @@
+"""Text to terms: what two words must have in common to match.
+
+Engine-neutral and versioned: an index made under another `ANALYZER` is rebuilt. The same function
+reads pages and queries, so whatever it does to one it does to the other.
+
+ - Unicode is brought to one form (NFKC, casefolded), diacritics are dropped.
+ - Words are stemmed (Snowball), so that a plural finds its singular, and irregular forms are led
+   back to their word: by the language that their paragraph tells (`known.py`), or else by the
+   default of their script. What has no stemmer passes. The terms of a text are those of its
+   paragraphs, so the same paragraph has the same terms wherever it stands.
+ - A query is too short to tell its language: it is asked in those of its scope (`query_words`).
+ - Scripts without blanks become overlapping pairs of characters, in Japanese within a run of one
+   script; kanji between kana stand alone, as their endings vary.
+ - A name such as `fooBar`, `foo_bar.py` or `src/foo-bar` stands as a whole, without its joints, so
+   that all ways of writing it meet; and in its pieces; a path also in its components. Code is in no
+   language: its pieces are stemmed as English everywhere.
+ - Numbers keep their joints (`3.5`, `2023-05-07`), as 35 is another number; `1,200` is 1200.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import date
+from functools import cache, lru_cache
+from itertools import chain, zip_longest
+from typing import Final
+
+import Stemmer
+
+from pagefault.language.english import MONTHS, WEEKDAYS
+from pagefault.language.known import (
+    BY_CODE,
+    DEFAULT,
+    LANGUAGES,
+    TELLING,
+    others_in,
+    script_of,
+    told,
+)
+from pagefault.language.language import Language, Script
+from pagefault.language.sought import Sought, alternatives
+
+ANALYZER: Final = 6
+"""Changes whenever any text could yield other terms than before."""
+
+TERM_CHARS_MAX: Final = 64  # longer ones are data (keys, base64), told apart by their beginning
+NAME_CHARS_MAX: Final = 256  # a longer name of pieces is data too, unless it is a list with commas
+
+# Scripts written without blanks between words: Thai to Khmer, kana, Han, Hangul.
+_UNSPACED: Final = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1100-\u11ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_SIGNS: Final = "\u0900-\u0963\u0970-\u0dff"  # of vowels in the scripts of India, and their letters
+_LETTERS: Final = rf"(?:[^\W_{_UNSPACED}]++|[{_SIGNS}]++)++"
+_JOINT: Final = r"[_.,:/\\@#&+'-]"
+_CHUNK: Final = re.compile(rf"[^\W_]+(?:{_JOINT}+[^\W_]+)*")
+_CHUNK_OR_RUN: Final = re.compile(rf"[{_UNSPACED}]+|{_LETTERS}(?:{_JOINT}+{_LETTERS})*")
+_PIECE: Final = re.compile(rf"(?:[^\W_]++|[{_SIGNS}]++)++")
+_COMPONENT: Final = re.compile(r"[^/\\:@]+")
+_HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_DIACRITICS: Final = "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u093c\u1ab0-\u1aff\u1dc0-\u1dff"
+_DIACRITIC: Final = re.compile(f"[{_DIACRITICS}]")
+_SPELLINGS: Final = str.maketrans("’ʼ＇\u0901", "'''\u0902", "\u0640\u200c\u200d\u00ad")
+"""Apostrophes; a nasal of Hindi that is written in two ways; what is drawn and no letter."""
+_WRITTEN: Final = re.compile(
+    rf"[{_UNSPACED}]+"
+    rf"|[^\W_{_UNSPACED}](?:[^\W_{_UNSPACED}]|[{_SIGNS}])*"
+    rf"(?:[{_DIACRITICS}]+(?:[^\W_{_UNSPACED}]|[{_SIGNS}])*|['’ʼ＇_.,:/\\@#&+-]+[^\W_{_UNSPACED}]+)*"
+)
+"""Words as they stand in a text, before anything is done to it."""
+_WRITTEN_PIECE: Final = re.compile(rf"[^\W_](?:[^\W_]|[{_SIGNS}{_DIACRITICS}])*")
+_RUN: Final = re.compile(rf"[{_UNSPACED}]+")
+_OF_ONE_SCRIPT: Final = re.compile(
+    "[\u3040-\u309f]+|[\u30a0-\u30ff\u31f0-\u31ff]+|[^\u3040-\u30ff\u31f0-\u31ff]+"
+)
+_KANA_WITHIN: Final = re.compile("[\u3041-\u309f]")
+_HIRAGANA: Final = re.compile("[\u3040-\u309f]+")
+_NUMBER_JOINT: Final = re.compile(r"[^\w.:]|_")
+_THOUSANDS: Final = re.compile(r"\d{1,3}(?:,\d{3})+")
+_OF_CODE: Final = re.compile(r"[_.:/\\@#&+\d]")
+_PARAGRAPH: Final = re.compile(r"\n\s*\n")
+
+_ENGLISH: Final = ()  # no other language is told: that of the default of each script
+
+
+def analyze(text: str) -> list[str]:
+    """The terms of a text, in its order, repeated as they repeat."""
+    return analyze_told(text)[0]
+
+
+def analyze_told(text: str) -> tuple[list[str], tuple[str, ...]]:
+    """The terms of a text, and its `other_languages`."""
+    if text.isascii():  # no name spans a blank, so what stands between blanks can be remembered
+        if len(_ASCII_TERMS) > _REMEMBERED:
+            _ASCII_TERMS.clear()
+        try:
+            return list(chain.from_iterable(map(_ASCII_TERMS.__getitem__, text.split()))), _ENGLISH
+        except _TellsLanguage:
+            pass
+    terms: list[str] = []
+    told: dict[str, None] = {}
+    for paragraph in _PARAGRAPH.split(text):
+        words = _words(paragraph)
+        others = _told(paragraph, words)
+        told.update(dict.fromkeys(others))
+        terms += chain.from_iterable([_terms_in(word, others) for word in words])
+    return terms, tuple(told)
+
+
+def other_languages(text: str) -> tuple[str, ...]:
+    """Codes of the languages that paragraphs of a text are in, but for the defaults of scripts."""
+    if TELLING.isdisjoint(text.split()):
+        return ()
+    return tuple(dict.fromkeys(chain.from_iterable(map(_told, _PARAGRAPH.split(text)))))
+
+
+def word_spans(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    """Where each word of a text stands, from and to (without), and its terms: of a name with joints
+    those of each piece, and then those of the whole; of a script without blanks each pair.
+    """
+    begin = 0
+    for end in (*(found.end() for found in _PARAGRAPH.finditer(text)), len(text)):
+        others = _told(text[begin:end])
+        for chunk in _WRITTEN.finditer(text, begin, end):
+            yield from _spans_of(chunk[0], chunk.start(), others)
+        begin = end
+
+
+def _spans_of(
+    written: str, start: int, others: tuple[str, ...]
+) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    if _RUN.fullmatch(written) and unicodedata.is_normalized("NFKC", written):
+        for at, term in _pairs(written):
+            yield start + at, start + at + len(term), (term,)
+        return
+    terms = tuple(chain.from_iterable(_terms_in(word, others) for word in _words(written)))
+    pieces = list(_WRITTEN_PIECE.finditer(written))
+    if len(pieces) > 1:
+        for piece in pieces:
+            found = chain.from_iterable(_terms_in(word, others) for word in _words(piece[0]))
+            of_piece = tuple(found)
+            yield start + piece.start(), start + piece.end(), of_piece
+            terms = tuple(term for term in terms if term not in of_piece)
+    yield start, start + len(written), terms
+
+
+def query_terms(text: str, languages: Collection[str] | None = None) -> list[str]:
+    """The terms a question is about, each once, in its order, as a text has them that is in these
+    languages (their codes; what is of no other is of the defaults); in its own, if none are given.
+
+    Stop words are left out, unless there is nothing else: `to be or not to be` is a query too.
+    """
+    if languages is None:
+        found: list[tuple[str, ...]] = []
+        for paragraph in _PARAGRAPH.split(text):
+            others = _told(paragraph)
+            found += [_terms_in(word, others) for word in _telling(_words(paragraph), others)]
+        if not found:
+            return list(dict.fromkeys(analyze(text)))
+        return list(dict.fromkeys(chain.from_iterable(found)))
+    sought = query_words(text, languages)
+    return list(dict.fromkeys(chain.from_iterable(map(alternatives, sought))))
+
+
+def query_words(text: str, languages: Collection[str] = ()) -> list[Sought]:
+    """The words a question is about, each once, in its order: the term of each, or all that it has
+    in one of these languages or in the defaults, where they differ. So a word counts once, in
+    whichever language a page has it.
+    """
+    words = list(_words(text))
+    shown = told(text)
+    stops = [one.code for one in shown] if shown else languages
+    asked: list[Sought] = []
+    for word in _telling(words, stops) or words:
+        told_by_all = [_terms_in(word, _ENGLISH)]
+        told_by_all += [_terms_in(word, (code,)) for code in languages]
+        for terms in zip_longest(*told_by_all, fillvalue=""):
+            any_of = tuple(dict.fromkeys(filter(None, terms)))
+            asked.append(any_of if len(any_of) > 1 else any_of[0])
+    return list(dict.fromkeys(asked))
+
+
+def terms_of(text: str, language: Language) -> list[str]:
+    """The terms of a text that is known to be in this language, each once."""
+    others = () if DEFAULT.get(language.script) is language else (language.code,)
+    return list(dict.fromkeys(term for word in _words(text) for term in _terms_in(word, others)))
+
+
+def is_telling(text: str) -> bool:
+    """Whether it has any word but stop words."""
+    return bool(_telling(_words(text), [one.code for one in told(text)]))
+
+
+def unseen_joints(asked: Sequence[Sought], seen: Sequence[bool]) -> frozenset[int]:
+    """Which pairs of characters in a query tell nothing, given which terms of it stand in scope.
+
+    In a script without blanks a query's pairs are its words and what joins these; a joint hardly
+    stands anywhere, and is no word that is missing. So an unseen pair counts only if it overlaps
+    none that counts, those that are seen before the others.
+    """
+    counting = list(seen)
+    for at, one in enumerate(asked):
+        before = at > 0 and counting[at - 1] and _overlap(asked[at - 1], one)
+        after = at + 1 < len(asked) and seen[at + 1] and _overlap(one, asked[at + 1])
+        counting[at] = seen[at] or not (before or after)
+    return frozenset(at for at, counts in enumerate(counting) if not counts)
+
+
+def _overlap(one: Sought, other: Sought) -> bool:
+    return (
+        isinstance(one, str)
+        and isinstance(other, str)
+        and len(one) == len(other) == 2
+        and one[1] == other[0]
+        and _RUN.fullmatch(one + other) is not None
+    )
+
+
+def date_terms(day: date) -> list[str]:
+    """Weekday, month and year by name: how people ask for a day."""
+    names = WEEKDAYS[day.weekday()], MONTHS[day.month - 1]
+    return [*(_english_stem(name) for name in names), str(day.year)]
+
+
+# --- words of a text ----------------------------------------------------------------------------
+
+
+def _told(paragraph: str, words: Sequence[str] | None = None) -> tuple[str, ...]:
+    """Which languages a paragraph is in, but for the defaults of scripts; `words` are its own."""
+    if TELLING.isdisjoint(paragraph.split()):
+        return _ENGLISH
+    return others_in(_words(paragraph) if words is None else words)
+
+
+def _words(text: str) -> Sequence[str]:
+    """Words, names and numbers as written, brought to one Unicode form; case is kept for humps."""
+    if text.isascii():
+        return _CHUNK.findall(text)
+    text = unicodedata.normalize("NFKC", text.translate(_SPELLINGS))
+    return _CHUNK_OR_RUN.findall(_DIACRITIC.sub("", text))
+
+
+def _telling(words: Iterable[str], others: Collection[str]) -> list[str]:
+    """Those that are no stop words in these languages or in the default of their script; of a run
+    without blanks what stands between its stop words.
+    """
+    stops, elisions = _stops(tuple(others))
+    found: list[str] = []
+    for word in words:
+        folded = word.casefold()
+        if folded in stops:
+            continue
+        if not word.isascii() and _RUN.match(word):
+            found += _between_stops(word)
+            continue
+        before, apostrophe, _ = folded.partition("'")
+        if not apostrophe or before not in stops or before in elisions:
+            found.append(word)
+    return found
+
+
+@lru_cache(maxsize=256)
+def _stops(others: Sequence[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """The stop words of these languages and of the defaults of scripts, and what is elided."""
+    those = [BY_CODE[code] for code in others]
+    stops = frozenset[str]().union(*(one.stop_words for one in (*DEFAULT.values(), *those)))
+    return stops, frozenset[str]().union(*(one.elisions for one in those))
+
+
+def _between_stops(run: str) -> Iterator[str]:
+    for part in _OF_ONE_SCRIPT.findall(run):
+        if _HIRAGANA.match(part):
+            continue
+        if len(part) == 1:
+            if part not in _RUN_STOPS:
+                yield part
+            continue
+        yield from (one for one in _RUN_STOP.split(part) if len(one) > 1)
+
+
+class _TellsLanguage(Exception):
+    """A word may tell a language: what stands between blanks has no terms of its own."""
+
+
+class _Terms(dict[str, tuple[str, ...]]):
+    """The terms of what stands between blanks in English, as it is asked for: quicker than an LRU
+    cache. Long ones are data, seldom seen twice, and would fill it with whole files. What may tell
+    another language is never in it, so a text of which all is there needs no look at that.
+    """
+
+    def __missing__(self, token: str) -> tuple[str, ...]:
+        if token in TELLING:
+            raise _TellsLanguage
+        words = _CHUNK.findall(token)
+        terms = tuple(chain.from_iterable(_terms_in(word, _ENGLISH) for word in words))
+        if len(token) <= TERM_CHARS_MAX:
+            self[token] = terms
+        return terms
+
+
+_REMEMBERED: Final = 65_536
+_ASCII_TERMS: Final = _Terms()
+
+_RUN_STOPS: Final = frozenset(
+    word for one in LANGUAGES if one.script in (Script.HAN, Script.KANA) for word in one.stop_words
+)
+_RUN_STOP: Final = re.compile("|".join(sorted(map(re.escape, _RUN_STOPS), key=len, reverse=True)))
+
+# --- terms of a word ----------------------------------------------------------------------------
+
+
+def _terms_in(word: str, others: tuple[str, ...]) -> tuple[str, ...]:
+    """The terms of one word of a text that tells these languages: one for most, several for a name
+    with joints or humps.
+    """
+    return _remembered(word, others) if len(word) <= TERM_CHARS_MAX else _terms_of(word, others)
+
+
+def _terms_of(word: str, others: tuple[str, ...]) -> tuple[str, ...]:
+    if _RUN.match(word):
+        return tuple(term for _, term in _pairs(word.casefold()) if term.isprintable())
+    folded = word.casefold()
+    has_humps = _HUMP.search(word) is not None
+    language = _language_of(word, () if has_humps or _OF_CODE.search(word) else others)
+    if not has_humps and _PIECE.fullmatch(folded):
+        return (_stem(folded[:TERM_CHARS_MAX], language),)
+    if "'" in folded and folded.replace("'", "").isalpha():
+        return (_apostrophe_term(folded, language),)
+    if _THOUSANDS.fullmatch(folded):
+        return (folded.replace(",", ""),)
+    if len(word) > NAME_CHARS_MAX and "," not in word:
+        word, has_humps = word[:NAME_CHARS_MAX], False  # those of data are not of words
+        folded = word.casefold()
+    terms = [_whole(folded, language)]
+    components: list[str] = _COMPONENT.findall(folded)
+    if len(components) > 1:
+        terms += [_whole(component, language) for component in components]
+    if has_humps:
+        for piece in _PIECE.findall(word):
+            humps = _HUMP.split(piece) if len(piece) > 1 else ()
+            terms += [_stem(part.casefold()[:TERM_CHARS_MAX], language) for part in (piece, *humps)]
+    else:
+        terms += [_stem(piece[:TERM_CHARS_MAX], language) for piece in _PIECE.findall(folded)]
+    return tuple(dict.fromkeys(terms))
+
+
+_remembered: Final = lru_cache(maxsize=32_768)(_terms_of)
+
+
+def _apostrophe_term(folded: str, language: Language | None) -> str:
+    """Of a word in two: of what is elided before another word, that one's."""
+    before, _, after = folded.partition("'")
+    while language is not None and before in language.elisions and after:
+        folded = after
+        before, _, after = folded.partition("'")
+    return _stem(folded[:TERM_CHARS_MAX], language).replace("'", "")
+
+
+def _whole(folded: str, language: Language | None) -> str:
+    """The term of a name as one word."""
+    joined = "".join(_PIECE.findall(folded))
+    if joined.isdigit() or not joined:
+        return _NUMBER_JOINT.sub("-", folded)[:TERM_CHARS_MAX]
+    return _stem(joined[:TERM_CHARS_MAX], language)
+
+
+def _pairs(run: str) -> Iterator[tuple[int, str]]:
+    """The pairs of characters in a run without blanks, and where they stand."""
+    if not _KANA_WITHIN.search(run) and _OF_ONE_SCRIPT.fullmatch(run):
+        parts = [(0, run)]
+    else:
+        parts = [(part.start(), part[0]) for part in _OF_ONE_SCRIPT.finditer(run)]
+    for start, part in parts:
+        if len(part) > 1:
+            yield from ((start + at, part[at : at + 2]) for at in range(len(part) - 1))
+        elif len(parts) == 1 or not _HIRAGANA.match(part):
+            yield start, part
+
+
+def _language_of(word: str, others: Sequence[str]) -> Language | None:
+    script = script_of(word)
+    for code in others:
+        if BY_CODE[code].script is script:
+            return BY_CODE[code]
+    return DEFAULT.get(script)
+
+
+class _Stemmers(threading.local):
+    """Snowball stemmers, one of a language for each thread: they are not to be shared."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Stemmer.Stemmer] = {}
+
+    def __getitem__(self, snowball: str) -> Stemmer.Stemmer:
+        made = self._made.get(snowball)
+        if made is None:
+            made = self._made[snowball] = Stemmer.Stemmer(snowball, 0)  # `_remembered` is the cache
+        return made
+
+
+_STEMMERS: Final = _Stemmers()
+
+
+def _stem(word: str, language: Language | None) -> str:
+    """What a word in small letters has in common with its other forms; bare of diacritics."""
+    if language is None or not language.snowball:
+        return _bare(word)
+    if language is DEFAULT[Script.LATIN]:
+        return _english_stem(_bare(word))
+    regular = _regular_stem(word, language.snowball)
+    return _bare(_led_back(language).get(regular, regular))
+
+
+def _english_stem(word: str) -> str:
+    english = DEFAULT[Script.LATIN]
+    regular = _regular_stem(word, english.snowball)
+    return _led_back(english).get(regular, regular)
+
+
+def _regular_stem(word: str, snowball: str) -> str:
+    if len(word) < 3 or word[-1] in "0123456789":
+        return word  # no suffix: the stemmer would change nothing
+    stemmed: str = _STEMMERS[snowball].stemWord(word)
+    return stemmed or word
+
+
+@cache
+def _led_back(language: Language) -> dict[str, str]:
+    """The stem of each irregular form to the stem of its word."""
+    back: dict[str, str] = {}
+    for line in language.irregular.split("\n"):
+        word, _, forms = line.partition(":")
+        for form in forms.split():
+            stem = _regular_stem(form.casefold(), language.snowball)
+            back[stem] = _regular_stem(word.strip().casefold(), language.snowball)
+    return back
+
+
+def _bare(word: str) -> str:
+    """Without diacritics, in one Unicode form."""
+    if word.isascii():
+        return word
+    stripped = _DIACRITIC.sub("", unicodedata.normalize("NFKD", word))
+    return unicodedata.normalize("NFKC", stripped)[:TERM_CHARS_MAX]

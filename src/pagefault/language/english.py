@@ -1,0 +1,419 @@
+"""English."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pagefault.language.language import Cue, Dates, Language, Script, words
+
+MONTHS: Final = (
+    "january", "february", "march", "april", "may", "june",
+    "july", "august", "september", "october", "november", "december",
+)  # fmt: skip
+WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_MONTH: Final = (
+    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?"
+    r"|Sep(?:t(?:ember)?)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
+)
+_INTERROGATIVE: Final = r"(?:who|whom|whose|what|which|when|where|why|how)\b"
+_COURTESY: Final = (
+    r"(?:(?:hello|hi|hey)(?: (?:there|again|everybody|everyone|all|guys))?"
+    r"|(?:good )?(?:bye|goodbye)(?: for now)?|see you(?: soon| later)?|take care|cheers"
+    r"|(?:many )?thanks(?: again| a lot| so much| a million| very much)?"
+    r"|thank you(?: again| so much| very much)?|you're (?:very |most |so )?welcome"
+    r"|congrats|congratulations|greetings|wow|yay|haha|lol"
+    r"|have a (?:nice|great|good|lovely|wonderful) (?:day|evening|weekend|week|one|trip|time)"
+    r"|how are (?:you|things)(?: doing)?(?: today| these days)?)"
+)
+
+ENGLISH: Final = Language(
+    code="en",
+    script=Script.LATIN,
+    snowball="english",
+    stop_words=words(
+        """
+        a about above after again against all am an and any are as at be because been before being
+        below between both but by can could did do does doing down during each few for from further
+        had has have having he her here hers herself him himself his how i if in into is it its itself
+        just let me might more most must my myself no nor not now of off on once only or other our ours
+        ourselves out over own same shall she should so some such than that the their theirs them
+        themselves then there these they this those through to too under until up upon us very was we
+        were what when where which while who whom whose why will with would you your yours yourself
+        yourselves d ll m re s t ve don doesn didn isn wasn weren hasn haven hadn won wouldn shouldn
+        couldn ain aren mustn mightn cannot
+        """
+    ),
+    function_words=words(
+        """
+        across ago almost along already also although always among another anyone anything
+        anyway around away back behind besides done either else enough even ever every everyone
+        everything however im indeed instead ive least less like many may maybe mine much near
+        neither never nobody none nothing often one onto others otherwise per perhaps quite
+        rather several since somebody someone something sometimes somewhere soon still therefore
+        though throughout thus together toward towards unless via well whatever whenever whereas
+        wherever whether whoever whole within without yes yet
+        """
+    ),
+    fillers=words(
+        """
+        absolutely actually agree agreed ah aha alright amazing appreciate aw awesome aww
+        basically beautiful bet bit brilliant bye care catch certainly chat cheer cheers
+        congrats congratulations cool course curious dear decide decided definitely ditto doubt
+        enjoy especially exactly excellent excited exciting fabulous fantastic feel feeling fine
+        forward fun funny glad glorious go goes going gonna good goodbye gosh got gotcha gotta
+        great guess guy guys haha happy hear heard hello hey hi hmm honest honestly hooray hope
+        hopefully huge hugs idea impressive incredible inspiring interesting keep kind kinda
+        know later literally lol look looking looks lot lots lovely luck made make makes making
+        man matter mean mind morning neat need new nice nope obviously oh ok okay omg ooh oops
+        opinion ouch people perfect please pleased pleasure pretty probably proud put question
+        really remember right said say saying see seem seems share sharing simply sir sorry sort
+        sound sounds special stay stuff super support sure surely sweet take talk tell terrific
+        thank thanks thing things think thinking thought time totally tough truly try trying
+        tune ugh understand update use used uses using usually wait wanna want watch way welcome
+        whoa wish wishes wonder wonderful word world worries worry worth wow ya yay yeah yep yo
+        yup
+        """
+    ),
+    pleasantries=words(
+        """
+        amazing aw awesome aww beautiful bet bye cheers congrats congratulations cool evening
+        excited exciting fantastic fun glad good goodbye great greetings haha happy hello hey hi
+        hope impressive incredible inspiring lol lovely luck morning neat nice proud rooting sounds
+        super sweet thank thanks welcome whoa woah wonderful wow yay
+        """
+    ),
+    around_pleasantries=words(
+        """
+        a about again all also always am an and any are as at be been being by catch chat couldn day
+        did do does doing even ever every everyone everything feel feeling feels for forward from
+        get getting gonna got guess guys had happen happened has have hear heard hearing her here
+        him his how i i'd i'll i'm i've if imagine in is it it'll it's its just keep kind know later
+        like look looking looks lot lots loved made make makes man me means mind more much must my
+        new of oh on once or our out part person pretty really right said say see seeing seem seems
+        share sharing she so some something soon sound special stuff such take talk talking tell
+        thanks that that's the their them there they thing things think this those thought time to
+        today together too totally touch truly up us very was way we we're well went were what
+        what's when who will wish with word work worth would ya yeah you you'd you'll you're
+        you've your yourself
+        """
+    ),
+    assents=words(
+        """
+        agree agreed approved can confirmed correct could deal done exactly fine go let let's lets
+        must need ok okay perfect please ready right should stop sure try wait want will works world
+        yep yes yup
+        """
+    ),
+    greetings=words("hi hey hello ok okay yes no yeah thanks thank wow sure great"),
+    irregular="""
+        become: became
+        begin: began begun
+        bite: bit bitten
+        blow: blew blown
+        break: broke broken
+        bring: brought
+        build: built
+        buy: bought
+        catch: caught
+        choose: chose chosen
+        come: came
+        deal: dealt
+        dig: dug
+        draw: drew drawn
+        drink: drank drunk
+        drive: drove driven
+        eat: ate eaten
+        fall: fell fallen
+        feed: fed
+        feel: felt
+        fight: fought
+        find: found
+        fly: flew flown
+        forget: forgot forgotten
+        forgive: forgave forgiven
+        freeze: froze frozen
+        get: got gotten
+        give: gave given
+        go: went gone
+        grow: grew grown
+        hang: hung
+        hear: heard
+        hide: hid hidden
+        hold: held
+        keep: kept
+        know: knew known
+        leave: left
+        lend: lent
+        lose: lost
+        make: made
+        mean: meant
+        meet: met
+        pay: paid
+        ride: rode ridden
+        ring: rang rung
+        rise: risen
+        run: ran
+        say: said
+        see: saw seen
+        seek: sought
+        sell: sold
+        send: sent
+        shake: shook shaken
+        shine: shone
+        shoot: shot
+        show: shown
+        sing: sang sung
+        sink: sank sunk
+        sit: sat
+        sleep: slept
+        speak: spoke spoken
+        spend: spent
+        stand: stood
+        steal: stole stolen
+        stick: stuck
+        strike: struck
+        swear: swore sworn
+        sweep: swept
+        swim: swam swum
+        take: took taken
+        teach: taught
+        tear: tore torn
+        tell: told
+        think: thought
+        throw: threw thrown
+        understand: understood
+        wake: woke woken
+        wear: wore worn
+        win: won
+        write: wrote written
+        child: children kid kids
+        father: dad daddy papa
+        foot: feet
+        goose: geese
+        grandfather: grandpa
+        grandmother: grandma granny
+        knife: knives
+        man: men
+        mother: mom mommy mum mama
+        mouse: mice
+        person: people
+        photograph: photo photos
+        picture: pic pics
+        tooth: teeth
+        wife: wives
+        wolf: wolves
+        woman: women
+    """,
+    opposites=words(
+        """
+        no not nor neither never none nobody nothing nowhere cannot cant dont doesnt didnt wont wouldnt
+        isnt arent wasnt werent shouldnt couldnt havent hasnt hadnt mustnt without hardly barely except
+        unless instead
+        yes yeah true false on off in out up down left right before after above below over under more
+        less most least first last only all any some every each both either always sometimes often
+        rarely seldom usually until since if
+        can could may might must should shall will would need
+        i me my mine you your yours he him his she her hers we us our ours they them their theirs
+        zero one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty
+        sixty seventy eighty ninety hundred thousand million billion dozen half quarter once twice
+        second third
+        yesterday today tonight tomorrow ago next now then later soon already still week weekend day
+        month year hour minute morning noon afternoon evening night midnight monday tuesday wednesday
+        thursday friday saturday sunday january february march april june july august september october
+        november december spring summer autumn winter north south east west
+        add remove insert delete create destroy enable disable allow deny forbid accept reject refuse
+        approve decline grant revoke confirm cancel open close start stop begin end finish pass fail
+        succeed success failure error warning ok okay win lose buy sell lend borrow give take send
+        receive push pull increase decrease rise fall raise lower gain loss grow shrink high low hot
+        cold warm cool big small large little long short tall wide narrow old new young early late
+        fast slow good bad best worst better worse right wrong correct incorrect valid invalid same
+        different equal like dislike love hate want agree disagree keep drop include exclude active
+        inactive available unavailable online offline running stopped connected disconnected public
+        private internal external production staging development prod dev test live local remote
+        man woman boy girl husband wife brother sister father mother son daughter
+        black white
+        """
+    ),
+    names_nothing=words(
+        """
+        a an the this that these those there here it its is are was were be been being am has have had
+        do does did and or but so as at by for from of to with about into than too very just also
+        however what when where which who whom whose why how let please thanks thank hello hi hey dear
+        again sorry well
+        """
+    ),
+    times=words(
+        """
+        yesterday today tonight tomorrow ago last next week weekend month year recently since
+        monday tuesday wednesday thursday friday saturday sunday january february march april
+        june july august september october november december
+        """
+    ),
+    numbers=words(
+        "one two three four five six seven eight nine ten twelve dozen hundred once twice"
+    ),
+    exact_numbers=tuple(
+        "two three four five six seven eight nine ten eleven twelve dozen hundred thousand million"
+        " billion half twice".split()
+    ),
+    anything=words(
+        """
+        happen talk discuss say tell speak chat mention go do share news new anything something
+        everything one two three four five six day week weekend month year yesterday today tonight
+        last past ago
+        monday tuesday wednesday thursday friday saturday sunday january february march april may
+        june july august september october november december
+        """
+    ),
+    calendar=words(
+        """
+        monday tuesday wednesday thursday friday saturday sunday january february march april may
+        june july august september october november december today tomorrow yesterday week weeks
+        month months year years day days hour hours minute minutes tonight weekend
+        """
+    ),
+    joins=words("and or nor"),
+    dates=Dates(
+        months=MONTHS,
+        weekdays=WEEKDAYS,
+        units={
+            "day": "days?",
+            "week": "weeks?",
+            "weekend": "weekend",
+            "month": "months?",
+            "year": "years?",
+        },
+        near={"yesterday": 1, "today": 0, "tonight": 0},
+        numbers={"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6},
+        date=(
+            r"(?:\b{d}(?:st|nd|rd|th)?\s+(?:of\s+)?)?\b{month}\b"
+            r"(?:\s+{d2}(?:st|nd|rd|th)?\b)?(?:,?\s*(?:of\s+)?{y}\b)?"
+        ),
+        year=r"\b(?:in|of|since|during|from)\s+{y}\b(?!-)",
+        ago=r"\b{n}\s+{unit}\s+ago\b",
+        last=r"\b(?:last|past)\s+{unit}(?<!s)\b",
+        this=r"\bthis\s+{unit}(?<!s)\b",
+        weekday=r"\b(?:last|on|this|past)\s+{weekday}\b",
+        doubtful_months=frozenset({"may", "march"}),
+        before_a_month=(
+            r"\b(?:in|of|since|until|till|by|during|last|this|early|mid|late|end|before|after)\W+$"
+        ),
+    ),
+    cues={
+        Cue.ASKS: (
+            r"(?:who|whom|whose|what|which|when|where|why|how|is|are|was|were|do|does|did|can|could"
+            r"|should|would|will|has|have|had|tell|show|list|find|give|recall|remind|explain"
+            r"|describe|summari[sz]e)\b"
+        ),
+        Cue.POINTS_BACK: (
+            r"\b(?:remember|earlier|previously|before|last time|again|back then|as (?:we|you|i) "
+            r"(?:said|decided|agreed|discussed|mentioned|told)"
+            r"|we (?:decided|agreed|discussed|talked))\b"
+        ),
+        Cue.WHEN: (
+            r"(?:when|how long|how recently|(?:(?:in|on|since|by|until) )?(?:what|which) "
+            r"(?:year|month|week|day|date|time))\b"
+        ),
+        Cue.HOW_MANY: r"\bhow (?:many|much|often|old|long|far|big|tall)\b",
+        Cue.WHO_OR_WHERE: r"(?:where|who|whom|whose|which)\b",
+        Cue.JOINTLY: r"\b(?:both|together|each other|in common)\b",
+        Cue.INTERROGATIVE: _INTERROGATIVE,
+        Cue.INVERTED: (
+            r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\s+"
+            r"(?:i|we|you|he|she|it|they|there|this|that|the|my|our|your|his|her|its|their)\b"
+        ),
+        Cue.TELL_ME: r"(?:tell|remind|show)\s+me\b",
+        Cue.LEADS_IN: r"please|and|also|so",
+        Cue.JOINS_CLAUSES: r"(?:and|or|but)\s+(?:also\s+|then\s+)?",
+        Cue.RELATIVE: r"(?:that|who|which)\b",
+        Cue.PERSON: r"\b(?:he|she|they|him|her|them|his|their)\b",
+        Cue.RECALLS: (
+            r"\b(?:what|which|who|when|where|why|how)\b[^.!?\n]{0,80}\b(?:did|do|had|have|was|were)\b"
+            r"[^.!?\n]{0,40}\b(?:we|you|i)\b[^.!?\n]{0,40}"
+            r"\b(?:say|said|tell|told|decide|decided|agree|agreed|discuss|discussed|mention|mentioned"
+            r"|pick|picked|choose|chose|chosen|settle|settled|call|called)\b"
+            r"|\b(?:do you )?remember\b[^.!\n]{0,120}\?"
+            r"|\bremind me\b"
+            r"|\bwhat (?:was|were) (?:it|that|the|our|my)\b[^.!\n]{0,80}\bagain\b"
+            r"|\bas (?:we|you|i) (?:said|decided|agreed|discussed|mentioned|told)\b"
+            r"|\b(?:earlier|last time|previously)\b[^.!\n]{0,120}\?"
+        ),
+        Cue.CORRECTS: (
+            r"^\W*no\b\W+(?:that|this|it|i|we|you|not|wrong|actually|the)\b"
+            r"|^\W*(?:that|this|it)(?:['’]s| is| was)(?: \w+)? (?:wrong|incorrect"
+            r"|not (?:right|correct|true|what (?:i|we)))\b"
+            r"|^\W*(?:wrong|incorrect|not quite|nope)\b"
+            r"|\byou(?:['’]re| are) (?:wrong|mistaken|misremembering|mixing)\b"
+            r"|\b(?:i|we) (?:never|didn['’]t|did not) (?:say|said|decide|agree|pick|choose)\b"
+            r"|^\W*(?:but )?(?:i|we) (?:said|told you|decided|agreed|picked|chose)\b"
+            r"|^\W*actually\b\W+(?:it|that|we|i)\b"
+        ),
+        Cue.DECISION: (
+            r"\b(?:(?:we|I|they|team|he|she)(?:[’']ve| have| had| has)? (?:just |all |both "
+            r"|finally )?(?:decided"
+            r"|agreed|settled|chose|opted|picked|approved|rejected|concluded|committed to)|decision"
+            r"|decided|agreed (?:to|on|that)|ruled out|switch(?:ed|ing)? (?:\S+ )?(?:to|from)"
+            r"|migrat(?:ed?|ing) to"
+            r"|(?:going|go|went) with|let[’']s (?:use|go|keep|drop|switch|stick|make)|from now on"
+            r"|we(?:[’']ll| will| won[’']t| should| shouldn[’']t| must| need to"
+            r"| are going to) (?:not |never )?"
+            r"(?:use|keep|drop|switch|store|run|ship|deploy|move|stay|stick|make|set|write|build"
+            r"|call|avoid)"
+            r"|must (?:not|never|be(?!en))|no longer|instead of|rather than)\b"
+        ),
+        Cue.PREFERENCE: (
+            r"\b(?:prefer(?:s|red|ably)?|preference|favou?rite|I(?:[’']d)? (?:really )?(?:love|like"
+            r"|hate|dislike|enjoy|rather)|I (?:always|never|usually|can[’']t stand)|allergic"
+            r"|please (?:always|never|use|don[’']t|keep|avoid))\b"
+        ),
+        Cue.FACT: (
+            r"\b(?:remember that|note that|note:|FYI|deadline|due (?:on|by)"
+            r"|(?:is|are|was) (?:called|named)"
+            r"|(?:was|were) born|I live in|I work (?:at|for|as)|I moved (?:to|from))\b"
+        ),
+        Cue.STATED: (
+            r"\b(?:my|our|the|its|this) [\w./-]+(?: [\w./-]+){0,3} (?:is|are|was|were|runs?"
+            r"|listens?|lives?|uses?|defaults? to|has|takes?|needs?)\b"
+        ),
+        Cue.TURNING: (
+            r"\b(?:actually|instead|correction|scratch that|chang(?:e|ed|ing) (?:my|our|his|her"
+            r"|their) minds?"
+            r"|second thoughts?|on reflection|revert(?:ed|ing)?|undo|undone|roll(?:ed|ing)? back"
+            r"|drop(?:ped)?"
+            r"|cancel(?:led|ed)?|called off|replac(?:e|ed|ing)|switch(?:ed|ing)?|abandon(?:ed)?"
+            r"|superseded?|obsolete|wrong|mistake)\b"
+        ),
+        Cue.NEGATION: (
+            r"\b(?:not|never|no(?!\.\s?\d)|nor|neither|none|nothing|nobody|nowhere|cannot|without"
+            r"|instead of|rather than|except|unless|no longer)\b|\b\w+n[’']t\b"
+        ),
+        Cue.TIME: (
+            r"\b(?:yesterday|today|tomorrow|tonight|last|next|ago|weekend|weeks?|months?|years?"
+            r"|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|april"
+            r"|june|july|august|september|october|november|december|summer|winter|spring|autumn"
+            r"|recently|since|until|first)\b"
+        ),
+        Cue.SPEAKER: r"\b(?:I|my|we|our|me|us|mine|My|We|Our|I['’]\w+)\b",
+        Cue.ABBREVIATION: (
+            r"Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|etc|cf|No|Fig|approx|e\.g|i\.e|a\.m|p\.m|U\.S|U\.K|al"
+            r"|Inc|Ltd|Co|Corp"
+        ),
+        Cue.DATE: (
+            rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)? )?{_MONTH}(?: \d{{1,2}}(?:st|nd|rd|th)?)?(?:,? \d{{4}})\b"
+            rf"|\b\d{{1,2}}(?:st|nd|rd|th)? {_MONTH}\b|\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?\b"
+        ),
+        Cue.TASK_NUMBER: r"issue|ticket|task|bug|PR|pull request",
+        Cue.NAME_JOINER: "of |de |van |von ",
+        Cue.COURTESY: (
+            rf"{_COURTESY}(?: {_COURTESY})*"
+            r"(?: for (?:all )?(?:your|the) (?:help|time|advice|support|patience|answer|reply))?"
+            r"(?: (?:everybody|everyone|guys))?"
+        ),
+        Cue.SMALL_TALK: (
+            r"(?:(?:hey|hi|so|and|oh|well) )?(?:how are (?:you|things)"
+            r"|how(?:'s| is) (?:it|everything|life) going"
+            r"|how have you been|how about you|what about you|what's up|what's new|how you doing"
+            r"|anything new)(?: doing)?(?: (?:lately|today|these days|with you))?"
+        ),
+    },
+)

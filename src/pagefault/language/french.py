@@ -1,0 +1,182 @@
+"""French."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pagefault.language.language import Cue, Dates, Language, Script, words
+
+FRENCH: Final = Language(
+    code="fr",
+    script=Script.LATIN,
+    snowball="french",
+    stop_words=words(
+        """
+        à ai aie ait alors après as au aucun aucune auquel aura aurait aussi autre autres aux auxquels avaient avais avait avant
+        avec avez avoir avons ayant bien c ça car ce ceci cela celle celles celui cependant certain certaine ces cet cette ceux
+        chaque chez comme comment d dans de depuis des dessous dessus deux devait doit donc dont du elle elles en encore entre
+        es est et étaient étais était étant été être eu eux faire fait faut fut ici il ils j je jusqu jusque l la là laquelle le
+        lequel les lesquels lesquelles leur leurs lors lorsqu lorsque lui m ma mais me même mêmes mes mien moi moins mon n ne ni
+        nos notre nous on ont ou où par parce pas pendant peu peut peuvent plus plutôt pour pourquoi puis puisqu puisque qu quand
+        que quel quelle quelles quels qui quoi quelque quelques s sa sans se sera serait ses si sien soi sois soit sommes son sont
+        sous suis sur t ta tandis te tel telle tels tes toi ton tous tout toute toutes très trop tu un une vers voici voilà vont
+        vos votre vous vu y combien aurai auront sera serons seront étions fois
+        """
+    ),
+    fillers=words(
+        """
+        ah ailleurs ainsi alors assez aujourd'hui aujourd attendant avis beaucoup bon bonjour bonne bonsoir c'est certes
+        chose choses clair commence d'accord déjà demain dernier dernière dire dit enfin entendu environ est-ce exactement général
+        hein hier idée jamais juste justement longtemps maintenant merci mieux n'est non note ok oui ouais parfait parfois passe
+        pense penser pensez peut-être presque prochain quelqu quelqu'un raison ravi rien salut sais savoir sinon souvent super
+        sûr surtout tant tard tellement toujours tôt toutefois trouve va vais vas vite voir vois vraiment vrai s'il plaît
+        """
+    ),
+    greetings=words("bonjour salut bonsoir oui non ok merci"),
+    elisions=words("l d j m n s t c qu jusqu lorsqu puisqu quoiqu"),
+    irregular="""
+        aller: vais vas va allons allez vont irai iras ira irons iront irait
+        avoir: eu
+        boire: bu boit
+        choisir: choisi choisie
+        conduire: conduit conduite
+        croire: cru
+        devoir: dû
+        écrire: écrit écrite écrits
+        lire: lu lue lit
+        mettre: mis mise met
+        œil: yeux
+        offrir: offert offerte
+        ouvrir: ouvert ouverte
+        perdre: perdu perdue
+        prendre: pris prise prend prennent
+        recevoir: reçu reçue reçoit
+        savoir: su sait
+        tenir: tenu tient
+        vendre: vendu vendue
+        venir: venu venue vient viennent
+        vivre: vécu vit
+        voir: vu vue voit
+        vouloir: voulu veut
+    """,
+    opposites=words("ne pas jamais rien sans aucun aucune"),
+    times=words(
+        """
+        hier aujourd'hui demain avant-hier récemment dernier dernière prochain prochaine semaine week-end mois année an ans
+        depuis lundi mardi mercredi jeudi vendredi samedi dimanche janvier février mars avril mai juin juillet août septembre
+        octobre novembre décembre
+        """
+    ),
+    numbers=words(
+        "deux trois quatre cinq six sept huit neuf dix onze douze vingt trente quarante cinquante cent mille douzaine dizaine"
+    ),
+    anything=words(
+        """
+        passer passé passe arriver arrivé parler parlé discuter discuté dire dit raconter raconté faire fait décider décidé neuf
+        nouveau chose dernier dernière derniers jour jours semaine semaines week-end mois an ans année années hier avant-hier
+        aujourd'hui lundi mardi mercredi jeudi vendredi samedi dimanche janvier février mars avril mai juin juillet août septembre
+        octobre novembre décembre deux trois quatre cinq six
+        """
+    ),
+    calendar=words(
+        """
+        lundi mardi mercredi jeudi vendredi samedi dimanche janvier février mars avril mai juin juillet août septembre octobre
+        novembre décembre hier demain semaine semaines mois an ans année années jour jours journée heure heures minute minutes soir
+        matin nuit week-end
+        """
+    ),
+    joins=words("et ou"),
+    dates=Dates(
+        months=(
+            "janvier",
+            "f[ée]vrier",
+            "mars",
+            "avril",
+            "mai",
+            "juin",
+            "juillet",
+            "ao[uû]t",
+            "septembre",
+            "octobre",
+            "novembre",
+            "d[ée]cembre",
+        ),
+        weekdays=("lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi", "dimanche"),
+        units={
+            "day": "jours?",
+            "week": "semaines?",
+            "weekend": "week-?end",
+            "month": "mois",
+            "year": "ans?|années?",
+        },
+        near={"avant-hier": 2, "hier": 1, "aujourd['’]hui": 0, "ce soir": 0},
+        numbers={"un": 1, "une": 1, "deux": 2, "trois": 3, "quatre": 4, "cinq": 5, "six": 6},
+        date=(
+            r"\b{d}(?:er)?\s+{month}\b(?:\s+{y}\b)?"
+            r"|\b(?:en|depuis|de|début|mi|fin|jusqu['’]en|ce|mois d['e’])[ -]?\s*{month2}\b(?:\s+{y2}\b)?|\b{month3}\s+{y3}\b"
+        ),
+        year=r"\b(?:en|depuis|de|pendant|dès)\s+{y}\b(?!-)",
+        ago=r"\bil y a\s+{n}\s+{unit}\b",
+        last=r"\b{unit}\s+(?:derni(?:er|ère)|passée?|précédente?)\b",
+        this=r"\b(?:ce|cet|cette)\s+{unit}\b(?!\s+(?:derni(?:er|ère)|passée?|précédente?))",
+        weekday=r"\b{weekday}\s+(?:dernier|passé)\b|\b(?:ce|le)\s+{weekday2}\b",
+    ),
+    cues={
+        Cue.ASKS: (
+            r"(?:qui|que|quoi|quel(?:le)?s?|quand|où|pourquoi|comment|combien|lequel|laquelle|est-ce|qu['’]est-ce|qu['’](?:a|as|avons"
+            r"|ont|avez|on|il|elle)|(?:à|de|avec|pour|chez|dans|sur|en|par) (?:qui|quoi|quel(?:le)?s?|combien|où)|d['’]où|peux-tu"
+            r"|pouvez-vous|pourrais-tu|pourriez-vous|as-tu|avez-vous|sais-tu|savez-vous|dis-moi|dites-moi|montre|trouve|cherche"
+            r"|explique|rappelle|donne|résume|décris|y a-t-il)\b"
+        ),
+        Cue.POINTS_BACK: (
+            r"\b(?:te souviens-tu|tu te souviens|vous souvenez-vous|rappelle-moi|rappelez-moi|l['’]autre (?:jour|fois)|la dernière"
+            r" fois|précédemment|tout à l['’]heure|encore une fois|comme (?:convenu|on l['’]a dit|je l['’]ai dit|prévu)"
+            r"|(?:on|nous) (?:a|avons) (?:décidé|convenu|discuté|parlé|dit))\b"
+        ),
+        Cue.WHEN: (
+            r"(?:quand|depuis quand|jusqu['’]à quand|depuis combien de temps|combien de temps"
+            r"|(?:(?:en|à|depuis|dans) )?quel(?:le)?s? (?:année|mois|semaine|jours?|date|heure))\b"
+        ),
+        Cue.HOW_MANY: r"\bcombien\b|\bquel (?:âge|prix)\b",
+        Cue.WHO_OR_WHERE: (
+            r"(?:(?:à|de|avec|pour|chez|par|dans|sur) )?(?:qui|où|d['’]où|quel(?:le)?s?|lequel|laquelle)\b"
+        ),
+        Cue.JOINTLY: r"\b(?:tous les deux|toutes les deux|ensemble|en commun|l['’]un l['’]autre)\b",
+        Cue.INTERROGATIVE: r"(?:qui|que|qu['’]est-ce|quel(?:le)?s?|quand|où|pourquoi|comment|combien)\b",
+        Cue.INVERTED: r"(?:est|sont|as|a|avez|ont|peux|pouvez|peut|était|étaient)-(?:ce|tu|il|elle|vous|ils|elles|on|t-il|t-elle)\b",
+        Cue.TELL_ME: r"(?:dis|dites|montre|montrez|rappelle|rappelez)-moi\b",
+        Cue.LEADS_IN: r"et|aussi|donc|alors|s['’]il (?:te|vous) plaît",
+        Cue.JOINS_CLAUSES: r"(?:et|ou|mais)\s+(?:aussi\s+|ensuite\s+)?",
+        Cue.PERSON: r"\b(?:il|elle|ils|elles|lui|leur)\b",
+        Cue.RECALLS: (
+            r"\b(?:que|qui|quand|où|pourquoi|comment|quel(?:le)?s?)\b[^.!?\n]{0,80}\b(?:avons|avez|as|ai|a)\b[^.!?\n]{0,60}"
+            r"\b(?:dit|raconté|décidé|convenu|discuté|mentionné|choisi)\b"
+            r"|\b(?:te souviens-tu|tu te souviens|vous souvenez-vous)\b[^.!\n]{0,120}\?|\brappelle(?:z)?-moi\b"
+        ),
+        Cue.CORRECTS: (
+            r"^\W*non\b\W+(?:c['’]|ce|je|nous|on|tu|pas|faux)|^\W*c['’](?:est|était)(?: \w+)? (?:faux|inexact|pas (?:ça|vrai))\b"
+            r"|^\W*faux\b|\btu (?:te trompes|confonds)\b"
+        ),
+        Cue.DECISION: (
+            r"\b(?:(?:on a|nous avons|j['’]ai) (?:\S+ )?(?:décidé|choisi|convenu|retenu)|désormais|à partir de maintenant)\b"
+        ),
+        Cue.PREFERENCE: r"\b(?:je préfère|nous préférons|allergique)\b",
+        Cue.FACT: r"\b(?:habite à|travaille (?:chez|comme)|s['’]appelle|date limite)\b",
+        Cue.TURNING: r"\b(?:finalement|au lieu de|annulé|changé d['’]avis)\b",
+        Cue.NEGATION: r"\b(?:jamais|aucune?|n['’](?:est|a|ai|avons|ont|était) (?:\S+ )?pas|ne \S+ pas)\b",
+        Cue.TIME: (
+            r"\b(?:hier|aujourd['’]hui|demain|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|janvier|février|avril|juin"
+            r"|juillet|août|septembre|octobre|novembre|décembre|semaines?|années?)\b"
+        ),
+        Cue.SPEAKER: r"\b(?:je|Je|[jJ]['’]\w+|mon|ma|mes|Mon|Ma|Mes|nous|Nous|notre|nos|Notre|moi)\b",
+        Cue.ABBREVIATION: r"Mme|Mlle|p\. ex|c\.-à-d",
+        Cue.DATE: (
+            r"\b(?:1er|\d{1,2}) (?:janvier|février|mars|avril|mai|juin|juillet|août|septembre|octobre|novembre|décembre)(?: \d{4})?\b"
+        ),
+        Cue.NAME_JOINER: "du |des ",
+        Cue.COURTESY: (
+            r"(?:merci(?: (?:beaucoup|bien|à (?:toi|vous)|encore))?|bonjour|bonsoir|salut|au revoir|à (?:bientôt|demain|plus tard)"
+            r"|bonne (?:journée|soirée|nuit))"
+        ),
+    },
+)

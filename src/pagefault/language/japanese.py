@@ -1,0 +1,87 @@
+"""Japanese. What is written in hiragana alone is mostly grammar; a query is asked without it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pagefault.language.language import Cue, Dates, Language, Script, words
+
+_WHAT: Final = r"(?:(?<!幾)何|なに|なん|誰|だれ|どこ|どちら|どれ|どの|どんな|どう|いつ|なぜ|どうして|いくら|いくつ|幾つ|ですか|ますか|でしたか|ましたか)"
+
+JAPANESE: Final = Language(
+    code="ja",
+    script=Script.KANA,
+    stop_words=words("何 私 僕 俺 君 彼 彼女 誰 事 物 時 為 方 等 的 所 中 様"),
+    fillers=words(
+        """
+        今日 昨日 明日 今 最近 本当 一番 毎回 毎日 来月 先月 先週 来週 来年 去年 大丈夫 安心 納得 確認 必要 予定 問題 場合 感じ 自分 皆 次 前 後 間 話 見 言
+        思 行 来 出 入 使 作 決 新 大 小 多 少 良 悪 高 一 二 三 上 下 円
+        """
+    ),
+    greetings=words("はい いいえ こんにちは"),
+    calendar=words(
+        "今日 昨日 明日 先週 来週 今週 先月 来月 今月 去年 来年 今年 週末 曜日 月曜 火曜 水曜 木曜 金曜 土曜 日曜 午前 午後 時間 分"
+    ),
+    anything=words("何話決言起事物 昨今一去来先前後 日月火水木金土曜週末年間 二三四五六七八九十"),
+    dates=Dates(
+        months=(
+            "1|一",
+            "2|二",
+            "3|三",
+            "4|四",
+            "5|五",
+            "6|六",
+            "7|七",
+            "8|八",
+            "9|九",
+            "10|十",
+            "11|十一",
+            "12|十二",
+        ),
+        weekdays=("月", "火", "水", "木", "金", "土", "日"),
+        units={
+            "day": "日",
+            "week": "週間?",
+            "weekend": "週末",
+            "month": "[かヶケカ]?月",
+            "year": "年",
+        },
+        near={
+            "一昨日": 2,
+            "おととい": 2,
+            "昨日": 1,
+            "きのう": 1,
+            "昨夜": 1,
+            "今日": 0,
+            "きょう": 0,
+            "今夜": 0,
+        },
+        numbers={"一": 1, "二": 2, "三": 3, "四": 4, "五": 5, "六": 6},
+        date=r"(?:{y}年\s*)?(?<![\d先来今毎一二三四五六七八九十]){month}月(?:\s*{d}日)?(?![曜末前間])",
+        year=r"{y}年(?!\s*\d{1,2}月)",
+        ago=r"(?<!\d){n}{unit}前",
+        last=r"先{unit}(?!の[月火水木金土日]曜|末)|去{unit2}|昨{unit3}(?=[はにの、])(?<!昨日)",
+        this=r"今{unit}(?!の[月火水木金土日]曜|末)(?<!今日)",
+        weekday=r"(?<!先週の)(?<!来週の){weekday}曜",
+        weekday_of_last_week=r"先週の{weekday}曜",
+    ),
+    cues={
+        Cue.ASKS: rf"[^。？！\n]*{_WHAT}|[^。？！\n]*(?:教えて|思い出させて|説明して|探して|見せて)",
+        Cue.POINTS_BACK: r"覚えて(?:い)?(?:る|ます)|前に|以前|前回|さっき|先ほど|もう一度|(?:決めた|話した|言った)(?:こと|通り)",
+        Cue.WHEN: r"[^。？！\n]*(?:いつ|何(?:年|月|日|時|曜日|週)|どのくらいの期間)",
+        Cue.HOW_MANY: r"いくら|いくつ|何(?:人|個|回|円|歳|枚|本|台)|どのくらい|どれくらい",
+        Cue.WHO_OR_WHERE: r"[^。？！\n]*(?:誰|だれ|どこ|どちら|どの)",
+        Cue.JOINTLY: r"一緒に|二人とも|両方|共通",
+        Cue.RECALLS: r"(?:何|誰|いつ|どこ|どう)[^。！\n]{0,40}(?:言った|話した|決めた|選んだ|言いました|話しました|決めました)|覚えて[^。！\n]{0,30}[?？か]|思い出させて",
+        Cue.CORRECTS: r"^\W*(?:いいえ、?(?:それ|違)|違います|違う|間違)",
+        Cue.DECISION: r"決定|決め|選択|採用",
+        Cue.PREFERENCE: r"好き|嫌い|アレルギー",
+        Cue.FACT: r"覚えて",
+        Cue.TURNING: r"取消|やめ",
+        Cue.NEGATION: r"無法|未|ません|ない|なかった",
+        Cue.TIME: r"昨日|今日|明日|先週|来週|先月|来月|[月火水木金土日]曜|去年|来年",
+        Cue.SPEAKER: r"私|僕|俺|うち",
+        Cue.ASKS_AT_END: r"か[。]?$",
+        Cue.COURTESY: r"ありがとう(?:ございます|ございました)?|こんにちは|おはよう(?:ございます)?|こんばんは|さようなら|おやすみ(?:なさい)?",
+    },
+)

@@ -1,0 +1,194 @@
+"""The languages that are known, and which of them a text tells.
+
+The decision is a function of the text alone. A script of one language tells it; where several
+share one, words of grammar are counted. In Latin letters English is what a text is taken for until
+another language has at least two different words of grammar there, and more than English has: a
+foreign name (*Museo de la Ciudad*) turns no English sentence. One of them has to be no everyday
+English word, as German *die* and Spanish *de* are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence, Set
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Final
+
+from pagefault.language.arabic import ARABIC
+from pagefault.language.chinese import CHINESE
+from pagefault.language.english import ENGLISH
+from pagefault.language.french import FRENCH
+from pagefault.language.german import GERMAN
+from pagefault.language.hindi import HINDI
+from pagefault.language.japanese import JAPANESE
+from pagefault.language.language import Language, Script
+from pagefault.language.others import OTHERS
+from pagefault.language.russian import RUSSIAN
+from pagefault.language.spanish import SPANISH
+
+LANGUAGES: Final = (
+    ENGLISH, GERMAN, FRENCH, SPANISH, RUSSIAN, ARABIC, HINDI, CHINESE, JAPANESE, *OTHERS,
+)  # fmt: skip
+"""Of equals in a count the first is told."""
+
+BY_CODE: Final = MappingProxyType({one.code: one for one in LANGUAGES})
+
+DEFAULT: Final = MappingProxyType(
+    {
+        Script.LATIN: ENGLISH,
+        Script.CYRILLIC: RUSSIAN,
+        Script.ARABIC: ARABIC,
+        Script.DEVANAGARI: HINDI,
+        Script.GREEK: BY_CODE["el"],
+        Script.ARMENIAN: BY_CODE["hy"],
+        Script.TAMIL: BY_CODE["ta"],
+        Script.HAN: CHINESE,
+        Script.KANA: JAPANESE,
+        Script.HANGUL: BY_CODE["ko"],
+    }
+)
+"""What a script is taken for where no words tell. Hebrew letters are not taken for Yiddish."""
+
+OTHER_CODES: Final = tuple(
+    one.code for one in LANGUAGES if one.snowball and DEFAULT.get(one.script) is not one
+)
+"""Languages that analyse a word otherwise than the default of its script: an index keeps which of
+them stand in a scope.
+"""
+
+TOLD_MIN: Final = 2  # different words of grammar by which a text tells such a language
+
+_ALSO_ENGLISH: Final = frozenset(
+    """
+    a ai al all also alter am an arm art as at bald bare bin biz brief car certain ci co com
+    come comment con da dag dan de dele dell den des dess di die dig do dog dole door dos du due
+    e el end era ere eta etc fast fi fin for fort get gift go gut ha hade hat hay he hell hen
+    her hier him hun hut i im in is it jam ki kim kind la las le les li list lo log los ma man
+    mar me mein men met mi mine mint mit mu mutter my na ne nest net ni no non nor not note nu o
+    of ole on or os par pas pendant per plus pod post pour pro quant rat rock rot sa sans se sea
+    sense si sin so son sons sou sous star sur ta tag tale tam tan taste tau te tel ten tend ti
+    ties to todo todos toll ton too tot tout toute tu u un una ut van ve vet vi via vis w wand
+    war warm wars wart was we wen wider will wit wo y za zone
+    """.split()
+)
+
+_ENGLISH_GRAMMAR: Final = ENGLISH.stop_words | ENGLISH.function_words | ENGLISH.fillers
+_BY_WORD: Final[dict[str, tuple[str, ...]]] = {}
+for _code in OTHER_CODES:
+    for _word in BY_CODE[_code].stop_words:
+        _BY_WORD[_word] = (*_BY_WORD.get(_word, ()), _code)
+_SIGNS: Final = frozenset(_BY_WORD) - _ENGLISH_GRAMMAR - _ALSO_ENGLISH
+
+TELLING: Final = _SIGNS | frozenset(map(str.capitalize, _SIGNS))
+"""Words without which a text is in no language but the default of its scripts."""
+
+_SCRIPTS: Final = re.compile(
+    r"(?P<cyrillic>[\u0400-\u052f])|(?P<greek>[\u0370-\u03ff\u1f00-\u1fff])|(?P<armenian>[\u0530-\u058f])"
+    r"|(?P<hebrew>[\u0590-\u05ff\ufb1d-\ufb4f])|(?P<devanagari>[\u0900-\u097f])|(?P<tamil>[\u0b80-\u0bff])"
+    r"|(?P<arabic>[\u0600-\u06ff\u0750-\u077f\u08a0-\u08ff\ufb50-\ufdff\ufe70-\ufefc])"
+    r"|(?P<hangul>[\u1100-\u11ff\uac00-\ud7af])|(?P<kana>[\u3040-\u30ff\u31f0-\u31ff])|(?P<han>[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff])"
+)
+
+
+def script_of(word: str) -> Script:
+    """Of a word in one script; Latin, if it has no letter of another that is known."""
+    found = None if word.isascii() else _SCRIPTS.search(word)
+    return Script(str(found.lastgroup)) if found else Script.LATIN
+
+
+def others_in(words: Iterable[str]) -> tuple[str, ...]:
+    """Which languages that are no default the words of a text tell, one of a script at the most."""
+    different = set(map(str.casefold, words))
+    telling = {code for word in different & _SIGNS for code in _BY_WORD[word]}
+    if not telling:
+        return ()
+    counts = Counter(code for word in different for code in _BY_WORD.get(word, ()))
+    least = {Script.LATIN: len(different & _ENGLISH_GRAMMAR)}
+    told: dict[Script, str] = {}
+    for code in OTHER_CODES:  # of equals the first
+        if code not in telling:
+            continue
+        language, count = BY_CODE[code], counts[code]
+        script = language.script
+        if script not in least:
+            default = DEFAULT.get(script)
+            least[script] = len(different & default.stop_words) if default else 0
+        if count >= TOLD_MIN and count > least[script]:
+            told[script] = code
+            least[script] = count
+    return tuple(told.values())
+
+
+def told(text: str) -> tuple[Language, ...]:
+    """The languages that a text shows, by its scripts and all that is known of their words: none for
+    a few Latin words that could be of any language. Other than for its terms one word is enough, as
+    nothing is kept by this: of Latin letters the languages with most words, if these are most of
+    all or several, and English before any that has no more than it.
+    """
+    return _remembered(text) if len(text) <= _REMEMBERED_CHARS else _told(text)
+
+
+def _told(text: str) -> tuple[Language, ...]:
+    words = frozenset(_WORD.findall(text.casefold()))
+    found = [*_most(words)]
+    if text.isascii():
+        return tuple(found)
+    scripts = {script_of(char) for char in set(text) if char > _LATIN_LAST} - {Script.LATIN}
+    if Script.KANA in scripts:
+        scripts.discard(Script.HAN)
+    for code in others_in(words):
+        if BY_CODE[code].script in scripts:
+            scripts.discard(BY_CODE[code].script)
+            found.append(BY_CODE[code])
+    return (*found, *(one for script, one in DEFAULT.items() if script in scripts))
+
+
+_REMEMBERED_CHARS: Final = 2_000  # of a question, which many ask of; others are asked of once
+_remembered: Final = lru_cache(maxsize=256)(_told)
+
+
+def _most(words: frozenset[str]) -> Sequence[Language]:
+    """The Latin languages of which most of these words are."""
+    signs = words & _LATIN_SIGNS
+    if not signs:
+        return () if words.isdisjoint(_ENGLISH_WORDS) else (ENGLISH,)
+    counts = Counter(code for word in words & _LATIN_WORDS for code in _LATIN_BY_WORD[word])
+    telling = {code for word in signs for code in _LATIN_BY_WORD[word]}
+    most = max(counts[code] for code in telling)
+    english = len(words & _ENGLISH_WORDS)
+    if most <= english:
+        return (ENGLISH,)
+    if most < TOLD_MIN and 2 * most <= len(words):
+        return ()
+    return [one for one in LANGUAGES if one.code in telling and counts[one.code] == most]
+
+
+def _vocabulary(one: Language) -> Set[str]:
+    return (
+        one.stop_words
+        | one.function_words
+        | one.fillers
+        | one.times
+        | one.calendar
+        | one.anything
+        | one.greetings
+    )
+
+
+_WORD: Final = re.compile(r"[\w\u0900-\u0963\u0970-\u0dff]+")  # with the vowels of India
+_LATIN_LAST: Final = "\u024f"
+_ENGLISH_WORDS: Final = _vocabulary(ENGLISH)
+_LATIN_BY_WORD: Final[dict[str, list[str]]] = defaultdict(list)
+for _one in LANGUAGES:
+    if _one.script is Script.LATIN and _one is not ENGLISH:
+        for _word in _vocabulary(_one):
+            _LATIN_BY_WORD[_word].append(_one.code)
+_LATIN_WORDS: Final = frozenset(_LATIN_BY_WORD)
+_LATIN_SIGNS: Final = _LATIN_WORDS - _ALSO_ENGLISH - _ENGLISH_WORDS
+
+
+def told_or_all(text: str) -> tuple[Language, ...]:
+    """Those that a text shows; where it shows none, all."""
+    return told(text) or LANGUAGES

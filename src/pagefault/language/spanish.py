@@ -1,0 +1,181 @@
+"""Spanish."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pagefault.language.language import Cue, Dates, Language, Script, words
+
+_WHAT: Final = r"(?:qué|que|quién(?:es)?|cuál(?:es)?|cuándo|dónde|adónde|cómo|cuánt[oa]s?|por qué)"
+
+SPANISH: Final = Language(
+    code="es",
+    script=Script.LATIN,
+    snowball="spanish",
+    stop_words=words(
+        """
+        a al algo alguien alguna algunas alguno algunos algún ante antes aquel aquella aquello aquí así aún aunque bajo cada casi
+        como con contra cosas cual cuando cuanto de del desde donde dos durante e el él ella ellas ellos en entre era eran eres es
+        esa esas ese eso esos esta está están estaba estaban estar estas este esto estos estoy fue fueron ha había habían haber han
+        has hasta hay he hemos la las le les lo los más me mi mí mientras mis mucha muchas mucho muchos muy nada ni no nos
+        nosotros nuestra nuestras nuestro nuestros o os otra otras otro otros para pero poco por porque pues que qué quien quién
+        quienes se sea según ser si sí siempre sido sin sino sobre sois somos son soy su sus también tampoco tan tanto te tendrá
+        tenemos tener tengo ti tiene tienen todo todos toda todas tu tú tus tuvo un una unas uno unos usted ustedes va vais vamos
+        van vosotros vuestro y ya yo cuál cuáles cuándo cuánto cuántos cuánta cuántas dónde adónde cómo
+        """
+    ),
+    fillers=words(
+        """
+        ahora además ah al algo anotado aparte asunto ayer bien buen buena bueno buenas buenos claro cosa creo cuidado cuenta dar
+        decir dice dicho después día días dijo encanta entonces espero exacto final general genial gracias gusta hace hacer haces
+        hacía haga hizo hola hoy igual imagino justo lado luego mañana mejor menos mismo misma momento nueva nuevo nunca otra par
+        parece pasa pasado perfecto poder puede pueden puedo primero principios probablemente pronto quiere quiero quizá quizás
+        razonable saber sé seguro tal tarde tema tiempo todavía toca tomar tres usar vale vaya verdad ver vez veces voy próximo
+        """
+    ),
+    greetings=words("hola sí no vale gracias genial"),
+    irregular="""
+        andar: anduvo
+        caer: cayó
+        decir: dijo dice dicho digo dijeron dijimos
+        dormir: duerme durmió
+        hacer: hizo hecho hace hago haremos harán hará hicimos hicieron
+        ir: fui va voy vamos iremos
+        morir: murió muerto
+        pedir: pidió piden pide pidieron
+        perder: pierde pierden
+        poder: pudo puede pueden puedo
+        poner: puso puesto pone pongo pusieron
+        querer: quiso quiere quieren quiero
+        saber: supo
+        seguir: sigue siguió
+        tener: tuvo tiene tienen tengo
+        traer: trajo trae
+        venir: vino viene vienen
+        ver: visto vio vimos
+        volver: vuelto vuelve vuelven
+        escribir: escrito
+        abrir: abierto
+        romper: roto
+    """,
+    opposites=words("ningun ninguno ninguna nunca jamas sin nada nadie"),
+    times=words(
+        """
+        ayer hoy mañana anteayer anoche recientemente pasado pasada próximo próxima semana mes año desde lunes martes miércoles
+        jueves viernes sábado domingo enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre
+        """
+    ),
+    numbers=words(
+        "dos tres cuatro cinco seis siete ocho nueve diez once doce quince veinte treinta cuarenta cincuenta cien mil docena"
+    ),
+    anything=words(
+        """
+        pasar pasó pasa ocurrir ocurrió hablar hablamos hablar decir dijo dijimos contar hacer hicimos acordar acordamos decidir
+        decidimos nuevo algo pasado pasada día días semana semanas mes meses año años fin ayer anteayer hoy lunes martes miércoles
+        jueves viernes sábado domingo enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre dos
+        tres cuatro cinco seis
+        """
+    ),
+    calendar=words(
+        """
+        lunes martes miércoles jueves viernes sábado domingo enero febrero marzo abril mayo junio julio agosto septiembre octubre
+        noviembre diciembre hoy ayer mañana semana semanas mes meses año años día días hora horas minuto minutos noche tarde tardes
+        """
+    ),
+    joins=words("y e o u"),
+    dates=Dates(
+        months=(
+            "enero",
+            "febrero",
+            "marzo",
+            "abril",
+            "mayo",
+            "junio",
+            "julio",
+            "agosto",
+            "septiembre|setiembre",
+            "octubre",
+            "noviembre",
+            "diciembre",
+        ),
+        weekdays=("lunes", "martes", "mi[ée]rcoles", "jueves", "viernes", "s[áa]bado", "domingo"),
+        units={
+            "day": "d[ií]as?",
+            "week": "semanas?",
+            "weekend": "fin de semana",
+            "month": "mes(?:es)?",
+            "year": "años?",
+        },
+        near={"anteayer": 2, "ayer": 1, "anoche": 1, "hoy": 0, "esta noche": 0},
+        numbers={
+            "un": 1,
+            "una": 1,
+            "uno": 1,
+            "dos": 2,
+            "tres": 3,
+            "cuatro": 4,
+            "cinco": 5,
+            "seis": 6,
+        },
+        date=(
+            r"\b{d}\s+de\s+{month}\b(?:\s+(?:de\s+|del\s+)?{y}\b)?"
+            r"|\b(?:en|desde|de|hasta|este|pasado|durante)\s+{month2}\b(?:\s+(?:de\s+|del\s+)?{y2}\b)?"
+            r"|\b{month3}\s+(?:de\s+|del\s+)?{y3}\b"
+        ),
+        year=r"\b(?:en|de|desde|durante|del)\s+{y}\b(?!-)",
+        ago=r"\bhace\s+{n}\s+{unit}\b",
+        last=r"\b{unit}\s+(?:pasad[oa]|anterior)\b|\bpasad[oa]\s+{unit2}\b|\búltim[oa]\s+{unit3}\b",
+        this=r"\best[ea]\s+{unit}\b(?!\s+pasad)",
+        weekday=r"\b{weekday}\s+pasado\b|\b(?:el|este|pasado)\s+{weekday2}\b",
+    ),
+    cues={
+        Cue.ASKS: (
+            rf"(?:(?:a|de|con|en|por|para|desde|hasta|contra|sobre) )?{_WHAT}\b|(?:puedes|podrías|puede|podría|sabes|sabe|recuerdas"
+            r"|dime|dígame|muestra|muéstrame|busca|encuentra|explica|explícame|recuérdame|describe|resume|enumera|hay|tienes)\b"
+        ),
+        Cue.POINTS_BACK: (
+            r"\b(?:te acuerdas|recuerdas|recuérdame|antes|la última vez|el otro día|otra vez|de nuevo|como (?:dijimos|acordamos|quedamos"
+            r"|hablamos|dije)|(?:lo que )?(?:acordamos|decidimos|hablamos|quedamos))\b"
+        ),
+        Cue.WHEN: (
+            r"(?:(?:desde|hasta|para) )?(?:cuándo|cuánto tiempo|(?:(?:en|a|desde) )?qué (?:años?|mes|semana|días?|fecha|hora))\b"
+        ),
+        Cue.HOW_MANY: r"\bcuánt[oa]s?\b|\bqué (?:edad|precio)\b",
+        Cue.WHO_OR_WHERE: (
+            r"(?:(?:a|de|con|en|por|para|desde) )?(?:quién(?:es)?|dónde|adónde|cuál(?:es)?|qué (?:país|ciudad|empresa|doctora?))\b"
+        ),
+        Cue.JOINTLY: r"\b(?:ambos|ambas|juntos|juntas|los dos|las dos|en común)\b",
+        Cue.INTERROGATIVE: rf"{_WHAT}\b",
+        Cue.TELL_ME: r"(?:dime|dígame|muéstrame|recuérdame)\b",
+        Cue.LEADS_IN: r"y|también|por favor|pues",
+        Cue.JOINS_CLAUSES: r"(?:y|o|pero)\s+(?:también\s+|luego\s+)?",
+        Cue.PERSON: r"\b(?:él|ella|ellos|ellas|le|les)\b",
+        Cue.RECALLS: (
+            rf"\b{_WHAT}\b[^.!?\n]{{0,80}}\b(?:dije|dijiste|dijimos|decidimos|acordamos|hablamos|mencioné|mencionaste|elegimos)\b"
+            r"|\b(?:te acuerdas|recuerdas)\b[^.!\n]{0,120}\?|\brecuérdame\b"
+        ),
+        Cue.CORRECTS: (
+            r"^\W*no\b\W+(?:eso|es|yo|nosotros|así)\b|^\W*(?:eso|esto) (?:es|era|no es)(?: \w+)? (?:incorrecto|falso|mentira|cierto"
+            r"|verdad)\b|^\W*(?:incorrecto|falso)\b|\bte equivocas\b"
+        ),
+        Cue.DECISION: r"\b(?:(?:hemos |he )?(?:decidido|acordado)|decidimos|acordamos|a partir de ahora)\b",
+        Cue.PREFERENCE: r"\b(?:prefiero|preferimos|alérgic[oa]|me encanta|me gusta más)\b",
+        Cue.FACT: r"\b(?:vivo en|trabajo (?:en|como|para)|se llama|fecha límite|recuerda que)\b",
+        Cue.TURNING: r"\b(?:al final|en vez de|en lugar de|cancelad[oa]|cambiamos de idea|mejor no)\b",
+        Cue.NEGATION: r"\b(?:nunca|ning[uú]n[ao]?|jamás|nadie)\b",
+        Cue.TIME: (
+            r"\b(?:ayer|hoy|anteayer|lunes|martes|miércoles|jueves|viernes|sábado|domingo|enero|febrero|marzo|abril|junio|julio|agosto"
+            r"|septiembre|octubre|noviembre|diciembre|semanas?|meses|años?)\b"
+        ),
+        Cue.SPEAKER: r"\b(?:yo|Yo|mi|mis|Mi|Mis|nosotros|nuestr[oa]s?|Nuestr[oa]s?|nos)\b",
+        Cue.ABBREVIATION: r"Sra?|Dra|Ud|Uds|pág|aprox|p\. ej|EE\. UU",
+        Cue.DATE: (
+            r"\b\d{1,2} de (?:enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre)"
+            r"(?: de \d{4})?\b"
+        ),
+        Cue.NAME_JOINER: "del |de la |de los ",
+        Cue.COURTESY: (
+            r"(?:(?:muchas |mil )?gracias(?: por todo)?|hola|buenos días|buenas (?:tardes|noches)|adiós|hasta (?:luego|pronto|mañana))"
+        ),
+    },
+)
