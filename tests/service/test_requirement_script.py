@@ -1,5 +1,5 @@
-"""Requirement 000's own acceptance script, without a model: what is agreed to becomes a claim, and a
-hundred turns later it is answered with a citation.
+"""Requirement 000's own acceptance script, without a model: what is agreed to becomes a claim, and
+a hundred turns later it is answered with a citation.
 """
 
 from __future__ import annotations

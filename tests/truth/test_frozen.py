@@ -13,12 +13,12 @@ LINES_MAX = 400
 FROZEN = "efdd981b3440c494"
 
 WHY = """
-The cues of truth/ are frozen (docs/decisions/051). Extending patterns does not generalise: a thousand
-of them found 24 % of what other people decided and turned prohibitions round; what a new one brings
-on the sentence that it was written for, it does not bring on the next. What is missed is found by
-search, and `Session.claim` and `Session.remember` are the sure way. If a cue has to change all the
-same, check every claim on the material of docs/truth.md by hand, tell the figures there and in a
-decision record, and put this digest here: {digest}
+The cues of truth/ are frozen (docs/decisions/051). Extending patterns does not generalise: a
+thousand of them found 24 % of what other people decided and turned prohibitions round; what a new
+one brings on the sentence that it was written for, it does not bring on the next. What is missed is
+found by search, and `Session.claim` and `Session.remember` are the sure way. If a cue has to change
+all the same, check every claim on the material of docs/truth.md by hand, tell the figures there and
+in a decision record, and put this digest here: {digest}
 """
 
 

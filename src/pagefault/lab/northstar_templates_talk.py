@@ -1,9 +1,9 @@
 """Sentences of a second north-star script, in the manner of talk: decisions with reasons, greetings
 and questions beside them, changes of mind, and questions in other words than the decisions.
 
-`{v}` is what holds, `{w}` what else there was, or held before; `{s}` is what it is about. Each topic
+`{v}` is what holds, `{w}` what else there was or held before; `{s}` is what it is about. Each topic
 has several names, so that a decision and the question about it may call it differently. They were
-written before anything was measured with them, and by somebody who wrote no rule that reads them.
+written before anything was measured with them, and no form of `truth/` was made for them.
 """
 
 from __future__ import annotations
