@@ -175,6 +175,7 @@ def figures(runs: Sequence[Run], window: int) -> dict[str, Any]:
     visible = sum(run.visible for run in runs)
     changed = sum(run.changed for run in runs)
     both = sum(run.both for run in runs)
+    paged_in = [tokens for run in runs for tokens in run.paged_in_tokens]
     return {
         "visible_frac": _share(visible, recalls),
         "visible_reached": _share(visible, recalls) >= VISIBLE_MIN,
@@ -200,9 +201,7 @@ def figures(runs: Sequence[Run], window: int) -> dict[str, Any]:
         "requests": sum(run.requests for run in runs),
         "requests_over_window": sum(run.requests_over_window for run in runs),
         "request_tokens_max": max((run.request_tokens_max for run in runs), default=0),
-        "paged_in_tokens_per_recall": round(
-            mean(tokens for run in runs for tokens in run.paged_in_tokens) if recalls else 0.0, 1
-        ),
+        "paged_in_tokens_per_recall": round(mean(paged_in), 1) if paged_in else 0.0,
         "failures": [f"seed {run.seed}: {what}" for run in runs for what in run.wrong][:20],
     }
 

@@ -44,9 +44,9 @@ _TAKE: Final = (
     r"(?:(?:let's|we'll|we will|we) use|(?:let's|we'll|we will) (?:go|stick) with|(?:we're|we are|I'm|I am) (?:going|sticking) with"
     r"|(?:we|I)(?:'ve| have)? (?:decided (?:on|to use|to go with)|agreed on|settled on|chosen|chose|picked))"
 )
-_SETTLE: Final = r"(?:(?:let's|we'll|we will) (?:use|(?:go|stick) with)|we(?:'ve| have)? decided (?:on|to use|to go with))"
-"""Decides with nothing beside the choice: past choices ("we picked apples") and company ("I'm going
-with Ann") are no decisions without what they are for."""
+_SETTLE: Final = r"(?:(?:let's|we'll|we will) (?:use|(?:go|stick) with)|we(?:'ve| have)? decided to (?:use|go with))"
+"""Decides with nothing beside the choice: past choices ("we picked apples"), company ("I'm going with
+Ann") and days ("we decided on Tuesday") are no decisions without what they are for."""
 _ALLERGEN: Final = (
     "(?:almonds?|aspirin|beef|bees?|bee stings|celery|cats?|codeine|crab|dairy|dogs?|dust(?: mites)?|eggs?|fish|gluten|grass(?: pollen)?|hazelnuts?|horses?"
     "|ibuprofen|kiwis?|lactose|latex|lupin|milk|mou?ld|mustard|nickel|nuts?|oysters?|peaches|peanuts?|penicillin|pollen|prawns?|sesame|shellfish|shrimps?|soya?|strawberries"
