@@ -538,7 +538,8 @@ class Session(_Asks):
         return _LOOP.run(self.asynchronous.goal(text))
 
     def undo(self) -> Undone:
-        """Take back the newest pin, unpin or goal, or what a message made be held true (claims).
+        """Take back the newest pin, unpin or goal, or what a message made be held true (claims), or
+        what was stated or retracted.
 
         What it took the place of stands again, as far as it is there: `CannotUndo` says what was
         forgotten or edited since, or that there is nothing left. `PinsFull` as for `pin`. It is

@@ -300,7 +300,12 @@ async def test_what_no_claim_can_be_is_refused_and_says_what_to_do() -> None:
             with pytest.raises(BadInput) as caught:
                 await session.claim("x", evidence=["postgres"], **wrong)
             assert caught.value.hint
-        for wrong in ({"origin": "runtime"}, {"origin": "me"}, {"subject": "x" * 2_000}):
+        for wrong in (
+            {"origin": "runtime"},
+            {"origin": "me"},
+            {"subject": "x" * 2_000},
+            {"subject": "vm:goal"},
+        ):
             with pytest.raises(BadInput):
                 await session.claim("x", evidence=["postgres"], **wrong)
         for value in ("", " \n", "word " * 120):

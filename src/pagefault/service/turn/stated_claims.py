@@ -20,7 +20,16 @@ from pagefault.model.defaults import TAIL_TOKENS
 from pagefault.model.errors import BadInput
 from pagefault.model.events import Draft, PageBody, expected
 from pagefault.model.ids import PageId
-from pagefault.model.kinds import MODEL_GENERATED, RUNTIME, USERS, Actor, ClaimType, Kind, Origin
+from pagefault.model.kinds import (
+    GOAL_SUBJECT,
+    MODEL_GENERATED,
+    RUNTIME,
+    USERS,
+    Actor,
+    ClaimType,
+    Kind,
+    Origin,
+)
 from pagefault.model.page import Evidence, Page, Quote
 from pagefault.service.arguments import an_origin
 from pagefault.service.derived.claims import Claims, authority_of, made_of
@@ -163,12 +172,15 @@ class StatedClaims:
                 f"a claim of {len(value):,} characters: it takes at most {VALUE_CHARS}",
                 hint="say in one line what holds; the evidence has the rest",
             )
+        subject = " ".join(clean(stated.subject).split())
+        if subject == GOAL_SUBJECT:
+            raise BadInput(f"{subject!r} is the goal's", hint="`Session.goal` sets the goal")
         sources = [one.origin for one in found]
         is_users = stated.origin in USERS and USERS.issuperset(sources)
         origin = stated.origin if is_users else least_trusted([stated.origin, *sources])
         return Claim(
             type=stated.kind,
-            subject=" ".join(clean(stated.subject).split()),
+            subject=subject,
             value=value,
             text=wording(stated.kind, value),
             evidence=tuple(dict.fromkeys(one.span for one in found)),
