@@ -213,6 +213,7 @@ async def test_a_claim_is_taken_back_and_undone_as_any_other_act() -> None:
         told = {claim.claim_id: claim for claim in await session.claims()}
         assert (told[claim_id].status, told[claim_id].closed_by) == ("retracted", note)
         assert "postgres" not in told[note].text
+        assert (await session.page(note)).derived.provenance == (claim_id,)  # type: ignore[union-attr]
         with pytest.raises(BadInput, match="stands no more"):
             await session.retract(claim_id)
         with pytest.raises(BadInput, match="holds nothing itself"):

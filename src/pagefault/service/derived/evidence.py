@@ -31,7 +31,7 @@ _MARKS: Final = ("'‘’ʼ", '"“”„«»')
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class QuotedWords:
     """Words of a page, where they stand, and whose they are."""
 
     span: Evidence
@@ -59,7 +59,7 @@ class EvidenceFinder:
         self._called = called
         self._clean = clean
 
-    def find(self, given: str | Quote | Evidence) -> Found:
+    def find(self, given: str | Quote | Evidence) -> QuotedWords:
         """Raises `BadInput` for words that stand nowhere, and for a span that is none; `NoSuchPage`
         and `RecordGone` for the page.
         """
@@ -82,7 +82,7 @@ class EvidenceFinder:
             )
         return found
 
-    def _span(self, given: Evidence) -> Found:
+    def _span(self, given: Evidence) -> QuotedWords:
         page = self._page(given.page_id)
         stored = page.text.encode()
         piece = stored[max(given.start, 0) : max(given.end, 0)]
@@ -96,7 +96,7 @@ class EvidenceFinder:
                 hint=f"a span counts bytes of the page's text in UTF-8, of which it has"
                 f" {len(stored):,}",
             )
-        return Found(given, words, page.row)
+        return QuotedWords(given, words, page.row)
 
     def _page(self, page_id: PageId) -> Page:
         if is_derived(page_id):
@@ -114,8 +114,8 @@ class EvidenceFinder:
             )
         return self._runtime.pages.read(row)
 
-    def _anywhere(self, pattern: re.Pattern[str], words: str) -> Found:
-        other: Found | None = None
+    def _anywhere(self, pattern: re.Pattern[str], words: str) -> QuotedWords:
+        other: QuotedWords | None = None
         for row in self._likely(words):
             if self._scope.is_history(row):
                 continue
@@ -164,13 +164,13 @@ def _escaped(word: str) -> str:
     return said + (rf"(?![{_LETTER}])(?![{_MARKS[0]}][{_LETTER}])" if is_letter else "")
 
 
-def _in(page: Page, pattern: re.Pattern[str]) -> Found | None:
+def _in(page: Page, pattern: re.Pattern[str]) -> QuotedWords | None:
     found = pattern.search(page.text)
     if found is None:
         return None
     start = len(page.text[: found.start()].encode())
     end = start + len(found[0].encode())
-    return Found(Evidence(page_id=page.page_id, start=start, end=end), found[0], page.row)
+    return QuotedWords(Evidence(page_id=page.page_id, start=start, end=end), found[0], page.row)
 
 
 def _told(words: str) -> str:

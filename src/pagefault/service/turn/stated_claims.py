@@ -228,9 +228,11 @@ class StatedClaims:
             )
 
     def _draft(self, entry: ClaimEntry, channel: Origin, key: str) -> Draft:
-        state = self._owned.state
+        state, made = self._owned.state, made_of(entry)
+        if entry.claim.type is ClaimType.RETRACTION:  # it is forgotten with what it took back
+            made = replace(made, derived=replace(made.derived, provenance=(entry.supersedes,)))
         [draft] = write_derived(
-            [made_of(entry)],
+            [made],
             session=self._owned.session,
             state=state,
             counter=state.counter,
