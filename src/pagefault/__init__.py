@@ -77,6 +77,7 @@ if TYPE_CHECKING:
         Page,
         PageDetails,
         PageRow,
+        Quote,
         SessionRow,
     )
     from pagefault.model.prices import Measured, PriceList, calibrate
@@ -201,6 +202,7 @@ __all__ = [
     "PressureStatus",
     "PriceList",
     "Proxied",
+    "Quote",
     "RecordDamaged",
     "RecordGone",
     "Relayed",
@@ -331,6 +333,7 @@ _HOMES = {
     "PressureStatus": "service.inspection.status",
     "PriceList": "model.prices",
     "Proxied": "service.inspection.relayed",
+    "Quote": "model.page",
     "RecordDamaged": "model.errors",
     "RecordGone": "model.errors",
     "Relayed": "model.events",

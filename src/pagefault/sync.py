@@ -26,7 +26,7 @@ from pagefault.model.defaults import PLACEHOLDER_TIMEOUT_MS
 from pagefault.model.events import Event
 from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import Level, Tier
-from pagefault.model.page import Page, PageRow, SessionRow
+from pagefault.model.page import Evidence, Page, PageRow, Quote, SessionRow
 from pagefault.model.prices import PriceList
 from pagefault.model.progress import Progress
 from pagefault.model.request import Request, ToolCall, Usage
@@ -538,7 +538,8 @@ class Session(_Asks):
         return _LOOP.run(self.asynchronous.goal(text))
 
     def undo(self) -> Undone:
-        """Take back the newest pin, unpin or goal, or what a message made be held true (claims).
+        """Take back the newest pin, unpin or goal, or what a message made be held true (claims), or
+        what was stated or retracted.
 
         What it took the place of stands again, as far as it is there: `CannotUndo` says what was
         forgotten or edited since, or that there is nothing left. `PinsFull` as for `pin`. It is
@@ -596,6 +597,80 @@ class Session(_Asks):
         Raises `BadInput` for what is no count.
         """
         _LOOP.run(self.asynchronous.observe(usage))
+
+    def claim(
+        self,
+        value: str,
+        *,
+        evidence: Sequence[str | Quote | Evidence],
+        kind: str = "decision",
+        subject: str = "",
+        replaces: str = "",
+        origin: str = "user_typed",
+        key: str = "",
+    ) -> PageId:
+        """Hold `value` true, on the `evidence` of what was said: words, `Quote`s or spans of pages,
+        which have to be there. Returns the claim's id; that of the claim that says so already, if
+        one stands. `kind` is "decision", "preference", "fact" or "rule" (which every request
+        recites).
+
+        `origin` is the channel that the claim came through: "user_typed" if the user states it, who
+        need not have used these words; of what a model proposes "model_generated". It has the
+        user's authority if that is the user's channel and all the evidence was typed by the user;
+        else it is proposed: recalled, never in the core.
+
+        It takes the place of the claim on the same `subject`, or of `replaces`, a claim's id; what
+        is proposed takes the place of nothing that has the user's authority. Raises `BadInput` for
+        words that nobody said, and `NoSuchPage`.
+        """
+        return _LOOP.run(
+            self.asynchronous.claim(
+                value,
+                evidence=evidence,
+                kind=kind,
+                subject=subject,
+                replaces=replaces,
+                origin=origin,
+                key=key,
+            )
+        )
+
+    def remember(
+        self,
+        words: str,
+        *,
+        page_id: str = "",
+        kind: str = "fact",
+        subject: str = "",
+        replaces: str = "",
+        origin: str = "user_typed",
+        key: str = "",
+    ) -> PageId:
+        """Hold true what was said, word for word: `claim`, with the words themselves as evidence.
+
+        They have to stand in the page `page_id`, or, without one, in anything that was said: what
+        the user typed counts first, the newest before the rest. What was not said yet is logged
+        first, by `user` or `document`.
+        """
+        return _LOOP.run(
+            self.asynchronous.remember(
+                words,
+                page_id=page_id,
+                kind=kind,
+                subject=subject,
+                replaces=replaces,
+                origin=origin,
+                key=key,
+            )
+        )
+
+    def retract(self, claim_id: str, *, origin: str = "user_typed", key: str = "") -> PageId:
+        """Take a claim back: it is kept, and holds no more. Returns the id of the note of that.
+
+        Raises `BadInput` if it does not stand, and where something else than the user's channel
+        would take back what has the user's authority.
+        """
+        return _LOOP.run(self.asynchronous.retract(claim_id, origin=origin, key=key))
 
     @overload
     def request(self, *, tools: Sequence[Tool] | None = None) -> Request: ...

@@ -16,7 +16,8 @@ from tests.service.traces import Files, canary
 
 KEPT = {
     "chat.session_name", "chat.system", "goal.text", "checkpoint.name", "fork.name",
-    "chat.engine_model",
+    "chat.engine_model", "claims add.value", "claims add.subject",
+    "claims add.key", "claims retract.key",  # under the secret of the memory
 }  # fmt: skip
 """What a command writes down, or passes on: each has a word below."""
 
@@ -27,7 +28,7 @@ ASKED = {
     "pages search.origins", "pages search.topic", "pages search.task", "pages ls.topic",
     "pages ls.task", "goal.session", "checkpoint.session", "fork.session", "undo.session",
     "redo.session", "history.page_id",
-    "models ls.names",
+    "models ls.names", "claims add.quotes",
 }  # fmt: skip
 """What is only asked. The library keeps none of it, and no command writes its own line down."""
 
@@ -35,7 +36,7 @@ NO_WORDS = {
     "root", "session_name", "session_named", "page_id", "claim_id", "since", "until", "when",
     "before", "after", "out", "file", "prices", "embedder", "target", "source", "to", "at", "data",
     "windows", "folder", "only", "audit", "upstream", "host", "token", "engine_base_url", "path",
-    "user", "tokens",
+    "user", "tokens", "origin", "replaces",
 }  # fmt: skip
 """Names, times, places and settings."""
 
@@ -82,6 +83,15 @@ def test_no_word_of_a_command_line_outlives_the_session_that_it_spoke_to(tmp_pat
     _typed(root, "goal", name, words["goal.text"])
     _typed(root, "checkpoint", name, words["checkpoint.name"])
     _typed(root, "fork", name, words["fork.name"])
+    _typed(
+        root, "claims", "add", words["claims add.value"], "--session", name,
+        "--quote", f"word is {words['stdin']}", "--subject", words["claims add.subject"],
+        "--key", words["claims add.key"],
+    )  # fmt: skip
+    _typed(
+        root, "claims", "retract", "clm_2", "--session", name,
+        "--key", words["claims retract.key"],
+    )  # fmt: skip
     _typed(root, "search", words["search.words"])
     _typed(root, "pages", "ls", name, "--topic", words["pages ls.topic"])
     _typed(root, "recall", "task", words["recall task.named"])

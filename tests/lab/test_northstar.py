@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from pagefault.lab.northstar import FAULTS_MAX, TURNS_MIN, Run, figures, run_script
+from pagefault.lab.northstar import FAULTS_MAX, PHRASINGS, TURNS_MIN, Run, figures, run_script
 
 
 @pytest.fixture(scope="module")
@@ -41,3 +41,32 @@ async def test_without_claims_a_small_window_forgets_what_was_decided() -> None:
 async def test_the_same_seed_is_the_same_conversation(small: Run) -> None:
     again = await run_script(1, window=4_000)
     assert figures([again], 4_000) == figures([small], 4_000)
+
+
+async def test_what_never_left_the_window_is_visible_and_so_is_what_it_replaced() -> None:
+    run = await run_script(2, window=128_000, phrasing="talk")
+    assert run.visible == run.visible_at_once == run.recalls > 0
+    assert run.both == run.changed > 0
+    assert run.outdated == 0
+    assert run.both_marked == 0, "no rule reads how people change their minds"
+
+
+def test_what_is_visible_and_what_is_read_of_it_are_told_apart() -> None:
+    seen = Run(seed=0, turns=200, recalls=10, recalls_right=3, visible=10, visible_at_once=8)
+    lost = Run(seed=1, turns=200, recalls=10, recalls_right=1, visible=8, changed=4, outdated=1)
+    told = figures([seen, lost], 4_000)
+    assert (told["visible_frac"], told["visible_reached"]) == (0.9, False)
+    assert (told["visible_at_once_frac"], told["read_frac"]) == (0.4, round(4 / 18, 4))
+    assert (told["recall_rate"], told["outdated_alone_frac"]) == (0.2, 0.25)
+    assert figures([seen], 4_000)["visible_reached"]
+
+
+def test_the_phrasings_have_the_same_parts_and_no_sentence_in_common() -> None:
+    script, talk = PHRASINGS["script"], PHRASINGS["talk"]
+    for part in ("decide", "agree", "ask", "recall", "chatter"):
+        ours, theirs = set(getattr(script, part)), set(getattr(talk, part))
+        assert len(ours) == len(getattr(script, part))
+        assert len(theirs) == len(getattr(talk, part))
+        assert ours.isdisjoint(theirs)
+    for values, names in talk.topics.values():
+        assert len(set(values)) >= 3 <= len(set(names)), "a value to change to, and other words"

@@ -1,4 +1,4 @@
-"""Writing, reading and looking are three façades over one state."""
+"""Writing, claiming, reading and looking are four façades over one state."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from types import CodeType
 import pytest
 
 import pagefault
+from pagefault.service.facades.claimant import Claimant
 from pagefault.service.facades.inspector import Inspector
 from pagefault.service.facades.parts import SessionParts
 from pagefault.service.facades.reader import Reader
 from pagefault.service.facades.writer import Writer
 from pagefault.service.lookup.questions import Asking
 
-FACADES = (Writer, Reader, Inspector)
+FACADES = (Writer, Claimant, Reader, Inspector)
 
 
 def _verbs(cls: type) -> set[str]:

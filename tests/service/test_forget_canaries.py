@@ -29,6 +29,7 @@ CHOICES = {
     "Session.configure.mode", "Session.configure.layout", "Session.history.actor",
     "Session.recall.profile", "Session.request.format", "Incoming.event_type", "Incoming.role",
     "Incoming.modality", "Incoming.importance", "Incoming.follows", "Incoming.supersedes",
+    "Session.claim.kind", "Session.remember.kind",
     "Incoming.is_whole", "Incoming.goes_on", "Incoming.is_error", "Session.tool_result.media_type",
     "Incoming.source", "Incoming.mime_type", "Incoming.size_bytes",
     "Session.document.source", "Session.tool_result.source",
@@ -54,6 +55,8 @@ NAMES_OF_OURS = {
     "Session.tiers.page_ids", "Session.pin.page_id",
     "Session.unpin.page_id", "Session.no_such_page.page_id", "Session.say.items",
     "Session.run.engine", "Session.call.call", "Incoming.blob", "Session.run.on_text",
+    "Session.claim.evidence", "Session.claim.replaces", "Session.remember.words",
+    "Session.remember.page_id", "Session.remember.replaces", "Session.retract.claim_id",
     "Session.assistant.calls", "Session.is_of_memory.call", "Session.replied.calls",
 }  # fmt: skip
 """Names that pagefault gave, and values whose own fields are below."""
@@ -103,6 +106,24 @@ async def tell(memory: Memory) -> Told:
         speaker=word("Session.user.speaker", "user"),
         key=word("Session.user.key", "user"),
         occurred_at=told.add("Session.user.occurred_at", "1987-03-14T05:17:00", "user"),
+    )
+    await session.claim(
+        word("Session.claim.value", "user"),
+        evidence=[told.words["Session.user.text"]],
+        subject=word("Session.claim.subject", "user"),
+        origin="tool:" + word("Session.claim.origin", "user"),
+        key=word("Session.claim.key", "user"),
+    )
+    claim_id = await session.remember(
+        told.words["Session.user.text"],
+        subject=word("Session.remember.subject", "user"),
+        origin="tool:" + word("Session.remember.origin", "user"),
+        key=word("Session.remember.key", "user"),
+    )
+    await session.retract(
+        claim_id,
+        origin="tool:" + word("Session.retract.origin", "user"),
+        key=word("Session.retract.key", "user"),
     )
     await session.request()
     page = told.pages["user"]

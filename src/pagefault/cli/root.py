@@ -22,7 +22,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "search": "Find pages in every session.",
         "recall": "Ask for pages: the latest, by topic, by task, by time, by words.",
         "pages": "List, show, search and pin pages.",
-        "claims": "List and show claims: decisions, preferences and facts.",
+        "claims": "List, show, add and retract claims: decisions, preferences, facts and rules.",
         "status": "How a session stands: its window, its figures, and the targets that they miss.",
         "at": "What the window held at some time.",
         "diff": "What changed in the window from A to B.",

@@ -13,7 +13,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pagefault.model.kinds import Role
@@ -103,10 +103,7 @@ class ScriptedEngine:
         question, since = _question(request.messages)
         passages = [p for m in request.messages for p in passages_of(m) if p.text != question.text]
         weights = _weights(question, passages)
-        ranked = sorted(
-            ((_score(passage, weights), passage) for passage in passages),
-            key=lambda pair: (-round(pair[0], 6), pair[1].letter != _CLAIM),
-        )
+        ranked = _ranked(passages, weights)
         calls = _next_calls(request, question, since, ranked[0][0] if ranked else 0.0)
         if calls:
             return Reply(text="", tool_calls=calls)
@@ -247,6 +244,27 @@ def _asked(question: str) -> str:
     if not _RECALLING.search(question):
         return question
     return " ".join(_CONTRACTED.sub("", _RECALLING.sub(" ", question)).split())
+
+
+def _ranked(passages: list[Passage], weights: dict[str, float]) -> list[tuple[float, Passage]]:
+    """Passages with the share of the question's weight that they carry, most first; of equals a
+    claim, then the latest.
+
+    An answer need not name what it answers ("What for the cache?" – "Redis, please."): a turn in
+    its place takes over half of what a question among the two before it carries and it does not.
+    Half is enough to be quoted, and never as much as saying so.
+    """
+    found: list[tuple[tuple[float, bool, int], float, Passage]] = []
+    before: list[Passage] = []
+    for place, passage in enumerate(passages):
+        own = _score(passage, weights)
+        before = [] if passage.letter else before
+        around = " ".join(one.words for one in before if one.text.rstrip().endswith(("?", "？")))
+        both = _score(replace(passage, text=f"{passage.text} {around}"), weights)
+        score = own + (both - own) / 2
+        found.append(((-round(score, 6), passage.letter != _CLAIM, -place), score, passage))
+        before = [*before[-1:], passage]
+    return [(score, passage) for _, score, passage in sorted(found, key=lambda one: one[0])]
 
 
 def _score(passage: Passage, weights: dict[str, float]) -> float:

@@ -1,8 +1,8 @@
 """What plain BM25 finds: the ranking that another has to beat to be worth its parts.
 
-Lines are the documents, the words are ours (`language/analyzer.py`): stemmed, and of the query without
-those that tell nothing. Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and
-Beyond", 2009, with the constants that most engines begin with.
+Lines are the documents, the words are ours (`language/analyzer.py`): stemmed, and of the query
+without those that tell nothing. Robertson and Zaragoza, "The Probabilistic Relevance Framework:
+BM25 and Beyond", 2009, with the constants that most engines begin with.
 """
 
 from __future__ import annotations

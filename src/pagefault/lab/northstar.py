@@ -5,25 +5,32 @@ which people decide; a hundred turns and more of other talk follow; then "as we 
 A run is a seed: it chooses topics, values, sentences and their order. It succeeds if every answer
 is right and cites what resolves to where the decision was made, no turn took more than two faults,
 nothing thrashed, and no request exceeded the window. The engine sees the requests and nothing else.
+
+What memory can be held to is what a request shows: `visible_frac`, the share of questions where the
+words that decided, or a claim that rests on them, stand in the request that is answered. What the
+scripted reader makes of them is told apart (`read_frac`): a model reads better than it, or worse.
+
+There are two phrasings: `script`, short sentences, and `talk`, as people say it, where half of the
+topics change their minds later and a question may call a topic otherwise than the decision.
 """
 
 from __future__ import annotations
 
 import random
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import mean
 from typing import Any, Final
 
-from pagefault.engine.scripted import ScriptedEngine
-from pagefault.lab import northstar_templates as templates
+from pagefault.engine.scripted import Passage, ScriptedEngine, passages_of
+from pagefault.lab import northstar_templates, northstar_templates_talk
 from pagefault.model.defaults import THRASH_WINDOW_TURNS
 from pagefault.model.errors import NoSuchPage, RecordGone
 from pagefault.model.events import Faulted
 from pagefault.model.ids import PageId
 from pagefault.model.page import Page
-from pagefault.model.request import Request
+from pagefault.model.request import Reply, Request
 from pagefault.pack.count import O200k, TokenCounter
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.session import Session
@@ -37,19 +44,67 @@ TURNS_MIN: Final = 200
 FAULTS_MAX: Final = 2  # a turn
 THRASH_MAX: Final = 0.5
 RATE_MIN: Final = 0.95  # of runs
+VISIBLE_MIN: Final = 0.95  # of questions
+CHANGED: Final = 0.5  # of the topics, where minds are changed at all
 WINDOWS: Final = (32_000, 4_000)
 
 Progress = Callable[[str, int, int], None]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phrasing:
+    """The sentences of a script. `topics` has the values of each, and what it may be called."""
+
+    topics: Mapping[str, tuple[Sequence[str], Sequence[str]]]
+    opening: str
+    asking: str
+    decide: Sequence[str]
+    agree: Sequence[tuple[str, str]]
+    ask: Sequence[tuple[str, str, str]]
+    change: Sequence[str]  # none where no mind is changed
+    recall: Sequence[str]
+    chatter: Sequence[tuple[str, str]]
+
+
+_SCRIPT, _TALK = northstar_templates, northstar_templates_talk
+PHRASINGS: Final = {
+    "script": Phrasing(
+        topics={subject: (values, (subject,)) for subject, values in _SCRIPT.TOPICS.items()},
+        opening="Let's talk about the {s}.",
+        asking="For the {s}, what should we use?",
+        decide=_SCRIPT.DECIDE,
+        agree=_SCRIPT.AGREE,
+        ask=_SCRIPT.ASK,
+        change=(),
+        recall=_SCRIPT.RECALL,
+        chatter=_SCRIPT.CHATTER,
+    ),
+    "talk": Phrasing(
+        topics=_TALK.TOPICS,
+        opening="There's still {s} to think about.",
+        asking="What would you do about {s}?",
+        decide=_TALK.DECIDE,
+        agree=_TALK.AGREE,
+        ask=_TALK.ASK,
+        change=_TALK.CHANGE,
+        recall=_TALK.RECALL,
+        chatter=_TALK.CHATTER,
+    ),
+}
+
+
 @dataclass(slots=True)
 class Topic:
-    """What is to be decided, and, once it was, the pages where that was said."""
+    """What is to be decided, and, once it was, the pages where that was said: those that hold now,
+    and those that a change of mind outdated, with what they chose.
+    """
 
-    subject: str
+    names: Sequence[str]
     value: str
     other: str
     sources: set[PageId] = field(default_factory=set)
+    outdated: set[PageId] = field(default_factory=set)
+    outdated_value: str = ""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -60,6 +115,12 @@ class Run:
     turns: int = 0
     recalls: int = 0
     recalls_right: int = 0
+    visible: int = 0  # questions whose source the answered request shows
+    visible_at_once: int = 0  # the same for the turn's first request
+    changed: int = 0  # questions about what was decided otherwise before
+    outdated: int = 0  # of these, with the old choice shown and the new one not
+    both: int = 0  # of these, with both shown
+    both_marked: int = 0  # of these, with a claim that names the old one as closed
     decisions_claimed: int = 0
     faults_max: int = 0
     faults: int = 0
@@ -85,19 +146,25 @@ async def bench_northstar(
     *,
     seeds: int,
     windows: Sequence[int] = WINDOWS,
+    phrasings: Sequence[str] = tuple(PHRASINGS),
     claims: str = "rules",
     progress: Progress = lambda label, done, total: None,
 ) -> dict[str, Any]:
-    """`{"variants": {name: figures}}`: for each window the share of runs that succeeded."""
+    """`{"variants": {name: figures}}`: for each phrasing and window what was shown and answered."""
     counter = O200k()
     variants: dict[str, Any] = {}
-    for window in windows:
-        name = f"first_form_{window}"
-        runs = []
-        for seed in range(seeds):
-            runs.append(await run_script(seed, window=window, claims=claims, counter=counter))
-            progress(name, seed + 1, seeds)
-        variants[name] = figures(runs, window)
+    for phrasing in phrasings:
+        for window in windows:
+            name = f"{phrasing}_{window}"
+            runs = []
+            for seed in range(seeds):
+                runs.append(
+                    await run_script(
+                        seed, window=window, phrasing=phrasing, claims=claims, counter=counter
+                    )
+                )
+                progress(name, seed + 1, seeds)
+            variants[name] = figures(runs, window)
     return {"seeds": seeds, "claims": claims, "variants": variants}
 
 
@@ -105,14 +172,26 @@ def figures(runs: Sequence[Run], window: int) -> dict[str, Any]:
     """One variant's line: shares are 0..1, `_max` is the worst of all runs."""
     recalls = sum(run.recalls for run in runs)
     rate = sum(run.succeeded for run in runs) / len(runs) if runs else 0.0
+    visible = sum(run.visible for run in runs)
+    changed = sum(run.changed for run in runs)
+    both = sum(run.both for run in runs)
+    paged_in = [tokens for run in runs for tokens in run.paged_in_tokens]
     return {
+        "visible_frac": _share(visible, recalls),
+        "visible_reached": _share(visible, recalls) >= VISIBLE_MIN,
+        "visible_at_once_frac": _share(sum(run.visible_at_once for run in runs), recalls),
+        "read_frac": _share(sum(run.recalls_right for run in runs), visible),
+        "changed_recalls": changed,
+        "outdated_alone_frac": _share(sum(run.outdated for run in runs), changed),
+        "both_shown_frac": _share(both, changed),
+        "both_marked_frac": _share(sum(run.both_marked for run in runs), both),
         "rate": round(rate, 4),
         "reached": rate >= RATE_MIN,
         "window_tokens": window,
         "runs": len(runs),
         "turns_min": min((run.turns for run in runs), default=0),
         "recalls": recalls,
-        "recall_rate": round(sum(run.recalls_right for run in runs) / recalls, 4) if recalls else 0,
+        "recall_rate": _share(sum(run.recalls_right for run in runs), recalls),
         "decisions_claimed_frac": round(
             mean(run.decisions_claimed / TOPICS for run in runs) if runs else 0.0, 4
         ),
@@ -122,15 +201,22 @@ def figures(runs: Sequence[Run], window: int) -> dict[str, Any]:
         "requests": sum(run.requests for run in runs),
         "requests_over_window": sum(run.requests_over_window for run in runs),
         "request_tokens_max": max((run.request_tokens_max for run in runs), default=0),
-        "paged_in_tokens_per_recall": round(
-            mean(tokens for run in runs for tokens in run.paged_in_tokens) if recalls else 0.0, 1
-        ),
+        "paged_in_tokens_per_recall": round(mean(paged_in), 1) if paged_in else 0.0,
         "failures": [f"seed {run.seed}: {what}" for run in runs for what in run.wrong][:20],
     }
 
 
+def _share(part: float, whole: float) -> float:
+    return round(part / whole, 4) if whole else 0.0
+
+
 async def run_script(
-    seed: int, *, window: int, claims: str = "rules", counter: TokenCounter | None = None
+    seed: int,
+    *,
+    window: int,
+    phrasing: str = "script",
+    claims: str = "rules",
+    counter: TokenCounter | None = None,
 ) -> Run:
     """One conversation in a memory of its own; the same seed gives the same conversation."""
     with tempfile.TemporaryDirectory(prefix="pagefault-") as folder:
@@ -138,7 +224,7 @@ async def run_script(
             folder, sync="os", seed=seed, claims=claims, counter=counter or O200k(), window=window
         ) as memory:
             session = await memory.session(f"north star {seed}", system=SYSTEM)
-            script = _Script(seed, session)
+            script = _Script(seed, session, PHRASINGS[phrasing])
             await script.play()
             return script.run
 
@@ -146,25 +232,41 @@ async def run_script(
 SYSTEM: Final = "You are a project planning assistant."
 
 
+class _Watched:
+    """The scripted engine, and what it was shown."""
+
+    def __init__(self) -> None:
+        self._engine = ScriptedEngine()
+        self.shown: list[Request] = []
+
+    def reply(self, request: Request) -> AsyncIterator[str | Reply]:
+        self.shown.append(request)
+        return self._engine.reply(request)
+
+
 class _Script:
-    def __init__(self, seed: int, session: Session) -> None:
+    def __init__(self, seed: int, session: Session, phrasing: Phrasing) -> None:
         self._chance = random.Random(seed)
         self._session = session
-        self._engine = ScriptedEngine()
+        self._phrasing = phrasing
         self._numbers = 0
         self.run = Run(seed=seed)
 
     async def play(self) -> None:
-        chance = self._chance
+        chance, phrasing = self._chance, self._phrasing
         topics = []
-        for subject in chance.sample(sorted(templates.TOPICS), TOPICS):
-            value, other = chance.sample(templates.TOPICS[subject], 2)
-            topics.append(Topic(subject, value, other))
+        for subject in chance.sample(sorted(phrasing.topics), TOPICS):
+            values, names = phrasing.topics[subject]
+            value, other = chance.sample(values, 2)
+            topics.append(Topic(names, value, other))
         for number, topic in enumerate(topics, 1):
             await self._decide(topic)
             while self.run.turns < number * DECIDING_TURNS // TOPICS:
                 await self._chat()
-        for _ in range(OTHER_TURNS):
+        changing = [one for one in topics if phrasing.change and chance.random() < CHANGED]
+        for place in range(OTHER_TURNS):
+            if changing and place % (OTHER_TURNS // (2 * TOPICS)) == 0:
+                await self._change(changing.pop())
             await self._chat()
         asked = [*chance.sample(topics, TOPICS), *chance.sample(topics, TOPICS)]
         for topic in asked[:RECALLS]:
@@ -184,37 +286,58 @@ class _Script:
         chance = self._chance
         match chance.choice(("decide", "agree", "ask")):
             case "decide":
-                await self._user(f"Let's talk about the {topic.subject}.")
+                await self._user(self._fill(self._phrasing.opening, topic))
                 await self._assistant(f"There is {topic.other}, and there is {topic.value}.")
-                said = _fill(chance.choice(templates.DECIDE), topic)
+                said = self._fill(chance.choice(self._phrasing.decide), topic)
                 topic.sources.add(await self._user(said))
                 await self._assistant("Noted.")
             case "agree":
-                shown, yes = chance.choice(templates.AGREE)
-                await self._user(f"For the {topic.subject}, what should we use?")
-                topic.sources.add(await self._assistant(_fill(shown, topic)))
-                topic.sources.add(await self._user(_fill(yes, topic)))
+                shown, yes = chance.choice(self._phrasing.agree)
+                await self._user(self._fill(self._phrasing.asking, topic))
+                topic.sources.add(await self._assistant(self._fill(shown, topic)))
+                topic.sources.add(await self._user(self._fill(yes, topic)))
                 await self._assistant("Noted.")
             case _:
-                question, options, decision = chance.choice(templates.ASK)
-                await self._user(_fill(question, topic))
-                await self._assistant(_fill(options, topic))
-                topic.sources.add(await self._user(_fill(decision, topic)))
+                question, options, decision = chance.choice(self._phrasing.ask)
+                await self._user(self._fill(question, topic))
+                await self._assistant(self._fill(options, topic))
+                topic.sources.add(await self._user(self._fill(decision, topic)))
                 await self._assistant("Noted.")
+
+    async def _change(self, topic: Topic) -> None:
+        """Decide a topic otherwise."""
+        values = [v for v in self._values(topic) if v not in (topic.value, topic.other)]
+        topic.outdated |= topic.sources
+        topic.outdated_value = topic.other = topic.value
+        topic.value = self._chance.choice(values)
+        said = self._fill(self._chance.choice(self._phrasing.change), topic)
+        topic.sources = {await self._user(said)}
+        await self._assistant("Noted.")
+
+    def _values(self, topic: Topic) -> Sequence[str]:
+        return next(v for v, names in self._phrasing.topics.values() if names == topic.names)
+
+    def _fill(self, template: str, topic: Topic) -> str:
+        """A sentence about a topic, under one of its names."""
+        names = topic.names
+        name = self._chance.choice(names) if len(names) > 1 else names[0]
+        return template.format(s=name, v=topic.value, w=topic.other)
 
     async def _chat(self) -> None:
         self._numbers += 1
-        question, answer = self._chance.choice(templates.CHATTER)
+        question, answer = self._chance.choice(self._phrasing.chatter)
         await self._user(question.format(n=self._numbers))
         await self._assistant(
             " ".join([answer.format(n=self._numbers)] * self._chance.randint(1, 6))
         )
 
     async def _recall(self, topic: Topic) -> None:
-        question = _fill(self._chance.choice(templates.RECALL), topic)
+        question = self._fill(self._chance.choice(self._phrasing.recall), topic)
         await self._session.user(question)
         self.run.turns += 1
-        answer = await self._session.run(self._engine)
+        engine = _Watched()
+        answer = await self._session.run(engine)
+        await self._see(engine.shown, topic, question)
         self._look(await self._session.request())
         self.run.recalls += 1
         self.run.faults += answer.faults
@@ -225,6 +348,34 @@ class _Script:
             self.run.wrong.append(f"{wrong}: {question!r} got {answer.text!r}")
         else:
             self.run.recalls_right += 1
+
+    async def _see(self, shown: Sequence[Request], topic: Topic, question: str) -> None:
+        """What the turn's requests show of a topic, the question itself apart."""
+        first, last = (
+            [p for m in request.messages for p in passages_of(m) if p.text != question]
+            for request in (shown[0], shown[-1])
+        )
+        is_shown = await self._show(last, topic.sources, topic.value)
+        self.run.visible += is_shown
+        self.run.visible_at_once += await self._show(first, topic.sources, topic.value)
+        if not topic.outdated:
+            return
+        is_old_shown = await self._show(last, topic.outdated, topic.outdated_value)
+        self.run.changed += 1
+        self.run.outdated += is_old_shown and not is_shown
+        self.run.both += is_old_shown and is_shown
+        self.run.both_marked += (
+            is_old_shown and is_shown and any("(instead of clm_" in p.text for p in last)
+        )
+
+    async def _show(self, shown: Sequence[Passage], sources: set[PageId], value: str) -> bool:
+        """Whether one of these is a source that has the value, or a claim that rests on one."""
+        for passage in shown:
+            if value.casefold() in passage.text.casefold():
+                page_id = PageId(passage.page_id)
+                if page_id in sources or await self._rests_on(page_id, sources, value):
+                    return True
+        return False
 
     async def _judge(self, answer: Answer, topic: Topic) -> str:
         """Why an answer does not count; empty if it does."""
@@ -240,19 +391,20 @@ class _Script:
 
     async def _resolves(self, page_id: PageId, topic: Topic) -> bool:
         """Whether a page is where a topic was decided, or rests on bytes there that say so."""
-        if page_id in topic.sources:
-            return True
+        return page_id in topic.sources or await self._rests_on(page_id, topic.sources, topic.value)
+
+    async def _rests_on(self, page_id: PageId, sources: set[PageId], value: str) -> bool:
         try:
             page = await self._session.page(page_id)
             spans = page.derived.evidence if page.derived else ()
             quotes = [
                 _quote(await self._session.page(span.page_id), span.start, span.end)
                 for span in spans
-                if span.page_id in topic.sources
+                if span.page_id in sources
             ]
         except (NoSuchPage, RecordGone):
             return False
-        return any(topic.value.casefold() in quote.casefold() for quote in quotes)
+        return any(value.casefold() in quote.casefold() for quote in quotes)
 
     async def _user(self, text: str) -> PageId:
         page_id = await self._session.user(text)
@@ -285,10 +437,6 @@ async def thrash_index(session: Session, turns: int) -> float:
         stretch = [page for turn, page in served if first <= turn < first + THRASH_WINDOW_TURNS]
         worst = max(worst, len(stretch) - len(set(stretch)))
     return worst / THRASH_WINDOW_TURNS
-
-
-def _fill(template: str, topic: Topic) -> str:
-    return template.format(s=topic.subject, v=topic.value, w=topic.other)
 
 
 def _quote(page: Page, start: int, end: int) -> str:

@@ -59,6 +59,19 @@ class Evidence:
     end: int
 
 
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """Words that stand in a page: evidence as a person or a program gives it.
+
+    They are found as they are written, but for white space and the form of apostrophes and
+    quotation marks. Without a `page_id` they are looked for in all that was said and handed in: the
+    newest page that has them counts, and one that the user typed before any other.
+    """
+
+    words: str
+    page_id: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Derived:
     """What a page that was made of others says about that.

@@ -1,7 +1,8 @@
 """A session: one conversation, its window, and the verbs on them.
 
-The verbs are in three façades over one state: `facades/writer.py` has what is said and done to a
-session, `facades/reader.py` what is read of it, `facades/inspector.py` what it tells about itself.
+The verbs are in four façades over one state: `facades/writer.py` has what is said and done to a
+session, `facades/claimant.py` what is held true in it, `facades/reader.py` what is read of it,
+`facades/inspector.py` what it tells about itself.
 Here they are put together, and here are the verbs that take more than one of them.
 
 What other processes do to the session meanwhile is the affair of `ownership.py`.
@@ -15,6 +16,7 @@ from pagefault.engine.api import Engine
 from pagefault.model.events import Event, SessionOpened
 from pagefault.model.signatures import checked_verbs
 from pagefault.service.arguments import a_count, a_span_s, check_name
+from pagefault.service.facades.claimant import Claimant
 from pagefault.service.facades.inspector import Inspector
 from pagefault.service.facades.parts import check_open
 from pagefault.service.facades.reader import Reader
@@ -28,7 +30,7 @@ from pagefault.service.window.state import SessionState
 
 
 @checked_verbs(usable=check_open)
-class Session(Writer, Reader, Inspector):
+class Session(Writer, Claimant, Reader, Inspector):
     """Made by `Memory.session`. All verbs may be awaited from one event loop, in any order."""
 
     def __init__(

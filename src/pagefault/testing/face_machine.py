@@ -27,6 +27,7 @@ from pagefault.model.clock import SystemClock
 from pagefault.model.errors import CallerError, PagefaultError, SessionNotFound
 from pagefault.model.ids import IdMinter
 from pagefault.model.kinds import ORIGINS, EventType, Modality, Role, Source
+from pagefault.model.page import Evidence, Quote
 from pagefault.model.request import ToolCall, ToolSpec, Usage
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.service.bootstrap import open_memory
@@ -148,16 +149,26 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "calls": st.lists(CALLS.filter(lambda call: call is not None), max_size=3),
     "callback": st.just(lambda *_: None),
     "checkpoint": NAMES | st.none(),
+    "claim_id": st.sampled_from(["clm_1", "clm_2", "clm_3", "clm_9", "msg_1", "", "\0"]),
     "create": st.booleans(),
     "data": st.sampled_from([b"", b"x", bytearray(b"y"), memoryview(b"z"), b"x" * 4_000]),
     "details": st.booleans(),
     "dry_run": st.booleans(),
     "end": MOMENTS | st.integers() | st.none(),
     "engine": st.builds(ScriptedEngine),
+    "evidence": st.lists(
+        st.one_of(
+            TEXTS,
+            st.builds(Quote, TEXTS, IDS),
+            st.builds(Evidence, page_id=IDS, start=COUNTS, end=COUNTS),
+        ),
+        max_size=3,
+    ),
     "format": st.sampled_from([None, "openai", "openai-responses", "anthropic", "gemini", "morse"]),
     "items": st.lists(SAID.filter(lambda said: said is not None), max_size=3),
     "is_error": st.booleans(),
     "key": st.sampled_from(["", "k1", "k2", "k" * 5_000]),
+    "kind": st.sampled_from(["decision", "fact", "preference", "rule", "goal", "retraction", "x"]),
     "layout": st.sampled_from([None, "stable", "developer", "upside down"]),
     "level": COUNTS,
     "limit": COUNTS,
@@ -177,12 +188,14 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "progress": st.just(lambda _done, _total: None) | st.none(),
     "prune": st.booleans(),
     "query": TEXTS,
+    "replaces": st.sampled_from(["", "clm_1", "clm_2", "msg_1", "\0"]),
     "request": COUNTS | st.none(),
     "result": st.sampled_from([None, "12:00", {"t": [1]}, b"x", [], 7, object(), float("nan")]),
     "said": TEXTS,
     "seq": COUNTS | st.none(),
     "source": st.sampled_from([*Source, "docs", "dogs"]),
     "speaker": TEXTS,
+    "subject": st.sampled_from(["", "database", "the DB", "x" * 2_000, "\0"]),
     "start": MOMENTS | st.integers() | st.none(),
     "system": TEXTS | st.none(),
     "target": st.sampled_from(["", "\0", "x" * 300]),  # of a backup: no folder that can be made
@@ -202,7 +215,9 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
         cached_tokens=COUNTS | st.none(),
         cache_write_tokens=COUNTS,
     ),
+    "value": TEXTS,
     "wanted": WANTED,
+    "words": TEXTS,
     "window": st.sampled_from([None, 0, 1, 300, 1_500, 4_000, 2**52]),
 }
 """What a parameter of this name can be, and a little that it cannot."""

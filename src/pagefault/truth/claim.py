@@ -41,7 +41,7 @@ class Claim:
     subject: str
     value: str
     text: str
-    evidence: tuple[Evidence, ...]  # never empty; the first is in the turn that made the claim
+    evidence: tuple[Evidence, ...]  # of a message: the first is in the turn that made the claim
     authority: Authority
     origin: Origin
     confidence: float

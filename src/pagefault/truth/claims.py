@@ -89,11 +89,12 @@ class ClaimBook:
             gone = set(claim.resting_on)
             resting = [held for held in self._closable(claim) if not gone.isdisjoint(held.pages)]
             return [_closing(claim, held, "takes back") for held in resting]
-        entry = self._entry(claim)
+        entry = self.entry(claim)
         return [] if entry is None else [entry]
 
-    def _entry(self, claim: Claim) -> ClaimEntry | None:
-        """A claim with the one that it closes.
+    def entry(self, claim: Claim, replaces: Held | None = None) -> ClaimEntry | None:
+        """A claim with the one that it closes: `replaces`, if whoever makes it named one, who has
+        made sure that it may be closed, and that no other would have to be.
 
         It closes one that is certain to be about the same thing: of its own subject, or the only
         one whose choice it names. A claim that names neither closes nothing, however it is put;
@@ -101,26 +102,23 @@ class ClaimBook:
         leaves the old claim standing, until somebody names it.
         """
         if claim.type is ClaimType.RETRACTION:
-            old = _only(self._named(claim))
+            old = replaces or _only(self._named(claim))
             return _closing(claim, old, "takes back") if old else None
-        if self._stands(claim):
+        if self.same(claim) is not None:
             return None
-        old = self._rival(claim) or _only(self._named(claim))
+        old = replaces or self.rival(claim) or _only(self._named(claim))
         if old is None:
             return ClaimEntry(claim)
         if not claim.subject and old.subject:  # what it takes the place of says what it is about
             claim = replace(claim, subject=old.subject)
-            old = self._rival(claim) or old
+            old = replaces or self.rival(claim) or old
         return _closing(claim, old, "instead of")
 
     def _closable(self, claim: Claim) -> list[Held]:
         """What stands, and whoever makes the claim may close."""
-        standing = self.standing()
-        if claim.authority is Authority.USER:
-            return standing
-        return [held for held in standing if held.authority is Authority.PROPOSED]
+        return [held for held in self.standing() if may_close(claim.authority, held)]
 
-    def _rival(self, claim: Claim) -> Held | None:
+    def rival(self, claim: Claim) -> Held | None:
         """The claim of this kind that stands on the same subject, if one does."""
         key = subject_key(claim.subject)
         rivals = [
@@ -154,13 +152,16 @@ class ClaimBook:
                 found.append(held)
         return found
 
-    def _stands(self, claim: Claim) -> bool:
-        return any(
-            kind_of(held.type) == kind_of(claim.type)
-            and held.authority is claim.authority
-            and value_key(held.value) == value_key(claim.value)
-            for held in self.standing()
-        )
+    def same(self, claim: Claim) -> Held | None:
+        """The standing claim that says the same with the same authority, if one does."""
+        for held in self.standing():
+            if (
+                kind_of(held.type) == kind_of(claim.type)
+                and held.authority is claim.authority
+                and value_key(held.value) == value_key(claim.value)
+            ):
+                return held
+        return None
 
     def check(self) -> None:
         """The invariants, slowly."""
@@ -172,6 +173,11 @@ class ClaimBook:
             if held.status is Status.STANDING and key[1]:
                 assert key not in seen, f"(2) {key}"
                 seen.add(key)
+
+
+def may_close(authority: Authority, held: Held) -> bool:
+    """Whether a claim of this authority may take another's place, or take it back."""
+    return authority is Authority.USER or held.authority is Authority.PROPOSED
 
 
 def held_of(claim_id: PageId, entry: ClaimEntry) -> Held:

@@ -5,11 +5,12 @@ number, or one word for a thing. So nothing can stand before, within or behind t
 turns it round, in whatever words or language: there is no room for it. Where a word alone could be
 anything ("my name is important"), a capital or a number is asked for, as evidence that it names
 something; and nobody can tell a verb that orders from one that tells ("always fails"), so a rule
-has to be asked for ("please always", "I want you to never").
+has to be asked for ("please always", "I want you to never"). Apart from such capitals, which a
+sentence in capitals throughout does not have, case and the form of apostrophes tell nothing.
 
 Not to be extended: `docs/truth.md` has what the forms score on other people's sentences. What they
-get wrong: a joke that is one plain sentence ("I'm allergic to Mondays"), a play whose roles were
-given in another message, a word that could be two things.
+get wrong: a joke that is one plain sentence ("let's use Excel"), a play whose roles were given in
+another message, a word that could be two things.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _LETTER: Final = "A-Za-zÀ-ÖØ-öø-ɏ"
 _NAMES: Final = rf"(?!(?i:{_POINTS})\b)"
 _WORD: Final = rf"{_NAMES}[{_LETTER}][{_LETTER}\d]*(?:_[{_LETTER}\d]+)*[+#]*"
 _CAPITAL: Final = "[A-ZÀ-ÖØ-Þ]"
-_NAME: Final = rf"{_NAMES}{_CAPITAL}[{_LETTER}]*(?:[-']{_CAPITAL}[{_LETTER}]*)*"
+_NAME: Final = rf"(?P<name>{_NAMES}(?-i:{_CAPITAL}[{_LETTER}]*(?:[-']{_CAPITAL}[{_LETTER}]*)*))"
 _CHOICE: Final = rf"{_WORD}(?: \d[\d.]*)?"
 _VALUE: Final = rf"(?P<value>{_CHOICE})"
 _OLD: Final = rf"(?P<old>{_CHOICE})"
@@ -43,6 +44,15 @@ _TAKE: Final = (
     r"(?:(?:let's|we'll|we will|we) use|(?:let's|we'll|we will) (?:go|stick) with|(?:we're|we are|I'm|I am) (?:going|sticking) with"
     r"|(?:we|I)(?:'ve| have)? (?:decided (?:on|to use|to go with)|agreed on|settled on|chosen|chose|picked))"
 )
+_SETTLE: Final = r"(?:(?:let's|we'll|we will) (?:use|(?:go|stick) with)|we(?:'ve| have)? decided to (?:use|go with))"
+"""Decides with nothing beside the choice: past choices ("we picked apples"), company ("I'm going with
+Ann") and days ("we decided on Tuesday") are no decisions without what they are for."""
+_ALLERGEN: Final = (
+    "(?:almonds?|aspirin|beef|bees?|bee stings|celery|cats?|codeine|crab|dairy|dogs?|dust(?: mites)?|eggs?|fish|gluten|grass(?: pollen)?|hazelnuts?|horses?"
+    "|ibuprofen|kiwis?|lactose|latex|lupin|milk|mou?ld|mustard|nickel|nuts?|oysters?|peaches|peanuts?|penicillin|pollen|prawns?|sesame|shellfish|shrimps?|soya?|strawberries"
+    "|sulph?ites?|sulfites?|tree nuts|walnuts?|wasps?|wheat|wool)"
+)
+"""What people are allergic to when they do not joke."""
 _DAYS: Final = {
     "January": 31, "February": 29, "March": 31, "April": 30, "May": 31, "June": 30, "July": 31,
     "August": 31, "September": 30, "October": 31, "November": 30, "December": 31,
@@ -56,10 +66,11 @@ _DATE: Final = (
 _AMOUNT: Final = rf"(?:[$€£¥]\d[\d.,]*[kKmM]?|{_DATE})"
 
 FORMS: Final = tuple(
-    (kind, fixed, re.compile(pattern))
+    (kind, fixed, re.compile(pattern, re.IGNORECASE))
     for kind, fixed, pattern in (
         (ClaimType.DECISION, "", rf"{_TAKE} {_VALUE}{_FOR}(?:{_NOT}{_OLD}|{_END})"),
         (ClaimType.DECISION, "", rf"{_TAKE} {_VALUE}{_NOT}{_OLD}(?:{_FOR})?"),
+        (ClaimType.DECISION, "", rf"{_SETTLE} {_VALUE}{_END}"),
         (
             ClaimType.DECISION,
             "",
@@ -86,7 +97,7 @@ FORMS: Final = tuple(
         (ClaimType.FACT, "name", rf"my name is {_NAME}"),
         (ClaimType.FACT, "home", rf"I live in {_NAME}"),
         (ClaimType.FACT, "employer", rf"I work (?:at|for) {_NAME}"),
-        (ClaimType.FACT, "", rf"(?:I'm|I am) allergic to {_WORD}(?: and {_WORD})?"),
+        (ClaimType.FACT, "", rf"(?:I'm|I am) allergic to {_ALLERGEN}(?: and {_ALLERGEN})?"),
         (ClaimType.FACT, "", rf"(?P<subject>(?:my|our) {_WORD}) is (?:now )?{_AMOUNT}"),
         (ClaimType.FACT, "", rf"(?P<subject>(?:my|our) {_WORD}) is (?:called|named) {_NAME}"),
         (
@@ -105,7 +116,8 @@ FORMS: Final = tuple(
 """Of each form: its kind, the subject of what one person has one of, and the whole sentence. Groups:
 what it is about, what it chooses, what that takes the place of, what of all that was said it names."""
 PROPOSAL: Final = re.compile(
-    rf"(?:I(?:'d| would)? (?:recommend|suggest|propose)(?: using)?|let's use) {_VALUE}{_FOR}"
+    rf"(?:I(?:'d| would)? (?:recommend|suggest|propose)(?: using)?|let's use) {_VALUE}{_FOR}",
+    re.IGNORECASE,
 )
 """A turn that proposes one thing, and nothing else."""
 _YES: Final = (
@@ -114,6 +126,15 @@ _YES: Final = (
 _POLITE: Final = r"(?:please|thanks)"
 ASSENT: Final = re.compile(rf"(?:{_POLITE},? )*{_YES}(?:,? (?:{_YES}|{_POLITE}))*")
 """A turn that says yes, and nothing else; in small letters. Thanks alone agree to nothing."""
+REPEAT: Final = re.compile(
+    rf"(?:{_YES}, )?{_SETTLE} (?P<value>(?!(?:a|an|the|my|our|your|their) ){_NAMES}[\w+#%./-]+(?: [\w+#%./-]+){{0,4}})"
+    rf" for (?:(?:the|our|my) )?(?P<subject>{_WORD}(?: {_WORD}){{0,2}})",
+    re.IGNORECASE,
+)
+"""A turn that repeats, as its decision, what the turn right before said of the same thing: that
+both say it is evidence that several words are one name."""
+_FIRST: Final = {"lets": "let's", "im": "I'm", "ive": "I've", "id": "I'd", "weve": "we've"}
+"""First words without their apostrophe; "were" and "well" are words of their own."""
 NO_SUBJECT: Final = frozenset(
     "moment time day week month year sake future start beginning end weekend record rest thing stuff purpose reason win"
     " question point guess problem idea answer example demo joke fun".split()
@@ -146,9 +167,22 @@ def read(sentence: str) -> Parse | None:
     plain = _plain(sentence)
     for kind, fixed, form in FORMS:
         found = form.fullmatch(plain)
-        if found:
+        if found and not ("name" in form.groupindex and sentence.isupper()):
             return _reading(kind, fixed, found)
     return None
+
+
+def read_repeat(sentence: str, shown: str) -> tuple[Parse, tuple[int, int]] | None:
+    """A decision in the very words of the turn that was `shown` right before it, and where that has
+    them.
+    """
+    found = REPEAT.fullmatch(_plain(sentence))
+    if found is None:
+        return None
+    said = rf"\b{re.escape(found['value'])} for (?:(?:the|our|my) )?{re.escape(found['subject'])}\b"
+    repeated = re.search(said, _straight(shown), re.IGNORECASE)
+    reading = _reading(ClaimType.DECISION, "", found)
+    return None if repeated is None or reading is None else (reading, repeated.span())
 
 
 def read_proposal(sentence: str) -> Parse | None:
@@ -163,16 +197,22 @@ def choice_of(value: str) -> str:
 
 
 def _reading(kind: ClaimType, fixed: str, found: re.Match[str]) -> Parse | None:
-    parts = {name: part or "" for name, part in found.groupdict().items()}
+    parts = {name: part or "" for name, part in found.groupdict().items() if name != "name"}
     thing = parts.get("subject", "").lower().removeprefix("my ").removeprefix("our ")
     day, month, *others = (parts.pop(name, "") for name in ("day", "month", "day2", "month2"))
     day, month = (day, month) if day else others
-    if thing in NO_SUBJECT or (day and not 1 <= int(day) <= _DAYS[month]):
+    if thing in NO_SUBJECT or (day and not 1 <= int(day) <= _DAYS[month.capitalize()]):
         return None
     return Parse(kind, **{"subject": fixed, **parts})
 
 
+def _straight(text: str) -> str:
+    return re.sub("[’‘ʼ´`]", "'", text)
+
+
 def _plain(sentence: str) -> str:
-    """With straight apostrophes, and begun with a small letter but for "I"."""
-    plain = sentence.replace("’", "'")
-    return plain if re.match(r"I\b", plain) else plain[:1].lower() + plain[1:]
+    """Begun with a small letter, with straight apostrophes, that of the first word put where it was
+    left out, and one blank where several stand.
+    """
+    first, blank, rest = " ".join(_straight(sentence).split()).partition(" ")
+    return _FIRST.get(first.lower(), first[:1].lower() + first[1:]) + blank + rest

@@ -32,14 +32,33 @@ def extract(turn: Utterance, before: Sequence[Utterance] = ()) -> list[Claim]:
         return []
     if english.ASSENT.fullmatch(said.lower()):
         return _agreed(turn, before)
+    authority = Authority.USER if turn.origin in USERS else Authority.PROPOSED
     reading = english.read(said)
     if reading is None:
-        return []
+        return _repeated(turn, said, before, authority)
     is_personal = reading.kind in _OF_A_PERSON and not reading.subject.lower().startswith("our ")
     if turn.speaker and (is_personal or reading.about):
         return []  # "I" is one of many, perhaps, and no claim says whose it is
-    authority = Authority.USER if turn.origin in USERS else Authority.PROPOSED
     return [_claim(reading, said, (_span(turn, said),), authority, turn.origin)]
+
+
+def _repeated(
+    turn: Utterance, said: str, before: Sequence[Utterance], authority: Authority
+) -> list[Claim]:
+    """A decision whose choice and subject the turn right before has in the same words: the value is
+    the user's own sentence, and the other turn is evidence that it chooses one thing.
+    """
+    if [shown.role for shown in before] != [Role.ASSISTANT]:
+        return []
+    [shown] = before
+    repeated = english.read_repeat(said, shown.text)
+    if repeated is None:
+        return []
+    reading, (first, last) = repeated
+    start = len(shown.text[:first].encode())
+    end = start + len(shown.text[first:last].encode())
+    evidence = (_span(turn, said), Evidence(page_id=shown.page_id, start=start, end=end))
+    return [_claim(reading, said, evidence, authority, turn.origin)]
 
 
 def _agreed(turn: Utterance, before: Sequence[Utterance]) -> list[Claim]:
@@ -71,7 +90,7 @@ def _claim(
         type=reading.kind,
         subject=reading.subject,
         value=value,
-        text=wording(reading.kind, value, agreed=len(evidence) > 1),
+        text=wording(reading.kind, value, agreed=origin == USER_APPROVED),
         evidence=evidence,
         authority=authority,
         origin=origin,

@@ -136,7 +136,7 @@ class Claims:
                 entries = book.entries(claims, CLAIM, number)
                 for place, entry in enumerate(entries, number + 1):
                     book.fold(held_of(PageId(f"{CLAIM}_{place}"), entry))
-                made = [_made(entry) for entry in entries]
+                made = [made_of(entry) for entry in entries]
                 claimed += len(made)
                 written += self._written(made, draft, state, written)
             if is_whole:
@@ -287,7 +287,8 @@ class Claims:
         )
 
 
-def _made(entry: ClaimEntry) -> Made:
+def made_of(entry: ClaimEntry) -> Made:
+    """A claim as the page that it becomes."""
     claim = entry.claim
     return Made(
         event_type=EventType.CLAIM,

@@ -391,7 +391,8 @@ class Writer(SessionParts):
         return await self.owned.whole(verb)
 
     async def undo(self) -> Undone:
-        """Take back the newest pin, unpin or goal, or what a message made be held true (claims).
+        """Take back the newest pin, unpin or goal, or what a message made be held true (claims), or
+        what was stated or retracted.
 
         What it took the place of stands again, as far as it is there: `CannotUndo` says what was
         forgotten or edited since, or that there is nothing left. `PinsFull` as for `pin`. It is

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pagefault.model.defaults import TAIL_TOKENS
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import USERS, ClaimType
@@ -43,12 +45,22 @@ class Core:
             self._told = tail, tail_tokens(self._counter, tail)
         return self._told
 
+    def rules(self) -> list[Page]:
+        """The standing rules of the user, oldest first, whether there is room to recite them."""
+        return [
+            page
+            for page in self.claims.values()
+            if page.derived is not None and page.derived.claim_type == ClaimType.RULE
+        ]
+
+    def recites(self, rules: Sequence[Page]) -> bool:
+        """Whether the tail has room for all of these."""
+        return self._counter.count("\n".join(map(render.standing_rule, rules))) <= TAIL_TOKENS
+
     def _rules(self) -> str:
-        lines: list[str] = []
-        for page in reversed(self.claims.values()):
-            if page.derived is not None and page.derived.claim_type == ClaimType.RULE:
-                told = [render.standing_rule(page), *lines]
-                if self._counter.count("\n".join(told)) > TAIL_TOKENS:
-                    break
-                lines = told
-        return "\n".join(lines)
+        recited: list[Page] = []
+        for page in reversed(self.rules()):
+            if not self.recites([page, *recited]):
+                break
+            recited = [page, *recited]
+        return "\n".join(map(render.standing_rule, recited))

@@ -607,6 +607,14 @@ class SessionState:
         """Claims that hold no more, and the claim that closed each, in the order of that."""
         return self._core.closed_by
 
+    def rules(self) -> list[Page]:
+        """The standing rules of the user, oldest first."""
+        return self._core.rules()
+
+    def recites(self, rules: Sequence[Page]) -> bool:
+        """Whether a request's tail has room for all of these rules."""
+        return self._core.recites(rules)
+
     def tail(self) -> str:
         """The standing rules of the user, as a request ends with them."""
         return self._core.tail()

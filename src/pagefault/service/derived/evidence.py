@@ -1,0 +1,179 @@
+"""Finds the words that a claim rests on: a quotation becomes a span of a page, or is refused.
+
+Only what was said or handed in is evidence, as it stands now: no page that was made of others, and
+none in whose place other words were put.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from pagefault.language.analyzer import query_terms
+from pagefault.model.errors import ArchiveMissing, BadInput, NoSuchPage, RecordGone
+from pagefault.model.ids import PageId, SessionNo
+from pagefault.model.kinds import MODEL_GENERATED, USERS, Origin, Role
+from pagefault.model.page import Evidence, Page, PageRow, Quote, is_derived
+from pagefault.model.signatures import check_fields
+from pagefault.service.runtime import Runtime
+from pagefault.store.api import PageFilter
+
+_STRETCHES: Final = 256  # of four pages, in which words without a page are looked for
+_NEWEST: Final = 1_000  # pages that are read for words which no index has terms of
+_TOLD_CHARS: Final = 60  # of a quotation, in an error
+_LETTER: Final = "0-9A-Za-z_\u00c0-\u058f"
+"""Of scripts that put blanks between words: no quotation begins or ends within a word."""
+_MARKS: Final = ("'‘’ʼ", '"“”„«»')
+"""Forms of one mark: the apostrophe, the quotation mark."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuotedWords:
+    """Words of a page, where they stand, and whose they are."""
+
+    span: Evidence
+    words: str
+    row: PageRow
+
+    @property
+    def origin(self) -> Origin:
+        """The channel of the words. What no user said has no user's authority, however it came."""
+        origin = self.row.origin
+        return MODEL_GENERATED if origin in USERS and self.row.role is not Role.USER else origin
+
+
+class EvidenceFinder:
+    """Finds evidence in what one session sees. Blocks on the store."""
+
+    def __init__(
+        self, runtime: Runtime, session: SessionNo, called: str, clean: Callable[[str], str]
+    ) -> None:
+        """`called` is the session's name for a person; `clean` takes secrets out of a text, as they
+        were taken out of the pages.
+        """
+        self._runtime = runtime
+        self._scope = runtime.scope(session)
+        self._called = called
+        self._clean = clean
+
+    def find(self, given: str | Quote | Evidence) -> QuotedWords:
+        """Raises `BadInput` for words that stand nowhere, and for a span that is none; `NoSuchPage`
+        and `RecordGone` for the page.
+        """
+        quote = Quote(given) if isinstance(given, str) else given
+        check_fields(quote)
+        if isinstance(quote, Evidence):
+            return self._span(quote)
+        words = self._clean(quote.words)
+        if not words.strip():
+            raise BadInput("a quotation of blanks proves nothing", hint="give words that were said")
+        pattern = _pattern(words)
+        if not quote.page_id:
+            return self._anywhere(pattern, words)
+        page = self._page(PageId(quote.page_id))
+        found = _in(page, pattern)
+        if found is None:
+            raise BadInput(
+                f"{page.page_id} does not say {_told(words)}",
+                hint="quote it word for word: `Session.page` has its text",
+            )
+        return found
+
+    def _span(self, given: Evidence) -> QuotedWords:
+        page = self._page(given.page_id)
+        stored = page.text.encode()
+        piece = stored[max(given.start, 0) : max(given.end, 0)]
+        try:
+            words = piece.decode()
+        except UnicodeDecodeError:
+            words = ""
+        if len(piece) != given.end - given.start or not words.strip():
+            raise BadInput(
+                f"bytes {given.start} to {given.end} of {given.page_id} are no words of it",
+                hint=f"a span counts bytes of the page's text in UTF-8, of which it has"
+                f" {len(stored):,}",
+            )
+        return QuotedWords(given, words, page.row)
+
+    def _page(self, page_id: PageId) -> Page:
+        if is_derived(page_id):
+            raise BadInput(
+                f"{page_id} was made of other pages, and proves nothing by itself",
+                hint="quote what somebody said: `Session.claims` tells what a claim rests on",
+            )
+        row = self._runtime.index.find_page(self._scope, page_id)
+        if row is None:
+            raise NoSuchPage(page_id, self._called)
+        if self._scope.is_history(row):
+            raise BadInput(
+                f"{page_id} is history: other words stand in its place",
+                hint="quote what stands there now",
+            )
+        return self._runtime.pages.read(row)
+
+    def _anywhere(self, pattern: re.Pattern[str], words: str) -> QuotedWords:
+        other: QuotedWords | None = None
+        for row in self._likely(words):
+            if self._scope.is_history(row):
+                continue
+            with suppress(RecordGone, ArchiveMissing):
+                found = _in(self._runtime.pages.read(row), pattern)
+                if found is not None and found.origin in USERS:
+                    return found
+                other = other or found
+        if other is None:
+            raise BadInput(
+                f"nobody said {_told(words)}",
+                hint="quote it word for word, and name the page if many say nearly the same; "
+                "what was not said yet is logged first (`Session.user`)",
+            )
+        return other
+
+    def _likely(self, words: str) -> Iterator[PageRow]:
+        """The pages that may say this, the newest first: those with every term of it, then those
+        with some, in case a page spells a term in a way that is analysed differently.
+        """
+        index = self._runtime.index
+        terms = query_terms(words)
+        if not terms:
+            yield from index.pages(self._scope, PageFilter(), limit=_NEWEST, newest_first=True)
+            return
+        found = index.candidates(self._scope, terms, limit=_STRETCHES)
+        has_all = found.counts.all(axis=1)
+        for places in (found.places[has_all], found.places[~has_all]):
+            yield from reversed(index.pages_at(self._scope, places.tolist()))
+
+
+def _pattern(words: str) -> re.Pattern[str]:
+    """What a text has that says these words."""
+    said = r"\s+".join(map(_escaped, words.split()))
+    apart = rf"(?<![{_LETTER}])(?<![{_LETTER}][{_MARKS[0]}])(?=[{_LETTER}])"
+    return re.compile(rf"(?:{apart}|(?![{_LETTER}])){said}")
+
+
+def _escaped(word: str) -> str:
+    for marks in _MARKS:
+        word = re.sub(f"[{marks}]", marks[0], word)
+    said = re.escape(word)
+    for marks in _MARKS:
+        said = said.replace(re.escape(marks[0]), f"[{marks}]")
+    is_letter = re.search(rf"[{_LETTER}]\Z", word)
+    return said + (rf"(?![{_LETTER}])(?![{_MARKS[0]}][{_LETTER}])" if is_letter else "")
+
+
+def _in(page: Page, pattern: re.Pattern[str]) -> QuotedWords | None:
+    found = pattern.search(page.text)
+    if found is None:
+        return None
+    start = len(page.text[: found.start()].encode())
+    end = start + len(found[0].encode())
+    return QuotedWords(Evidence(page_id=page.page_id, start=start, end=end), found[0], page.row)
+
+
+def _told(words: str) -> str:
+    one_line = " ".join(words.split())
+    cut = one_line if len(one_line) <= _TOLD_CHARS else f"{one_line[: _TOLD_CHARS - 1]}…"
+    return f"“{cut}”"

@@ -1,0 +1,271 @@
+"""Claims that a person or a program states, and takes back: the sure way to hold something true.
+
+Authority comes from the channel and from the evidence, never from the words: a stated claim has the
+user's if it came through a channel of the user's *and* every quotation stands in what a user typed.
+It has no more than the least trusted of these otherwise, and is only proposed: it can be recalled,
+it never stands in the core, and it closes nothing that has the user's authority.
+
+A claim takes the place of the one that it is said to replace, or of the one on its subject. The
+records are those that a message's claims become, so that every fold takes them as such; a person's
+is an act that `undo` takes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pagefault.model.defaults import TAIL_TOKENS
+from pagefault.model.errors import BadInput
+from pagefault.model.events import Draft, PageBody, expected
+from pagefault.model.ids import PageId
+from pagefault.model.kinds import (
+    GOAL_SUBJECT,
+    MODEL_GENERATED,
+    RUNTIME,
+    USERS,
+    Actor,
+    ClaimType,
+    Kind,
+    Origin,
+)
+from pagefault.model.page import Evidence, Page, Quote
+from pagefault.service.arguments import an_origin
+from pagefault.service.derived.claims import Claims, authority_of, made_of
+from pagefault.service.derived.evidence import EvidenceFinder
+from pagefault.service.ownership import Owned
+from pagefault.service.window.content import page_of
+from pagefault.service.window.derived_drafts import write_derived
+from pagefault.service.window.run_summary import least_trusted
+from pagefault.truth.claim import Authority, Claim, wording
+from pagefault.truth.claims import ClaimBook, ClaimEntry, may_close
+from pagefault.truth.held import Held, Status
+
+VALUE_CHARS: Final = 500
+"""Of a claim's value: it is one line, and the core holds many."""
+KINDS: Final = (ClaimType.DECISION, ClaimType.PREFERENCE, ClaimType.FACT, ClaimType.RULE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stated:
+    """What somebody states; without a `value`, what the first quotation says, word for word."""
+
+    value: str
+    evidence: Sequence[str | Quote | Evidence]
+    kind: ClaimType
+    subject: str
+    replaces: PageId
+    origin: Origin
+    key: str
+
+
+def a_kind(text: str) -> ClaimType:
+    """A kind of claim that can be stated. Raises `BadInput`."""
+    if text in KINDS:
+        return ClaimType(text)
+    hints = {
+        ClaimType.GOAL: "`Session.goal` sets the goal",
+        ClaimType.RETRACTION: "`Session.retract` takes a claim back",
+    }
+    raise BadInput(
+        f"{text!r:.80} is not a kind of claim that can be stated",
+        hint=next((hint for kind, hint in hints.items() if kind == text), "")
+        or f"one of {', '.join(KINDS)}",
+    )
+
+
+def a_channel(text: str) -> Origin:
+    """The channel that a claim came through. Raises `BadInput`, for our own bookkeeping too."""
+    origin = an_origin(text)
+    if origin == RUNTIME:
+        raise BadInput("nothing is claimed by bookkeeping", hint="say through whom it came")
+    return origin
+
+
+class StatedClaims:
+    """Plans the records of one session. Blocks on the store."""
+
+    def __init__(self, owned: Owned, claims: Claims) -> None:
+        self._owned = owned
+        self._runtime = owned.runtime
+        self._claims = claims
+
+    def plan(self, stated: Stated) -> tuple[list[Draft], PageId]:
+        """The records of a claim, and its id; none, where it stands already, or was stated with
+        this key.
+        """
+        known = self._known(stated.key)
+        if known:
+            return [], known
+        claim, book = self._claim(stated), self._claims.book(self._owned.state)
+        old = self._closable(book, stated.replaces, claim.authority) if stated.replaces else None
+        same = book.same(claim)
+        if same is not None:
+            if old not in (None, same):
+                raise BadInput(
+                    f"{same.claim_id} says that already",
+                    hint=f"`Session.retract` takes {stated.replaces} back",
+                )
+            return [], same.claim_id
+        self._check_rival(book, claim, old)
+        entry = book.entry(claim, old)
+        assert entry is not None, "what stands already was told apart before"
+        draft = self._draft(entry, stated.origin, stated.key)
+        if claim.type is ClaimType.RULE and claim.authority is Authority.USER:
+            self._check_recited(draft, entry.supersedes)
+        return [draft], _page_id(draft)
+
+    def plan_retraction(
+        self, claim_id: PageId, origin: Origin, key: str
+    ) -> tuple[list[Draft], PageId]:
+        """The records that take a claim back, and the id of the note that says so."""
+        known = self._known(key)
+        if known:
+            return [], known
+        authority = authority_of(origin)
+        book = self._claims.book(self._owned.state)
+        old = self._closable(book, claim_id, authority)
+        claim = Claim(
+            type=ClaimType.RETRACTION,
+            subject="",  # its words go with it when it is forgotten
+            value="",
+            text=wording(ClaimType.RETRACTION, "it no longer holds"),
+            evidence=(),
+            authority=authority,
+            origin=origin,
+            confidence=1.0,
+        )
+        entry = book.entry(claim, old)
+        assert entry is not None, "it closes what was named"
+        draft = self._draft(entry, origin, key)
+        return [draft], _page_id(draft)
+
+    def _known(self, key: str) -> PageId | None:
+        """The claim that was stated with this key before."""
+        self._runtime.journal.clean(key)
+        pages = self._runtime.pages_of_key(self._owned.session, key)
+        if not pages:
+            return None
+        row = self._runtime.index.find_page(self._owned.scope.derived, pages[0])
+        if row is None or row.kind is not Kind.CLAIM:
+            raise BadInput(
+                f"what was written with this key is {pages[0]}, and no claim",
+                hint="a key stands for one call: give another",
+            )
+        return pages[0]
+
+    def _claim(self, stated: Stated) -> Claim:
+        clean = self._runtime.journal.clean
+        if not stated.evidence:
+            raise BadInput(
+                "a claim rests on what was said: evidence is missing",
+                hint='evidence=["words that were said"], or `Session.remember` for the words alone',
+            )
+        finder = EvidenceFinder(self._runtime, self._owned.session, self._owned.called, clean)
+        found = [finder.find(one) for one in stated.evidence]
+        value = " ".join(clean(stated.value or found[0].words).split())
+        if not value:
+            raise BadInput("a claim of blanks says nothing", hint="say what is held true")
+        if len(value) > VALUE_CHARS:
+            raise BadInput(
+                f"a claim of {len(value):,} characters: it takes at most {VALUE_CHARS}",
+                hint="say in one line what holds; the evidence has the rest",
+            )
+        subject = " ".join(clean(stated.subject).split())
+        if subject == GOAL_SUBJECT:
+            raise BadInput(f"{subject!r} is the goal's", hint="`Session.goal` sets the goal")
+        sources = [one.origin for one in found]
+        is_users = stated.origin in USERS and USERS.issuperset(sources)
+        origin = stated.origin if is_users else least_trusted([stated.origin, *sources])
+        return Claim(
+            type=stated.kind,
+            subject=subject,
+            value=value,
+            text=wording(stated.kind, value),
+            evidence=tuple(dict.fromkeys(one.span for one in found)),
+            authority=authority_of(origin),
+            origin=origin,
+            confidence=1.0,
+        )
+
+    def _closable(self, book: ClaimBook, claim_id: PageId, authority: Authority) -> Held:
+        """The claim of this id, if it stands, and whoever speaks may close it."""
+        held = book.find(claim_id)
+        if held is None:
+            row = self._runtime.index.find_page(self._owned.scope.derived, claim_id)
+            if row is not None and row.kind is Kind.CLAIM:
+                raise BadInput(f"{claim_id} is a goal", hint="`Session.goal` sets another")
+            raise BadInput(
+                f"session {self._owned.called!r} has no claim {claim_id!r:.80}",
+                hint="`Session.claims` lists them",
+            )
+        if held.status is Status.CLOSING:
+            raise BadInput(
+                f"{claim_id} takes another claim back, and holds nothing itself",
+                hint="state anew what was taken back, or `Session.undo`",
+            )
+        if held.status is not Status.STANDING:
+            raise BadInput(
+                f"{claim_id} stands no more: {held.closed_by} closed it",
+                hint="`Session.claims` lists what stands",
+            )
+        if not may_close(authority, held):
+            raise BadInput(
+                f"{claim_id} has the user's authority, and this is only proposed",
+                hint="it takes the user's own channel, and words that the user typed",
+            )
+        return held
+
+    @staticmethod
+    def _check_rival(book: ClaimBook, claim: Claim, old: Held | None) -> None:
+        """Raise `BadInput` where a claim would close two: the named, and that on its subject."""
+        rival = book.rival(claim)
+        if old is not None and rival is not None and rival != old:
+            raise BadInput(
+                f"{rival.claim_id} stands on the same subject, beside {old.claim_id}",
+                hint=f"replace {rival.claim_id}, and take the other back with `Session.retract`",
+            )
+
+    def _draft(self, entry: ClaimEntry, channel: Origin, key: str) -> Draft:
+        state, made = self._owned.state, made_of(entry)
+        if entry.claim.type is ClaimType.RETRACTION:  # it is forgotten with what it took back
+            made = replace(made, derived=replace(made.derived, provenance=(entry.supersedes,)))
+        [draft] = write_derived(
+            [made],
+            session=self._owned.session,
+            state=state,
+            counter=state.counter,
+            clean=self._runtime.journal.clean,
+        )
+        return replace(draft, actor=_actor(channel), key=key)
+
+    def _check_recited(self, draft: Draft, instead: PageId) -> None:
+        """Raise `BadInput` unless all standing rules of the user could be recited with this one."""
+        assert isinstance(draft.body, PageBody)
+        page, state = page_of(expected(draft), draft.body), self._owned.state
+        if not state.recites([page]):
+            raise BadInput(
+                f"this rule takes more than the {TAIL_TOKENS} tokens in which rules are recited",
+                hint="say it shorter, or state it as a decision, which is recalled where it bears",
+            )
+        rules: list[Page] = [one for one in state.rules() if one.page_id != instead]
+        if not state.recites([*rules, page]):
+            raise BadInput(
+                f"the {TAIL_TOKENS} tokens in which rules are recited are taken by "
+                + ", ".join(one.page_id for one in rules),
+                hint="replace one of these, take it back with `Session.retract`, or say it shorter",
+            )
+
+
+def _actor(channel: Origin) -> Actor:
+    if channel in USERS:
+        return Actor.USER
+    if channel.startswith("tool:"):
+        return Actor.TOOL
+    return Actor.MODEL if channel == MODEL_GENERATED else Actor.SYSTEM
+
+
+def _page_id(draft: Draft) -> PageId:
+    assert isinstance(draft.body, PageBody)
+    return draft.body.page_id

@@ -1,0 +1,347 @@
+"""Claims that are stated: on words that were said, with the authority of their channel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import pagefault
+from pagefault import BadInput, Evidence, NoSuchPage, Quote, RecordGone, Session, SessionBusy
+from pagefault.service.bootstrap import open_memory
+from pagefault.service.derived.claims import ClaimInfo
+from tests.service.memories import text_of
+
+SAID = "ok so: let's go with postgres\nfor the orders. And don’t deploy on fridays, please"
+
+
+async def _standing(session: Session) -> list[ClaimInfo]:
+    return [claim for claim in await session.claims() if claim.status == "standing"]
+
+
+async def test_a_claim_in_other_words_rests_on_what_the_user_typed() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("work")
+        page_id = await session.user(SAID)
+        claim_id = await session.claim(
+            "Orders live in PostgreSQL",
+            evidence=["let's go with postgres for the orders"],
+            subject="database",
+        )
+        [claim] = await session.claims()
+        assert (claim.claim_id, claim.text) == (claim_id, "Decision: Orders live in PostgreSQL")
+        assert (claim.authority, claim.origin, claim.subject) == ("user", "user_typed", "database")
+        assert claim.quotes == ("let's go with postgres\nfor the orders",)
+        assert [span.page_id for span in claim.evidence] == [page_id]
+        session.check()
+
+
+async def test_what_is_remembered_says_what_was_said_word_for_word() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("work")
+        await session.user(SAID)
+        await session.remember("don't deploy on fridays", kind="rule")
+        [claim] = await session.claims()
+        assert claim.value == "don’t deploy on fridays"
+        assert (await session.request()).tail.endswith("Rule: don’t deploy on fridays")
+
+
+async def test_a_stated_claim_stands_in_the_next_request_and_after_a_restart(
+    tmp_path: Path,
+) -> None:
+    async with pagefault.open(tmp_path / "m", window=4_000) as memory:
+        session = await memory.session("work")
+        await session.user(SAID)
+        await session.request()
+        await session.assistant("Noted.")
+        claim_id = await session.claim("Orders live in PostgreSQL", evidence=["go with postgres"])
+        await session.user("Next, please.")
+        assert f"C ({claim_id}" in text_of(await session.request())
+    async with pagefault.open(tmp_path / "m", window=4_000) as memory:
+        session = await memory.session("work")
+        assert [claim.claim_id for claim in await _standing(session)] == [claim_id]
+        assert f"C ({claim_id}" in text_of(await session.request())
+
+
+@pytest.mark.parametrize(
+    ("origin", "said_by"),
+    [
+        ("model_generated", "user"),
+        ("tool:notes", "user"),
+        ("web", "user"),
+        ("user_typed", "assistant"),
+        ("user_typed", "document"),
+    ],
+)
+async def test_without_the_users_channel_and_the_users_words_it_is_only_proposed(
+    origin: str, said_by: str
+) -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("work")
+        await session.user("Something else." if said_by != "user" else SAID)
+        if said_by == "assistant":
+            await session.assistant(SAID)
+        elif said_by == "document":
+            await session.document(SAID)
+        users = await session.user("Our orders live in a box.")
+        kept = await session.remember("Our orders live in a box", page_id=users, subject="orders")
+        await session.claim(
+            "Orders live in PostgreSQL",
+            evidence=["go with postgres"],
+            subject="orders",
+            origin=origin,
+        )
+        first, proposed = await session.claims()
+        assert (first.claim_id, first.status, first.authority) == (kept, "standing", "user")
+        assert (proposed.status, proposed.authority) == ("standing", "proposed")
+        assert proposed.origin not in ("user_typed", "user_approved")
+        await session.user("Next.")
+        assert "PostgreSQL" not in text_of(await session.request())
+        with pytest.raises(BadInput, match="user's authority"):
+            await session.retract(kept, origin="model_generated")
+        with pytest.raises(BadInput, match="user's authority"):
+            await session.claim(
+                "No orders", evidence=["go with postgres"], replaces=kept, origin="model_generated"
+            )
+
+
+async def test_words_of_a_user_and_of_another_have_the_authority_of_the_other() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("work")
+        await session.user(SAID)
+        await session.assistant("Redis suits the cache.")
+        await session.claim("Redis and postgres", evidence=["go with postgres", "Redis suits"])
+        [claim] = await session.claims()
+        assert (claim.authority, claim.origin) == ("proposed", "model_generated")
+        assert len(claim.evidence) == 2
+
+
+async def test_words_that_nobody_said_are_no_evidence() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("work")
+        page_id = await session.user(SAID)
+        await session.user("What now?")
+        refused: tuple[list[str | Quote | Evidence], ...] = (
+            [],
+            ["let's go with mysql"],
+            ["t deploy on fridays"],  # half a word can turn it round
+            ["postgres for the order"],
+            [" \n"],
+            [Quote("What now?", page_id)],
+            [Evidence(page_id=pagefault.PageId("msg_1"), start=3, end=999)],
+            [Evidence(page_id=pagefault.PageId("msg_1"), start=9, end=9)],
+            [Evidence(page_id=pagefault.PageId("msg_1"), start=-4, end=9)],
+            [Evidence(page_id=pagefault.PageId("msg_1"), start=50, end=54)],  # within a letter
+        )
+        assert "’".encode() == SAID.encode()[53:56]
+        for evidence in refused:
+            with pytest.raises(BadInput) as caught:
+                await session.claim("So it is", evidence=evidence)
+            assert caught.value.hint, evidence
+        with pytest.raises(NoSuchPage):
+            await session.claim("So it is", evidence=[Quote("What now?", "msg_9")])
+        assert await session.claims() == []
+
+
+async def test_words_are_looked_for_where_the_user_typed_them_and_the_newest_first() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("work")
+        words = ["The gate opens at nine.", "那扇门九点开。", "to be or not to be"]
+        for text in words:
+            await session.user(text)
+        for text in words:
+            await session.user(f"Again: {text}")
+        for text in words:
+            await session.assistant(f"You said: {text}")
+        for place, text in enumerate(words):
+            await session.remember(text)
+            claim = (await session.claims())[-1]
+            assert claim.evidence[0].page_id == f"msg_{4 + place}"
+            assert claim.authority == "user"
+
+
+async def test_what_was_derived_edited_or_forgotten_proves_nothing() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("work")
+        old = await session.user(SAID)
+        claim_id = await session.remember("go with postgres")
+        with pytest.raises(BadInput, match="made of other pages"):
+            await session.claim("x", evidence=[Quote("go with postgres", claim_id)])
+        gone = await session.user("The vault is green.")
+        await memory.forget("work", gone)
+        with pytest.raises((RecordGone, NoSuchPage)):
+            await session.claim("x", evidence=[Quote("The vault", gone)])
+        with pytest.raises(BadInput, match="nobody said"):
+            await session.remember("The vault is green")
+        edited = pagefault.Incoming(text="Never mind.", role=pagefault.Role.USER, supersedes=old)
+        await session.say([edited], origin="user_typed")
+        for evidence in (Quote("go with postgres", old), "go with postgres"):
+            with pytest.raises(BadInput):
+                await session.claim("x", evidence=[evidence])
+        assert await _standing(session) == []
+
+
+async def test_a_claim_takes_the_place_of_that_on_its_subject_or_of_the_named() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("work")
+        await session.user("postgres it is. no, mysql. tabs everywhere. spaces after all. redis!")
+        first = await session.remember("postgres it is", subject="database")
+        second = await session.remember("mysql", subject="the DB")
+        tabs = await session.remember("tabs everywhere")
+        spaces = await session.remember("spaces after all", replaces=tabs)
+        told = {claim.claim_id: claim for claim in await session.claims()}
+        assert (told[first].status, told[first].closed_by) == ("superseded", second)
+        assert (told[tabs].status, told[tabs].closed_by) == ("superseded", spaces)
+        assert told[spaces].text.endswith(f"(instead of {tabs})")
+        with pytest.raises(BadInput, match="stands no more"):
+            await session.remember("redis", replaces=first)
+        with pytest.raises(BadInput, match="on the same subject"):
+            await session.remember("redis", subject="database", replaces=spaces)
+        with pytest.raises(BadInput, match="no claim"):
+            await session.remember("redis", replaces="clm_99")
+        with pytest.raises(BadInput, match="says that already"):
+            await session.remember("mysql", replaces=spaces)
+        session.check()
+
+
+async def test_a_claim_is_taken_back_and_undone_as_any_other_act() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("work")
+        await session.user(SAID)
+        claim_id = await session.remember("go with postgres")
+        note = await session.retract(claim_id)
+        told = {claim.claim_id: claim for claim in await session.claims()}
+        assert (told[claim_id].status, told[claim_id].closed_by) == ("retracted", note)
+        assert "postgres" not in told[note].text
+        assert (await session.page(note)).derived.provenance == (claim_id,)  # type: ignore[union-attr]
+        with pytest.raises(BadInput, match="stands no more"):
+            await session.retract(claim_id)
+        with pytest.raises(BadInput, match="holds nothing itself"):
+            await session.retract(note)
+        assert (await session.undo()).what == "claims"
+        assert [claim.value for claim in await _standing(session)] == ["go with postgres"]
+        await session.undo()
+        assert await _standing(session) == []
+        await session.redo()
+        assert [claim.quotes for claim in await _standing(session)] == [("go with postgres",)]
+
+
+async def test_a_retry_finds_what_was_done(tmp_path: Path) -> None:
+    async with pagefault.open(tmp_path / "m") as memory:
+        session = await memory.session("work")
+        said = await session.user(SAID, key="message")
+        made = await session.remember("go with postgres", key="k")
+        note = await session.retract(made, key="r")
+    async with pagefault.open(tmp_path / "m") as memory:
+        session = await memory.session("work")
+        assert await session.remember("go with postgres", key="k") == made
+        assert await session.retract(made, key="r") == note
+        with pytest.raises(BadInput, match=f"{said}, and no claim"):
+            await session.remember("go with postgres", key="message")
+        assert len(await session.claims()) == 2
+        await memory.forget("work", said)
+        with pytest.raises(RecordGone):
+            await session.remember("go with postgres", key="k")
+
+
+async def test_what_stands_already_is_not_written_again() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("work")
+        await session.user("Let's use Valkey for the cache.")
+        [extracted] = await session.claims()
+        same = await session.remember("Let's use Valkey for the cache", kind="decision")
+        assert same == extracted.claim_id
+        assert len(await session.claims()) == 1
+
+
+async def test_a_stated_claim_is_forgotten_with_the_words_it_rests_on() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("work")
+        said = await session.user(SAID)
+        await session.claim("Orders live in PostgreSQL", evidence=["go with postgres"])
+        await memory.forget("work", said)
+        assert await session.claims() == []
+        assert (await memory.verify()).problems == ()
+
+
+async def test_a_secret_in_a_claim_is_redacted_like_any_text() -> None:
+    secret = "correct-horse-battery"
+    async with pagefault.open(":memory:", secrets={"VAULT": secret}) as memory:
+        session = await memory.session("work")
+        await session.user(f"the key is {secret}, keep it")
+        await session.remember(f"the key is {secret}")
+        await session.claim(f"use {secret}", evidence=["keep it"], subject=f"{secret} key")
+        told = await session.claims()
+        assert [claim.authority for claim in told] == ["user", "user"]
+        assert secret not in str(told)
+
+
+async def test_rules_are_refused_by_name_where_there_is_no_room_to_recite_them() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("work")
+        rules = [f"never touch folder {n}" for n in range(4)]
+        await session.user(". ".join(rules))
+        made = [await session.remember(rule, kind="rule") for rule in rules[:2]]
+        tail = (await session.request()).tail
+        with pytest.raises(BadInput, match=f"{made[0]}, {made[1]}"):
+            await session.remember(rules[2], kind="rule")
+        assert (await session.request()).tail == tail
+        await session.remember(rules[2], kind="rule", replaces=made[0])
+        assert rules[2] in (await session.request()).tail
+        with pytest.raises(BadInput, match="more than the 50 tokens"):
+            await session.claim("never do " + "this or " * 40, evidence=["touch"], kind="rule")
+        await session.remember(rules[3], kind="rule", origin="model_generated")
+
+
+async def test_what_no_claim_can_be_is_refused_and_says_what_to_do() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("work")
+        await session.user(SAID)
+        for wrong in ({"kind": "goal"}, {"kind": "retraction"}, {"kind": "hunch"}):
+            with pytest.raises(BadInput) as caught:
+                await session.claim("x", evidence=["postgres"], **wrong)
+            assert caught.value.hint
+        for wrong in (
+            {"origin": "runtime"},
+            {"origin": "me"},
+            {"subject": "x" * 2_000},
+            {"subject": "vm:goal"},
+        ):
+            with pytest.raises(BadInput):
+                await session.claim("x", evidence=["postgres"], **wrong)
+        for value in ("", " \n", "word " * 120):
+            with pytest.raises(BadInput):
+                await session.claim(value, evidence=["postgres"])
+        await session.goal("Draw the wells.")
+        with pytest.raises(BadInput, match="goal"):
+            await session.retract("clm_1")
+        assert await session.claims() == []
+
+
+async def test_a_fork_states_claims_on_what_its_parent_was_told() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("work")
+        await session.user(SAID)
+        fork = await session.fork("other")
+        await fork.remember("go with postgres")
+        assert [claim.authority for claim in await fork.claims()] == ["user"]
+        assert await session.claims() == []
+
+
+async def test_rules_off_leave_the_sure_way_open() -> None:
+    async with open_memory(":memory:", claims="off") as memory:
+        session = await memory.session("work")
+        await session.user("Let's use Valkey for the cache.")
+        assert await session.claims() == []
+        await session.remember("Let's use Valkey for the cache")
+        assert len(await session.claims()) == 1
+
+
+async def test_who_does_not_hold_the_session_states_nothing(tmp_path: Path) -> None:
+    async with pagefault.open(tmp_path / "m") as one, pagefault.open(tmp_path / "m") as two:
+        first, second = await one.session("work"), await two.session("work")
+        await first.user(SAID)
+        with pytest.raises(SessionBusy):
+            await second.remember("go with postgres")
+        made = await first.remember("go with postgres")
+        assert [claim.claim_id for claim in await second.claims()] == [made]
