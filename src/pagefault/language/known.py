@@ -62,15 +62,15 @@ TOLD_MIN: Final = 2  # different words of grammar by which a text tells such a l
 
 _ALSO_ENGLISH: Final = frozenset(
     """
-    a ai al all also alter am an arm art as at bald bare bin biz brief car certain ci co com
-    come comment con da dag dan de dele dell den des dess di die dig do dog dole door dos du due
-    e el end era ere eta etc fast fi fin for fort get gift go gut ha hade hat hay he hell hen
-    her hier him hun hut i im in is it jam ki kim kind la las le les li list lo log los ma man
-    mar me mein men met mi mine mint mit mu mutter my na ne nest net ni no non nor not note nu o
-    of ole on or os par pas pendant per plus pod post pour pro quant rat rock rot sa sans se sea
-    sense si sin so son sons sou sous star sur ta tag tale tam tan taste tau te tel ten tend ti
-    ties to todo todos toll ton too tot tout toute tu u un una ut van ve vet vi via vis w wand
-    war warm wars wart was we wen wider will wit wo y za zone
+    a ai al all also alter am an arm art as at bald bare bin biz brief bus c car certain ci co
+    com come comment con da dag dan de dele dell den des dess di die dies dig dir do dog dole
+    door dos du due e el end era ere eta etc fast fi fin for fort get gift go gut ha hade hat
+    hay he hell hen her hier him hun hut i im in is it j jam ki kim kind la las le les li list
+    lo log los ma man mar me mein men met mi min mine mint mit mon mu mutter my na ne nest net
+    ni no non nor not note nu o of ole on or os par pas pendant per plus pod post pour pro quant
+    rat rock rot sa sans se sea sense si sin so son sons sou sous star sur ta tag tale tam tan
+    taste tau te tel ten tend ti ties to todo todos toll ton too tot tout toute tu u un una ut
+    van var ve vet vi via vis w wand war warm wars wart was we wen wider will wit wo y z za zone
     """.split()
 )
 
