@@ -65,7 +65,7 @@ class Requests:
         return due(self._owned.state, self._pressure.level, now_ms=now_ms)
 
     async def _compress(self) -> None:
-        """Make what is old shorter while the model is at work on the request, for the next epoch."""
+        """Make what is old shorter, for the next epoch, while the model is at work."""
         compress_due(self._owned.state, self._levels, self._due())
 
     async def _plan(self, recalled: Sequence[Page]) -> list[Draft]:
