@@ -26,6 +26,7 @@ from pagefault.model.kinds import Kind
 from pagefault.model.page import PageRow, Scope, SessionRow
 from pagefault.model.progress import Progress
 from pagefault.model.wanted import SearchFilter
+from pagefault.store.tokens import COUNT_MAX
 
 if TYPE_CHECKING:
     import numpy as np
@@ -324,8 +325,10 @@ class PageIndex(Protocol):
         *,
         limit: int,
         near: NDArray[np.int64] | None = None,
+        count_max: int = COUNT_MAX,
     ) -> Candidates:
-        """Pages in scope that contain any of `terms` (already analysed).
+        """Pages in scope that contain any of `terms` (already analysed), and how often each stands
+        there, up to `count_max`: 1 tells where they stand, at a third of the cost.
 
         Statistics are over the whole scope; pages are those of the `limit` stretches of four
         where most is told about the terms, and those beside them (`likely.py`); with `near`, of

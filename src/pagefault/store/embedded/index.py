@@ -500,6 +500,7 @@ class SqliteIndex:
         *,
         limit: int,
         near: NDArray[np.int64] | None = None,
+        count_max: int = COUNT_MAX,
     ) -> Candidates:
         # NumPy takes a tenth of a second to import: only who searches pays for it.
         import numpy as np
@@ -516,7 +517,7 @@ class SqliteIndex:
             for column, term in enumerate(terms):
                 counts[:, column] = among(places, lists[column])
                 if counts[:, column].any():
-                    for count in range(2, COUNT_MAX + 1):
+                    for count in range(2, count_max + 1):
                         counts[:, column] += among(places, postings.places(term, count))
         return Candidates(
             pages=pages,

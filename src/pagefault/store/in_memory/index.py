@@ -410,7 +410,13 @@ class MemoryIndex:
 
     @_alone
     def candidates(
-        self, scope: Scope, terms: Sequence[str], *, limit: int, near: Numbers | None = None
+        self,
+        scope: Scope,
+        terms: Sequence[str],
+        *,
+        limit: int,
+        near: Numbers | None = None,
+        count_max: int = COUNT_MAX,
     ) -> Candidates:
         parts = [(part, part.seen(upto), origin) for part, upto, origin in self._parts_of(scope)]
         lists = [
@@ -424,7 +430,7 @@ class MemoryIndex:
         pages = sum(len(seen) for _, seen, _ in parts)
         places = likeliest(lists, pages=pages, limit=limit, near=near)
         entries = self._seen_at(scope, places.tolist()).values()
-        counts = [[min(entry.terms[term], COUNT_MAX) for term in terms] for entry in entries]
+        counts = [[min(entry.terms[term], count_max) for term in terms] for entry in entries]
         return Candidates(
             pages=pages,
             length_mean=self._length_mean(scope),
