@@ -285,6 +285,10 @@ class PageIndex(Protocol):
 
     def find_page(self, scope: Scope, page_id: PageId) -> PageRow | None: ...
 
+    def find_pages(self, scope: Scope, page_ids: Collection[PageId]) -> Mapping[PageId, PageRow]:
+        """As `find_page`, of many in one look; ids of no page are left out."""
+        ...
+
     def page_at(self, seq: Seq) -> PageRow | None:
         """The page that the record at `seq` made, if it made one."""
         ...

@@ -369,6 +369,16 @@ class SqliteIndex:
         return None
 
     @_mended
+    def find_pages(self, scope: Scope, page_ids: Collection[PageId]) -> dict[PageId, PageRow]:
+        found: dict[PageId, PageRow] = {}
+        with self._connections.read() as db:
+            for session, upto in scope.parts:
+                wanted = json.dumps([one for one in page_ids if one not in found])
+                for row in _SQL.rows(db, "pages_by_id", session, wanted, upto):
+                    found[PageId(row[2])] = self._page_row(db, row)
+        return found
+
+    @_mended
     def page_at(self, seq: Seq) -> PageRow | None:
         with self._connections.read() as db:
             row = _SQL.first(db, "page_at", seq)

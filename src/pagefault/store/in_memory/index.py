@@ -331,6 +331,9 @@ class MemoryIndex:
 
     @_alone
     def find_page(self, scope: Scope, page_id: PageId) -> PageRow | None:
+        return self._find_page(scope, page_id)
+
+    def _find_page(self, scope: Scope, page_id: PageId) -> PageRow | None:
         parts = scope.parts
         if scope.is_everything:
             parts = tuple((session, _LAST) for session in self._sessions)
@@ -342,6 +345,11 @@ class MemoryIndex:
             ):
                 return row
         return None
+
+    @_alone
+    def find_pages(self, scope: Scope, page_ids: Collection[PageId]) -> dict[PageId, PageRow]:
+        found = ((page_id, self._find_page(scope, page_id)) for page_id in page_ids)
+        return {page_id: row for page_id, row in found if row is not None}
 
     @_alone
     def page_at(self, seq: Seq) -> PageRow | None:
