@@ -451,7 +451,8 @@ class MemoryIndex:
         """Terms in a page of the scope, on average; of everything, in what was said."""
         where = scope
         if scope.is_everything:
-            where = Scope(tuple((session, _LAST) for session, _ in self._parts))
+            sessions = dict.fromkeys(session for session, _ in self._parts)  # each has two parts
+            where = Scope(tuple((session, _LAST) for session in sessions))
         lengths = [part.lengths_seen(upto) for part, upto, _ in self._parts_of(where)]
         pages = sum(map(len, lengths))
         return sum(int(one.sum()) for one in lengths) / pages if pages else 0.0
