@@ -214,10 +214,11 @@ class SqliteIndex:
                     return ()
                 if fresh[0].seq != known.applied + 1:
                     raise StoreError(f"record {known.applied + 1} is missing before {fresh[0].seq}")
-                if synced:
-                    db.execute(_SQL["all_synced"])
-                else:
+                if not synced:
                     db.execute(_SQL["unsynced_after"], (known.applied,))
+                elif not known.is_synced:
+                    db.execute(_SQL["all_synced"])
+                known.is_synced = synced
                 batch = Batch(db, known)
                 for event in fresh:
                     batch.add(event)
