@@ -63,14 +63,15 @@ def due(state: SessionState, pressure: Pressure, *, now_ms: int) -> list[Page]:
     limits = state.limits
     is_pressed = pressure >= Pressure.HIGH
     found: list[Page] = []
-    for page in state.out_of_place():
-        if page.page_id in state.compressed or state.stays_as(page.page_id) != page.page_id:
-            continue
-        age_s = (now_ms - page.row.at_ms) / 1000
-        is_old = state.age_tokens(page.page_id) >= limits.compress_after_tokens or (
-            0 < limits.compress_after_s <= age_s
+    for page in state.out_of_place():  # at each request: of most, their age alone is asked
+        is_due = (
+            is_pressed
+            or state.age_tokens(page.page_id) >= limits.compress_after_tokens
+            or 0 < limits.compress_after_s <= (now_ms - page.row.at_ms) / 1000
         )
-        if is_old or is_pressed:
+        if not is_due or page.page_id in state.compressed:
+            continue
+        if state.stays_as(page.page_id) == page.page_id:
             found.append(page)
     return found
 
