@@ -168,14 +168,17 @@ def _named_by(
                 named |= dict.fromkeys([*core, *shown])
             case Faulted(page_id=page_id):
                 named[page_id] = None
+    keep = runtime.pages.keeper()
     rows = {row.seq: row for row in runtime.index.find_pages(scope, named).values()}
     read = {event.seq: event for event in events if event.seq in rows}
     rest = _Reader(runtime, to_look=True).find_all(sorted(rows.keys() - read.keys()))
-    return {
-        event.body.page_id: (rows[event.seq], page_of(event, event.body))
-        for event in (*read.values(), *rest)
-        if isinstance(event.body, PageBody)
-    }
+    found: dict[PageId, tuple[PageRow, Page]] = {}
+    for event in (*read.values(), *rest):
+        if isinstance(event.body, PageBody):
+            page = page_of(event, event.body)
+            found[page.page_id] = rows[event.seq], page
+            keep(page)
+    return found
 
 
 def _shown_by(reader: _Reader, scope: Scope, start: Seq) -> Iterator[Event]:

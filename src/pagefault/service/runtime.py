@@ -9,6 +9,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -91,16 +92,26 @@ class PageReader:
                     hint="it was forgotten on purpose, or set aside as damaged: `Memory.verify`",
                 )
             page = page_of(event, event.body)
-            cache[row.seq] = page
-            while len(cache) > _CACHED_PAGES:
-                cache.popitem(last=False)
+            _keep(cache, page)
         return page
+
+    def keeper(self) -> Callable[[Page], None]:
+        """What keeps pages in memory that somebody is about to read by himself; unless something
+        is forgotten meanwhile: see `flush`.
+        """
+        return partial(_keep, self._cache)
 
     def flush(self) -> None:
         """Drop every cached text: something was forgotten. What is being read just now, perhaps
         that, still goes into the old cache.
         """
         self._cache = OrderedDict()
+
+
+def _keep(cache: OrderedDict[Seq, Page], page: Page) -> None:
+    cache[page.row.seq] = page
+    while len(cache) > _CACHED_PAGES:
+        cache.popitem(last=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
