@@ -71,6 +71,7 @@ NEGATION: Final = (
     r"|不|没|沒|无法|無法|未|勿|别|ません|ない|なかった|않|없|못"
 )  # fmt: skip
 
+_COUNTING: Final = frozenset(_NUMBER_WORDS)
 _NAMED: Final = re.compile(rf"(?P<identifier>{IDENTIFIER})|(?P<number>{NUMBER})")
 _NEGATED: Final = re.compile(rf"(?i:{NEGATION})")
 _CHUNK: Final = re.compile(r"\S+")
@@ -107,7 +108,7 @@ def suspects(text: str) -> Iterator[tuple[int, int]]:
     for chunk in _CHUNK.finditer(text):
         bare = chunk[0].strip(_PUNCTUATION)
         plain = bare.isascii() and bare.isalpha() and (bare.islower() or bare.istitle())
-        if bare and (not plain or bare.casefold() in _NUMBER_WORDS):
+        if bare and (not plain or bare.casefold() in _COUNTING):
             yield chunk.span()
 
 
