@@ -38,7 +38,9 @@ BENCH = {
     "append_p50_ms", "append_p95_ms", "append_p999_ms", "append_max_ms", "fsync_p50_ms",
     "ingest_per_s", "request_p50_ms", "request_p95_ms", "fault_p50_ms", "fault_p95_ms",
     "search_p50_ms", "search_p95_ms", "search_p99_ms", "first_request_ms", "rebuild_per_s",
-    "bytes_on_disk_per_text_byte", "rss_growth_mb",
+    "bytes_on_disk_per_text_byte", "rss_growth_mb", "load_before", "load_after", "append_cpu_ms",
+    "ingest_cpu_us_per_turn", "turn_cpu_ms", "request_cpu_ms", "request_again_cpu_ms",
+    "rebuild_cpu_us_per_record",
 }  # fmt: skip
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pytest
+import toktok
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pagefault.pack.count import O200k
 
@@ -48,3 +51,12 @@ def test_many_texts_are_counted_as_each_alone() -> None:
 
 def test_text_that_looks_like_a_special_token_is_ordinary_text() -> None:
     assert O200k().count("<|endoftext|>") > 1
+
+
+def test_half_a_surrogate_pair_is_counted_as_a_question_mark() -> None:
+    assert O200k().count("half \ud83d of it") == O200k().count("half ? of it")
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=5))
+def test_any_text_has_the_tokens_that_the_tokenizer_itself_counts(texts: list[str]) -> None:
+    assert O200k().count_all(texts) == toktok.batch_count(texts, "o200k_base", threads=1)

@@ -11,7 +11,9 @@ import pagefault
 from pagefault import Limits, Session
 from pagefault.model.errors import BadInput, NoSuchPage
 from pagefault.model.events import Represented
+from pagefault.model.page import Page
 from pagefault.pack.count import O200k
+from pagefault.service.derived.levels import Ladder, Levels
 from tests.service.memories import check_request, fault, faulted, files_with, text_of, words
 
 LONG = " ".join(
@@ -311,6 +313,43 @@ async def test_old_pages_and_pages_under_pressure_are_compressed_by_themselves(
             await session.assistant(words(30, f"r{number}s"))
             seen |= set((await session.status()).compressed)
         assert (page_id in seen) == is_compressed
+
+
+async def test_however_many_pages_grew_old_at_once_a_request_looks_at_few_and_none_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With no form that is worth keeping among them, too: each look takes time all the same."""
+    looked: list[str] = []
+
+    class NoShorter(Levels):
+        def ladder(self, page: Page, given: Any = None) -> Ladder:
+            looked.append(page.page_id)
+            return Ladder(page, lambda page, level: page, self._make)
+
+    monkeypatch.setattr("pagefault.service.derived.compression.AT_ONCE_MAX", 2)
+    monkeypatch.setattr("pagefault.paging.pressure.THRESHOLDS", (9, 9, 9))
+    limits = Limits(compress_after_tokens=10**9, faults_per_turn_max=9)
+    async with pagefault.open(tmp_path / "m", sync="os", window=8_000, limits=limits) as memory:
+        session = await memory.session("s")
+        pages = [await session.user(words(60, f"old{n}w")) for n in range(8)]
+        await push_out(session, 60)
+        for page_id in pages:
+            await faulted(session, fault(page_id, level=0))
+        session._requests._levels = NoShorter(session.owned, memory._runtime)
+        await session.request()
+        await session.flush()  # which waits for what is done after a request
+        assert not looked, "control: neither old nor pressed"
+        monkeypatch.setattr("pagefault.paging.pressure.THRESHOLDS", (0.1, 0.2, 0.3))
+        looks = []
+        for _ in range(6):
+            before = len(looked)
+            await session.request()
+            await session.flush()
+            looks.append(len(looked) - before)
+        assert looks[:2] == [2, 2]
+        assert max(looks) == 2
+        assert len(looked) == len(set(looked)), "each once"
+        assert (await session.status()).compressed == ()
 
 
 async def test_a_flush_that_fails_loses_nothing_and_is_tried_again(

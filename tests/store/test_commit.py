@@ -7,6 +7,7 @@ import queue
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -48,6 +49,8 @@ _DRAFT = Draft(
     body=Pinned(page_id=PageId("msg_1")),
 )
 
+_LATE = replace(_DRAFT, turn=TurnNo(1))
+
 
 @pytest.mark.parametrize(("due", "slices"), [(0, 1), (2, 3), (99, 10)])
 async def test_after_many_drafts_upkeep_ends_when_none_is_due(
@@ -77,23 +80,25 @@ class _Stuck(_Counting):
         return []
 
 
-class _Late(queue.Queue[object]):
-    """Lets in whoever waited before the full queue only once it was looked through at the end."""
+class _Late(queue.SimpleQueue[object]):
+    """Lets in the last of those that came while it was open only once it was looked through at the
+    end.
+    """
 
     looked_through = threading.Event()
 
     def put(self, item: object, block: bool = True, timeout: float | None = None) -> None:
-        if threading.current_thread().name.startswith("pagefault-queue"):
+        if item is not None and getattr(item, "drafts", None) == [_LATE]:
             assert self.looked_through.wait(20)
-        super().put(item, block, timeout)
+        super().put(item)
 
 
 async def check_close_leaves_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It comes while one append is being written, two are queued, and many stand before the door:
-    one of these in a thread, as the queue is full.
+    """It comes while one append is being written, one is queued, and many wait for room; and one
+    is on its way in, past the question whether it is open.
     """
-    monkeypatch.setattr(commit, "QUEUE_MAX", 2)
-    monkeypatch.setattr("pagefault.store.commit.queue.Queue", _Late)
+    monkeypatch.setattr(commit, "QUEUE_MAX", 3)
+    monkeypatch.setattr("pagefault.store.commit.queue.SimpleQueue", _Late)
     _Late.looked_through.clear()
     refuse = Committer._refuse_the_rest
 
@@ -106,42 +111,64 @@ async def check_close_leaves_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> 
     committer = Committer(store, Sync.ALWAYS)
     first = asyncio.ensure_future(committer.append([_DRAFT]))
     assert await asyncio.to_thread(store.is_stuck.wait, 20)
-    others = [asyncio.ensure_future(committer.append([_DRAFT])) for _ in range(9)]
-    await asyncio.sleep(0.05)
-    assert committer._queue.full()
-    closing = asyncio.ensure_future(asyncio.to_thread(committer.close))
-    await asyncio.sleep(0.05)
-    store.may_go_on.set()
-    await asyncio.wait_for(closing, 10)
+    second = asyncio.ensure_future(committer.append([_DRAFT]))
+    await asyncio.sleep(0)
+    late = asyncio.ensure_future(committer.append([_LATE]))
+    waiting = [asyncio.ensure_future(committer.append([_DRAFT])) for _ in range(7)]
+    closing = threading.Timer(0.05, committer.close)
+    closing.start()
+    threading.Timer(0.1, store.may_go_on.set).start()
+    await asyncio.sleep(0)  # in which the late one comes in, and this loop stands still
+    await asyncio.to_thread(closing.join)
+    everybody = asyncio.gather(first, second, late, *waiting, return_exceptions=True)
     try:
-        told = await asyncio.wait_for(asyncio.gather(first, *others, return_exceptions=True), 3)
+        told = await asyncio.wait_for(everybody, 3)
     except TimeoutError:
         raise AssertionError("somebody waits for ever") from None
-    assert told[:3] == [[], [], []], "what was queued is written"
-    assert [type(outcome) for outcome in told[3:]] == [StoreClosed] * 7
-    assert store.written == 3
+    assert told[:2] == [[], []], "what was queued is written"
+    assert [type(outcome) for outcome in told[2:]] == [StoreClosed] * 8
+    assert store.written == 2
     with pytest.raises(StoreClosed, match="closed"):
         await committer.append([_DRAFT])
 
 
-async def test_whoever_waits_before_a_full_queue_when_it_is_closed_is_told(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_whoever_comes_in_while_it_is_closed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     await check_close_leaves_nobody_waiting(monkeypatch)
 
 
-async def test_control_an_end_that_does_not_wait_for_them_leaves_one_waiting(
+async def test_control_who_does_not_look_for_the_end_after_coming_in_waits_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def close(self: Committer) -> None:
-        self._closed = True
-        self._queue.put(None)
-        self._thread.join()
-        self._refuse_the_rest()
+    async def answered(self: Committer, item: Any) -> Any:
+        async with self._room:
+            self.check_open()
+            self._queue.put(item)
+            return await item.future
 
-    monkeypatch.setattr(Committer, "close", close)
+    monkeypatch.setattr(Committer, "_answered", answered)
     with pytest.raises(AssertionError, match="waits for ever"):
         await check_close_leaves_nobody_waiting(monkeypatch)
+
+
+async def test_who_is_faster_than_the_disk_waits_and_is_written_in_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(commit, "QUEUE_MAX", 2)
+    store = _Stuck()
+    committer = Committer(store, Sync.ALWAYS)
+    done: list[int] = []
+
+    async def append(number: int) -> None:
+        await committer.append([_DRAFT])
+        done.append(number)
+
+    appending = [asyncio.ensure_future(append(number)) for number in range(9)]
+    assert await asyncio.to_thread(store.is_stuck.wait, 20)
+    assert committer._queue.qsize() == 1, "one is being written, one is queued, seven wait"
+    store.may_go_on.set()
+    await asyncio.gather(*appending)
+    assert done == list(range(9))
+    committer.close()
 
 
 def short_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:

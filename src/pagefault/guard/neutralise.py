@@ -44,7 +44,7 @@ _ACTING: Final = re.compile(
 )
 
 _OPENS: Final = re.compile("[<(\\[≮﹤＜⁽₍︵﹙（﹇［]")  # what folds to an opening bracket
-_UNSEEN: Final = re.compile("[^\t\n\x20-\x7e]")  # a text without these is its own fold
+_UNSEEN: Final = re.compile("[^\t\n\x20-\x7e]")  # anything else is read as it is
 _BREAKS: Final = frozenset("\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
 _LOOK_ALIKE: Final = dict(
     zip(
@@ -53,6 +53,8 @@ _LOOK_ALIKE: Final = dict(
         strict=True,
     )
 )
+
+_SHOWN: Final = {"<": "‹", "[": "⁅", "(": "❨", ":": "∶"}
 
 _SPACE: Final = r"[^\S\n]*"
 _ID: Final = rf"{_SPACE}[A-Za-z]{{3,4}}{_SPACE}_{_SPACE}\d"
@@ -115,29 +117,34 @@ def neutralise(text: str, *, citations: bool = False) -> str:
 
 def without_tags(text: str) -> str:
     """`text` with no tag of ours in it; its labels and citations may be, and stay as they are."""
-    patterns = ((_TAG, "‹"), (_TOKEN, "‹"), (_MARKUP, "‹"), (_INSTRUCTION, "⁅"))
+    patterns = ((_TAG, "<"), (_TOKEN, "<"), (_MARKUP, "<"), (_INSTRUCTION, "["))
     return _ACTING.sub(_spell, _replaced(text, patterns))
 
 
 def _without_structure(text: str, *, citations: bool) -> str:
     patterns = (
-        (_TAG, "‹"),
-        (_TOKEN, "‹"),
-        (_MARKUP, "‹"),
-        (_SPEAKER, "∶"),
-        (_INSTRUCTION, "⁅"),
-        (_LABEL, "❨"),
-        *(() if citations else ((_CITATION, "⁅"),)),
+        (_TAG, "<"),
+        (_TOKEN, "<"),
+        (_MARKUP, "<"),
+        (_SPEAKER, ":"),
+        (_INSTRUCTION, "["),
+        (_LABEL, "("),
+        *(() if citations else ((_CITATION, "["),)),
     )
     return _replaced(text, patterns)
 
 
 def _replaced(text: str, patterns: Iterable[tuple[re.Pattern[str], str]]) -> str:
+    """`text` with what these patterns end at shown as something else: each with the sign that it
+    ends at.
+    """
     folded, places = _fold(text)
     found: dict[int, str] = {}
-    for pattern, shown in patterns:
-        for match in pattern.finditer(folded):
-            found[places[match.end() - 1]] = shown
+    for pattern, sign in patterns:
+        # A label has an id in it, too, and to look for labels takes longest.
+        if sign in folded and (pattern is not _LABEL or "_" in folded):
+            for match in pattern.finditer(folded):
+                found[places[match.end() - 1]] = _SHOWN[sign]
     if not found:
         return text
     characters = list(text)
@@ -148,8 +155,9 @@ def _replaced(text: str, patterns: Iterable[tuple[re.Pattern[str], str]]) -> str
 
 def _fold(text: str) -> tuple[str, range | list[int]]:
     """`text` as a model reads it, and for each character of that its place in `text`."""
-    if not _UNSEEN.search(text):
-        return text, range(len(text))
+    same = _UNSEEN.sub(_as_read, text)
+    if len(same) == len(text):  # each is read as one character, as nearly always
+        return same, range(len(text))
     folded: list[str] = []
     places: list[int] = []
     for place, character in enumerate(text):
@@ -158,6 +166,10 @@ def _fold(text: str) -> tuple[str, range | list[int]]:
             folded.append(plain)
             places.append(place)
     return "".join(folded), places
+
+
+def _as_read(match: re.Match[str]) -> str:
+    return _plain(match[0])
 
 
 @cache

@@ -3,6 +3,8 @@
 Everything goes through the public verbs, fsynced and indexed, on a real directory; the bare fsync
 of the same disk is measured beside it. The pages are 60-word turns of made-up words, the same for
 the same seed, in sessions of 10,000 turns. Latencies are those of one session among the others.
+Beside what the clock says stands the processor time of the whole process, which a busy machine
+stretches less; the load is told at both ends.
 """
 
 from __future__ import annotations
@@ -17,8 +19,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
@@ -93,23 +95,28 @@ async def bench_kernel(
         chance = random.Random(seed)
         watch = Stopwatch()
         result: dict[str, Any] = {"pages": pages, "words": WORDS, "window_tokens": WINDOW}
-        result |= _fsync(root)
+        result |= {"load_before": _load()} | _fsync(root)
         async with open_memory(home, window=WINDOW, meter=watch) as memory:
             await _warm(await memory.session(MEASURED))
             before = _resident_mb()
-            text_bytes, seconds = await _ingest(memory, chance, pages, tell)
-            result["ingest_per_s"] = round(pages / seconds)
+            text_bytes, took = await _ingest(memory, chance, pages, tell)
+            result["ingest_per_s"] = round(pages / took.wall_s)
+            result["ingest_cpu_us_per_turn"] = round(1e6 * took.cpu_s / pages, 1)
             session = await memory.session(MEASURED)
             watch.seconds.clear()
-            text_bytes += await _append(session, chance, min(SAMPLES, pages), tell)
+            text_bytes += await _append(session, chance, min(SAMPLES, pages), tell, watch)
             result |= _latency("append", watch)
+            result["append_cpu_ms"] = watch.quantile_ms("append_cpu", 0.5)
             watch.seconds.clear()
             async with _searching(memory, chance, at_once=2):
                 text_bytes += await _append(session, chance, min(SAMPLES, pages), tell)
             result |= {f"{k}_while_searching": v for k, v in _latency("append", watch).items()}
+            turns = Stopwatch()
+            text_bytes += await _turns(session, chance, tell, turns)
+            result |= _latency("request", turns)
+            for what in ("turn_cpu", "request_cpu", "request_again_cpu"):
+                result[f"{what}_ms"] = turns.quantile_ms(what, 0.5)
             watch.seconds.clear()
-            text_bytes += await _requests(session, chance, tell)
-            result |= _latency("request", watch)
             await _faults(memory, session, chance, tell)
             result |= _latency("fault", watch)
             result |= await _searches("search", memory.recall, chance, tell)
@@ -120,8 +127,25 @@ async def bench_kernel(
         result["first_request_ms"] = await _first_request(home)
         await asyncio.to_thread(_die_before_applying, home, min(UNAPPLIED, pages), seed)
         result["first_request_after_kill_ms"] = await _first_request(home)
-        result["rebuild_per_s"] = _rebuild(home, tell)
+        records, took = _rebuild(home, tell)
+        result["rebuild_per_s"] = round(records / took.wall_s)
+        result["rebuild_cpu_us_per_record"] = round(1e6 * took.cpu_s / records, 1)
+        result["load_after"] = _load()
         return result
+
+
+class Took:
+    """What blocks took together, by the clock and of the processor: every thread of the process."""
+
+    def __init__(self) -> None:
+        self.wall_s = self.cpu_s = 0.0
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        wall, cpu = time.perf_counter(), time.process_time()
+        yield
+        self.wall_s += time.perf_counter() - wall
+        self.cpu_s += time.process_time() - cpu
 
 
 async def _warm(session: Session) -> None:
@@ -132,9 +156,9 @@ async def _warm(session: Session) -> None:
 
 async def _ingest(
     memory: Memory, chance: random.Random, pages: int, tell: StageProgress
-) -> tuple[int, float]:
+) -> tuple[int, Took]:
     """The measured session comes first, so that all others are younger."""
-    size, seconds = 0, 0.0
+    size, took = 0, Took()
     for first in range(0, pages, SESSION_PAGES):
         session = await memory.session(f"{MEASURED}-{first}" if first else MEASURED)
         last = min(first + SESSION_PAGES, pages)
@@ -144,30 +168,54 @@ async def _ingest(
                 for n in range(start, min(start + BATCH, last))
             ]
             size += sum(len(said.text.encode()) for said in batch)
-            began = time.perf_counter()
-            await session.say(batch, origin=USER_TYPED)
-            seconds += time.perf_counter() - began
+            with took.timed():
+                await session.say(batch, origin=USER_TYPED)
             tell("ingesting", start + len(batch), pages)
-    return size, seconds
+    return size, took
 
 
-async def _append(session: Session, chance: random.Random, count: int, tell: StageProgress) -> int:
+async def _append(
+    session: Session,
+    chance: random.Random,
+    count: int,
+    tell: StageProgress,
+    watch: Stopwatch | None = None,
+) -> int:
     size = 0
     for number in range(count):
         text = words(chance)
         size += len(text.encode())
-        await (session.assistant(text) if number % 2 else session.user(text))
+        took = Took()
+        with took.timed():
+            await (session.assistant(text) if number % 2 else session.user(text))
+        if watch is not None:
+            watch("append_cpu", took.cpu_s)
         tell("appending", number + 1, count)
     return size
 
 
-async def _requests(session: Session, chance: random.Random, tell: StageProgress) -> int:
+async def _turns(
+    session: Session, chance: random.Random, tell: StageProgress, watch: Stopwatch
+) -> int:
+    """Turns of a host: a message that asks, the request with what it calls for, and the answer. The
+    request that is asked for again within a turn is no part of it.
+    """
     size = 0
     for number in range(SEARCHES):
-        text = question(chance, 12)
-        size += len(text.encode())
-        await session.user(text)
-        await session.request()
+        asked, answer = question(chance, 12), words(chance)
+        size += len(asked.encode()) + len(answer.encode())
+        turn, request, again = Took(), Took(), Took()
+        with turn.timed():
+            await session.user(asked)
+            with request.timed():
+                await session.request()
+        with again.timed():
+            await session.request()
+        with turn.timed():
+            await session.assistant(answer)
+        watch("request", request.wall_s)
+        for what, took in (("turn", turn), ("request", request), ("request_again", again)):
+            watch(f"{what}_cpu", took.cpu_s)
         tell("packing requests", number + 1, SEARCHES)
     return size
 
@@ -278,14 +326,19 @@ def append_only(home: Path, records: int, seed: int) -> None:
         store.log.sync()
 
 
-def _rebuild(home: Path, tell: StageProgress) -> int:
-    clock = SystemClock()
+def _rebuild(home: Path, tell: StageProgress) -> tuple[int, Took]:
+    took, clock = Took(), SystemClock()
     minter = IdMinter(clock, random.SystemRandom())
-    began = time.perf_counter()
-    records = rebuild(
-        home, clock=clock, minter=minter, progress=lambda d, t: tell("rebuilding", d, t)
-    ).records
-    return round(records / (time.perf_counter() - began))
+    with took.timed():
+        records = rebuild(
+            home, clock=clock, minter=minter, progress=lambda d, t: tell("rebuilding", d, t)
+        ).records
+    return records, took
+
+
+def _load() -> float:
+    """How many processes want a processor, over the last minute."""
+    return round(os.getloadavg()[0], 2)
 
 
 def _latency(what: str, watch: Stopwatch) -> dict[str, float | None]:

@@ -20,6 +20,8 @@ RESULT_TOKENS: Final = 4  # that tie a result to its call
 BLOCK_CHARS: Final = 1 << 16
 """What is counted at once of a long text: what a word costs grows faster than its length."""
 
+_ENDLESS: Final = 1 << 60
+
 
 class TokenCounter(Protocol):
     def count(self, text: str) -> int: ...
@@ -30,21 +32,22 @@ class O200k:
     """The o200k vocabulary: exact for OpenAI's models since 4o, and the unit of stored counts."""
 
     def count(self, text: str) -> int:
-        return self.count_all([text])[0]
+        """Text that looks like a special token is counted as ordinary text, and half a surrogate
+        pair as a question mark: clients send some.
+        """
+        from toktok import truncate
+
+        try:
+            # Cut to a length that no text has, it tells how many there are. `batch_count` tells
+            # the same, but asks at each call how many processors this process may use.
+            counted: int = truncate(text, _ENDLESS, "o200k_base")[1]
+        except UnicodeEncodeError:
+            counted = self.count(text.encode(errors="replace").decode())
+        return counted
 
     def count_all(self, texts: Sequence[str]) -> list[int]:
-        """One count a text. Text that looks like a special token is counted as ordinary text, and
-        half a surrogate pair as a question mark: clients send some.
-        """
-        import toktok
-
-        counts: list[int]
-        try:
-            counts = toktok.batch_count(texts, "o200k_base", threads=1)
-        except UnicodeEncodeError:
-            whole = [text.encode(errors="replace").decode() for text in texts]
-            counts = toktok.batch_count(whole, "o200k_base", threads=1)
-        return counts
+        """One count a text."""
+        return [self.count(text) for text in texts]
 
 
 def message_tokens(counter: TokenCounter, message: Message) -> int:
@@ -66,7 +69,7 @@ def messages_tokens(counter: TokenCounter, messages: Sequence[Message]) -> list[
             framing += RESULT_TOKENS
         texts += own
         shares.append((framing, len(own)))
-    counts = iter(counter.count_all(texts))  # at once: a count costs less than its call
+    counts = iter(counter.count_all(texts))
     return [framing + sum(islice(counts, number)) for framing, number in shares]
 
 

@@ -113,6 +113,8 @@ def merged(whole: Ranking, parts: Sequence[Ranking]) -> Ranking:
     if not found:
         return whole
     first = found[0]
+    if len(found) == 1:  # in its order already
+        return Ranking(first.places, max(whole.total, len(first.places)))
     best: dict[int, Ranked] = {one.place: one for one in first.places}
     for ranking in found[1:]:
         raised = _raised(ranking.places[0].score, first.places[0].score)

@@ -60,7 +60,8 @@ def linked(
     if not links:
         return list(found)
     terms = sorted(frozenset[str]().union(*(link.terms for link in links)))
-    reached = _reached(links, terms, index.candidates(scope, terms, limit=STRETCHES_MAX, near=only))
+    standing = index.candidates(scope, terms, limit=STRETCHES_MAX, near=only, count_max=1)
+    reached = _reached(links, terms, standing)
     if only is not None:
         places = np.array(sorted(reached), dtype=np.int64)
         reached = {place: reached[place] for place in places[among(places, only)].tolist()}

@@ -352,14 +352,18 @@ def copies(places: Sequence[Ranked]) -> list[list[Ranked]]:
     """
     groups: list[list[Ranked]] = []
     leading: dict[int, list[list[Ranked]]] = {}
-    for place in places:
-        alike = leading.setdefault(bucket(place.likeness), []) if place.parts["own"] > 0 else []
-        group = next((group for group in alike if _is_copy(place, group[0])), None)
-        if group is None:
-            group = []
-            groups.append(group)
-            alike.append(group)
-        group.append(place)
+    for place in places:  # of hundreds: without a call where nothing can be alike
+        if place.parts["own"] <= 0:
+            groups.append([place])
+            continue
+        alike = leading.setdefault(bucket(place.likeness), [])
+        for group in alike:
+            if _is_copy(place, group[0]):
+                group.append(place)
+                break
+        else:
+            groups.append([place])
+            alike.append(groups[-1])
     return groups
 
 

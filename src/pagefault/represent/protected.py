@@ -65,6 +65,7 @@ NUMBER: Final = (
 )
 NEGATION: Final = joined(Cue.NEGATION)
 
+_COUNTING: Final = frozenset(_NUMBER_WORDS)
 _NAMED: Final = re.compile(rf"(?P<identifier>{IDENTIFIER})|(?P<number>{NUMBER})")
 _NEGATED: Final = re.compile(rf"(?i:{NEGATION})")
 _CHUNK: Final = re.compile(r"\S+")
@@ -101,7 +102,7 @@ def suspects(text: str) -> Iterator[tuple[int, int]]:
     for chunk in _CHUNK.finditer(text):
         bare = chunk[0].strip(_PUNCTUATION)
         plain = bare.isascii() and bare.isalpha() and (bare.islower() or bare.istitle())
-        if bare and (not plain or bare.casefold() in _NUMBER_WORDS):
+        if bare and (not plain or bare.casefold() in _COUNTING):
             yield chunk.span()
 
 

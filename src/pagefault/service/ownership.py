@@ -80,7 +80,20 @@ class Owned:
 
     async def whole(self, verb: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run a verb to its end under the lock, even if whoever awaits it gives up."""
+        task = self._begin(verb)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            task.add_done_callback(_retrieve)
+            raise
 
+    def afterwards(self, verb: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Run a verb that nobody waits for, after those under way and before the next. Where it
+        fails, what it would have made is not made.
+        """
+        self._begin(verb).add_done_callback(_retrieve)
+
+    def _begin(self, verb: Callable[[], Coroutine[Any, Any, T]]) -> asyncio.Task[T]:
         async def locked() -> T:
             async with self._lock:
                 self.check_there()
@@ -96,11 +109,7 @@ class Owned:
         task = asyncio.ensure_future(locked())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            task.add_done_callback(_retrieve)
-            raise
+        return task
 
     @asynccontextmanager
     async def quiet(self) -> AsyncIterator[None]:

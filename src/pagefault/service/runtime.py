@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from pagefault.model.clock import Clock
@@ -51,6 +53,7 @@ LAST: Final = Seq(2**62)
 """Later than any record: the scope of a session that is still being written."""
 
 _CACHED_PAGES: Final = 512
+NOTHING_FOUND: Final[Mapping[PageId, tuple[PageRow, Page]]] = MappingProxyType({})
 
 
 class PageReader:
@@ -89,16 +92,26 @@ class PageReader:
                     hint="it was forgotten on purpose, or set aside as damaged: `Memory.verify`",
                 )
             page = page_of(event, event.body)
-            cache[row.seq] = page
-            while len(cache) > _CACHED_PAGES:
-                cache.popitem(last=False)
+            _keep(cache, page)
         return page
+
+    def keeper(self) -> Callable[[Page], None]:
+        """What keeps pages in memory that somebody is about to read by himself; unless something
+        is forgotten meanwhile: see `flush`.
+        """
+        return partial(_keep, self._cache)
 
     def flush(self) -> None:
         """Drop every cached text: something was forgotten. What is being read just now, perhaps
         that, still goes into the old cache.
         """
         self._cache = OrderedDict()
+
+
+def _keep(cache: OrderedDict[Seq, Page], page: Page) -> None:
+    cache[page.row.seq] = page
+    while len(cache) > _CACHED_PAGES:
+        cache.popitem(last=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,13 +202,22 @@ class Runtime:
             session, upto = descent.parent, min(upto, descent.parent_seq)
         return Scope(tuple(parts))
 
-    def sources(self, scope: Scope) -> Sources:
-        """The look-ups of a state. They read the store: fold where that may be waited for."""
+    def sources(
+        self, scope: Scope, found: Mapping[PageId, tuple[PageRow, Page]] = NOTHING_FOUND
+    ) -> Sources:
+        """The look-ups of a state. They read the store: fold where that may be waited for. Pages
+        that were `found` already are looked up there, for as long as they are there.
+        """
 
         def find_row(page_id: PageId) -> PageRow | None:
-            return self.index.find_page(scope, page_id)
+            known = found.get(page_id)
+            return self.index.find_page(scope, page_id) if known is None else known[0]
 
-        return self._sources(find_row, self.pages.read)
+        def read_page(row: PageRow) -> Page:
+            known = found.get(row.page_id)
+            return self.pages.read(row) if known is None else known[1]
+
+        return self._sources(find_row, read_page)
 
     def _sources(
         self, find_row: Callable[[PageId], PageRow | None], read: Callable[[PageRow], Page]

@@ -27,6 +27,7 @@ from pagefault.model.kinds import Kind, Role
 from pagefault.model.page import PageRow, Scope, SessionRow
 from pagefault.model.progress import Progress
 from pagefault.model.wanted import SearchFilter
+from pagefault.store.tokens import COUNT_MAX
 
 if TYPE_CHECKING:
     import numpy as np
@@ -299,6 +300,10 @@ class PageIndex(Protocol):
 
     def find_page(self, scope: Scope, page_id: PageId) -> PageRow | None: ...
 
+    def find_pages(self, scope: Scope, page_ids: Collection[PageId]) -> Mapping[PageId, PageRow]:
+        """As `find_page`, of many in one look; ids of no page are left out."""
+        ...
+
     def page_at(self, seq: Seq) -> PageRow | None:
         """The page that the record at `seq` made, if it made one."""
         ...
@@ -339,9 +344,12 @@ class PageIndex(Protocol):
         *,
         limit: int,
         near: NDArray[np.int64] | None = None,
+        count_max: int = COUNT_MAX,
     ) -> Candidates:
-        """Pages in scope that contain any of `terms` (already analysed). Several of which any will
-        do are one term: a page contains it that has one of them, as often as the most frequent.
+        """Pages in scope that contain any of `terms` (already analysed), and how often each stands
+        there, up to `count_max`: 1 tells where they stand, at a third of the cost. Several of which
+        any will do are one term: a page contains it that has one of them, as often as the most
+        frequent.
 
         Statistics are over the whole scope; pages are those of the `limit` stretches of four
         where most is told about the terms, and those beside them (`likely.py`); with `near`, of

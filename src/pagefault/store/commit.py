@@ -10,9 +10,8 @@ import asyncio
 import queue
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
-from typing import Final, Protocol, TypeVar, cast
+from typing import Any, Final, Protocol, TypeVar, cast
 
 from pagefault.model.errors import StoreClosed, StoreError, StoreLatched
 from pagefault.model.events import Draft, Event
@@ -21,7 +20,7 @@ from pagefault.model.threads import start
 
 T = TypeVar("T")
 
-QUEUE_MAX: Final = 1_024  # appends that may wait
+QUEUE_MAX: Final = 1_024  # appends that are waited for at once
 TIDY_DRAFTS: Final = 64  # written without a pause, after which a slice of upkeep is due
 GROUP_DRAFTS_MAX: Final = 4_096  # drafts that share one fsync, at most
 IDLE_S: Final = 0.05  # without an append, until upkeep begins
@@ -48,24 +47,53 @@ class Writable(Protocol):
         ...
 
 
-class _Append:
-    __slots__ = ("drafts", "events", "future", "planned")
+class _Asked:
+    """What somebody waits for, on an event loop. Answered once, by any thread."""
+
+    __slots__ = ("_loop", "future", "is_answered")
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.future: asyncio.Future[Any] = self._loop.create_future()
+        self.is_answered = False
+
+    def answer(self, result: object) -> None:
+        self._tell(result, None)
+
+    def refuse(self, failure: BaseException) -> None:
+        if not self.is_answered:
+            self._tell(None, failure)
+
+    def _tell(self, result: object, failure: BaseException | None) -> None:
+        self.is_answered = True
+        with suppress(RuntimeError):  # that loop has ended, and who waited with it
+            self._loop.call_soon_threadsafe(self._told, result, failure)
+
+    def _told(self, result: object, failure: BaseException | None) -> None:
+        if self.future.done():  # who waited gave up: what was queued is written all the same
+            return
+        if failure is None:
+            self.future.set_result(result)
+        else:
+            self.future.set_exception(failure)
+
+
+class _Append(_Asked):
+    __slots__ = ("drafts", "events", "planned")
 
     def __init__(self, drafts: Sequence[Draft], planned: int | None) -> None:
+        super().__init__()
         self.drafts = drafts
         self.planned = planned
         self.events: list[Event] = []  # once it is written
-        self.future: Future[list[Event]] = Future()
-        self.future.set_running_or_notify_cancel()  # once queued it is written, whoever still waits
 
 
-class _Run:
-    __slots__ = ("call", "future")
+class _Run(_Asked):
+    __slots__ = ("call",)
 
     def __init__(self, call: Callable[[], object]) -> None:
+        super().__init__()
         self.call = call
-        self.future: Future[object] = Future()
-        self.future.set_running_or_notify_cancel()
 
 
 class Committer:
@@ -78,12 +106,11 @@ class Committer:
     def __init__(self, store: Writable, sync: Sync) -> None:
         self._store = store
         self._sync = sync
-        self._queue: queue.Queue[_Append | _Run | None] = queue.Queue(QUEUE_MAX)
+        self._queue: queue.SimpleQueue[_Append | _Run | None] = queue.SimpleQueue()
         self._closed = False
+        self._is_over = False  # the thread has ended, closed
         self._broke: StoreError | None = None  # set once the thread has ended for an error
-        self._entering = threading.Lock()  # once closed, nobody is on the way in any more
-        self._door = asyncio.Lock()  # who comes first is queued first, even where the queue is full
-        self._before_full = ThreadPoolExecutor(1, thread_name_prefix="pagefault-queue")
+        self._room = asyncio.Semaphore(QUEUE_MAX)  # who comes first is queued first, full or not
         self._is_ready = threading.Event()
         self._thread = threading.Thread(target=self._work, name="pagefault-commit", daemon=True)
         try:
@@ -104,26 +131,20 @@ class Committer:
         """
         if not drafts:
             return []
-        item = _Append(drafts, planned)
-        await self._put(item)
-        return await asyncio.wrap_future(item.future)
+        return cast("list[Event]", await self._answered(_Append(drafts, planned)))
 
     async def run(self, call: Callable[[], T]) -> T:
         """Run `call` on the writing thread, alone: nobody, here or elsewhere, appends meanwhile."""
-        item = _Run(call)
-        await self._put(item)
-        return cast(T, await asyncio.wrap_future(item.future))
+        return cast(T, await self._answered(_Run(call)))
 
     def close(self) -> None:
         """Write what is queued, then end the thread. Harmless when repeated."""
-        with self._entering:
-            if self._closed:
-                return
-            self._closed = True
+        if self._closed:
+            return
+        self._closed = True
         self._queue.put(None)
         self._thread.join()
-        self._refuse_the_rest()  # which makes room for who waits before a full queue
-        self._before_full.shutdown()
+        self._is_over = True
         self._refuse_the_rest()
 
     def _refuse_the_rest(self) -> None:
@@ -132,7 +153,7 @@ class Committer:
             while True:
                 late = self._queue.get_nowait()
                 if late is not None:
-                    late.future.set_exception(self._broke or StoreClosed())
+                    late.refuse(self._broke or StoreClosed())
 
     @property
     def is_closed(self) -> bool:
@@ -145,18 +166,16 @@ class Committer:
         if self._broke is not None:
             raise self._broke
 
-    async def _put(self, item: _Append | _Run) -> None:
-        async with self._door:
-            with self._entering:
-                self.check_open()
-                try:
-                    self._queue.put_nowait(item)
-                    return
-                except queue.Full:  # back-pressure: wait in a thread, so that the loop goes on
-                    waiting = self._before_full.submit(self._queue.put, item)
-            await asyncio.wrap_future(waiting)
-            if self._broke is not None:
+    async def _answered(self, item: _Append | _Run) -> Any:
+        """Queue it, in the order of the calls, and wait for the answer. No lock keeps the end away
+        meanwhile: whoever comes in looks for it after, and whoever ends looks for them after.
+        """
+        async with self._room:
+            self.check_open()
+            self._queue.put(item)
+            if self._is_over or self._broke is not None:
                 self._refuse_the_rest()
+            return await item.future
 
     def _work(self) -> None:
         hand: list[_Append | _Run | None] = []
@@ -168,14 +187,13 @@ class Committer:
 
     def _break(self, failure: BaseException, hand: Sequence[_Append | _Run | None]) -> None:
         """End for an error: what is in hand and in the queue is refused, and all that comes."""
-        with self._entering:
-            self._broke = StoreLatched(
-                f"the thread that writes ended ({type(failure).__name__}: {failure}), "
-                "so what is on the disk is unknown"
-            )
+        self._broke = StoreLatched(
+            f"the thread that writes ended ({type(failure).__name__}: {failure}), "
+            "so what is on the disk is unknown"
+        )
         for item in hand:
-            if item is not None and not item.future.done():
-                item.future.set_exception(self._broke)
+            if item is not None:
+                item.refuse(self._broke)
         self._refuse_the_rest()
 
     def _serve(self, hand: list[_Append | _Run | None]) -> None:
@@ -231,23 +249,22 @@ class Committer:
                     try:
                         item.events = self._store.append(item.drafts, planned=item.planned)
                     except Exception as failure:
-                        item.future.set_exception(failure)
+                        item.refuse(failure)
                 events = [event for item in group for event in item.events]
                 self._store.settle(events, sync=self._sync is not Sync.OS)
         except Exception as failure:
             for item in group:
-                if not item.future.done():
-                    item.future.set_exception(failure)
+                item.refuse(failure)
             return
         for item in group:
-            if not item.future.done():
-                item.future.set_result(item.events)
+            if not item.is_answered:
+                item.answer(item.events)
 
     def _call(self, item: _Run) -> None:
         try:
             with self._store.writing():
                 result = item.call()
         except Exception as failure:
-            item.future.set_exception(failure)
+            item.refuse(failure)
             return
-        item.future.set_result(result)
+        item.answer(result)

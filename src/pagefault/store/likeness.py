@@ -36,7 +36,7 @@ _NAME: Final = "'"  # what begins so is a name
 _HALF: Final = 32
 _LANE: Final = 16  # bits to count the words in, for each bit of a SimHash
 _LONG_MAX: Final = 1 << (_LANE - 1)
-_REMEMBERED: Final = 32_768
+_REMEMBERED: Final = 65_536
 
 _OPENING: Final = "\"'“”‘’„«»‹›([{*`¿¡「『（"
 _CLOSING: Final = "\"'“”‘’«»‹›)]}*`.,;:!?…」』）。、！？"
@@ -98,16 +98,34 @@ class _Told(dict[str, str]):
 _TOLD: Final = _Told()
 
 
+class _Stems(dict[str, str]):
+    """The stem of a word, as it is asked for: one word stands beside many signs."""
+
+    def __missing__(self, word: str) -> str:
+        if len(self) > _REMEMBERED:
+            self.clear()
+        stem = "".join(analyze(word))
+        if len(word) <= TERM_CHARS_MAX:
+            self[word] = stem
+        return stem
+
+
+_STEMS: Final = _Stems()
+
+
 def _told(piece: str) -> str:
     piece = piece.lstrip(_OPENING).rstrip(_CLOSING)
-    if not any(map(str.isalnum, piece)):
-        return piece if any(map(_is_sign, piece)) else ""
-    written = piece.translate(_APOSTROPHES).removesuffix("'s")
-    word = written.replace("'", "")
-    if not word.isalpha():
-        return piece
+    if piece.isascii() and piece.isalpha():  # as nearly all are
+        word = written = piece
+    else:
+        if not any(map(str.isalnum, piece)):
+            return piece if any(map(_is_sign, piece)) else ""
+        written = piece.translate(_APOSTROPHES).removesuffix("'s")
+        word = written.replace("'", "")
+        if not word.isalpha():
+            return piece
     folded = word.casefold()
-    stem = "".join(analyze(folded))
+    stem = _STEMS[folded]
     if stem in _OPPOSITES or written.casefold().endswith("n't"):
         return stem
     is_name = folded != word and stem not in _TELLING_NOTHING

@@ -482,6 +482,23 @@ class PageIndexContract:
         assert containing(index, whole(2), "tea") == {4}
         assert index.find_page(whole(2), PageId("msg_1")) == index.page_at(Seq(4))
 
+    def test_many_pages_are_found_as_each_alone(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        first, second = records.say(1, "tea"), records.say(1, "coffee")
+        records.derive(1, "tea", number=1)
+        fork = records.open("branch", parent=1, parent_seq=first.seq)
+        records.say(fork.seq, "juice", order=1)
+        index.apply(records.events)
+        ids = [PageId(one) for one in ("msg_2", "msg_1", "clm_1", "msg_7", "msg_2")]
+        scopes = whole(1), Scope(((SessionNo(fork.seq), LAST), (SessionNo(1), first.seq)))
+        for scope in scopes:
+            alone = {one: index.find_page(scope, one) for one in ids}
+            assert dict(index.find_pages(scope, ids)) == {k: v for k, v in alone.items() if v}
+        assert index.find_pages(whole(1), []) == {}
+        assert index.find_pages(whole(1), ids)[PageId("msg_2")].seq == second.seq
+        assert index.find_pages(scopes[1], ids)[PageId("msg_2")].seq > fork.seq
+
     def test_speaker_date_and_title_can_be_searched(self, index: PageIndex) -> None:
         records = Records()
         records.open("planning")

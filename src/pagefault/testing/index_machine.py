@@ -137,6 +137,9 @@ class IndexMachine(RuleBasedStateMachine):
             assert told(self.real.candidates(scope, QUERY, limit=5)) == told(
                 self.model.candidates(scope, QUERY, limit=5)
             )
+            assert told(self.real.candidates(scope, QUERY, limit=5, count_max=1)) == told(
+                self.model.candidates(scope, QUERY, limit=5, count_max=1)
+            )
             for wanted in FILTERS:
                 ours, theirs = (one.matching(scope, wanted) for one in (self.real, self.model))
                 assert ours.places.tolist() == theirs.places.tolist()

@@ -127,8 +127,7 @@ def step(
 
     An epoch begins if one is due, and enough may leave for the request to fit, or to be worth it.
     """
-    before = lay_out(window, items[:known], law)
-    slots = lay_out(window, items, law)
+    shown, slots = window, lay_out(window, items, law)
     tokens = renderer.measure(slots)
     reason, offer = schedule.due(tokens), None
     if reason:
@@ -139,10 +138,13 @@ def step(
         else:
             offer, slots, tokens = taken
             window = offer.window
+    # Before the first item there is the front alone, and only an epoch changes that.
+    is_front = not known and offer is None
+    before = () if is_front else lay_out(shown, items[:known], law)
     return window, Plan(
         slots=slots,
         tokens=tokens,
-        changed=_agreeing(before, slots),
+        changed=len(shown.front) if is_front else _agreeing(before, slots),
         epoch=reason,
         offer=offer,
         fits=tokens <= schedule.room_tokens,

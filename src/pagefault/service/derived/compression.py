@@ -7,6 +7,7 @@ stays whole.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from pagefault.model.defaults import COMPRESSION_LEVEL
@@ -24,7 +25,9 @@ WORTH: Final = 0.8
 """A shorter form is worth having where it has at most this share of the tokens."""
 
 AT_ONCE_MAX: Final = 8
-"""Pages that one request compresses by itself: each takes a millisecond or two."""
+"""Pages that are looked at after a request, whatever comes of it: each takes up to a millisecond or
+two, for which the next verb waits.
+"""
 
 
 def compress(
@@ -53,29 +56,31 @@ def nearest(ladder: Ladder, level: Level) -> Level:
     return max(other for other in ladder if other <= level)
 
 
-def compress_due(
-    state: SessionState, levels: Levels, pressure: Pressure, *, now_ms: int
-) -> list[Page]:
-    """Compress, to level 1, what an epoch would keep out of its place and is old; under pressure,
-    what is not. Returns what was made.
+def due(state: SessionState, pressure: Pressure, *, now_ms: int) -> list[Page]:
+    """What an epoch would keep out of its place and is old; under pressure, what is not. What was
+    looked at before is not due, nor what stays whole anyway.
     """
     limits = state.limits
     is_pressed = pressure >= Pressure.HIGH
-    made: list[Page] = []
-    for page in state.out_of_place():
-        if len(made) >= AT_ONCE_MAX:
-            break
-        if page.page_id in state.compressed or state.stays_as(page.page_id) != page.page_id:
-            continue
-        age_s = (now_ms - page.row.at_ms) / 1000
-        is_old = state.age_tokens(page.page_id) >= limits.compress_after_tokens or (
-            0 < limits.compress_after_s <= age_s
+    found: list[Page] = []
+    for page in state.out_of_place():  # at each request: of most, their age alone is asked
+        is_due = (
+            is_pressed
+            or state.age_tokens(page.page_id) >= limits.compress_after_tokens
+            or 0 < limits.compress_after_s <= (now_ms - page.row.at_ms) / 1000
         )
-        if not (is_old or is_pressed):
+        if not is_due or page.page_id in state.compressed:
             continue
+        if state.stays_as(page.page_id) == page.page_id:
+            found.append(page)
+    return found
+
+
+def compress_due(state: SessionState, levels: Levels, pages: Sequence[Page]) -> None:
+    """Compress the first `AT_ONCE_MAX` of these to level 1, where that is worth it."""
+    for page in pages[:AT_ONCE_MAX]:
         ladder = levels.ladder(page)
         if SHORTER in ladder and ladder[SHORTER] <= WORTH * page.row.tokens:
-            made.append(levels.keep(ladder, SHORTER, Actor.SYSTEM))
+            levels.keep(ladder, SHORTER, Actor.SYSTEM)
         else:
-            state.compressed[page.page_id] = page.page_id  # little to leave out: asked once
-    return made
+            state.compressed[page.page_id] = page.page_id  # little to leave out

@@ -79,6 +79,10 @@ class Procedures:
         """Whether those that stand are at hand, so that nothing waits for the store."""
         return self._as_of == as_of(state, PROCEDURE, self._runtime.journal.forgets)
 
+    def are_any(self, state: SessionState) -> bool:
+        """Whether the session ever had any. Waits for nothing."""
+        return PROCEDURE in state.numbers
+
     def standing(self, state: SessionState) -> list[Page]:
         """The procedures that hold now, oldest first. Reads the store where it must."""
         now = as_of(state, PROCEDURE, self._runtime.journal.forgets)
@@ -96,7 +100,7 @@ class Procedures:
 
     def bearing(self, message: str, state: SessionState) -> list[Page]:
         """The procedures whose purpose a message names, latest first."""
-        if PROCEDURE not in state.numbers:
+        if not self.are_any(state):
             return []
         from pagefault.truth.procedures import bears_on
 

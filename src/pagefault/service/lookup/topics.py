@@ -48,7 +48,7 @@ def words_of(topic: str, task: str) -> str:
 def pages_about(runtime: Runtime, scope: Scope, topic: str, task: str) -> Iterator[PageRow]:
     """Pages of a scope with this topic and this task, the latest first. Reads each."""
     terms = query_words(words_of(topic, task), languages_in(runtime.index, scope))
-    found = runtime.index.candidates(scope, terms, limit=LOOKED_AT)
+    found = runtime.index.candidates(scope, terms, limit=LOOKED_AT, count_max=1)
     places = found.places[found.counts.any(axis=1)].tolist()
     rows = runtime.index.pages_at(scope, places[-LOOKED_AT:])
     for row in reversed(rows):

@@ -129,6 +129,8 @@ class TurnRecall:
     async def _procedures_for_turn(self, query: str, room: int) -> list[PageRow]:
         """How what the newest message names is done, if somebody said so before."""
         state = self._owned.state
+        if not self._procedures.are_any(state):  # as nearly always: no thread need look
+            return []
         newest = state.newest_user[0].row.seq
         return [
             page.row

@@ -15,7 +15,7 @@ from pagefault.model.page import Page
 from pagefault.model.request import Request
 from pagefault.pack.manifest import ENTRIES_MAX
 from pagefault.paging.pressure import Gauge
-from pagefault.service.derived.compression import compress_due
+from pagefault.service.derived.compression import compress_due, due
 from pagefault.service.derived.levels import Levels
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
@@ -51,18 +51,22 @@ class Requests:
         """The next request, durable in the log."""
         planned = self._runtime.journal.forgets
         recalled = await self._recall.pages()
-        compress_due(
-            self._owned.state,
-            self._levels,
-            self._pressure.level,
-            now_ms=self._runtime.clock.now_ms(),
-        )
         drafts = [*self._priced(), *self._with_prefetches(await self._plan(recalled))]
         await self._owned.commit(drafts, planned=planned)
         self.asked_s = self._runtime.cache_s()
         self._note()
+        if self._due():
+            self._owned.afterwards(self._compress)
         self.look_ahead()
         return self._owned.state.request()
+
+    def _due(self) -> list[Page]:
+        now_ms = self._runtime.clock.now_ms()
+        return due(self._owned.state, self._pressure.level, now_ms=now_ms)
+
+    async def _compress(self) -> None:
+        """Make what is old shorter, for the next epoch, while the model is at work."""
+        compress_due(self._owned.state, self._levels, self._due())
 
     async def _plan(self, recalled: Sequence[Page]) -> list[Draft]:
         state, is_cold = self._owned.state, self._is_cold()

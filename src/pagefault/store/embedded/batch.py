@@ -82,6 +82,7 @@ class Known:
         [(waiting,)] = _SQL.rows(db, "count_fresh")
         self.applied = Seq(applied)
         self.waiting = int(waiting)  # pages in `fresh`
+        self.is_synced = not _SQL.rows(db, "meta", "unsynced_after")
         self.codes: dict[str, int] = {word: code for code, word in _SQL.rows(db, "words")}
         self.speakers: dict[tuple[SessionNo, str], int] = {}
         self.tallies: OrderedDict[SessionNo, Tally] = OrderedDict()

@@ -225,10 +225,11 @@ class SqliteIndex:
                     return ()
                 if fresh[0].seq != known.applied + 1:
                     raise StoreError(f"record {known.applied + 1} is missing before {fresh[0].seq}")
-                if synced:
-                    db.execute(_SQL["all_synced"])
-                else:
+                if not synced:
                     db.execute(_SQL["unsynced_after"], (known.applied,))
+                elif not known.is_synced:
+                    db.execute(_SQL["all_synced"])
+                known.is_synced = synced
                 batch = Batch(db, known)
                 for event in fresh:
                     batch.add(event)
@@ -380,6 +381,16 @@ class SqliteIndex:
         return None
 
     @_mended
+    def find_pages(self, scope: Scope, page_ids: Collection[PageId]) -> dict[PageId, PageRow]:
+        found: dict[PageId, PageRow] = {}
+        with self._connections.read() as db:
+            for session, upto in scope.parts:
+                wanted = json.dumps([one for one in page_ids if one not in found])
+                for row in _SQL.rows(db, "pages_by_id", session, wanted, upto):
+                    found[PageId(row[2])] = self._page_row(db, row)
+        return found
+
+    @_mended
     def page_at(self, seq: Seq) -> PageRow | None:
         with self._connections.read() as db:
             row = _SQL.first(db, "page_at", seq)
@@ -511,6 +522,7 @@ class SqliteIndex:
         *,
         limit: int,
         near: NDArray[np.int64] | None = None,
+        count_max: int = COUNT_MAX,
     ) -> Candidates:
         # NumPy takes a tenth of a second to import: only who searches pays for it.
         import numpy as np
@@ -528,7 +540,7 @@ class SqliteIndex:
             for column, these in enumerate(any_of):
                 counts[:, column] = among(places, lists[column])
                 if counts[:, column].any():
-                    for count in range(2, COUNT_MAX + 1):
+                    for count in range(2, count_max + 1):
                         counts[:, column] += among(places, postings.places_of_any(these, count))
         return Candidates(
             pages=pages,

@@ -341,6 +341,9 @@ class MemoryIndex:
 
     @_alone
     def find_page(self, scope: Scope, page_id: PageId) -> PageRow | None:
+        return self._find_page(scope, page_id)
+
+    def _find_page(self, scope: Scope, page_id: PageId) -> PageRow | None:
         parts = scope.parts
         if scope.is_everything:
             parts = tuple((session, _LAST) for session in self._sessions)
@@ -352,6 +355,11 @@ class MemoryIndex:
             ):
                 return row
         return None
+
+    @_alone
+    def find_pages(self, scope: Scope, page_ids: Collection[PageId]) -> dict[PageId, PageRow]:
+        found = ((page_id, self._find_page(scope, page_id)) for page_id in page_ids)
+        return {page_id: row for page_id, row in found if row is not None}
 
     @_alone
     def page_at(self, seq: Seq) -> PageRow | None:
@@ -420,7 +428,13 @@ class MemoryIndex:
 
     @_alone
     def candidates(
-        self, scope: Scope, terms: Sequence[Sought], *, limit: int, near: Numbers | None = None
+        self,
+        scope: Scope,
+        terms: Sequence[Sought],
+        *,
+        limit: int,
+        near: Numbers | None = None,
+        count_max: int = COUNT_MAX,
     ) -> Candidates:
         parts = [(part, part.seen(upto), origin) for part, upto, origin in self._parts_of(scope)]
         any_of = [alternatives(term) for term in terms]
@@ -443,7 +457,7 @@ class MemoryIndex:
         places = likeliest(lists, pages=pages, limit=limit, near=near)
         entries = self._seen_at(scope, places.tolist()).values()
         counts = [
-            [min(max(entry.terms[term] for term in these), COUNT_MAX) for these in any_of]
+            [min(max(entry.terms[term] for term in these), count_max) for these in any_of]
             for entry in entries
         ]
         return Candidates(
@@ -458,7 +472,8 @@ class MemoryIndex:
         """Terms in a page of the scope, on average; of everything, in what was said."""
         where = scope
         if scope.is_everything:
-            where = Scope(tuple((session, _LAST) for session, _ in self._parts))
+            sessions = dict.fromkeys(session for session, _ in self._parts)  # each has two parts
+            where = Scope(tuple((session, _LAST) for session in sessions))
         lengths = [part.lengths_seen(upto) for part, upto, _ in self._parts_of(where)]
         pages = sum(map(len, lengths))
         return sum(int(one.sum()) for one in lengths) / pages if pages else 0.0

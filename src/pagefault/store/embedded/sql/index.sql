@@ -239,6 +239,12 @@ SELECT * FROM page_row WHERE place IN (
     SELECT place FROM page WHERE place >> 28 = ? AND page_id = ? AND seq <= ?
 );
 
+-- pages_by_id: The pages of these ids (a JSON array) in a session, up to a seq.
+SELECT * FROM page_row WHERE place IN (
+    SELECT place FROM json_each(?2) AS wanted
+    CROSS JOIN page ON place >> 28 = ?1 AND page_id = wanted.value AND seq <= ?3
+);
+
 -- page_at: The page that one record made.
 SELECT * FROM page_row WHERE place = (SELECT place FROM event WHERE seq = ?);
 
