@@ -1,4 +1,4 @@
-"""The cue lists of `truth/` are frozen, and few."""
+"""The cue lists of `truth/`, and its sentences in `language/`, are frozen, and few."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ import hashlib
 from pathlib import Path
 
 import pagefault.truth
+from pagefault.language import english_statements
 
-FOLDER = Path(pagefault.truth.__file__).parent
+FILES = [
+    *sorted(Path(pagefault.truth.__file__).parent.glob("*.py")),
+    Path(english_statements.__file__),
+]
 LINES_MAX = 400
 FROZEN = "2cf4e2f2c68590f7"
 
@@ -37,7 +41,7 @@ def cues(source: str) -> list[ast.Assign | ast.AnnAssign]:
 
 
 def _all_cues() -> list[ast.Assign | ast.AnnAssign]:
-    return [node for path in sorted(FOLDER.glob("*.py")) for node in cues(path.read_text("utf-8"))]
+    return [node for path in FILES for node in cues(path.read_text("utf-8"))]
 
 
 def _told(node: ast.Assign | ast.AnnAssign) -> str:
