@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from datetime import date
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pagefault.model.kinds import Role
+from pagefault.recall import parts
 from pagefault.recall.question import Question, read
 from pagefault.recall.rank import MEASURED_MAX, Ranked, rank
 from pagefault.recall.semantic import Similar
@@ -138,6 +141,21 @@ def test_words_that_stand_together_beat_words_far_apart() -> None:
 def test_a_rare_word_tells_more_than_a_common_one() -> None:
     rows = dict.fromkeys(range(0, 60, 6), (1, 0)) | {90: (0, 1)}
     assert orders(found(rows))[0] == 90
+
+
+def test_a_short_result_that_says_all_stands_above_long_ones_that_say_most(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tool = role_number(Role.TOOL, is_named=False)
+    rows = dict.fromkeys(range(10, 90, 10), (0, 3, 3, 3)) | {95: (1, 1, 1, 1)}
+    roles, lengths = dict.fromkeys(range(100), tool), dict.fromkeys(range(100), 300) | {95: 6}
+    assert ranked(found(rows), lengths=lengths, roles=roles)[0].place == 95
+    whole = parts.length
+    # The control: what is short is short, whatever it says.
+    monkeypatch.setattr(
+        parts, "length", lambda seen: whole(replace(seen, stated=np.zeros_like(seen.stated)))
+    )
+    assert ranked(found(rows), lengths=lengths, roles=roles)[0].place != 95
 
 
 def test_of_equals_the_earlier_stands_first() -> None:

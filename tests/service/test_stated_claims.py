@@ -226,6 +226,18 @@ async def test_a_claim_is_taken_back_and_undone_as_any_other_act() -> None:
         assert [claim.quotes for claim in await _standing(session)] == [("go with postgres",)]
 
 
+async def test_taking_back_can_be_undone_and_done_again() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("work")
+        await session.user(SAID)
+        await session.retract(await session.remember("go with postgres"))
+        for _ in range(2):
+            await session.undo()
+            assert [one.value for one in await _standing(session)] == ["go with postgres"]
+            await session.redo()
+            assert await _standing(session) == []
+
+
 async def test_a_retry_finds_what_was_done(tmp_path: Path) -> None:
     async with pagefault.open(tmp_path / "m") as memory:
         session = await memory.session("work")
@@ -236,8 +248,14 @@ async def test_a_retry_finds_what_was_done(tmp_path: Path) -> None:
         session = await memory.session("work")
         assert await session.remember("go with postgres", key="k") == made
         assert await session.retract(made, key="r") == note
-        with pytest.raises(BadInput, match=f"{said}, and no claim"):
+        with pytest.raises(BadInput, match=f"{said}, which is something else"):
             await session.remember("go with postgres", key="message")
+        with pytest.raises(BadInput, match=f"{made}, which is something else"):
+            await session.retract(made, key="k")
+        with pytest.raises(BadInput, match=f"{note}, which is something else"):
+            await session.remember("go with postgres", key="r")
+        with pytest.raises(BadInput, match="which is no message"):
+            await session.user("Other words, which would be lost.", key="k")
         assert len(await session.claims()) == 2
         await memory.forget("work", said)
         with pytest.raises(RecordGone):

@@ -26,6 +26,7 @@ DATE: Final = 1.25
 FORM: Final = 0.36
 REPLY: Final = 0.23
 SHORT: Final = 0.18
+MISSING: Final = 0.5  # of the question's words: a short page that lacks so many says little
 SHORTEST: Final = -2.0  # the logarithm of a share of the usual length: what is shorter is as short
 
 
@@ -68,9 +69,12 @@ def sitting(seen: Evidence) -> Values:
 
 
 def length(seen: Evidence) -> Values:
-    """What is short for who says it tells little, whatever it is: "[call get_user]", "Noted."."""
+    """What is short for who says it tells little: "[call get_user]", "Noted.". It is not held
+    against what has most of the words that were asked for: `exit code 137` is all there is to say.
+    """
     relative = np.clip(np.log(np.maximum(seen.relative_lengths, 1e-9)), SHORTEST, 0.0)
-    part: Values = np.multiply(SHORT * seen.best, relative)
+    missing = np.minimum((1 - seen.stated) / MISSING, 1.0)
+    part: Values = np.multiply(SHORT * seen.best * missing, relative)
     return part
 
 

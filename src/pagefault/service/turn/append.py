@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 
-from pagefault.model.errors import PlanOutdated
+from pagefault.model.errors import BadInput, PlanOutdated
 from pagefault.model.events import Draft, OriginalBody
 from pagefault.model.ids import NOTHING, PageId, Seq
 from pagefault.model.kinds import Origin
+from pagefault.model.page import is_derived
 from pagefault.service.derived.claims import Claims
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
@@ -72,7 +73,9 @@ class Saying:
         return await asyncio.to_thread(self._claims.drafts, drafts, self._owned.state, blocks)
 
     async def known(self, items: Sequence[Incoming]) -> tuple[list[list[PageId]], list[Incoming]]:
-        """For each item the pages it became before, if it did; and the items to write now."""
+        """For each item the pages it became before, if it did; and the items to write now. Raises
+        `BadInput` for a key that was given with a claim.
+        """
         known: list[list[PageId]] = []
         fresh: list[Incoming] = []
         keys: set[str] = set()
@@ -82,6 +85,11 @@ class Saying:
                 self._runtime.journal.clean(item.key)
                 find = self._runtime.pages_of_key
                 pages = await asyncio.to_thread(find, self._owned.session, item.key)
+                if pages and is_derived(pages[0]):
+                    raise BadInput(
+                        f"this key was given with {pages[0]}, which is no message",
+                        hint="a key stands for one call: give another",
+                    )
             known.append(pages)
             if not pages and item.key not in keys:
                 fresh.append(item)

@@ -95,7 +95,7 @@ class StatedClaims:
         """The records of a claim, and its id; none, where it stands already, or was stated with
         this key.
         """
-        known = self._known(stated.key)
+        known = self._known(stated.key, is_retraction=False)
         if known:
             return [], known
         claim, book = self._claim(stated), self._claims.book(self._owned.state)
@@ -120,7 +120,7 @@ class StatedClaims:
         self, claim_id: PageId, origin: Origin, key: str
     ) -> tuple[list[Draft], PageId]:
         """The records that take a claim back, and the id of the note that says so."""
-        known = self._known(key)
+        known = self._known(key, is_retraction=True)
         if known:
             return [], known
         authority = authority_of(origin)
@@ -141,16 +141,20 @@ class StatedClaims:
         draft = self._draft(entry, origin, key)
         return [draft], _page_id(draft)
 
-    def _known(self, key: str) -> PageId | None:
-        """The claim that was stated with this key before."""
+    def _known(self, key: str, *, is_retraction: bool) -> PageId | None:
+        """The claim that was stated, or the note of one that was taken back, with this key before.
+        Raises `BadInput` where the key stands for another call.
+        """
         self._runtime.journal.clean(key)
         pages = self._runtime.pages_of_key(self._owned.session, key)
         if not pages:
             return None
         row = self._runtime.index.find_page(self._owned.scope.derived, pages[0])
-        if row is None or row.kind is not Kind.CLAIM:
+        held = self._claims.book(self._owned.state).find(pages[0])
+        closes = held is not None and held.status is Status.CLOSING
+        if row is None or row.kind is not Kind.CLAIM or closes != is_retraction:
             raise BadInput(
-                f"what was written with this key is {pages[0]}, and no claim",
+                f"this key was given with {pages[0]}, which is something else",
                 hint="a key stands for one call: give another",
             )
         return pages[0]

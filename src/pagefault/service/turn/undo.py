@@ -39,6 +39,7 @@ from pagefault.model.kinds import (
     RUNTIME,
     Actor,
     ClaimType,
+    Kind,
     Origin,
 )
 from pagefault.model.page import Page
@@ -308,7 +309,7 @@ class _Plan:
             found = runtime.index.find_page(scope, source)
             if found is None:
                 raise _forgotten(page_id, f"rests on {source}, which was forgotten")
-            if scope.is_history(found):
+            if scope.is_history(found) and found.kind is not Kind.CLAIM:
                 raise _forgotten(page_id, f"rests on {source}, which was edited")
         made = self._claim(replace(event.body, restates=page_id), event.origin, supersedes=place)
         if event.body.claim_type != ClaimType.RETRACTION:

@@ -424,7 +424,7 @@ def _catch_up(
             store.follows = True
             index.close()
             store.catch_up(progress)
-        index.events(STORE, types=RECEIPTS)  # what follows asks it for these
+        store.index.events(STORE, types=RECEIPTS)  # what follows asks it for these
     except StoreBusy:
         raise
     except StoreError as failure:
