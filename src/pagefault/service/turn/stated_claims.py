@@ -179,6 +179,7 @@ class StatedClaims:
         subject = " ".join(clean(stated.subject).split())
         if subject == GOAL_SUBJECT:
             raise BadInput(f"{subject!r} is the goal's", hint="`Session.goal` sets the goal")
+        said = value if subject.casefold() in value.casefold() else f"{subject}: {value}"
         sources = [one.origin for one in found]
         is_users = stated.origin in USERS and USERS.issuperset(sources)
         origin = stated.origin if is_users else least_trusted([stated.origin, *sources])
@@ -186,7 +187,7 @@ class StatedClaims:
             type=stated.kind,
             subject=subject,
             value=value,
-            text=wording(stated.kind, value),
+            text=wording(stated.kind, said),  # it is found by its subject, too
             evidence=tuple(dict.fromkeys(one.span for one in found)),
             authority=authority_of(origin),
             origin=origin,
