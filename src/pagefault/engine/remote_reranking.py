@@ -101,20 +101,26 @@ class RemoteReranker:
         while True:
             cut = [text[:longest] for text in texts]
             try:
-                return await self._ask(query, cut)
+                return await self._on_either_wire(query, cut)
             except TooLong:
                 if longest <= TEXT_CHARS_MIN:
                     raise
                 longest = max(longest // 2, TEXT_CHARS_MIN)
-            except EngineRefused as refused:
-                if self._as_texts or not _WANTS_TEXTS.search(refused.message):
-                    raise
-                self._as_texts = True
 
-    async def _ask(self, query: str, texts: Sequence[str]) -> list[float]:
+    async def _on_either_wire(self, query: str, texts: Sequence[str]) -> list[float]:
+        try:
+            return await self._ask(query, texts, as_texts=self._as_texts)
+        except EngineRefused as refused:
+            if self._as_texts or not _WANTS_TEXTS.search(refused.message):
+                raise
+        scores = await self._ask(query, texts, as_texts=True)
+        self._as_texts = True
+        return scores
+
+    async def _ask(self, query: str, texts: Sequence[str], *, as_texts: bool) -> list[float]:
         fields: dict[str, Any] = (
             {"query": query, "texts": texts, "truncate": True}
-            if self._as_texts
+            if as_texts
             else {"model": self.model, "query": query, "documents": texts, "top_n": len(texts)}
         )
         text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
