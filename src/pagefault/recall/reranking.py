@@ -22,10 +22,8 @@ CANDIDATES_MAX: Final = 40
 """Hits that are judged, each for all of its copies: what one call of a small model takes."""
 
 TEXT_CHARS_MAX: Final = 1_000  # of each: some 250 tokens, half of what small cross-encoders read
-CLEAR: Final = 1.25
-"""How many times the score of the next hit the best one needs, to stand clear of it."""
-
-WHOLE: Final = 0.999  # of what a question tells: all of it, up to rounding
+CLEAR: Final = 1.25  # times the score of the next hit
+MOST: Final = 0.7  # of what the question's words tell, by their weight
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +48,20 @@ class Rerank(Protocol):
 def is_sure(hits: Sequence[SearchHit], told: float) -> bool:
     """Whether words settle which of `hits` (best first) answers, so that nobody need be asked.
 
-    They do where the best hit states all of the question's words itself and stands clear of the
-    next. `told` is the share of the question's weight that stands in it (`Ranked.told`); clear is
-    `CLEAR` times the next one's score. A hit alone has nothing to be put before.
+    They do where the best hit itself states `MOST` of what the question's words tell (`told`, which
+    is `Ranked.told`) and has `CLEAR` times the score of the next. A hit alone has nothing to be put
+    before. Both numbers were chosen on two LoCoMo conversations: there 52 of 300 questions are
+    sure, and of those the first hit is right in 94 %, of all in 54 %. To ask for all of the words
+    would leave 2. On talk with assistants and agents, which had no part in it, 1 of 222 is sure,
+    and wrong: there the rule saves nothing, and costs nothing.
 
-    What it gets wrong: a page that repeats a question without answering it is sure of itself, and
-    the answer in other words beside it stays where it is. The other way about, who asks in words
-    of his own is always judged, though words may have been right: that costs a call, no hit.
+    What it gets wrong: a page that repeats a question without answering it looks sure, and the
+    answer in other words beside it stays where it is. And who asks in words of his own is always
+    judged, though words may have been right: that costs a call.
     """
     if len(hits) < 2:
         return True
-    return told >= WHOLE and hits[0].score >= CLEAR * hits[1].score
+    return told >= MOST and hits[0].score >= CLEAR * hits[1].score
 
 
 def reranked(
