@@ -18,7 +18,7 @@ class WordReranker:
         self.name = name
         self.weight = weight
         self.calls: list[tuple[str, list[str]]] = []  # each query and its texts
-        self._same = {word: same[0] for same in synonyms for word in same}
+        self._same: dict[str, str] = {word: same[0] for same in synonyms for word in same}
 
     def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
         self.calls.append((query, list(texts)))
