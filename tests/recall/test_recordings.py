@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from pagefault.lab.retrieval import bench_retrieval
 from pagefault.lab.transcripts import read_conversations
 from pagefault.model.kinds import Role
 
-RECORDINGS = sorted((Path(__file__).parent / "recordings").glob("*.jsonl"))
+FOLDER = Path(__file__).parent / "recordings"
+RECORDINGS = sorted(FOLDER.glob("*.jsonl"))
 CATEGORIES = {
     "decision", "error", "value", "command", "file", "preference", "summary", "when", "count",
 }  # fmt: skip
@@ -70,3 +72,19 @@ def test_time_never_runs_backwards(recording: Path) -> None:
     for conversation in told(recording):
         times = [turn["time"] for turn in conversation["turns"]]
         assert times == sorted(times), conversation["id"]
+
+
+REACHED = {"coding": (57.0, 72.0), "assistant": (57.0, 73.0), "agent": (55.0, 70.0)}
+"""Evidence among the first five and ten hits, in percent, less two points for what one question
+moves: docs/recall.md has the figures.
+"""
+
+
+@pytest.mark.parametrize("kind", REACHED)
+async def test_search_finds_what_it_found_and_more_than_plain_bm25(kind: str) -> None:
+    conversations = read_conversations(FOLDER / f"{kind}.jsonl", "turns")
+    told = await bench_retrieval(conversations)
+    for depth, reached in zip(("5", "10"), REACHED[kind], strict=True):
+        found, plain = told["turn"]["frac"][depth], told["bm25"]["frac"][depth]
+        assert found >= reached
+        assert found > plain

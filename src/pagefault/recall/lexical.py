@@ -114,7 +114,8 @@ def _nearness(places: Numbers, known: Lengths) -> tuple[Values, Values]:
     """The length of each place, and what a term counts for it that stands anywhere in the page at
     each of `_OFFSETS`.
     """
-    lengths = np.full((len(places), len(_OFFSETS)), max(known.mean, 1.0))
+    rows = len(places) if len(known.places) else 1  # where nothing is known, each is like the next
+    lengths = np.full((rows, len(_OFFSETS)), max(known.mean, 1.0))
     days = np.zeros(lengths.shape, dtype=np.int64)
     for column, offset in enumerate(_OFFSETS):
         there, row = _positions(known.places - offset, places)
@@ -126,7 +127,7 @@ def _nearness(places: Numbers, known: Lengths) -> tuple[Values, Values]:
         (range(here - 1, -1, -1), BEFORE),
         (range(here + 1, len(_OFFSETS)), AFTER),
     ):
-        gap = np.zeros(len(places))
+        gap = np.zeros(rows)
         for column in columns:
             length = lengths[:, column]
             reached = reach * np.exp(-gap / DECAY) * (DECAY / length)
@@ -134,7 +135,7 @@ def _nearness(places: Numbers, known: Lengths) -> tuple[Values, Values]:
             gap = gap + length + TURN
     is_other_day = (days != 0) & (days[:, [here]] != 0) & (days != days[:, [here]])
     near[is_other_day] = 0.0
-    return lengths[:, here], near
+    return lengths[:, here], np.broadcast_to(near, (len(places), len(_OFFSETS)))
 
 
 def _positions(these: Numbers, places: Numbers) -> tuple[NDArray[np.bool_], Numbers]:

@@ -32,7 +32,7 @@ any language those that stand in most pages of a conversation of `MANY` or more.
 """
 
 MANY: Final = 20
-MEASURED_MAX: Final = 400
+MEASURED_MAX: Final = 200
 """Places that are looked at closely: those that lead before they are."""
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 STRETCHES_MAX: Final = 200  # of four pages, ranked at most; more find no more
 SIMILAR_MAX: Final = 200  # pages found by their meaning, at most
 RELEVANCE_MIN: Final = 0.1  # less than this share of what a query tells is chance
-SHORTLIST: Final = 150  # places, each with its copies, that recency and importance may reorder
+SHORTLIST: Final = 60  # places, each with its copies, that recency and importance may reorder
 OWN_TOLERANCE: Final = 0.01  # of what two copies tell of a question: they may differ in length
 RECENCY: Final = 0.001  # of the best score: enough to settle ties, too little to bury an answer
 RECENCY_PAGES: Final = 200.0  # over so many pages recency fades to 1/e

@@ -568,9 +568,13 @@ class SqliteIndex:
             words = self._words if self._words.keys() >= set(columns[3]) else self._learn(db)
         worth = {code: worth_of(name.split(" "), names) for code, name in told}
         spoken = np.array([worth.get(code, 0.0) for code in speakers], dtype=np.float64)
+        numbers = {
+            (code, is_named): role_number(_ROLES[words[code]], is_named=is_named)
+            for code in set(columns[3])
+            for is_named in (False, True)
+        }
         columns[3] = [
-            role_number(Role(words[code]), is_named=bool(name))
-            for code, name in zip(columns[3], speakers, strict=True)
+            numbers[code, name > 0] for code, name in zip(columns[3], speakers, strict=True)
         ]
         values = np.array(columns, dtype=np.int64)
         order = np.argsort(values[0], kind="stable")
