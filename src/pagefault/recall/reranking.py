@@ -34,7 +34,7 @@ class Judged:
     """
 
     scores: Sequence[float]
-    weight: float = 1.0
+    weight: float = 0.25
 
 
 class Rerank(Protocol):
