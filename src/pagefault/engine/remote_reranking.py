@@ -37,7 +37,7 @@ class RemoteReranker:
     and whatever waits for an answer.
     """
 
-    weight = 0.25  # careful: nobody here knows the model behind the address
+    weight = 0.1  # careful: nobody here knows the model behind the address
 
     @checked
     def __init__(

@@ -12,7 +12,7 @@ class Reranker(Protocol):
 
     It blocks, and may be called from several threads at a time. One that has an attribute `weight`
     says by it how much it counts beside words: 1 lifts the text it likes best by as much as the
-    best page has by words, 0.25, which holds for one without a `weight`, by a quarter of that.
+    best page has by words, 0.1, which holds for one without a `weight`, by a tenth of that.
     """
 
     @property

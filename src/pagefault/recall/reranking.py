@@ -34,7 +34,7 @@ class Judged:
     """
 
     scores: Sequence[float]
-    weight: float = 0.25
+    weight: float = 0.1
 
 
 class Rerank(Protocol):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 WAIT_S: Final = 5.0
 """How long a search waits for an answer: a model may have to be loaded first."""
 
-WEIGHT: Final = 0.25
+WEIGHT: Final = 0.1
 """Of a reranker that has no `weight` of its own (`recall.reranking.Judged.weight`)."""
 
 CALLS_AT_ONCE: Final = 4
