@@ -240,6 +240,14 @@ def test_closing_ends_who_waits_for_an_answer(provider: Provider) -> None:
     assert isinstance(outcome[0], EngineUnreachable)
 
 
+def test_a_weight_is_said_or_small() -> None:
+    assert RemoteReranker("http://127.0.0.1:9", "tiny").weight == 0.1
+    assert RemoteReranker("http://127.0.0.1:9", "tiny", weight=1.5).weight == 1.5
+    for weight in (-1.0, float("nan"), float("inf")):
+        with pytest.raises(BadInput, match=r"^weight is"):
+            RemoteReranker("http://127.0.0.1:9", "tiny", weight=weight)
+
+
 # --- as it is configured --------------------------------------------------------------------------
 
 

@@ -37,8 +37,6 @@ class RemoteReranker:
     and whatever waits for an answer.
     """
 
-    weight = 0.1  # careful: nobody here knows the model behind the address
-
     @checked
     def __init__(
         self,
@@ -47,15 +45,21 @@ class RemoteReranker:
         api_key: str = "",
         *,
         key_from: str = "OPENAI_API_KEY",
+        weight: float = 0.1,
         timeouts: Timeouts | None = None,
         retries: Retries | None = None,
         allow_http: bool = False,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
-        """Raises `BadInput` for a URL, model or key that cannot be."""
+        """`weight` is what `Reranker` says of it; little, as nobody here knows the model. Raises
+        `BadInput` for a URL, model, key or weight that cannot be.
+        """
         if not model:
             raise BadInput("no reranking model is named", hint='like "rerank:MODEL"')
+        if not 0 <= weight < math.inf:
+            raise BadInput(f"weight is {weight}", hint="it takes 0 or more")
         self.model = model
+        self.weight = weight
         self._endpoint = Endpoint(
             base_url,
             api_key,
