@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pagefault.engine.endpoint import Retries, Timeouts
     from pagefault.engine.remote import RemoteEngine
     from pagefault.engine.remote_embedding import RemoteEmbedder
+    from pagefault.engine.remote_reranking import RemoteReranker
+    from pagefault.engine.reranking import Reranker
     from pagefault.engine.scripted import ScriptedEngine
     from pagefault.engine.static_embedding import StaticEmbedder
     from pagefault.model.catalogue import find_prices
@@ -98,6 +100,7 @@ if TYPE_CHECKING:
     from pagefault.service.adopt import Adoption, adopt
     from pagefault.service.derived.claims import ClaimInfo
     from pagefault.service.derived.embedding import EmbeddingStatus
+    from pagefault.service.derived.reranking import RerankingStatus
     from pagefault.service.forget import Forgetting, Staying
     from pagefault.service.inspection.checkpoints import Checkpoint
     from pagefault.service.inspection.ledger import Entry
@@ -208,9 +211,12 @@ __all__ = [
     "Relayed",
     "RemoteEmbedder",
     "RemoteEngine",
+    "RemoteReranker",
     "Reply",
     "Representation",
     "Request",
+    "Reranker",
+    "RerankingStatus",
     "Retries",
     "Role",
     "ScreenFailed",
@@ -339,9 +345,12 @@ _HOMES = {
     "Relayed": "model.events",
     "RemoteEmbedder": "engine.remote_embedding",
     "RemoteEngine": "engine.remote",
+    "RemoteReranker": "engine.remote_reranking",
     "Reply": "model.request",
     "Representation": "represent.api",
     "Request": "model.request",
+    "Reranker": "engine.reranking",
+    "RerankingStatus": "service.derived.reranking",
     "Retries": "engine.endpoint",
     "Role": "model.kinds",
     "ScreenFailed": "model.errors",

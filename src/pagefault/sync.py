@@ -40,6 +40,7 @@ from pagefault.service import memory as _memory
 from pagefault.service import session as _session
 from pagefault.service.derived.claims import ClaimInfo
 from pagefault.service.derived.embedding import EmbeddingStatus
+from pagefault.service.derived.reranking import RerankingStatus
 from pagefault.service.forget import Forgetting
 from pagefault.service.inspection.checkpoints import Checkpoint
 from pagefault.service.inspection.ledger import Entry
@@ -300,6 +301,10 @@ class Memory(_Asks):
         Loads the embedder's model if that is not done.
         """
         return _LOOP.run(self._memory.embedding())
+
+    def reranking(self) -> RerankingStatus | None:
+        """How often the reranker was asked, and whether it failed; nothing without one."""
+        return _LOOP.run(self._memory.reranking())
 
     def backup(self, target: str | Path, progress: Progress | None = None) -> Copied:
         """Copy this memory to a directory that does not exist yet, while it is in use.

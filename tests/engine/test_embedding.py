@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +26,7 @@ from pagefault.model.errors import (
 from pagefault.service.derived.embedders import EmbedderSpec
 from pagefault.testing.embedder_contract import EmbedderContract
 from pagefault.testing.embedders import WordEmbedder
+from tests.engine.providers import Provider, no_wait, serving
 
 KEY = "sk-test-0123456789abcdef"
 
@@ -86,17 +84,6 @@ class TestStaticEmbedder(EmbedderContract):
 # --- remote ---------------------------------------------------------------------------------------
 
 
-@dataclass
-class Provider:
-    """A server on the loopback. `answer` makes status and body of a request's body."""
-
-    url: str = ""
-    seen: list[dict[str, Any]] = field(default_factory=list)
-    keys: list[str] = field(default_factory=list)
-    paths: list[str] = field(default_factory=list)
-    answer: Callable[[dict[str, Any]], tuple[int, Any]] = lambda body: (200, embeddings(body))
-
-
 def embeddings(body: dict[str, Any]) -> dict[str, Any]:
     """What a provider answers: here by words, not of unit length, and in no order."""
     rows = 3 * WordEmbedder().embed(body["input"], kind="page")
@@ -108,42 +95,8 @@ def embeddings(body: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture
 def provider() -> Iterator[Provider]:
-    told = Provider()
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            told.seen.append(body)
-            told.keys.append(self.headers.get("Authorization", ""))
-            told.paths.append(self.path)
-            status, document = told.answer(body)
-            payload = json.dumps(document).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(payload)))
-            self.end_headers()
-            self.wfile.write(payload)
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    told.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
-    try:
+    with serving(embeddings) as told:
         yield told
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-async def no_wait(seconds: float) -> None:
-    pass
 
 
 @pytest.fixture

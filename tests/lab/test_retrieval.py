@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from pagefault.lab.transcripts import Conversation, Line, Question
 from pagefault.model.errors import BadInput
 from pagefault.model.kinds import Role
 from pagefault.recall.search import Searcher, SearchResult
+from pagefault.testing.rerankers import WordReranker
 
 SAID = (
     ("D1:1", "Ann", "I planted three apple trees behind the barn."),
@@ -70,6 +72,21 @@ async def test_a_question_without_an_answer_counts_by_whether_anything_was_offer
     assert told["adversarial"] == {"questions": 1, "nothing_offered": 100}
     assert told["all_categories"]["turn"]["n"] == 4
     assert told["all_categories"]["turn"]["frac"]["50"] == 75
+
+
+class Contrary(WordReranker):
+    """Likes best what has the fewest of the question's words."""
+
+    def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        return [-score for score in super().rerank(query, texts)]
+
+
+async def test_what_a_reranker_gains_or_loses_is_seen() -> None:
+    told = await bench_retrieval([TALK])
+    lost = await bench_retrieval([TALK], reranker=Contrary("contrary", weight=10))
+    assert (told["reranker"], lost["reranker"]) == (None, "contrary")
+    assert lost["turn"]["frac"]["1"] < told["turn"]["frac"]["1"]
+    assert lost["turn"]["frac"]["50"] == told["turn"]["frac"]["50"], "it finds and hides nothing"
 
 
 async def test_control_a_ranking_that_begins_with_the_worst_is_seen(

@@ -208,6 +208,7 @@ def test_the_trusted_settings_are_these() -> None:
         "sync",
         "compress.by",
         "embedder",
+        "reranker",
         "engine.base_url",
         "engine.api_key",
         "engine.allow_http",

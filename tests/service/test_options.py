@@ -80,7 +80,7 @@ def test_an_option_of_the_wrong_type_is_refused_by_name(
 
 @either_face
 @pytest.mark.parametrize(
-    "option", ["mode", "layout", "sync", "eviction_policy", "epochs", "embedder"]
+    "option", ["mode", "layout", "sync", "eviction_policy", "epochs", "embedder", "reranker"]
 )
 def test_an_option_that_names_nothing_is_refused_with_what_there_is(
     opened: Opened, tmp_path: Path, option: str

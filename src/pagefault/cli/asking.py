@@ -151,6 +151,9 @@ def ask(
         async with app.reading() as memory:
             session = None if everywhere else await find_session(memory, session_name)
             result = await question(session or memory, wanted, limit, tokens)
+            judging = await memory.reranking()
+            if judging is not None and judging.failure:
+                app.term.note(f"ordered by words alone: {judging.failure}")
             return {
                 "session": (session.name or session.session_id) if session else None,
                 "query": query,

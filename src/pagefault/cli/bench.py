@@ -254,6 +254,11 @@ def layout(
     metavar="NAME",
     help="Search by meaning too, with this one: as the setting `embedder` names it.",
 )
+@click.option(
+    "--reranker",
+    metavar="NAME",
+    help="Have this one order what words leave open: as the setting `reranker` names it.",
+)
 @json_option
 @pass_app
 def retrieval(
@@ -262,6 +267,7 @@ def retrieval(
     audit: Path | None,
     cross_validate: bool,
     embedder: str | None,
+    reranker: str | None,
     as_json: bool,
 ) -> None:
     """How much of what answers a question search finds: line by line, and by whole sessions.
@@ -273,8 +279,8 @@ def retrieval(
     JSON: {questions, turn: {n, frac: {"1", "5", "10", "20", "50"}, any: {…}, all: {…}, ndcg10},
     session: {…}, bm25: {…}, by_kind: {KIND: {turn, bm25}}, by_category: {…}, by_conversation: {…},
     all_categories: {turn, session}, corrected: {turn, session} or null, adversarial: {questions,
-    nothing_offered}, search_p50_ms, search_p95_ms, embedder}, and cross_validated: {turn, session}
-    if asked for
+    nothing_offered}, search_p50_ms, search_p95_ms, embedder, reranker}, and cross_validated: {turn,
+    session} if asked for
     """
     from pagefault.lab.retrieval import bench_retrieval, find_audit, read_audit
     from pagefault.lab.transcripts import read_conversations
@@ -286,6 +292,8 @@ def retrieval(
     corrections = read_audit(audit) if audit else []
     spec = app.config(embedder=embedder).embedder_spec if embedder else None
     embeds = spec.make() if spec is not None else None
+    judging = app.config(reranker=reranker).reranker_spec if reranker else None
+    judges = judging.make() if judging is not None else None
     with app.term.progress() as progress:
         told: dict[str, Any] = app.run(
             bench_retrieval(
@@ -293,11 +301,14 @@ def retrieval(
                 audit=corrections,
                 cross_validate=cross_validate,
                 embedder=embeds,
+                reranker=judges,
                 progress=progress,
             )
         )
     if spec is not None and embeds is not None:
         spec.close(embeds)
+    if judging is not None and judges is not None:
+        judging.close(judges)
     if as_json:
         app.term.data(told)
         return

@@ -69,6 +69,8 @@ def run_checks(app: App, *, network: bool) -> Iterator[Check]:
             yield _network(app, config)
         if config.embedder:
             yield _embedder(app, config, network=network)
+        if config.reranker:
+            yield _reranker(config, network=network)
 
 
 # --- the installation ---------------------------------------------------------------------------
@@ -326,6 +328,27 @@ def _embedder(app: App, config: Config, *, network: bool) -> Check:
         found = f"{found}; {plural(missing, 'page')} without a vector"
         return Check("embedder", "warn", found, "`pagefault embed` makes them at once")
     return Check("embedder", "ok", found)
+
+
+def _reranker(config: Config, *, network: bool) -> Check:
+    """Whether it can be made; and whether it answers, where it needs no network, or may use it."""
+    advice = "search goes by words until it works"
+    try:
+        spec = config.reranker_spec
+        assert spec is not None
+        reranker = spec.make()
+        try:
+            if spec.is_remote and not network:
+                return Check("reranker", "ok", f"{reranker.name} (not tried; --network tries it)")
+            reranker.rerank("Is anybody there?", ["Yes.", "The lease ends in May."])
+        finally:
+            spec.close(reranker)
+    except PagefaultError as error:
+        return Check("reranker", "warn", error.message, error.hint or advice)
+    except Exception as error:  # of code that is the user's own
+        told = f"{config.reranker} fails: {type(error).__name__}: {error}"
+        return Check("reranker", "warn", told, advice)
+    return Check("reranker", "ok", reranker.name)
 
 
 async def _not_embedded(app: App, config: Config) -> int:

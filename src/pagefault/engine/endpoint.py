@@ -10,6 +10,7 @@ Invariants:
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import re
 import ssl
@@ -338,13 +339,8 @@ class Endpoint:
         self, answer: Answer, call: Post, total: float
     ) -> AsyncGenerator[dict[str, Any] | None, None]:
         """The JSON objects of the answer, streamed or not; then None, if it is whole."""
-        media = answer.response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        media = self._media(answer, call)
         async with aclosing(self._chunks(answer, total)) as chunks:
-            if media == "text/html":
-                raise EngineGarbled(
-                    f"{self._url(call)} answered with a web page",
-                    hint="base_url usually ends with /v1; or a login page is in the way",
-                )
             if media == "application/json":
                 body = b"".join([chunk async for chunk in chunks])
                 yield wire.parse(body.decode("utf-8", "replace"))
@@ -359,6 +355,28 @@ class Endpoint:
                     yield wire.parse(data)
             for data in events.close():
                 yield None if data.strip() == wire.DONE else wire.parse(data)
+
+    async def document(self, answer: Answer, call: Post, total: float) -> object:
+        """The JSON that the whole answer is: an object, a list or anything else."""
+        self._media(answer, call)
+        async with aclosing(self._chunks(answer, total)) as chunks:
+            body = b"".join([chunk async for chunk in chunks])
+        try:
+            document: object = json.loads(body)
+        except (ValueError, RecursionError):
+            shown = self._safe(body[:COMPLAINT_BYTES_MAX].decode("utf-8", "replace"))
+            raise EngineGarbled(f"{self.host} sent {shown!r} where JSON was due") from None
+        return document
+
+    def _media(self, answer: Answer, call: Post) -> str:
+        """The media type of an answer. Raises `EngineGarbled` for a web page."""
+        media = answer.response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if media == "text/html":
+            raise EngineGarbled(
+                f"{self._url(call)} answered with a web page",
+                hint="base_url usually ends with /v1; or a login page is in the way",
+            )
+        return str(media)
 
     async def _chunks(self, answer: Answer, total: float) -> AsyncGenerator[bytes, None]:
         """The body, each piece waited for at most `between_s`, and no more than we can hold."""
@@ -402,8 +420,10 @@ class Endpoint:
 
 
 def checked_url(base_url: str, *, allow_http: bool = False) -> str:
-    """`base_url` without a slash, `/chat/completions` or `/embeddings` at its end. `BadInput`."""
-    url = base_url.strip().rstrip("/").removesuffix("/chat/completions").removesuffix("/embeddings")
+    """`base_url` without a slash or the path of a call at its end. Raises `BadInput`."""
+    url = base_url.strip().rstrip("/")
+    for path in ("/chat/completions", "/embeddings", "/rerank"):
+        url = url.removesuffix(path)
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port

@@ -6,22 +6,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from concurrent.futures import CancelledError
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from pagefault.engine import chat_completions as wire
 from pagefault.engine.embedding import TextKind, embed_telling, unit_rows
 from pagefault.engine.endpoint import Endpoint, Post, Retries, Timeouts, TooLong
-from pagefault.model.errors import BadInput, EngineGarbled, EngineUnreachable
+from pagefault.engine.own_loop import OwnLoop
+from pagefault.model.errors import BadInput, EngineGarbled
 from pagefault.model.signatures import checked
-from pagefault.model.threads import start
 
 if TYPE_CHECKING:
     from pagefault.engine.embedding import Vectors
-
-T = TypeVar("T")
 
 PATH: Final = "/embeddings"
 BATCH_TEXTS: Final = 64
@@ -70,10 +66,7 @@ class RemoteEmbedder:
             allow_http=allow_http,
             sleep=sleep,
         )
-        self._starting = threading.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-        self._is_closed = False
+        self._own = OwnLoop("embedder", self._endpoint.aclose)
 
     def __repr__(self) -> str:
         return f"RemoteEmbedder({self._endpoint.base_url!r}, {self.model!r})"
@@ -90,49 +83,14 @@ class RemoteEmbedder:
         before = self._before[kind]
         return embed_telling(
             texts,
-            lambda telling: self._run(
+            lambda telling: self._own.run(
                 self._embed([before + text[:TEXT_CHARS_MAX] for text in telling])
             ),
         )
 
     def close(self) -> None:
         """Hang up. Who waits for an answer gets `EngineUnreachable`. Harmless when repeated."""
-        with self._starting:
-            self._is_closed = True
-            loop, thread = self._loop, self._thread
-            self._loop = self._thread = None
-        if loop is not None and thread is not None:
-            loop.call_soon_threadsafe(loop.stop)
-            thread.join()
-
-    # --- a thread of its own ------------------------------------------------------------------
-
-    def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        with self._starting:
-            if self._is_closed:
-                work.close()
-                raise EngineUnreachable("this embedder was closed", hint="make another")
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(
-                    target=self._live, args=(self._loop,), name="pagefault-embedder", daemon=True
-                )
-                start(self._thread)
-            future = asyncio.run_coroutine_threadsafe(work, self._loop)
-        try:
-            return future.result()
-        except CancelledError:
-            raise EngineUnreachable("this embedder was closed", hint="make another") from None
-
-    def _live(self, loop: asyncio.AbstractEventLoop) -> None:
-        asyncio.set_event_loop(loop)
-        loop.run_forever()
-        tasks = asyncio.all_tasks(loop)
-        for task in tasks:
-            task.cancel()
-        loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-        loop.run_until_complete(self._endpoint.aclose())
-        loop.close()
+        self._own.close()
 
     # --- asking -------------------------------------------------------------------------------
 

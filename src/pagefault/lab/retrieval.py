@@ -26,6 +26,7 @@ from statistics import mean
 from typing import Any, Final
 
 from pagefault.engine.embedding import Embedder
+from pagefault.engine.reranking import Reranker
 from pagefault.lab.baseline import PlainBm25
 from pagefault.lab.transcripts import Conversation, Line, Question, named_lines
 from pagefault.lab.turns import ConversationClock, say
@@ -74,6 +75,7 @@ async def bench_retrieval(
     audit: Sequence[Correction] = (),
     cross_validate: bool = False,
     embedder: Embedder | None = None,
+    reranker: Reranker | None = None,
     progress: Progress = lambda label, done, total: None,
 ) -> dict[str, Any]:
     """`{"turn": …, "session": …, "by_category": …, …}`, as docs/recall.md describes it.
@@ -81,9 +83,10 @@ async def bench_retrieval(
     With `cross_validate`, `cross_validated` has the figures of conversations ranked with weights
     that were fitted to the others.
     """
-    asked = await ask_all(conversations, embedder=embedder, progress=progress)
+    asked = await ask_all(conversations, embedder=embedder, reranker=reranker, progress=progress)
     told = figures(asked, audit)
     told["embedder"] = None if embedder is None else embedder.name
+    told["reranker"] = None if reranker is None else reranker.name
     if cross_validate:
         from pagefault.lab.crossfit import left_out
 
@@ -98,10 +101,12 @@ async def ask_all(
     conversations: Sequence[Conversation],
     *,
     embedder: Embedder | None = None,
+    reranker: Reranker | None = None,
     progress: Progress = lambda label, done, total: None,
 ) -> list[Asked]:
     """Every question of every conversation that names evidence, asked of a session that heard it
-    all; by meaning too where there is an `embedder`, which has seen every page before.
+    all; by meaning too where there is an `embedder`, which has seen every page before, and judged
+    by a `reranker` where words leave it open.
     """
     asked: list[Asked] = []
     total = sum(len(one.questions) for one in conversations)
@@ -111,16 +116,21 @@ async def ask_all(
         def done(count: int, before: int = before) -> None:
             progress("questions", before + count, total)
 
-        asked += await _ask(conversation, embedder, done)
+        asked += await _ask(conversation, embedder, reranker, done)
     return asked
 
 
 async def _ask(
-    conversation: Conversation, embedder: Embedder | None, done: Callable[[int], None]
+    conversation: Conversation,
+    embedder: Embedder | None,
+    reranker: Reranker | None,
+    done: Callable[[int], None],
 ) -> list[Asked]:
     clock = ConversationClock()
     clock.begin(conversation)
-    opening = open_memory(MEMORY, clock=clock, seed=0, claims="off", embedder=embedder)
+    opening = open_memory(
+        MEMORY, clock=clock, seed=0, claims="off", embedder=embedder, reranker=reranker
+    )
     async with opening as memory:
         session = await memory.session("conversation")
         lines = conversation.lines

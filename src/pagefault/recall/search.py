@@ -17,6 +17,7 @@ from pagefault.model.page import DERIVED_ORDER, PageRow, Scope
 from pagefault.model.signatures import checked
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.recall.reading import Reading
+from pagefault.recall.reranking import reranked
 from pagefault.recall.studio import rescored
 from pagefault.store.api import Candidates, PageFilter, PageIndex
 from pagefault.store.languages import languages_in
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from pagefault.recall.question import Question
     from pagefault.recall.rank import Ranked, Ranking
+    from pagefault.recall.reranking import Rerank
     from pagefault.recall.semantic import Semantic, Similar
 
 STRETCHES_MAX: Final = 200  # of four pages, ranked at most; more find no more
@@ -127,14 +129,20 @@ class Searcher:
     """Asks an index and ranks what it answers. Holds nothing of its own."""
 
     def __init__(
-        self, index: PageIndex, semantic: Semantic | None = None, reading: Reading | None = None
+        self,
+        index: PageIndex,
+        semantic: Semantic | None = None,
+        reading: Reading | None = None,
+        rerank: Rerank | None = None,
     ) -> None:
         """`semantic` finds pages by meaning, where there is an embedder; `reading` gives the text
-        of pages, so that what they name leads to others, and what tells nothing stands below.
+        of pages, so that what they name leads to others, and what tells nothing stands below;
+        `rerank`, where there is a reranker, judges the best of them by it.
         """
         self._index = index
         self._semantic = semantic
         self._reading = reading
+        self._rerank = rerank
 
     def search(
         self,
@@ -146,6 +154,7 @@ class Searcher:
         only: NDArray[np.int64] | None = None,
         today: date | None = None,
         profile: Profile = Profile.MEASURED,
+        rerank: bool = True,
     ) -> SearchResult:
         """Pages in `scope` (one line of descent, or everything) that may answer, best first.
 
@@ -154,7 +163,9 @@ class Searcher:
         wanted, or stands at no place of `only` (ascending), takes no page's room: the best of the
         others are found; nor does history, unless it is asked for. Of everything, what only
         retells (summaries, indexes, procedures) is found where its kind is wanted. `today` is what
-        a query's "yesterday" counts from; `profile` is the order of what is found.
+        a query's "yesterday" counts from; `profile` is the order of what is found. A reranker, if
+        there is one, is asked where words are not sure (`recall/reranking.py`), unless `rerank` is
+        false, or the profile says what a score is to the last part.
         """
         # With NumPy, which only who searches should wait for.
         import numpy as np
@@ -203,6 +214,13 @@ class Searcher:
         ]
         hits.sort(key=lambda entry: (-entry[0].score, entry[0].page.seq))
         told = once(hits, groups)
+        if rerank and profile is Profile.MEASURED and self._rerank and self._reading:
+            told = reranked(
+                *(told, query),
+                told=hits[0][1].told,
+                reading=self._reading,
+                rerank=self._rerank,
+            )
         return SearchResult(tuple(told[: max(limit, 0)]), total - len(groups) + len(told))
 
     def _summands(

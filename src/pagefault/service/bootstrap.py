@@ -38,6 +38,8 @@ from pagefault.service.arguments import a_claims, a_layout, a_mode, a_profile, a
 from pagefault.service.config import MEMORY, Config
 from pagefault.service.derived.embedders import EmbedderSpec
 from pagefault.service.derived.embedding import Embedding
+from pagefault.service.derived.rerankers import RerankerSpec
+from pagefault.service.derived.reranking import Reranking
 from pagefault.service.journal import Journal
 from pagefault.service.limits import Limits
 from pagefault.service.lookup.topics import Texts
@@ -89,6 +91,7 @@ class Wiring(Options, total=False):
     What is left out is the default.
 
     embedder_spec: an embedder that is made here, and closed with the memory; `embedder` goes first.
+    reranker_spec: likewise a reranker; `reranker` goes first.
     beta: the patience of break_even. 0 or more; 1 is the cheapest.
     claims: "rules", or "off": then what users say is not made into claims.
     profile: how what a search finds is ordered, unless it says otherwise: "measured", "studio-v1".
@@ -105,6 +108,7 @@ class Wiring(Options, total=False):
     """
 
     embedder_spec: EmbedderSpec | None
+    reranker_spec: RerankerSpec | None
     beta: float
     claims: str
     profile: str
@@ -134,6 +138,7 @@ def wiring_of(config: Config, given: Wiring) -> Wiring:
         "profile": config.recall.profile,
         "limits": Limits(**asdict(config.limits)),
         "embedder_spec": config.embedder_spec,
+        "reranker_spec": config.reranker_spec,
         **given,
         "secrets": {
             "engine.api_key": config.engine.api_key,
@@ -171,6 +176,10 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
     if isinstance(embedder, str):
         embedder = EmbedderSpec(text=embedder)
     embeds = embedder.make() if isinstance(embedder, EmbedderSpec) else embedder
+    reranker = _or(wiring.get("reranker"), wiring.get("reranker_spec"))
+    if isinstance(reranker, str):
+        reranker = RerankerSpec(text=reranker)
+    judges = reranker.make() if isinstance(reranker, RerankerSpec) else reranker
     minter = IdMinter(real_clock, chance)
     level = a_sync(_or(wiring.get("sync"), Sync.GROUP))
     window = a_window(_or(wiring.get("window"), defaults.WINDOW_TOKENS))
@@ -211,6 +220,10 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
         if embeds is not None:
             owned = isinstance(embedder, EmbedderSpec)
             embedding = Embedding(embeds, store, real_clock, owned=owned)
+        reranking: Reranking | None = None
+        if judges is not None:
+            owned = isinstance(reranker, RerankerSpec)
+            reranking = Reranking(judges, real_clock, owned=owned)
         can_embed = embedding is not None and store.vectors is not None and not read_only
         pages = PageReader(store.log)
         committer = Committer(store, level)
@@ -227,7 +240,7 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
                 embedding.wake if embedding is not None and can_embed else lambda: None,
             ),
             pages=pages,
-            searcher=Searcher(store.index, embedding, Texts(pages)),
+            searcher=Searcher(store.index, embedding, Texts(pages), reranking),
             counter=wiring.get("counter") or O200k(),
             limits=wiring.get("limits") or Limits(),
             policy=lambda: Steady(POLICIES[policy]()),
@@ -249,6 +262,7 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
             committer=committer,
             runtime=runtime,
             embedding=embedding,
+            reranking=reranking,
             copy=None if home is None else partial(_copied, home, real_clock),
             window_tokens=window,
             mode=mode,

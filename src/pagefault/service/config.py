@@ -33,6 +33,7 @@ from pagefault.model.errors import BadInput
 from pagefault.model.kinds import ClaimRules, LayoutName, Mode, Profile, Sync
 from pagefault.model.prices import PriceList
 from pagefault.service.derived.embedders import EmbedderSpec
+from pagefault.service.derived.rerankers import RerankerSpec
 
 MEMORY: Final = ":memory:"
 FILE_NAME: Final = "config.toml"
@@ -159,6 +160,7 @@ class Config:
     layout: LayoutName = setting(LayoutName.STABLE)  # noqa: RUF009
     eviction_policy: str = setting(defaults.EVICTION_POLICY)
     embedder: str = setting("", trust=True)  # it sees every page, or is code of the user's own
+    reranker: str = setting("", trust=True)  # it sees pages, or is code of the user's own
     prices: str = setting("")  # a list by name, or READ/WRITE/SECONDS; without one, the model's
     epochs: EpochsConfig = field(default_factory=EpochsConfig)
     engine: EngineConfig = field(default_factory=EngineConfig)
@@ -182,6 +184,19 @@ class Config:
             return None
         return EmbedderSpec(
             text=self.embedder,
+            base_url=self.engine.base_url,
+            api_key=self.engine.api_key,
+            key_from=self.origin("engine.api_key"),
+            allow_http=self.engine.allow_http,
+        )
+
+    @property
+    def reranker_spec(self) -> RerankerSpec | None:
+        """Which reranker is configured, if one is; `rerank:` is asked at the engine's endpoint."""
+        if not self.reranker:
+            return None
+        return RerankerSpec(
+            text=self.reranker,
             base_url=self.engine.base_url,
             api_key=self.engine.api_key,
             key_from=self.origin("engine.api_key"),

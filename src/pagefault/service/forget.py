@@ -278,7 +278,7 @@ def _quoting(
     for page_id in sorted(page_ids):
         for name, session in places:
             scope = runtime.scope(session)
-            for hit in runtime.searcher.search(scope, page_id, limit=20).hits:
+            for hit in runtime.searcher.search(scope, page_id, limit=20, rerank=False).hits:
                 other = hit.page
                 if other.page_id in page_ids or (name and other.session != session):
                     continue

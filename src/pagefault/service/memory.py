@@ -43,6 +43,7 @@ from pagefault.service.arguments import (
 )
 from pagefault.service.derived.embedders import FORMS
 from pagefault.service.derived.embedding import Embedding, EmbeddingStatus
+from pagefault.service.derived.reranking import Reranking, RerankingStatus
 from pagefault.service.forget import ForgetPlan, Forgetting, plan_page, plan_session
 from pagefault.service.inspection.relayed import SAID_TYPES, Proxied, find_said, proxied_of
 from pagefault.service.limits import Limits
@@ -76,6 +77,7 @@ class Memory(Asking):
         committer: Committer,
         runtime: Runtime,
         embedding: Embedding | None = None,
+        reranking: Reranking | None = None,
         copy: Callable[[Path, Progress | None], Copied] | None = None,
         window_tokens: int,
         mode: Mode,
@@ -85,6 +87,7 @@ class Memory(Asking):
         self._committer = committer
         self._runtime = runtime
         self._embedding = embedding
+        self._reranking = reranking
         self._copy = copy  # what copies its files, if it has any
         self._window_tokens = window_tokens
         self._mode = mode
@@ -421,6 +424,12 @@ class Memory(Asking):
             return None
         return await asyncio.to_thread(self._embedding.status)
 
+    async def reranking(self) -> RerankingStatus | None:
+        """How often the reranker was asked, and whether it failed; nothing without one."""
+        if self._reranking is None:
+            return None
+        return await asyncio.to_thread(self._reranking.status)
+
     async def backup(self, target: str | Path, progress: Progress | None = None) -> Copied:
         """Copy this memory to a directory that does not exist yet, while it is in use.
 
@@ -456,6 +465,8 @@ class Memory(Asking):
             await asyncio.wait(self._runtime.under_way)
         if self._embedding is not None:
             await asyncio.to_thread(self._embedding.close)
+        if self._reranking is not None:
+            await asyncio.to_thread(self._reranking.close)
         await asyncio.to_thread(self._runtime.searching.shutdown)
         await asyncio.to_thread(self._committer.close)
         self._store.close()

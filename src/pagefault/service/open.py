@@ -22,6 +22,7 @@ _SETTINGS: Final = {  # that an option sets as a flag of the command line would
     "model": "engine.model",
     "eviction_policy": "eviction_policy",
     "embedder": "embedder",
+    "reranker": "reranker",
 }
 
 
@@ -56,5 +57,7 @@ def open(
         )
     if isinstance(given.get("embedder"), str):
         del given["embedder"]  # it is configured by now
+    if isinstance(given.get("reranker"), str):
+        del given["reranker"]  # likewise
     given["model"] = config.engine.model
     return open_memory(config.root, **wiring_of(config, given))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
 from pagefault.engine.embedding import Embedder
+from pagefault.engine.reranking import Reranker
 from pagefault.model.prices import PriceList
 from pagefault.policy.prefetch import Strategy
 from pagefault.represent.api import Compressor
@@ -40,6 +41,8 @@ class Options(TypedDict, total=False):
     limits: what a turn, a page and an answer may take (`pagefault.Limits`).
     embedder: with one, search goes by meaning too: an object, or as it is configured
         ("model2vec:PATH", "openai:MODEL"). Default: none.
+    reranker: with one, what words leave open is put in order by it: an object, or as it is
+        configured ("rerank:MODEL", "rerank:MODEL@URL"). Default: none.
     prefetch: strategies of yours that name pages to read ahead, beside those of `limits.loading`
         (docs/paging.md).
     secrets: values, by name, that must never be logged, beside those that the environment and the
@@ -58,6 +61,7 @@ class Options(TypedDict, total=False):
     compressor: Compressor | None
     limits: Limits | None
     embedder: str | Embedder | None
+    reranker: str | Reranker | None
     prefetch: Sequence[Strategy]
     secrets: Mapping[str, str] | None
     read_only: bool

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from pagefault.model.errors import BadInput
+from pagefault.service.derived.made_by import made_by
 
 if TYPE_CHECKING:
     from pagefault.engine.embedding import Embedder
@@ -49,7 +49,8 @@ class EmbedderSpec:
                 allow_http=self.allow_http,
             )
         if form == "python" and rest.count(":") == 1:
-            return _made(*rest.split(":"))
+            made: Embedder = made_by(rest, "embedder", ("embed", "name"))
+            return made
         raise BadInput(f"unknown embedder {self.text!r}", hint=f"one of {FORMS}")
 
     @property
@@ -65,17 +66,3 @@ class EmbedderSpec:
 
     def __repr__(self) -> str:
         return f"EmbedderSpec({self.text!r})"
-
-
-def _made(module: str, name: str) -> Embedder:
-    """What a class or function of the user's own makes."""
-    try:
-        made: Embedder = getattr(import_module(module), name)()
-    except (ImportError, AttributeError) as missing:
-        raise BadInput(
-            f"there is no embedder {module}:{name}: {missing}",
-            hint="MODULE must be found on PYTHONPATH, and NAME in it be called without arguments",
-        ) from missing
-    if not (hasattr(made, "embed") and hasattr(made, "name")):
-        raise BadInput(f"{module}:{name} makes no embedder", hint="see pagefault.Embedder")
-    return made

@@ -1,0 +1,181 @@
+"""Any `/rerank` endpoint as a reranker. What `endpoint.py` says of keys and of retries holds here
+too.
+
+Two wires are spoken. That of Jina, Cohere, vLLM and llama.cpp takes `{model, query, documents,
+top_n}` and answers `{results: [{index, relevance_score}]}`; Text Embeddings Inference takes
+`{query, texts}` and answers `[{index, score}]`. The first is tried first; a server that complains
+of missing `texts` is asked again the other way, and from then on. Answers are told by their shape.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final
+
+from pagefault.engine import chat_completions as wire
+from pagefault.engine.endpoint import Endpoint, Post, Retries, Timeouts, TooLong
+from pagefault.engine.own_loop import OwnLoop
+from pagefault.model.errors import BadInput, EngineGarbled, EngineRefused
+from pagefault.model.signatures import checked
+
+PATH: Final = "/rerank"
+TEXT_CHARS_MAX: Final = 24_000  # of one text, or of a query: more than any model takes
+TEXT_CHARS_MIN: Final = 256  # any model takes so much
+
+_TIMEOUTS: Final = Timeouts(first_byte_s=60.0, total_s=120.0)
+_WANTS_TEXTS: Final = re.compile(r"\btexts\b")
+
+
+class RemoteReranker:
+    """Arguments are those of `RemoteEngine`. One call asks for all texts.
+
+    Its connections live in a thread of its own, which begins with the first call; `close` ends it,
+    and whatever waits for an answer.
+    """
+
+    @checked
+    def __init__(
+        self,
+        base_url: str,
+        model: str,
+        api_key: str = "",
+        *,
+        key_from: str = "OPENAI_API_KEY",
+        weight: float = 0.1,
+        timeouts: Timeouts | None = None,
+        retries: Retries | None = None,
+        allow_http: bool = False,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        """`weight` is what `Reranker` says of it; little, as nobody here knows the model. Raises
+        `BadInput` for a URL, model, key or weight that cannot be.
+        """
+        if not model:
+            raise BadInput("no reranking model is named", hint='like "rerank:MODEL"')
+        if not 0 <= weight < math.inf:
+            raise BadInput(f"weight is {weight}", hint="it takes 0 or more")
+        self.model = model
+        self.weight = weight
+        self._endpoint = Endpoint(
+            base_url,
+            api_key,
+            key_from=key_from,
+            timeouts=timeouts or _TIMEOUTS,
+            retries=retries,
+            allow_http=allow_http,
+            sleep=sleep,
+        )
+        self._own = OwnLoop("reranker", self._endpoint.aclose)
+        self._as_texts = False  # whether the server wants the second wire
+
+    def __repr__(self) -> str:
+        return f"RemoteReranker({self._endpoint.base_url!r}, {self.model!r})"
+
+    @property
+    def name(self) -> str:
+        """The model, and where it is: no provider says more of an edition."""
+        return f"rerank:{self.model}@{self._endpoint.host}"
+
+    @checked
+    def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """As `Reranker.rerank`. Blank texts are not sent: they score as the worst of the others."""
+        telling = list(dict.fromkeys(text[:TEXT_CHARS_MAX] for text in texts if text.strip()))
+        if not telling or not query.strip():
+            return [0.0] * len(texts)
+        scores = self._own.run(self._rerank(query[:TEXT_CHARS_MAX], telling))
+        known = dict(zip(telling, scores, strict=True))
+        worst = min(scores)
+        return [known.get(text[:TEXT_CHARS_MAX], worst) for text in texts]
+
+    def close(self) -> None:
+        """Hang up. Who waits for an answer gets `EngineUnreachable`. Harmless when repeated."""
+        self._own.close()
+
+    # --- asking -------------------------------------------------------------------------------
+
+    async def _rerank(self, query: str, texts: Sequence[str]) -> list[float]:
+        """How much of a text a model takes, no server says beforehand: while one is too long, the
+        longest are cut to half their length.
+        """
+        longest = max(map(len, texts))
+        while True:
+            cut = [text[:longest] for text in texts]
+            try:
+                return await self._on_either_wire(query, cut)
+            except TooLong:
+                if longest <= TEXT_CHARS_MIN:
+                    raise
+                longest = max(longest // 2, TEXT_CHARS_MIN)
+
+    async def _on_either_wire(self, query: str, texts: Sequence[str]) -> list[float]:
+        try:
+            return await self._ask(query, texts, as_texts=self._as_texts)
+        except EngineRefused as refused:
+            if self._as_texts or not _WANTS_TEXTS.search(refused.message):
+                raise
+        scores = await self._ask(query, texts, as_texts=True)
+        self._as_texts = True
+        return scores
+
+    async def _ask(self, query: str, texts: Sequence[str], *, as_texts: bool) -> list[float]:
+        fields: dict[str, Any] = (
+            {"query": query, "texts": texts, "truncate": True}
+            if as_texts
+            else {"model": self.model, "query": query, "documents": texts, "top_n": len(texts)}
+        )
+        text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+        call = Post(
+            path=PATH,
+            model=self.model,
+            body=text.encode("utf-8", "replace"),
+            too_long="use a model that takes longer texts",
+        )
+        endpoint = self._endpoint
+        total = endpoint.deadline()
+        answer = await endpoint.ask(call, total)
+        try:
+            document = await endpoint.document(answer, call, total)
+        finally:
+            await answer.response.aclose()
+        if isinstance(document, dict) and "results" not in document:
+            problem = wire.problem_in(document)
+            if problem is not None:
+                raise endpoint.refused(problem.status or 200, problem, call)
+        return self._scores(document, len(texts))
+
+    def _scores(self, document: object, count: int) -> list[float]:
+        """The scores of an answer, in the order of their indexes. Raises `EngineGarbled`."""
+        try:
+            results = document["results"] if isinstance(document, dict) else document
+            if not isinstance(results, list):
+                raise TypeError("no list of results")
+            scores = {
+                _whole(one["index"]): _finite(one.get("relevance_score", one.get("score")))
+                for one in results
+            }
+            if len(results) != count or sorted(scores) != list(range(count)):
+                raise ValueError(f"{len(results)} scores for {count} texts")
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as bad:
+            raise EngineGarbled(
+                f"{self._endpoint.host} answered with no scores: {type(bad).__name__}",
+                hint="is it a reranking model, and does the server have /rerank?",
+            ) from bad
+        return [scores[at] for at in range(count)]
+
+
+def _whole(index: object) -> int:
+    if type(index) is not int:
+        raise TypeError("an index is no whole number")
+    return index
+
+
+def _finite(score: object) -> float:
+    if isinstance(score, bool) or not isinstance(score, int | float):
+        raise TypeError("a score is no number")
+    if not math.isfinite(score):
+        raise ValueError("a score is not finite")
+    return float(score)
