@@ -29,7 +29,10 @@ async def test_a_claim_in_other_words_rests_on_what_the_user_typed() -> None:
             subject="database",
         )
         [claim] = await session.claims()
-        assert (claim.claim_id, claim.text) == (claim_id, "Decision: database: Orders live in PostgreSQL")
+        assert (claim.claim_id, claim.text) == (
+            claim_id,
+            "Decision: database: Orders live in PostgreSQL",
+        )
         assert (claim.authority, claim.origin, claim.subject) == ("user", "user_typed", "database")
         assert claim.quotes == ("let's go with postgres\nfor the orders",)
         assert [span.page_id for span in claim.evidence] == [page_id]
