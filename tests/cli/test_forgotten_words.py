@@ -34,9 +34,9 @@ ASKED = {
 
 NO_WORDS = {
     "root", "session_name", "session_named", "page_id", "claim_id", "since", "until", "when",
-    "before", "after", "out", "file", "prices", "embedder", "target", "source", "to", "at", "data",
-    "windows", "folder", "only", "audit", "upstream", "host", "token", "engine_base_url", "path",
-    "user", "tokens", "origin", "replaces",
+    "before", "after", "out", "file", "prices", "embedder", "reranker", "target", "source", "to",
+    "at", "data", "windows", "folder", "only", "audit", "upstream", "host", "token",
+    "engine_base_url", "path", "user", "tokens", "origin", "replaces",
 }  # fmt: skip
 """Names, times, places and settings."""
 

@@ -26,6 +26,7 @@ from pagefault.model.events import (
     Draft,
     Packed,
     PageBody,
+    Received,
     Represented,
     Said,
     Stored,
@@ -251,7 +252,10 @@ def _is_of_a_session(body: Body) -> bool:
     bytes, which would be missing.
     """
     is_of_a_store = any(type(body) is BODY_TYPES[name] for name in ACCEPTED)
-    return not is_of_a_store and not (isinstance(body, Stored) and body.blob)
+    names_bytes = (isinstance(body, Stored) and bool(body.blob)) or (
+        isinstance(body, Received) and any(hole.blob for hole in body.holes)
+    )
+    return not is_of_a_store and not names_bytes
 
 
 @settings(
