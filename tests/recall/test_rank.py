@@ -153,7 +153,7 @@ def test_a_short_result_that_says_all_stands_above_long_ones_that_say_most(
     whole = parts.length
     # The control: what is short is short, whatever it says.
     monkeypatch.setattr(
-        parts, "length", lambda seen: whole(replace(seen, stated=np.zeros_like(seen.stated)))
+        parts, "length", lambda seen: whole(replace(seen, told=np.zeros_like(seen.told)))
     )
     assert ranked(found(rows), lengths=lengths, roles=roles)[0].place != 95
 

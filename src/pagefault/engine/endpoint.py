@@ -14,13 +14,13 @@ import json
 import random
 import re
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from pagefault.engine import chat_completions as wire
@@ -80,6 +80,25 @@ class _Failure:
 
 class TooLong(EngineRefused):
     """The model has no room for so much."""
+
+
+T = TypeVar("T")
+TEXT_CHARS_MIN: Final = 256  # any model takes so much of a text
+
+
+async def cut_to_fit(texts: Sequence[str], ask: Callable[[Sequence[str]], Awaitable[T]]) -> T:
+    """What is answered to these texts. How much of one a model takes, no server says beforehand:
+    while one is too long, the longest are cut to half their length. Raises `TooLong` where
+    `TEXT_CHARS_MIN` characters are.
+    """
+    longest = max(map(len, texts))
+    while True:
+        try:
+            return await ask([text[:longest] for text in texts])
+        except TooLong:
+            if longest <= TEXT_CHARS_MIN:
+                raise
+            longest = max(longest // 2, TEXT_CHARS_MIN)
 
 
 class Broke(EngineUnreachable):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pagefault.engine import chat_completions as wire
 from pagefault.engine.embedding import TextKind, embed_telling, unit_rows
-from pagefault.engine.endpoint import Endpoint, Post, Retries, Timeouts, TooLong
+from pagefault.engine.endpoint import Endpoint, Post, Retries, Timeouts, cut_to_fit
 from pagefault.engine.own_loop import OwnLoop
 from pagefault.model.errors import BadInput, EngineGarbled
 from pagefault.model.signatures import checked
@@ -23,7 +23,6 @@ PATH: Final = "/embeddings"
 BATCH_TEXTS: Final = 64
 BATCH_CHARS: Final = 200_000  # some providers limit the tokens of a call
 TEXT_CHARS_MAX: Final = 24_000  # of one text: more than any model takes
-TEXT_CHARS_MIN: Final = 256  # any model takes so much
 
 _TIMEOUTS: Final = Timeouts(first_byte_s=60.0, total_s=120.0)
 
@@ -112,17 +111,8 @@ class RemoteEmbedder:
         return unit_rows(np.vstack(rows))
 
     async def _batch(self, texts: Sequence[str]) -> Vectors:
-        """The rows of so many texts as one call may hold. How much of a text a model takes, no
-        server says beforehand: while one is too long, the longest are cut to half their length.
-        """
-        longest = max(map(len, texts))
-        while True:
-            try:
-                return await self._ask([text[:longest] for text in texts])
-            except TooLong:
-                if longest <= TEXT_CHARS_MIN:
-                    raise
-                longest = max(longest // 2, TEXT_CHARS_MIN)
+        """The rows of so many texts as one call may hold."""
+        return await cut_to_fit(texts, self._ask)
 
     async def _ask(self, texts: Sequence[str]) -> Vectors:
         fields = {"model": self.model, "input": texts, "encoding_format": "float"}

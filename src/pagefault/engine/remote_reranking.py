@@ -17,14 +17,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
 from pagefault.engine import chat_completions as wire
-from pagefault.engine.endpoint import Endpoint, Post, Retries, Timeouts, TooLong
+from pagefault.engine.endpoint import Endpoint, Post, Retries, Timeouts, cut_to_fit
 from pagefault.engine.own_loop import OwnLoop
 from pagefault.model.errors import BadInput, EngineGarbled, EngineRefused
 from pagefault.model.signatures import checked
 
 PATH: Final = "/rerank"
 TEXT_CHARS_MAX: Final = 24_000  # of one text, or of a query: more than any model takes
-TEXT_CHARS_MIN: Final = 256  # any model takes so much
 
 _TIMEOUTS: Final = Timeouts(first_byte_s=60.0, total_s=120.0)
 _WANTS_TEXTS: Final = re.compile(r"\btexts\b")
@@ -98,18 +97,7 @@ class RemoteReranker:
     # --- asking -------------------------------------------------------------------------------
 
     async def _rerank(self, query: str, texts: Sequence[str]) -> list[float]:
-        """How much of a text a model takes, no server says beforehand: while one is too long, the
-        longest are cut to half their length.
-        """
-        longest = max(map(len, texts))
-        while True:
-            cut = [text[:longest] for text in texts]
-            try:
-                return await self._on_either_wire(query, cut)
-            except TooLong:
-                if longest <= TEXT_CHARS_MIN:
-                    raise
-                longest = max(longest // 2, TEXT_CHARS_MIN)
+        return await cut_to_fit(texts, lambda cut: self._on_either_wire(query, cut))
 
     async def _on_either_wire(self, query: str, texts: Sequence[str]) -> list[float]:
         try:

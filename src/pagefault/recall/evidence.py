@@ -30,7 +30,7 @@ class Evidence:
     roles: Numbers  # as `store/api.py` numbers them
     marks: Numbers
     likenesses: Numbers
-    stated: Values  # 0..1: how much of the question its own words tell
+    told: Values  # 0..1: how much of the question its own words tell
     spoken: Values  # 0..1: how much it is whose word is asked for
     marks_before: Numbers  # of the page before; 0 where there is none
     worth_before: Values  # of its own words alone

@@ -73,7 +73,7 @@ def length(seen: Evidence) -> Values:
     against what has most of the words that were asked for: `exit code 137` is all there is to say.
     """
     relative = np.clip(np.log(np.maximum(seen.relative_lengths, 1e-9)), SHORTEST, 0.0)
-    missing = np.minimum((1 - seen.stated) / MISSING, 1.0)
+    missing = np.minimum((1 - seen.told) / MISSING, 1.0)
     part: Values = np.multiply(SHORT * seen.best * missing, relative)
     return part
 

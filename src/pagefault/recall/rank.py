@@ -207,7 +207,7 @@ def _evidence(
         roles=here.roles,
         marks=here.marks,
         likenesses=here.likenesses,
-        stated=told.own_coverage,
+        told=told.own_coverage,
         spoken=here.spoken,
         marks_before=before.marks,
         worth_before=np.where(follows, np.roll(told.own, 1), 0.0),
