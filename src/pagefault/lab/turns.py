@@ -150,7 +150,7 @@ async def say(session: Session, line: Line) -> list[Page]:
                 )
             except MessageTooLarge:
                 made = await session.document(
-                    line.text, origin="import", occurred_at=line.occurred_at
+                    line.text, origin="local_file", occurred_at=line.occurred_at
                 )
             else:
                 return await parts_of(session, first)
@@ -168,7 +168,7 @@ async def say(session: Session, line: Line) -> list[Page]:
             )
         case Role.SYSTEM:
             made = await session.document(
-                line.text, title="system note", origin="import", occurred_at=line.occurred_at
+                line.text, title="system note", origin="local_file", occurred_at=line.occurred_at
             )
     return [await session.page(page_id) for page_id in made]
 

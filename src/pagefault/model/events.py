@@ -31,7 +31,7 @@ from pagefault.model.page import Evidence, PageRow
 from pagefault.model.prices import PriceList
 from pagefault.model.times import iso_ms
 
-VERSION: Final = (2, 0)
+VERSION: Final = (2, 1)
 """Major and minor version of the record format. `store/embedded/upgrade.py` knows that before."""
 
 
@@ -552,6 +552,38 @@ class Checkpointed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What follows in this session was read from another program's files, by the import `run`.
+
+    `conversation` is what that program calls it, and `of` the one that it was begun from, as a
+    subagent's is. No path is told: `source_path_hash` is keyed with the memory's secret.
+    """
+
+    run: str
+    source_system: str
+    source_path_hash: str
+    imported_at: str  # ISO 8601, UTC
+    conversation: str = ""
+    title: str = ""
+    project: str = ""
+    of: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportApproved:
+    """A person let the runtime recall what was imported into these sessions before this record."""
+
+    sessions: tuple[SessionNo, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportRevoked:
+    """A person took that back."""
+
+    sessions: tuple[SessionNo, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
     """The largest number, and order, that a session had given to pages of one prefix, and how many
     turns it had.
@@ -642,6 +674,9 @@ Body = (
     | Pinned
     | Unpinned
     | Checkpointed
+    | Imported
+    | ImportApproved
+    | ImportRevoked
     | ForgetBegun
     | ForgetDone
     | Erased
@@ -666,6 +701,9 @@ _TYPES: Final[dict[type, str]] = {
     Pinned: "pinned",
     Unpinned: "unpinned",
     Checkpointed: "checkpointed",
+    Imported: "imported",
+    ImportApproved: "import_approved",
+    ImportRevoked: "import_revoked",
     ForgetBegun: "forget_begun",
     ForgetDone: "forget_done",
     Lost: "lost",

@@ -1,6 +1,6 @@
 """Records as lines of JSON, and back: the only module that knows how a record looks on disk.
 
-    {"v":"2.0","seq":7,"id":"01jd…","ses":1,"turn":3,"at":1764000000000,"type":"chat_turn",
+    {"v":"2.1","seq":7,"id":"01jd…","ses":1,"turn":3,"at":1764000000000,"type":"chat_turn",
      "actor":"user","origin":"user_typed","model":…,"cause":…,"key":…,"more":…,        (header)
      "salt":…,"commit":…,"link":…,"payload":{…},"crc":"89abcdef"}                (one line, "\\n")
 
@@ -65,6 +65,9 @@ CUT_BYTES: Final = 16
 """Commitments and links are cut to 128 bits: forging one is out of reach, and lines stay short."""
 
 _V: Final = f"{VERSION[0]}.{VERSION[1]}"
+_KNOWN: Final = frozenset(f"{VERSION[0]}.{minor}" for minor in range(VERSION[1] + 1))
+"""Versions whose records say nothing that this one does not know."""
+
 _CRC_FIELD: Final = b',"crc":"'
 _TAIL: Final = len(_CRC_FIELD) + 8 + len(b'"}\n')
 _SALT_FIELD: Final = b',"salt":'
@@ -216,7 +219,7 @@ def parse(line: bytes) -> Record:
         if is_sealed(line):
             refuse_other_major(line)
         raise
-    if record.v != _V:
+    if record.v not in _KNOWN:
         refuse_other_major(line)
     return record
 
@@ -266,7 +269,7 @@ def _body_written(record: Record) -> Body:
     try:
         return _body(record)
     except _UNREADABLE as problem:
-        if record.v != _V or not confirms(record):
+        if record.v not in _KNOWN or not confirms(record):
             raise
         told = _FIELD.search(str(problem))  # which field it is: the rest of it quotes the record
         field = f": {told[1]}" if told and told[1] else ""
@@ -295,7 +298,7 @@ def to_page(record: Record) -> PageBody | None:
     can judge.
     """
     cls = BODY_TYPES.get(record.type)
-    if cls is None or cls not in _QUICK or record.salt is None or record.v != _V:
+    if cls is None or cls not in _QUICK or record.salt is None or record.v not in _KNOWN:
         return None
     try:
         _origin(record.origin)
@@ -468,7 +471,7 @@ def _body(record: Record) -> Body:
         body: Body = _DECODERS[cls].decode(_typed(record, cls))
         return body
     except msgspec.ValidationError:
-        if record.v == _V:
+        if record.v in _KNOWN:
             raise
         return _opaque(record.type, payload)
 

@@ -15,6 +15,9 @@ from pagefault.model.events import (
     Faulted,
     ForgetBegun,
     ForgetDone,
+    ImportApproved,
+    Imported,
+    ImportRevoked,
     Lost,
     Opaque,
     Packed,
@@ -150,6 +153,8 @@ class SessionTally:
                 pass  # none of these has a place in a session's row
             case Searched() | Faulted() | CallRefused() | Pinned() | Unpinned():
                 pass  # nor have these
+            case Imported() | ImportApproved() | ImportRevoked():
+                pass  # nor these
             case ForgetBegun() | ForgetDone() | Lost() | Opaque() | SetAside():
                 pass  # nor what is of the whole store, or cannot be read
             case undecided:

@@ -31,6 +31,9 @@ from pagefault.model.events import (
     Faulted,
     ForgetBegun,
     ForgetDone,
+    ImportApproved,
+    Imported,
+    ImportRevoked,
     Lost,
     OfferedTool,
     Opaque,
@@ -140,7 +143,10 @@ def flaw(event: Event) -> str:
             return ""
         case ForgetBegun(taken=taken):
             return "" if all(map(_is_countable, taken)) else "it takes ids that cannot be"
-        case SessionLeased() | Checkpointed() | Pinned() | Unpinned():
+        case ImportApproved(sessions=sessions) | ImportRevoked(sessions=sessions):
+            are = all(0 < one < SESSIONS_MAX for one in sessions)
+            return "" if are else "its sessions cannot be"
+        case SessionLeased() | Checkpointed() | Pinned() | Unpinned() | Imported():
             return ""  # names and numbers that are looked up, and may be nobody's
         case Searched() | Faulted() | CallRefused() | ForgetDone():
             return ""  # likewise

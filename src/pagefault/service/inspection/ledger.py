@@ -22,6 +22,9 @@ from pagefault.model.events import (
     Faulted,
     ForgetBegun,
     ForgetDone,
+    ImportApproved,
+    Imported,
+    ImportRevoked,
     Lost,
     Opaque,
     Packed,
@@ -166,8 +169,10 @@ class Ledger:
                     self._fold_reported(reported)
             case PageBody() | Searched() | Faulted() | CallRefused() | Pinned() | Unpinned():
                 pass  # what a request held, and not what it cost: the request itself says that
-            case SessionOpened() | SessionLeased() | Checkpointed() | Received():
+            case SessionOpened() | SessionLeased() | Checkpointed() | Received() | Imported():
                 pass  # no request
+            case ImportApproved() | ImportRevoked():
+                pass  # what may be recalled, and not what was
             case ForgetBegun() | ForgetDone() | Erased() | Lost() | Opaque() | SetAside():
                 pass  # the store's own, or nothing that can be read
             case undecided:

@@ -43,6 +43,9 @@ from pagefault.model.events import (
     Faulted,
     ForgetBegun,
     ForgetDone,
+    ImportApproved,
+    Imported,
+    ImportRevoked,
     Lost,
     Opaque,
     Packed,
@@ -255,10 +258,12 @@ class Meter:
                 self._pinned.add(page_id)
             case Unpinned(page_id=page_id):
                 self._pinned.discard(page_id)
-            case CallRefused() | Checkpointed() | Received():
+            case CallRefused() | Checkpointed() | Received() | Imported():
                 pass  # no measure counts them
             case Reported() | Priced():
                 pass  # what requests cost is the ledger's
+            case ImportApproved() | ImportRevoked():
+                pass  # what may be recalled, and not what was
             case SessionLeased() | ForgetBegun() | ForgetDone():
                 pass  # the store's own bookkeeping: it weighs as a record, and says nothing
             case Erased() | Lost() | Opaque() | SetAside():

@@ -21,6 +21,9 @@ from pagefault.model.events import (
     Faulted,
     ForgetBegun,
     ForgetDone,
+    ImportApproved,
+    Imported,
+    ImportRevoked,
     Lost,
     Opaque,
     Packed,
@@ -38,7 +41,7 @@ from pagefault.model.events import (
     Unpinned,
 )
 from pagefault.model.ids import PageId, Seq
-from pagefault.model.kinds import Level
+from pagefault.model.kinds import IMPORT, Level
 from pagefault.service.limits import Limits
 
 _MOVED: Final = Seq(0)  # it stands out of its place
@@ -59,6 +62,8 @@ class Residents:
     def fold(self, event: Event) -> None:
         """Take one more record into account."""
         match event.body:
+            case PageBody() if event.origin == IMPORT:
+                pass  # it enters no window by itself
             case DerivedBody():
                 pass  # it is shown by an epoch, a fault or a recall
             case PageBody() as body:
@@ -76,6 +81,8 @@ class Residents:
                 pass  # which pages stand in it is the client's affair
             case Searched() | CallRefused() | Pinned() | Unpinned() | Checkpointed():
                 pass  # it moves no page: a pin does with the next request
+            case Imported() | ImportApproved() | ImportRevoked():
+                pass  # nor does what says where pages are from
             case Reported() | Priced() | SessionLeased() | ForgetBegun() | ForgetDone():
                 pass  # of no page
             case Erased() | Lost() | Opaque() | SetAside():

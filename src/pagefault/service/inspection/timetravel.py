@@ -24,6 +24,9 @@ from pagefault.model.events import (
     Faulted,
     ForgetBegun,
     ForgetDone,
+    ImportApproved,
+    Imported,
+    ImportRevoked,
     Lost,
     Opaque,
     OriginalBody,
@@ -523,10 +526,12 @@ def _movements(event: Event) -> Iterator[_Movement]:
             yield "pinned", page_id, None, ""
         case Unpinned(page_id=page_id):
             yield "unpinned", page_id, None, ""
-        case SessionOpened() | SessionConfigured() | SessionLeased() | Checkpointed():
+        case SessionOpened() | SessionConfigured() | SessionLeased() | Checkpointed() | Imported():
             pass  # of the session, and no page
         case CallRefused() | Reported() | Priced() | Received():
             pass  # it moved nothing
+        case ImportApproved() | ImportRevoked():
+            pass  # what may be recalled, and not what was
         case ForgetBegun() | ForgetDone() | Erased() | Lost():
             pass  # nothing is left that would tell of which page it was
         case Opaque() | SetAside():

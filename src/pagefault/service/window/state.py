@@ -31,6 +31,9 @@ from pagefault.model.events import (
     Faulted,
     ForgetBegun,
     ForgetDone,
+    ImportApproved,
+    Imported,
+    ImportRevoked,
     Lost,
     Opaque,
     Packed,
@@ -54,6 +57,7 @@ from pagefault.model.events import (
 from pagefault.model.ids import NOTHING, PageId, Seq, TurnNo
 from pagefault.model.kinds import (
     DERIVED_STEMS,
+    IMPORT,
     Actor,
     Kind,
     LayoutName,
@@ -241,8 +245,10 @@ class SessionState:
                 pass  # the client's form of what pages say
             case SessionLeased():
                 pass  # who may write, which no request shows
-            case Checkpointed():
-                pass  # a name for a moment
+            case Checkpointed() | Imported():
+                pass  # a name for a moment, or where what follows is from
+            case ImportApproved() | ImportRevoked():
+                pass  # of the whole store: what may be recalled, `service/quarantine.py` folds
             case ForgetBegun() | ForgetDone() | Lost():
                 pass  # of the whole store: `restore` looks whom they concern
             case Opaque() | SetAside():
@@ -285,6 +291,8 @@ class SessionState:
             self._renew()
             self.searches_left = self.limits.searches_per_turn_max
         self.order_next = page.row.order + 1
+        if page.row.origin == IMPORT:
+            return  # it enters no window by itself: nobody said it here
         self.said_seq = page.row.seq
         self._ages.said(page.row.tokens)
         if is_user_message(page.row) and not body.supersedes:
