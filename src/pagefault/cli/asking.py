@@ -24,14 +24,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 JSON: Final = """JSON: {session, query, total, left_out, tokens, hits: [{session, session_id,
     page_id, turn, role, speaker, kind, modality, origin, said_at, occurred_at, tokens, history,
-    relevance, score, parts, excerpt, marks, why, hint, resident, also, archive}]}. `session` above
-    the hits and `resident` are null where every session is asked, and `resident` where a proxy's
-    client decides. `parts` add up to `score`; both are 0 where pages are listed, not searched.
+    relevance, score, parts, excerpt, marks, why, hint, resident, also, archive, source,
+    project}]}. `session` above the hits and `resident` are null where every session is asked, and
+    `resident` where a proxy's client decides. `parts` add up to `score`; both are 0 where pages are
+    listed, not searched.
     `excerpt` is the part of the page that was found, `marks` where in it the words stand that
     match: from and to (without), in characters; `why` is words, link, meaning or neighbours, by
     which it was found. `history` tells that other words, or another claim, stand in its place now.
     `also` are pages that say the same. `archive` is the directory that a page's text is in, where
-    that is not there now; else empty."""
+    that is not there now; else empty. `source` and `project` tell where what was imported is
+    from."""
 """What they all print, for their helps."""
 
 RELEVANCE: Final = """`relevance` is how much of what the words ask for stands in a page, or,
@@ -78,6 +80,15 @@ _OPTIONS = (
     json_option,
 )
 
+in_option = click.option(
+    "--in",
+    "imported_from",
+    metavar="SOURCE",
+    default="",
+    help="Only what was imported from there: chatgpt, claude, claude-code, codex …",
+)
+"""Of commands that ask a whole memory."""
+
 
 def asking_options(command: F) -> F:
     """The options that every way of asking for pages has."""
@@ -101,6 +112,7 @@ def filter_of(
     until: str | None = None,
     *,
     history: bool = False,
+    imported_from: str = "",
 ) -> SearchFilter:
     """The filter that these options make. Times are by this computer's clock."""
     from pagefault.cli.when import after_ms, first_ms
@@ -121,6 +133,7 @@ def filter_of(
         since=first,
         until=after,
         history=history,
+        imported_from=imported_from,
     )
 
 
@@ -232,6 +245,8 @@ async def _hits(
             "resident": None if resident is None else hit.page.page_id in resident,
             "also": [row.page_id for row in hit.also],
             "archive": hit.archive,
+            "source": hit.source,
+            "project": hit.project,
         }
         for hit in result.hits
     ]
@@ -271,6 +286,8 @@ def _print(app: App, found: dict[str, Any]) -> None:
         **({"relevance": "relevance"} if is_ranked else {"when": "said_at"}),
         "who": "who",
         "tokens": "tokens",
+        **({"from": "from"} if any(hit["source"] for hit in hits) else {}),
+        **({"said": "said_at"} if is_ranked and any(hit["source"] for hit in hits) else {}),
         **({"also": "also"} if any(hit["also"] for hit in hits) else {}),
         **({"state": "state"} if has_state else {}),
         **({} if is_ranked else {"begins": "hint"}),
@@ -332,6 +349,8 @@ def _cell(hit: dict[str, Any], field: str) -> str:
         case "also":
             first, more = hit["also"][:1], len(hit["also"]) - 1
             return "".join(first) + (f" +{more}" if more > 0 else "")
+        case "from":
+            return f"{hit['source']} {hit['project']}".strip()
         case "tokens":
             return f"{hit['tokens']:,}"
         case "said_at":

@@ -101,6 +101,7 @@ def forget(
 _STAYS: Final = {
     "calls": "the queries and arguments of the model's other calls: {count:,}",
     "checkpoints": "the names of its checkpoints: {count:,}",
+    "imports": "the titles and projects of its imports: {count:,}",
     "name": "its name",
     "system": "its system prompts: {count:,}",
     "counts": "how many tokens its requests had, and for which model: {count:,}",

@@ -15,6 +15,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "demo": "A conversation that outgrows its window, and remembers. Offline, no key.",
         "chat": "Talk to a model that has memory.",
         "serve": "A proxy for coding clients: their conversations are kept, and fit a window.",
+        "import": "Bring in one's own conversations from other programs.",
         "replay": "Run recorded conversations through a small window and measure what is lost.",
     },
     "Look": {
@@ -70,6 +71,7 @@ _HOMES: Final = {
     "gc": "space",
     "goal": "paging",
     "history": "moments",
+    "import": "imports",
     "ledger": "status",
     "rebuild": "upkeep",
     "redo": "paging",
@@ -79,6 +81,8 @@ _HOMES: Final = {
     "upgrade": "upkeep",
     "verify": "upkeep",
 }
+
+_NAMES: Final = {"import": "import_"}  # what Python does not let a function be called
 
 _EPILOG: Final = """\
 Begin with `pagefault demo`. The memory is the folder that --root or PAGEFAULT_HOME names, else
@@ -99,7 +103,7 @@ class LazyRoot(Group):
         if cmd_name not in self.list_commands(ctx):
             return None
         module = import_module(f"pagefault.cli.{_HOMES.get(cmd_name, cmd_name)}")
-        command = getattr(module, cmd_name)
+        command = getattr(module, _NAMES.get(cmd_name, cmd_name))
         assert isinstance(command, click.Command)
         return command
 

@@ -7,7 +7,14 @@ from typing import Any
 import click
 
 from pagefault.cli.app import App, Command, pass_app
-from pagefault.cli.asking import JSON, RELEVANCE, asking_options, profile_option, search_words
+from pagefault.cli.asking import (
+    JSON,
+    RELEVANCE,
+    asking_options,
+    in_option,
+    profile_option,
+    search_words,
+)
 
 
 @click.command(
@@ -23,6 +30,7 @@ from pagefault.cli.asking import JSON, RELEVANCE, asking_options, profile_option
     """,
 )
 @click.argument("words", nargs=-1, required=True)
+@in_option
 @profile_option
 @asking_options
 @pass_app

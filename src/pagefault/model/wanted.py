@@ -33,6 +33,9 @@ class SearchFilter:
 
     `session`, a name or an id, is for who asks a whole memory: what that session sees.
 
+    `imported_from`, a source such as "chatgpt" or "claude", is for who asks a whole memory, too:
+    only what `import_history` read from there. "claude" is "claude-code" as well.
+
     With `history`, also pages in whose place other words stand now, and claims that are closed:
     `hit.page.superseded` is the record that did it.
 
@@ -46,6 +49,7 @@ class SearchFilter:
     until: Time | None = None
     session: str = ""
     history: bool = False
+    imported_from: str = ""
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -62,7 +62,8 @@ class SearchHit:
     to (without); without any, and where pages were listed, it is how the page begins. `why` is what
     the page is found by: "words" of its own, a "link" from a page that has them, "meaning", or else
     "neighbours", which have them; empty where pages were listed. The last two, and a link, say
-    little of the page itself.
+    little of the page itself. Of what was imported, `source` is the program that it is from, and
+    `project` what that was about, where it tells.
     """
 
     page: PageRow
@@ -77,6 +78,8 @@ class SearchHit:
     excerpt: str = ""
     marks: tuple[tuple[int, int], ...] = ()
     why: str = ""
+    source: str = ""
+    project: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ from pagefault.service.limits import Limits
 from pagefault.service.lookup.topics import Texts
 from pagefault.service.memory import Memory
 from pagefault.service.options import Options
+from pagefault.service.quarantine import Quarantine
 from pagefault.service.receipts import Receipts
 from pagefault.service.runtime import PageReader, Runtime
 from pagefault.store.api import Copied
@@ -233,6 +234,7 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
             index=store.index,
             blobs=store.blobs,
             receipts=Receipts(store.log, store.index),
+            quarantine=Quarantine(store.log, store.index),
             journal=Journal(
                 store,
                 committer,

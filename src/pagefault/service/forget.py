@@ -54,8 +54,9 @@ class Staying:
     """Something of a session that a forgetting leaves, and that may hold words of what went, or
     tell how long it was. Forgetting that session whole erases it.
 
-    `what` is calls (queries and arguments), checkpoints (names), name, system (a prompt) or counts
-    (tokens of requests, and which model was asked); `count` is how many of them.
+    `what` is calls (queries and arguments), checkpoints (names), name, system (a prompt), imports
+    (the titles and projects of what was imported) or counts (tokens of requests, and which model
+    was asked); `count` is how many of them.
     """
 
     what: str
@@ -238,6 +239,7 @@ def _of_page(
             "checkpoints": len(runtime.index.events(session, types=("checkpointed",))),
             "name": int(bool(row.name)),
             "system": len(systems),
+            "imports": len(runtime.index.events(session, types=("imported",))),
             "counts": len(runtime.index.events(session, types=_COUNTED)),
         }
         for what, count in counts.items():

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from pagefault.guard.screen import Screen
-from pagefault.model.errors import StoreClosed
-from pagefault.model.events import Body, Draft, Event
+from pagefault.model.errors import PlanOutdated, StoreClosed
+from pagefault.model.events import Body, Draft, Event, SessionOpened
 from pagefault.model.ids import Seq, SessionNo
 from pagefault.model.kinds import Origin
 from pagefault.model.texts import check_text
@@ -75,6 +75,43 @@ class Journal:
             return events[0].session
 
         return await self._committer.run(opened)
+
+    async def open_sessions(self, drafts: Sequence[Draft]) -> list[SessionNo]:
+        """Open sessions of these names, in one batch. `PlanOutdated`, with nothing written, if
+        there is one of any of them by now.
+        """
+        cleaned = [self._clean(draft) for draft in drafts]
+
+        def opened() -> list[SessionNo]:
+            for draft in cleaned:
+                assert isinstance(draft.body, SessionOpened)
+                if self._store.index.find_session(draft.body.name) is not None:
+                    raise PlanOutdated(f"another process opened {draft.body.name!r}")
+            events = self._store.append(cleaned)
+            self._store.settle(events, sync=True)
+            return [event.session for event in events]
+
+        return await self._committer.run(opened)
+
+    async def bring(self, drafts: Sequence[Draft], heads: Mapping[SessionNo, Seq]) -> list[Event]:
+        """Write these as one batch into sessions that are ours. `PlanOutdated`, with nothing
+        written, unless each has still the last record that `heads` tells: what they say was planned
+        without the session's state.
+        """
+        cleaned = [self._clean(draft) for draft in drafts]
+
+        def brought() -> list[Event]:
+            for session, head in heads.items():
+                row = self._store.index.session(session)
+                if row is None or row.last_seq != head:
+                    raise PlanOutdated("the session was written to since this was planned")
+            events = self._store.append(cleaned)
+            self._store.settle(events, sync=True)
+            return events
+
+        events = await self._committer.run(brought)
+        self._appended()
+        return events
 
     async def lease(self, session: SessionNo) -> Leased:
         """Make a session ours to write to. `SessionBusy`, `SessionNotFound`."""

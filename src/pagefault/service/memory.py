@@ -24,6 +24,8 @@ from pagefault.model.events import (
     Draft,
     Event,
     ForgetDone,
+    ImportApproved,
+    ImportRevoked,
     SessionOpened,
 )
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
@@ -45,8 +47,15 @@ from pagefault.service.derived.embedders import FORMS
 from pagefault.service.derived.embedding import Embedding, EmbeddingStatus
 from pagefault.service.derived.reranking import Reranking, RerankingStatus
 from pagefault.service.forget import ForgetPlan, Forgetting, plan_page, plan_session
+from pagefault.service.imports import Importer, ImportReport
 from pagefault.service.inspection.relayed import SAID_TYPES, Proxied, find_said, proxied_of
 from pagefault.service.limits import Limits
+from pagefault.service.lookup.imported import (
+    IMPORT_PREFIX,
+    ImportedSession,
+    imported_sessions,
+    places_from,
+)
 from pagefault.service.lookup.questions import Asking, parts_of
 from pagefault.service.lookup.topics import pages_about
 from pagefault.service.needs import records_to_open
@@ -58,7 +67,7 @@ from pagefault.store.api import Copied, PageFilter
 from pagefault.store.commit import Committer
 from pagefault.store.references import NAMING, References
 from pagefault.store.soundness import blobs_of
-from pagefault.store.store import Store, Verification
+from pagefault.store.store import STORE, Store, Verification
 
 RECENT_SESSIONS: Final = 8
 """Sessions that stay folded though nobody has them: their windows may come to a megabyte each."""
@@ -161,6 +170,11 @@ class Memory(Asking):
                 raise SessionNotFound(name)
             if name:
                 check_name(name)
+                if name.startswith(IMPORT_PREFIX):
+                    raise BadInput(
+                        f"{name!r}: only an import opens a session that is called so",
+                        hint="`import_history` does; give this one another name",
+                    )
             return await self._open_new(
                 SessionOpened(
                     session_id=self._runtime.mint_session_id(),
@@ -253,8 +267,11 @@ class Memory(Asking):
         self, scope: Scope, query: str, limit: int, wanted: SearchFilter, profile: Profile | None
     ) -> SearchResult:
         search = self._runtime.search
+        only = None
+        if wanted.imported_from and scope.is_everything:
+            only = await asyncio.to_thread(places_from, self._runtime, wanted.imported_from)
         found = [
-            await search(part, query, limit=limit, wanted=wanted, profile=profile)
+            await search(part, query, limit=limit, wanted=wanted, only=only, profile=profile)
             for part in parts_of(scope, wanted)
         ]
         hits = tuple(hit for one in found for hit in one.hits)
@@ -369,6 +386,110 @@ class Memory(Asking):
                 row = await asyncio.to_thread(self._runtime.index.session, live.session)
                 assert row is not None
                 live.owned.replace(*await asyncio.to_thread(restore, self._runtime, row))
+
+    # --- imports ------------------------------------------------------------------------------
+
+    async def import_history(
+        self,
+        paths: Sequence[str | Path],
+        *,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> ImportReport:
+        """Read what other programs kept of one's conversations, in files and folders, and write it
+        down: every conversation as a session `import:SOURCE:ID`, in quarantine. `docs/import.md`
+        lists the formats, which are recognised by what stands in a file.
+
+        Found by who asks, and never recalled by the runtime itself until `approve_import`. What is
+        there already is not written again, so it may be repeated, and goes on after a kill. With
+        `dry_run` nothing is written, and the same is told. `progress` is told bytes, read and in
+        all, in another thread. Raises `StoreBusy` if an imported session is used meanwhile.
+        """
+        self._committer.check_open()
+        places = [a_path(path, called="paths") for path in paths]
+        if not dry_run:
+            self._store.check_writable()
+        await self._runtime.journal.look()
+        stop = threading.Event()
+        importer = Importer(
+            self._runtime,
+            window_tokens=self._window_tokens,
+            mode=self._mode,
+            layout=self._layout,
+            live=lambda: {one.session: one.owned for one in self._live()},
+            dry_run=dry_run,
+            stop=stop,
+            progress=progress,
+        )
+        task = asyncio.ensure_future(asyncio.to_thread(importer.run, places))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            stop.set()
+            raise
+
+    async def imports(self, source: str = "") -> list[ImportedSession]:
+        """Every session that was imported, the latest first; those of a source, if one is named:
+        "claude" is Claude's export and Claude Code's sessions.
+        """
+        self._committer.check_open()
+        await self._runtime.journal.look()
+        return await asyncio.to_thread(imported_sessions, self._runtime, source)
+
+    async def approve_import(
+        self, *, run: str = "", session: str = "", source: str = ""
+    ) -> list[ImportedSession]:
+        """Let the runtime recall by itself what was imported by now: by one import, into one
+        session, or from one source. It is written down, and `revoke_import` takes it back.
+
+        What was imported keeps its origin: no claim is made of it, and it has nobody's authority.
+        Returns the sessions. Raises `BadInput` unless exactly one is named, `SessionNotFound` if
+        nothing was imported so.
+        """
+        return await self._rule(ImportApproved, run=run, session=session, source=source)
+
+    async def revoke_import(
+        self, *, run: str = "", session: str = "", source: str = ""
+    ) -> list[ImportedSession]:
+        """Take an approval back: from the next request on nothing of these sessions is recalled.
+        What requests showed before stays in their windows until an epoch. Raises as
+        `approve_import` does.
+        """
+        return await self._rule(ImportRevoked, run=run, session=session, source=source)
+
+    async def _rule(
+        self,
+        ruling: type[ImportApproved | ImportRevoked],
+        *,
+        run: str,
+        session: str,
+        source: str,
+    ) -> list[ImportedSession]:
+        if sum(map(bool, (run, session, source))) != 1:
+            raise BadInput("one of `run`, `session` and `source` says what is meant")
+        found = [
+            one
+            for one in await self.imports(source)
+            if (not run or run in one.runs)
+            and (not session or session in (one.session_id, one.name))
+        ]
+        if not found:
+            raise SessionNotFound(run or session or source)
+        index = self._runtime.index
+        rows = [await asyncio.to_thread(index.find_session, one.session_id) for one in found]
+        numbers = tuple(row.session for row in rows if row is not None)
+        draft = Draft(
+            session=STORE,
+            turn=TurnNo(0),
+            actor=Actor.USER,
+            origin=RUNTIME,
+            body=ruling(sessions=numbers),
+        )
+        await self._runtime.journal.append([draft])
+        named = {one.session_id for one in found}
+        return [one for one in await self.imports(source) if one.session_id in named]
 
     async def verify(self, progress: Progress | None = None) -> Verification:
         """Read everything and check it against itself, while others write, here and elsewhere.

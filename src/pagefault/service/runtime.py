@@ -36,6 +36,7 @@ from pagefault.represent.api import Compressor
 from pagefault.service.flights import Flights
 from pagefault.service.journal import Journal
 from pagefault.service.limits import Limits
+from pagefault.service.quarantine import Quarantine
 from pagefault.service.receipts import Receipts
 from pagefault.service.stopwatch import Stopwatch
 from pagefault.service.window.content import page_of
@@ -120,6 +121,7 @@ class Runtime:
     index: PageIndex
     blobs: BlobStore
     receipts: Receipts
+    quarantine: Quarantine
     journal: Journal
     pages: PageReader
     searcher: Searcher

@@ -358,6 +358,11 @@ class Writer(SessionParts):
             page = await self._pages.get(page_id)
             if state.table.is_pinned(page.page_id):
                 return
+            if self._runtime.quarantine.holds(page.row):
+                raise BadInput(
+                    f"{page.page_id} was imported, and nobody approved that yet",
+                    hint="`Memory.approve_import`, or `pagefault import approve`, does",
+                )
             check_pins(state, page)
             await self.owned.record(Pinned(page_id=page.page_id), actor=Actor.USER)
 

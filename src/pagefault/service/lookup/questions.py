@@ -13,13 +13,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pagefault.model.errors import ArchiveMissing, RecordGone
-from pagefault.model.kinds import Profile
+from pagefault.model.kinds import IMPORT, Profile
 from pagefault.model.page import PageRow, Scope
 from pagefault.model.signatures import checked_verbs
 from pagefault.model.wanted import ANY, SearchFilter, Time
 from pagefault.recall.excerpt import excerpt_titled
 from pagefault.recall.search import SearchHit, SearchResult
 from pagefault.service.arguments import a_count, a_profile
+from pagefault.service.lookup.imported import places_from, told_of
 from pagefault.service.lookup.session_search import SAID
 from pagefault.service.lookup.topics import pages_about, words_of
 from pagefault.service.runtime import Runtime
@@ -153,10 +154,15 @@ async def _about(
     """Pages that have this topic and this task, those first that bear most on the query; without
     one, on topic and task. Each is told, though others say the same.
     """
+    import numpy as np
+
     words = query or words_of(topic, task)
     hits: list[SearchHit] = []
     for part in parts_of(scope, wanted):
         only = await asyncio.to_thread(_places, runtime, part, topic, task)
+        if wanted.imported_from and part.is_everything:
+            from_there = await asyncio.to_thread(places_from, runtime, wanted.imported_from)
+            only = only[np.isin(only, from_there)]
         found = await runtime.search(
             part, words, limit=len(only), wanted=wanted, only=only, profile=profile
         )
@@ -193,6 +199,9 @@ def _listed(
     for part in parts_of(scope, wanted):
         matching = runtime.index.matching(part, wanted)
         order = np.lexsort((matching.places, matching.said_ms))
+        if wanted.imported_from and part.is_everything:
+            only = places_from(runtime, wanted.imported_from)
+            order = order[np.isin(matching.places[order], only)]
         if not wanted.history:
             history = list(runtime.index.history(part))
             order = order[~np.isin(matching.places[order], history)]
@@ -226,10 +235,14 @@ async def _told(
 def _with_sources(runtime: Runtime, found: SearchResult, query: str) -> SearchResult:
     numbers = {hit.page.session for hit in found.hits}
     sessions = {number: runtime.index.session(number) for number in numbers}
+    imports = {hit.page.session for hit in found.hits if hit.page.origin == IMPORT}
+    told = {number: told_of(runtime, number)[-1:] for number in imports}
     hits = []
     for hit in found.hits:
         row = sessions[hit.page.session]
         hit = replace(hit, session_id=row.session_id if row else "")
+        for one in told.get(hit.page.session, ()):
+            hit = replace(hit, source=one.source_system, project=one.project)
         with suppress(RecordGone, ArchiveMissing):
             page = runtime.pages.read(hit.page)
             shown = excerpt_titled(page.title, page.text, query if hit.why in ("", "words") else "")

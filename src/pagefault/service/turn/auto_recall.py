@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import accumulate
 from typing import Final
 
@@ -19,7 +20,7 @@ from pagefault.pack.count import MESSAGE_TOKENS
 from pagefault.pack.layout import Recalled
 from pagefault.pack.render import LABEL_TOKENS
 from pagefault.recall.gate import asks, gate
-from pagefault.recall.search import SearchResult
+from pagefault.recall.search import SearchHit, SearchResult
 from pagefault.represent.words import telling_terms
 from pagefault.service.derived.procedures import Procedures
 from pagefault.service.lookup.session_search import SAID, Finder
@@ -29,6 +30,7 @@ from pagefault.service.turn.prefetch import Prefetcher
 from pagefault.service.window.plan import to_bring
 
 RECALL_CANDIDATES: Final = 50  # pages that a turn-start recall looks at
+_BEHIND_QUARANTINE: Final = 1_000  # that it looks at where some of them are in quarantine
 CLAIMS_RECALLED: Final = 5  # claims that it brings at most: each is a line
 
 
@@ -65,9 +67,9 @@ class TurnRecall:
         recall_room = state.limits.recall_room(state.window_tokens, faults=faults)
         chosen = await self._claims_for_turn(query, recall_room)
         chosen += await self._procedures_for_turn(query, recall_room)
-        result = await self.find_earlier(query, RECALL_CANDIDATES, None)
-        self.bearing = [hit.page.page_id for hit in result.hits]
-        admitted = [hit.page for hit in calls_for.admitted(result.hits)]
+        hits = await self._released(query)
+        self.bearing = [hit.page.page_id for hit in hits]
+        admitted = [hit.page for hit in calls_for.admitted(hits)]
         wanted = [row for row in admitted if row.page_id not in state.working_set]
         room = int(calls_for.room_share * recall_room)
         here = [row for row in admitted if row.page_id in state.working_set]
@@ -183,6 +185,19 @@ class TurnRecall:
         return await self._runtime.search(
             self._before_newest(), query, limit=limit, wanted=_of(modality)
         )
+
+    async def _released(self, query: str) -> list[SearchHit]:
+        """What `find_earlier` finds, less what is in quarantine: that takes nobody's room."""
+        found = await self.find_earlier(query, RECALL_CANDIDATES, None)
+        holds = self._runtime.quarantine.holds
+        if any(holds(hit.page) for hit in found.hits):
+            found = await self.find_earlier(query, _BEHIND_QUARANTINE, None)
+        hits = []
+        for hit in found.hits:
+            page = next((row for row in (hit.page, *hit.also) if not holds(row)), None)
+            if page is not None:
+                hits.append(hit if page is hit.page else replace(hit, page=page))
+        return hits[:RECALL_CANDIDATES]
 
     def _read_all(self, rows: Sequence[PageRow]) -> list[Page]:
         pages = []

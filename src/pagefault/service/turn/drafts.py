@@ -164,37 +164,14 @@ def write_down(
             parts = split(text, tokens_max, counter)
         first = numbers.get(stem, 0) + 1
         numbers[stem] = first + len(parts) - 1
-        drafts = [
-            Draft(
-                session=session,
-                turn=turn,
-                actor=_ACTORS[item.role],
-                origin=origin,
-                body=_body(
-                    item,
-                    clean,
-                    page_id=PageId(f"{stem}_{first + part}"),
-                    order=order + part,
-                    role=item.role,
-                    text=part_text,
-                    tokens=part_tokens,
-                    speaker=item.speaker and clean(item.speaker),
-                    title=item.title and clean(item.title),
-                    occurred_at=item.occurred_at,
-                    part=part,
-                    parts=len(parts),
-                    part_of=PageId(f"{stem}_{first}" if part else ""),
-                    importance=item.importance,
-                    modality=item.modality,
-                    source=item.source,
-                    follows=PageId("" if part else item.follows),
-                    supersedes=PageId(item.supersedes),
-                ),
-                key="" if part else item.key,
-                model=item.model and clean(item.model),
-            )
-            for part, (part_text, part_tokens) in enumerate(parts)
-        ]
+        drafts = pages_of(
+            *(item, parts, origin),
+            session=session,
+            turn=turn,
+            number=first,
+            order=order,
+            clean=clean,
+        )
         if opens_turn and not surely_fits(state, len(text)):
             pages = [
                 page_of(e, e.body) for e in map(expected, drafts) if isinstance(e.body, PageBody)
@@ -203,6 +180,54 @@ def write_down(
         order += len(parts)
         written += drafts
     return written
+
+
+def pages_of(
+    item: Incoming,
+    parts: Sequence[tuple[str, int]],
+    origin: Origin,
+    *,
+    session: SessionNo,
+    turn: TurnNo,
+    number: int,
+    order: int,
+    clean: Callable[[str], str],
+) -> list[Draft]:
+    """Drafts of one item, whose text has these parts, each with its tokens: its first page has this
+    number among those of its stem, and this order.
+    """
+    stem = item.stem
+    return [
+        Draft(
+            session=session,
+            turn=turn,
+            actor=_ACTORS[item.role],
+            origin=origin,
+            body=_body(
+                item,
+                clean,
+                page_id=PageId(f"{stem}_{number + part}"),
+                order=order + part,
+                role=item.role,
+                text=part_text,
+                tokens=part_tokens,
+                speaker=item.speaker and clean(item.speaker),
+                title=item.title and clean(item.title),
+                occurred_at=item.occurred_at,
+                part=part,
+                parts=len(parts),
+                part_of=PageId(f"{stem}_{number}" if part else ""),
+                importance=item.importance,
+                modality=item.modality,
+                source=item.source,
+                follows=PageId("" if part else item.follows),
+                supersedes=PageId(item.supersedes),
+            ),
+            key="" if part else item.key,
+            model=item.model and clean(item.model),
+        )
+        for part, (part_text, part_tokens) in enumerate(parts)
+    ]
 
 
 def _body(item: Incoming, clean: Callable[[str], str], **page: Any) -> Body:

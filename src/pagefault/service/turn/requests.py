@@ -79,7 +79,10 @@ class Requests:
             rows = await asyncio.to_thread(
                 newest, self._owned.scope, PageFilter(), limit=2 * ENTRIES_MAX
             )
-            bearing, recent = self._recall.bearing, [row.page_id for row in rows]
+            bearing, recent = (
+                self._recall.bearing,
+                [row.page_id for row in rows if not self._runtime.quarantine.holds(row)],
+            )
         return plan_developer(
             state, self._owned.session, recalled, bearing, recent, is_cold=is_cold
         )

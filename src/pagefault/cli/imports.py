@@ -1,0 +1,355 @@
+"""`pagefault import`: one's own conversations, from other programs' files."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from pagefault.cli.app import App, Command, WithDefault, json_option, pass_app
+from pagefault.cli.term import plural
+
+if TYPE_CHECKING:
+    from pagefault.service.imports import ImportReport
+    from pagefault.service.lookup.imported import ImportedSession
+
+_FLAWS_SHOWN: Final = 20
+_POLL_S: Final = 2.0
+
+
+@click.group("import", cls=WithDefault, default="read")
+def import_() -> None:
+    """Bring in one's own conversations from other programs.
+
+    `pagefault import PATH…` says what there is, and asks before anything is written. What comes in
+    is found by search, and recalled by the runtime only once it is approved.
+    """
+
+
+@import_.command(cls=Command)
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--yes", is_flag=True, help="Write it without asking.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be written.")
+@click.option("--watch", is_flag=True, help="Go on importing what is added there.")
+@click.option("--for", "for_s", type=click.FloatRange(min=0), metavar="SECONDS", help="So long.")
+@json_option
+@pass_app
+def read(
+    app: App,
+    paths: tuple[Path, ...],
+    yes: bool,
+    dry_run: bool,
+    watch: bool,
+    for_s: float | None,
+    as_json: bool,
+) -> None:
+    """Import conversations from files and folders.
+
+    Recognised by what stands in them: ChatGPT's and Claude's exports (also as the zip archives that
+    they come in), sessions of Claude Code, Codex, opencode and aider, arrays and lines of messages
+    as APIs take them, Markdown notes. First everything is read and nothing written: what there is,
+    from when to when, what looks like a secret (a mark takes its place), and what cannot be read.
+    Then it asks; without a terminal only --yes writes. What is there already is not written again.
+
+    JSON: {done, import, sources: [{source, files, conversations, sessions, messages, known,
+    attachments, first_at, last_at}], messages, sessions, known, first_at, last_at, secrets: {name:
+    count}, secret_places, flaws: [{place, why, kept}], flaws_left_out, ignored}. `messages` and
+    `sessions` are new, `known` messages are there already; `import` names it where something was
+    written, for `import approve`; `kept` flaws lost only a part.
+    """
+    if dry_run and (yes or watch):
+        raise click.UsageError("--dry-run writes nothing: leave out --yes and --watch.")
+    if for_s is not None and not watch:
+        raise click.UsageError("--for says how long to --watch.")
+    planned = app.run(_import(app, paths, dry_run=True))
+    if not dry_run and (planned.messages or watch):
+        if not (as_json and yes):
+            _tell(app, planned, talk=True)
+        if not (yes or _agreed(app)):
+            app.term.note("nothing was written")
+            raise SystemExit(1)
+        planned = app.run(_import(app, paths, dry_run=False))
+    if as_json:
+        app.term.data(_object(planned))
+    else:
+        _tell(app, planned)
+    if watch:
+        app.run(_watch(app, paths, for_s, as_json=as_json))
+    if planned.flaws and not planned.messages and not planned.known:
+        raise SystemExit(1)
+
+
+def _agreed(app: App) -> bool:
+    from pagefault.model.errors import BadInput
+
+    if not app.term.is_interactive:
+        raise BadInput(
+            "nothing is imported without a yes, and there is no terminal to ask on",
+            hint="look at it with --dry-run, then give --yes",
+        )
+    return click.confirm("Import this?", err=True)
+
+
+async def _import(app: App, paths: Sequence[Path], *, dry_run: bool) -> ImportReport:
+    label = "reading" if dry_run else "importing"
+    # A dry run looks what is there already, and makes no memory where there is none.
+    from pagefault.model.errors import StoreMissing
+    from pagefault.service.bootstrap import open_memory
+
+    with app.term.progress() as progress:
+
+        def told(done: int, total: int) -> None:
+            progress(f"{label} (KiB)", done >> 10, total >> 10)
+
+        if not dry_run:
+            async with app.writing() as memory:
+                return await memory.import_history(paths, progress=told)
+        try:
+            async with app.reading() as memory:
+                return await memory.import_history(paths, dry_run=True, progress=told)
+        except StoreMissing:
+            async with open_memory(":memory:") as memory:
+                return await memory.import_history(paths, dry_run=True, progress=told)
+
+
+async def _watch(app: App, paths: Sequence[Path], for_s: float | None, *, as_json: bool) -> None:
+    """Import again whenever a file was changed, until interrupted or the time is over."""
+    import asyncio
+
+    until = None if for_s is None else time.monotonic() + for_s
+    app.term.note("watching; Ctrl-C ends it")
+    async with app.writing() as memory:
+        seen = _state(paths)
+        while until is None or time.monotonic() < until:
+            left = _POLL_S if until is None else min(_POLL_S, max(until - time.monotonic(), 0))
+            await asyncio.sleep(left)
+            state = await asyncio.to_thread(_state, paths)
+            changed = [Path(name) for name, at in state.items() if seen.get(name) != at]
+            seen = state
+            if not changed:
+                continue
+            report = await memory.import_history(changed)
+            if report.messages:
+                if as_json:
+                    app.term.record(_object(report))
+                else:
+                    new = plural(report.messages, "message")
+                    app.term.line(f"{new} from {plural(len(changed), 'file')}")
+
+
+def _state(paths: Sequence[Path]) -> dict[str, tuple[int, int]]:
+    """The size and time of every file there."""
+    found: dict[str, tuple[int, int]] = {}
+    for path in paths:
+        for one in [path] if path.is_file() else path.rglob("*"):
+            if not one.is_symlink() and one.is_file():
+                told = one.stat()
+                found[str(one)] = told.st_size, told.st_mtime_ns
+    return found
+
+
+def _object(report: ImportReport) -> dict[str, Any]:
+    names = ("source", "files", "conversations", "sessions", "messages", "known", "attachments")
+    return {
+        "done": report.done,
+        "import": report.run,
+        "sources": [
+            {name: getattr(one, name) for name in (*names, "first_at", "last_at")}
+            for one in report.sources
+        ],
+        "messages": report.messages,
+        "sessions": report.sessions,
+        "known": report.known,
+        "first_at": report.first_at,
+        "last_at": report.last_at,
+        "secrets": dict(report.secrets),
+        "secret_places": list(report.secret_places),
+        "flaws": [{"place": f.place, "why": f.why, "kept": f.kept} for f in report.flaws],
+        "flaws_left_out": report.flaws_left_out,
+        "ignored": report.ignored,
+    }
+
+
+def _tell(app: App, report: ImportReport, *, talk: bool = False) -> None:
+    """What was found, or written; as `talk`, where the command's answer is still to come."""
+    term = app.term
+    if report.sources and not talk:
+        term.table(
+            [
+                "source",
+                "files",
+                "conversations",
+                "new sessions",
+                "new messages",
+                "known",
+                "from",
+                "to",
+            ],
+            [
+                [
+                    one.source,
+                    f"{one.files:,}",
+                    f"{one.conversations:,}",
+                    f"{one.sessions:,}",
+                    f"{one.messages:,}",
+                    f"{one.known:,}",
+                    one.first_at[:10],
+                    one.last_at[:10],
+                ]
+                for one in report.sources
+            ],
+            right="files conversations messages known",
+        )
+    if talk:
+        for one in report.sources:
+            when = f", {one.first_at[:10]} to {one.last_at[:10]}" if one.first_at else ""
+            term.warn(
+                f"{one.source}: {plural(one.messages, 'new message')} in "
+                f"{plural(one.conversations, 'conversation')}{when}"
+                + (f"; {one.known:,} are here already" if one.known else "")
+            )
+    if not report.done or talk or report.flaws:
+        _tell_flaws(app, report)
+    if report.done and not talk:
+        term.note(
+            f"imported {plural(report.messages, 'message')}"
+            + (f" as {report.run}: found by search, recalled once approved" if report.run else "")
+        )
+        if report.run:
+            term.note(f"`pagefault import approve --import {report.run}` lets it be recalled")
+    elif not report.sources:
+        term.note("nothing here that is known: `pagefault import --help` lists the formats")
+
+
+def _tell_flaws(app: App, report: ImportReport) -> None:
+    term = app.term
+    if report.secrets:
+        named = ", ".join(f"{name} ({count:,})" for name, count in report.secrets.items())
+        term.warn(f"looks like secrets, a mark takes their place: {named}")
+        for place in report.secret_places:
+            term.warn(f"  in {place}")
+    lost = [flaw for flaw in report.flaws if not flaw.kept]
+    marred = [flaw for flaw in report.flaws if flaw.kept]
+    for what, flaws in (("not read", lost), ("read, less something", marred)):
+        if flaws:
+            term.warn(f"{what}: {len(flaws):,}")
+            for flaw in flaws[:_FLAWS_SHOWN]:
+                term.warn(f"  {flaw.place}: {flaw.why}")
+            if len(flaws) > _FLAWS_SHOWN:
+                term.warn(f"  and {len(flaws) - _FLAWS_SHOWN:,} more; --json lists them")
+    if report.flaws_left_out:
+        term.warn(f"and {report.flaws_left_out:,} more of either")
+    if report.ignored:
+        term.note(f"{plural(report.ignored, 'file')} of no known format left alone")
+
+
+# --- approving ------------------------------------------------------------------------------------
+
+
+@import_.command("list", cls=Command)
+@click.option("--in", "imported_from", metavar="SOURCE", default="", help="Only from there.")
+@json_option
+@pass_app
+def list_(app: App, imported_from: str, as_json: bool) -> None:
+    """List the sessions that were imported, the latest first.
+
+    JSON: [{session, session_id, source, project, title, conversation, imports, imported_at, pages,
+    approved}]; `imports` are the imports that brought something, the last one last.
+    """
+    found = app.run(_list(app, imported_from))
+    _print(app, found, as_json=as_json)
+    if not found and not as_json:
+        app.term.note("nothing was imported")
+
+
+async def _list(app: App, source: str) -> list[ImportedSession]:
+    async with app.reading() as memory:
+        return await memory.imports(source)
+
+
+@import_.command(cls=Command)
+@click.option("--import", "run", metavar="IMPORT", default="", help="What one import brought.")
+@click.option("--session", "session_name", metavar="NAME", default="", help="One session.")
+@click.option("--in", "imported_from", metavar="SOURCE", default="", help="All from there.")
+@json_option
+@pass_app
+def approve(app: App, run: str, session_name: str, imported_from: str, as_json: bool) -> None:
+    """Let the runtime recall what was imported by now.
+
+    Name one of --import, --session and --in. What is imported later waits anew. It stays of origin
+    `import`: no claim is made of it. JSON as `import list` has it.
+    """
+    _rule(app, run, session_name, imported_from, as_json=as_json, approves=True)
+
+
+@import_.command(cls=Command)
+@click.option("--import", "run", metavar="IMPORT", default="", help="What one import brought.")
+@click.option("--session", "session_name", metavar="NAME", default="", help="One session.")
+@click.option("--in", "imported_from", metavar="SOURCE", default="", help="All from there.")
+@json_option
+@pass_app
+def revoke(app: App, run: str, session_name: str, imported_from: str, as_json: bool) -> None:
+    """Take an approval back.
+
+    From the next request on the runtime recalls nothing of these sessions. JSON as `import list`
+    has it.
+    """
+    _rule(app, run, session_name, imported_from, as_json=as_json, approves=False)
+
+
+def _rule(app: App, run: str, session: str, source: str, *, as_json: bool, approves: bool) -> None:
+    if sum(map(bool, (run, session, source))) != 1:
+        raise click.UsageError("Name one of --import, --session and --in.")
+    app.existing_directory()
+
+    async def work() -> list[ImportedSession]:
+        async with app.writing() as memory:
+            rule = memory.approve_import if approves else memory.revoke_import
+            return await rule(run=run, session=session, source=source)
+
+    found = app.run(work())
+    _print(app, found, as_json=as_json)
+    if not as_json:
+        what = "may be recalled now" if approves else "are recalled no more"
+        pages = sum(one.pages for one in found)
+        app.term.note(f"{plural(pages, 'page')} of {plural(len(found), 'session')} {what}")
+
+
+def _print(app: App, found: Sequence[ImportedSession], *, as_json: bool) -> None:
+    if as_json:
+        app.term.data(
+            [
+                {
+                    "session": one.name,
+                    "session_id": one.session_id,
+                    "source": one.source,
+                    "project": one.project,
+                    "title": one.title,
+                    "conversation": one.conversation,
+                    "imports": list(one.runs),
+                    "imported_at": one.imported_at,
+                    "pages": one.pages,
+                    "approved": one.is_approved,
+                }
+                for one in found
+            ]
+        )
+    elif found:
+        app.term.table(
+            ["session", "project", "pages", "approved", "import", "title"],
+            [
+                [
+                    one.name,
+                    one.project,
+                    f"{one.pages:,}",
+                    "yes" if one.is_approved else "no",
+                    one.runs[-1],
+                    one.title,
+                ]
+                for one in found
+            ],
+            right="pages",
+        )

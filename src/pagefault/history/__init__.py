@@ -1,0 +1,1 @@
+"""Conversations that other programs wrote, read as neutral values: bytes in, values out."""

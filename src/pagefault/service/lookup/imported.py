@@ -1,0 +1,100 @@
+"""Which sessions were imported, and from where: told by their names, which no other may have."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from pagefault.model.errors import ArchiveMissing, StoreCorrupt
+from pagefault.model.events import Imported
+from pagefault.model.ids import NOTHING, SessionNo
+from pagefault.model.page import Scope, SessionRow
+from pagefault.service.runtime import LAST, Runtime
+from pagefault.store.api import PageFilter
+from pagefault.store.place import place_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+IMPORT_PREFIX: Final = "import:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedSession:
+    """A session that was imported, by one run or several: `runs` names them, the latest last.
+
+    `is_approved` says that the runtime may recall all that is in it by now; `pages` are its own.
+    """
+
+    session_id: str
+    name: str
+    source: str
+    runs: tuple[str, ...]
+    imported_at: str
+    title: str = ""
+    project: str = ""
+    conversation: str = ""
+    pages: int = 0
+    is_approved: bool = False
+
+
+def is_from(name: str, source: str) -> bool:
+    """Whether a session of this name was imported from a source: "claude" is Claude Code, too."""
+    kind = name.removeprefix(IMPORT_PREFIX) if name.startswith(IMPORT_PREFIX) else ""
+    return bool(kind) and kind.partition(":")[0].startswith(source)
+
+
+def told_of(runtime: Runtime, session: SessionNo) -> list[Imported]:
+    """What the records of a session say of where it was imported from, oldest first. Blocks."""
+    found = []
+    for seq in runtime.index.events(session, types=("imported",)):
+        with suppress(StoreCorrupt, ArchiveMissing):
+            body = runtime.log.get(seq).body
+            if isinstance(body, Imported):
+                found.append(body)
+    return found
+
+
+def imported_sessions(runtime: Runtime, source: str = "") -> list[ImportedSession]:
+    """Every session that was imported, the latest first. Blocks on the store."""
+    rows = [row for row in runtime.index.sessions() if is_from(row.name, source)]
+    return [one for row in rows if (one := _imported(runtime, row)) is not None]
+
+
+def _imported(runtime: Runtime, row: SessionRow) -> ImportedSession | None:
+    told = told_of(runtime, row.session)
+    if not told:
+        return None  # its first batch was never written
+    last = told[-1]
+    own = Scope(((row.session, LAST),))
+    oldest = runtime.index.pages(own, PageFilter(), limit=1)
+    newest = runtime.index.pages(own, PageFilter(), limit=1, newest_first=True)
+    return ImportedSession(
+        session_id=row.session_id,
+        name=row.name,
+        source=last.source_system,
+        runs=tuple(dict.fromkeys(one.run for one in told)),
+        imported_at=last.imported_at,
+        title=last.title,
+        project=last.project,
+        conversation=last.conversation,
+        pages=row.pages - oldest[0].order if oldest else 0,
+        is_approved=runtime.quarantine.approved(row.session) > NOTHING
+        and not any(map(runtime.quarantine.holds, newest)),
+    )
+
+
+def places_from(runtime: Runtime, source: str) -> NDArray[np.int64]:
+    """Where pages imported from a source may stand, over everything, ascending. Blocks."""
+    import numpy as np
+
+    rows = sorted(
+        (row for row in runtime.index.sessions() if is_from(row.name, source)),
+        key=lambda row: row.session,
+    )
+    spans = [
+        np.arange(row.pages, dtype=np.int64) + np.int64(place_of(row.session, 0)) for row in rows
+    ]
+    return np.concatenate([np.empty(0, np.int64), *spans])
