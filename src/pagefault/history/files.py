@@ -11,7 +11,7 @@ import os
 import stat
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -109,9 +109,9 @@ def read(file: BinaryIO, size: int) -> bytes:
     return b"".join(pieces)
 
 
-def find_files(path: Path) -> Iterator[File | Flaw | Path]:
+def find_files(path: Path, taken: Set[Path] = frozenset()) -> Iterator[File | Flaw | Path]:
     """The files at a path that somebody named, and below it, by their names; those of an archive in
-    its place. A folder comes before what is in it.
+    its place. A folder comes before what is in it; where it is in `taken` by then, that is passed.
     """
     try:
         real = path.resolve(strict=True)  # who names a link means what it leads to
@@ -120,13 +120,15 @@ def find_files(path: Path) -> Iterator[File | Flaw | Path]:
         yield Flaw(place=str(path), why=_why(problem))
         return
     if stat.S_ISDIR(mode):
-        yield from _below(real, path, 0)
+        yield from _below(real, path, 0, taken)
     else:
         yield from _file(real, str(path), is_named=True)
 
 
-def _below(folder: Path, told: Path, depth: int) -> Iterator[File | Flaw | Path]:
+def _below(folder: Path, told: Path, depth: int, taken: Set[Path]) -> Iterator[File | Flaw | Path]:
     yield folder
+    if folder in taken:
+        return
     if depth > DEPTH_MAX:
         yield Flaw(place=str(told), why=f"folders within {DEPTH_MAX} folders")
         return
@@ -141,14 +143,14 @@ def _below(folder: Path, told: Path, depth: int) -> Iterator[File | Flaw | Path]
         if entry.is_symlink():
             yield Flaw(place=str(here), why="a link: name what it leads to, if it is meant")
         elif entry.is_dir(follow_symlinks=False):
-            yield from _below(Path(entry.path), here, depth + 1)
+            yield from _below(Path(entry.path), here, depth + 1, taken)
         else:
             yield from _file(Path(entry.path), str(here), is_named=False)
 
 
 def _file(path: Path, name: str, *, is_named: bool) -> Iterator[File | Flaw]:
     try:
-        with _opened(path) as file:
+        with open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
             is_zip = file.read(4) == b"PK\x03\x04"
     except (OSError, Unreadable) as problem:
@@ -161,13 +163,14 @@ def _file(path: Path, name: str, *, is_named: bool) -> Iterator[File | Flaw]:
         name,
         str(path),
         size,
-        lambda: _opened(path),
+        lambda: open_regular(path),
         lambda: _siblings(path.parent),
         is_named,
     )
 
 
-def _opened(path: Path) -> BinaryIO:
+def open_regular(path: Path) -> BinaryIO:
+    """Raises `OSError`, and `Unreadable` for what is no regular file, a link among them."""
     flags = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | os.O_NONBLOCK
     number = os.open(path, flags)
     if not stat.S_ISREG(os.fstat(number).st_mode):
@@ -179,8 +182,8 @@ def _opened(path: Path) -> BinaryIO:
 def _siblings(folder: Path) -> dict[str, Attachment]:
     """The files of an export that was unpacked: those in the same folder and the folders in it."""
     found: dict[str, Attachment] = {}
-    for part in (folder, *sorted(one for one in _listed(folder) if _is_folder(one))):
-        for path in _listed(part)[:MEMBERS_MAX]:
+    for part in (folder, *sorted(one for one in listed(folder) if _is_folder(one))):
+        for path in listed(part)[:MEMBERS_MAX]:
             with_stat = path.lstat()
             if stat.S_ISREG(with_stat.st_mode):
                 found.setdefault(path.name, _attachment_at(path, with_stat.st_size))
@@ -190,7 +193,7 @@ def _siblings(folder: Path) -> dict[str, Attachment]:
 def _attachment_at(path: Path, size: int) -> Attachment:
     def data() -> bytes:
         try:
-            with _opened(path) as file:
+            with open_regular(path) as file:
                 return read(file, ATTACHMENT_BYTES + 1)
         except OSError as problem:
             raise Unreadable(_why(problem)) from problem
@@ -198,7 +201,8 @@ def _attachment_at(path: Path, size: int) -> Attachment:
     return Attachment(path.name, size, data)
 
 
-def _listed(folder: Path) -> list[Path]:
+def listed(folder: Path) -> list[Path]:
+    """What is in a folder, by name; nothing where that cannot be told."""
     try:
         return sorted(folder.iterdir())
     except OSError:
@@ -214,7 +218,7 @@ def _is_folder(path: Path) -> bool:
 
 def _members(path: Path, name: str) -> Iterator[File | Flaw]:
     try:
-        with _opened(path) as file, zipfile.ZipFile(file) as archive:
+        with open_regular(path) as file, zipfile.ZipFile(file) as archive:
             infos = [one for one in archive.infolist() if not one.is_dir()]
             packed = os.fstat(file.fileno()).st_size
     except (OSError, Unreadable, *_BROKEN, ValueError) as problem:
@@ -269,7 +273,7 @@ class _Member:
     """A member of an archive as a stream; its archive is open as long as it is."""
 
     def __init__(self, path: Path, info: zipfile.ZipInfo) -> None:
-        self._file = _opened(path)
+        self._file = open_regular(path)
         try:
             self._archive = zipfile.ZipFile(self._file)
             self._stream = self._archive.open(info)

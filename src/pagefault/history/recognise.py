@@ -12,7 +12,16 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from pagefault.history import claude_code, messages
+from pagefault.history import (
+    aider,
+    chatgpt,
+    claude_code,
+    claude_export,
+    codex,
+    messages,
+    notes,
+    opencode,
+)
 from pagefault.history.files import File, Told, Unreadable, find_files
 from pagefault.history.values import Conversation, Flaw
 
@@ -28,21 +37,23 @@ class Format:
     read: Read
 
 
-FORMATS: Final = (
-    Format(claude_code.SOURCE, claude_code.recognises, claude_code.read),
-    Format(messages.SOURCE, messages.recognises, messages.read),
+FORMATS: Final = tuple(
+    Format(one.SOURCE, one.recognises, one.read)
+    for one in (claude_code, codex, chatgpt, claude_export, opencode, aider, messages)
 )
 """The first that recognises a file reads it: the more particular ones come first."""
 
-SOURCES: Final = tuple(dict.fromkeys(one.source for one in FORMATS))
+SOURCES: Final = (*(one.source for one in FORMATS), notes.SOURCE)
 
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """A file, and how it is read."""
+    """Something that can be read, and how. `path` identifies it, `name` is for a person."""
 
     source: str
-    file: File
+    name: str
+    path: str
+    size: int
     read: Callable[[Told], Iterator[Conversation | Flaw]]
 
 
@@ -50,11 +61,16 @@ def recognised(path: Path) -> Iterator[Recognised | Flaw | File]:
     """What there is at a path that somebody named, and below it: files that are recognised, those
     that cannot be read, and those that are none of ours.
     """
-    for found in find_files(path):
+    stores = set[Path]()
+    for found in find_files(path, stores):
         if isinstance(found, File):
             yield _format_of(found)
         elif isinstance(found, Flaw):
             yield found
+        elif opencode.is_store(found):
+            stores.add(found)
+            read_store = partial(opencode.read_store, found)
+            yield Recognised(opencode.SOURCE, str(found), str(found), 0, read_store)
 
 
 def _format_of(file: File) -> Recognised | Flaw | File:
@@ -64,5 +80,7 @@ def _format_of(file: File) -> Recognised | Flaw | File:
         return Flaw(place=file.name, why=str(problem))
     for one in FORMATS:
         if one.recognises(head.removeprefix(b"\xef\xbb\xbf")):
-            return Recognised(one.source, file, partial(one.read, file))
+            return Recognised(one.source, file.name, file.path, file.size, partial(one.read, file))
+    if notes.recognises(head, file):
+        return Recognised(notes.SOURCE, file.name, file.path, file.size, partial(notes.read, file))
     return file

@@ -233,7 +233,7 @@ class Importer:
                     self._flaw(Flaw(place=name, why="of no format that is known"))
                 case File():
                     self._ignored += 1
-        self._total = sum(one.file.size for one in found)
+        self._total = sum(one.size for one in found)
         try:
             for one in found:
                 self._tally(one.source).files += 1
@@ -265,18 +265,17 @@ class Importer:
     # --- reading ------------------------------------------------------------------------------
 
     def _take_file(self, one: Recognised) -> None:
-        file = one.file
-        hashed = self._keyed(f"import path {file.path}")
+        hashed = self._keyed(f"import path {one.path}")
         try:
-            for number, found in enumerate(one.read(self._told)):
+            for found in one.read(self._told):
                 if isinstance(found, Flaw):
-                    self._flaw(found, file.name)
+                    self._flaw(found, one.name)
                 else:
-                    self._take(one, found, hashed, number)
+                    self._take(one, found, hashed)
         except Unreadable as problem:
-            self._flaw(Flaw(place=file.name, why=f"{problem}: nothing after that was read"))
+            self._flaw(Flaw(place=one.name, why=f"{problem}: nothing after that was read"))
 
-    def _take(self, one: Recognised, found: Conversation, hashed: str, number: int) -> None:
+    def _take(self, one: Recognised, found: Conversation, hashed: str) -> None:
         tally = self._tally(one.source)
         tally.conversations += 1
         own = found.id if found.id and not found.id.startswith("#") else hashed + found.id
@@ -294,7 +293,7 @@ class Importer:
             ),
             tally=tally,
         )
-        where = f"{one.file.name}, {found.place}" if found.place else one.file.name
+        where = f"{one.name}, {found.place}" if found.place else one.name
         try:
             for entry in found.entries:
                 if isinstance(entry, Flaw):

@@ -1,0 +1,201 @@
+"""opencode's store, a file for each session, message and part of one, and what `opencode export`
+writes: a session in one file.
+
+    storage/session/PROJECT/SESSION.json   storage/message/SESSION/MESSAGE.json
+    storage/part/MESSAGE/PART.json
+
+Before mid-2025 the three stood below `storage/session`, as `info`, `message` and `part`, and parts
+in a folder of their session. Ids ascend with time. A session with a `parentID` is a subagent's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from pagefault.history.files import File, Told, Unreadable, listed, open_regular
+from pagefault.history.files import read as read_bytes
+from pagefault.history.parts import (
+    ROLES,
+    a_dict,
+    a_list,
+    a_str,
+    as_json,
+    data_of,
+    last_folder,
+    moment,
+)
+from pagefault.history.stream import VALUE_BYTES, elements, value_of
+from pagefault.history.values import Conversation, Entry, Flaw, Form
+from pagefault.model.kinds import Role
+
+SOURCE: Final = "opencode"
+
+_HEAD: Final = re.compile(
+    rb'(?<!\\)"info"\s*:\s*\{.*(?<!\\)"(?:projectID|sessionID|directory)"\s*:', re.DOTALL
+)
+
+Message = tuple[dict[str, Any], list[dict[str, Any]]]
+"""What it says of itself, and its parts."""
+
+
+def recognises(head: bytes) -> bool:
+    return head.lstrip()[:1] == b"{" and _HEAD.search(head) is not None
+
+
+def read(file: File, told: Told) -> Iterator[Conversation | Flaw]:
+    with file.open(told) as opened:
+        for found in elements(opened):
+            if isinstance(found, Flaw):
+                yield found
+                continue
+            value = a_dict(found[1])
+            messages = (
+                (a_dict(one.get("info")), [a_dict(p) for p in a_list(one.get("parts"))])
+                for one in map(a_dict, a_list(value.get("messages")))
+            )
+            yield _conversation(a_dict(value.get("info")), messages)
+
+
+# --- the store ------------------------------------------------------------------------------------
+
+
+def is_store(folder: Path) -> bool:
+    """Whether a folder is opencode's `storage`."""
+    names = {path.name for path in listed(folder) if path.is_dir() and not path.is_symlink()}
+    return {"session", "message", "part"} <= names or (
+        "session" in names
+        and {"info", "message", "part"} <= {p.name for p in listed(folder / "session")}
+    )
+
+
+def read_store(folder: Path, told: Told) -> Iterator[Conversation | Flaw]:
+    is_old = (folder / "session" / "info").is_dir()
+    groups = [folder / "session" / "info"] if is_old else listed(folder / "session")
+    for group in groups:
+        if group.is_symlink() or not group.is_dir():
+            continue
+        for path in listed(group):
+            info = _load(path, told)
+            if isinstance(info, Flaw):
+                yield info
+            else:
+                yield _conversation(info, _stored(folder, info, told, is_old=is_old))
+
+
+def _stored(
+    folder: Path, info: dict[str, Any], told: Told, *, is_old: bool
+) -> Iterator[Message | Flaw]:
+    session = _a_name(info.get("id"))
+    below = folder / "session" if is_old else folder
+    for path in listed(below / "message" / session) if session else ():
+        message = _load(path, told)
+        if isinstance(message, Flaw):
+            yield message
+            continue
+        name = _a_name(message.get("id"))
+        parts: list[dict[str, Any]] = []
+        place = below / "part" / session / name if is_old else below / "part" / name
+        for one in listed(place) if name else ():
+            part = _load(one, told)
+            if isinstance(part, Flaw):
+                yield part
+            else:
+                parts.append(part)
+        yield message, parts
+
+
+def _a_name(value: Any) -> str:
+    """An id, where it may be a folder's name and leads nowhere else."""
+    return value if isinstance(value, str) and re.fullmatch(r"[\w-]+", value) else ""
+
+
+def _load(path: Path, told: Told) -> dict[str, Any] | Flaw:
+    try:
+        with open_regular(path) as file:
+            data = read_bytes(file, VALUE_BYTES + 1)
+        told(len(data))
+        if len(data) > VALUE_BYTES:
+            return Flaw(place=str(path), why="too long")
+        value = value_of(data)
+    except OSError as problem:
+        return Flaw(place=str(path), why=problem.strerror or str(problem))
+    except (Unreadable, ValueError) as problem:
+        return Flaw(place=str(path), why=f"not JSON ({problem})")
+    return value if isinstance(value, dict) else Flaw(place=str(path), why="not an object")
+
+
+# --- both -----------------------------------------------------------------------------------------
+
+
+def _conversation(info: dict[str, Any], messages: Iterator[Message | Flaw]) -> Conversation:
+    return Conversation(
+        id=a_str(info.get("id")),
+        entries=_entries(messages),
+        title=a_str(info.get("title")),
+        project=last_folder(info.get("directory") or a_dict(info.get("path")).get("cwd")),
+        of=a_str(info.get("parentID")),
+    )
+
+
+def _entries(messages: Iterator[Message | Flaw]) -> Iterator[Entry | Flaw]:
+    for one in messages:
+        if isinstance(one, Flaw):
+            yield one
+        else:
+            yield from _message(*one)
+
+
+def _message(info: dict[str, Any], parts: list[dict[str, Any]]) -> Iterator[Entry | Flaw]:
+    name = a_str(info.get("id"))
+    place = f"message {name}"
+    role = ROLES.get(a_str(info.get("role")))
+    if role is None or not name:
+        yield Flaw(place=place, why=f"role {info.get('role')!r:.40} is not known")
+        return
+    told = a_dict(info.get("time")).get("created")
+    at = moment(told)
+    if at is None:
+        yield Flaw(place=place, why=f"{told!r:.40} is no time", kept=True)
+    model = a_str(info.get("modelID")) or a_str(a_dict(info.get("model")).get("modelID"))
+    is_first = True
+    for part in parts:
+        for index, (form, said_by, text) in enumerate(_blocks(part, role)):
+            data, media_type = data_of(part) if form is Form.FILE else (None, "")
+            has_call = form in (Form.CALL, Form.RESULT)
+            title = part.get("tool") if has_call else part.get("filename")
+            yield Entry(
+                key=f"{a_str(part.get('id')) or name}/{index}",
+                text=text,
+                role=said_by,
+                form=form,
+                at=at or "",
+                title=a_str(title),
+                call_id=a_str(part.get("callID")) if has_call else "",
+                is_error=form is Form.RESULT and a_dict(part.get("state")).get("status") == "error",
+                model=model if said_by is Role.ASSISTANT else "",
+                data=data,
+                media_type=media_type,
+                goes_on=not is_first,
+                place=place,
+            )
+            is_first = False
+
+
+def _blocks(part: dict[str, Any], role: Role) -> Iterator[tuple[Form, Role, str]]:
+    match part.get("type"):
+        case "text":
+            is_own = role is Role.USER and bool(part.get("synthetic"))
+            yield Form.MESSAGE, Role.SYSTEM if is_own else role, a_str(part.get("text"))
+        case "reasoning":
+            yield Form.REASONING, role, a_str(part.get("text"))
+        case "file":
+            yield Form.FILE, role, ""
+        case "tool":
+            state = a_dict(part.get("state"))
+            yield Form.CALL, Role.ASSISTANT, as_json(state.get("input", {}))
+            if state.get("status") in ("completed", "error"):
+                answer = state.get("output") or state.get("error")
+                yield Form.RESULT, Role.TOOL, a_str(answer)
