@@ -42,6 +42,7 @@ from pagefault.service.derived.claims import ClaimInfo
 from pagefault.service.derived.embedding import EmbeddingStatus
 from pagefault.service.derived.reranking import RerankingStatus
 from pagefault.service.forget import Forgetting
+from pagefault.service.imports import ImportReport
 from pagefault.service.inspection.checkpoints import Checkpoint
 from pagefault.service.inspection.ledger import Entry
 from pagefault.service.inspection.received import ConversationItem
@@ -50,6 +51,7 @@ from pagefault.service.inspection.report import Metrics
 from pagefault.service.inspection.status import Status
 from pagefault.service.inspection.timetravel import Difference, Moment, Movement, Sent
 from pagefault.service.limits import Limits
+from pagefault.service.lookup.imported import ImportedSession
 from pagefault.service.lookup.questions import Asking
 from pagefault.service.loop_thread import LoopThread
 from pagefault.service.open import open as _open
@@ -273,6 +275,51 @@ class Memory(_Asks):
                 dry_run=dry_run,
             )
         )
+
+    def import_history(
+        self,
+        paths: Sequence[str | Path],
+        *,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> ImportReport:
+        """Read what other programs kept of one's conversations, in files and folders, and write it
+        down: every conversation as a session `import:SOURCE:ID`, in quarantine. `docs/import.md`
+        lists the formats, which are recognised by what stands in a file.
+
+        Found by who asks, and never recalled by the runtime itself until `approve_import`. What is
+        there already is not written again, so it may be repeated, and goes on after a kill. With
+        `dry_run` nothing is written, and the same is told. `progress` is told bytes, read and in
+        all, in another thread. Raises `StoreBusy` if an imported session is used meanwhile.
+        """
+        return _LOOP.run(self._memory.import_history(paths, dry_run=dry_run, progress=progress))
+
+    def imports(self, source: str = "") -> list[ImportedSession]:
+        """Every session that was imported, the latest first; those of a source, if one is named:
+        "claude" is Claude's export and Claude Code's sessions.
+        """
+        return _LOOP.run(self._memory.imports(source))
+
+    def approve_import(
+        self, *, run: str = "", session: str = "", source: str = ""
+    ) -> list[ImportedSession]:
+        """Let the runtime recall by itself what was imported by now: by one import, into one
+        session, or from one source. It is written down, and `revoke_import` takes it back.
+
+        What was imported keeps its origin: no claim is made of it, and it has nobody's authority.
+        Returns the sessions. Raises `BadInput` unless exactly one is named, `SessionNotFound` if
+        nothing was imported so.
+        """
+        return _LOOP.run(self._memory.approve_import(run=run, session=session, source=source))
+
+    def revoke_import(
+        self, *, run: str = "", session: str = "", source: str = ""
+    ) -> list[ImportedSession]:
+        """Take an approval back: from the next request on nothing of these sessions is recalled.
+        What requests showed before stays in their windows until an epoch. Raises as
+        `approve_import` does.
+        """
+        return _LOOP.run(self._memory.revoke_import(run=run, session=session, source=source))
 
     def verify(self, progress: Progress | None = None) -> Verification:
         """Read everything and check it against itself, while others write, here and elsewhere.

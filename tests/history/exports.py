@@ -120,7 +120,7 @@ def gpt_node(
 def gpt_conversation(
     nodes: Sequence[dict[str, Any]], current: str, *, name: str = "conv-1", title: str = "Swifts"
 ) -> dict[str, Any]:
-    root = {"id": "root", "message": None, "parent": None, "children": []}
+    root: dict[str, Any] = {"id": "root", "message": None, "parent": None, "children": []}
     mapping = {"root": root} | {node["id"]: node for node in nodes}
     for node in nodes:
         if node["parent"] in mapping:

@@ -156,6 +156,7 @@ class _Target:
     tip_seq: Seq = NOTHING  # of the last page that was there before
     is_announced: bool = False  # in this run, by an `Imported`
     is_leased: bool = False
+    is_busy: bool = False  # another process writes to it: nothing is brought there now
     waiting: list[_Item] = field(default_factory=list)
 
 
@@ -294,15 +295,12 @@ class Importer:
             tally=tally,
         )
         where = f"{one.name}, {found.place}" if found.place else one.name
-        try:
-            for entry in found.entries:
-                if isinstance(entry, Flaw):
-                    self._flaw(entry, where)
-                else:
-                    self._entry(family, entry, where)
-            self._place_pending(family, where)
-        except SessionBusy as busy:
-            self._flaw(Flaw(place=where, why=f"{busy}: import it again when that has ended"))
+        for entry in found.entries:
+            if isinstance(entry, Flaw):
+                self._flaw(entry, where)
+            else:
+                self._entry(family, entry, where)
+        self._place_pending(family, where)
 
     def _entry(self, family: _Family, entry: Entry, where: str) -> None:
         self._check()
@@ -388,6 +386,9 @@ class Importer:
                 family.is_known = True
                 self._note_known(family, entry.key, known)
                 return
+        if target.is_busy:
+            family.alias[entry.key] = parent
+            return
         if not target.waiting:
             self._targets.append(target)
         target.waiting.append(_Item(family, entry.key, incoming, entry.data))
@@ -471,13 +472,14 @@ class Importer:
     def _flush(self) -> None:
         """Write what waits, in one batch."""
         targets, self._targets, self._waiting = self._targets, [], 0
-        if self._dry or not targets:
+        if self._dry:
             for target in targets:
                 target.waiting.clear()
             return
         try:
-            for target in targets:
-                self._take_over(target)
+            targets = [target for target in targets if self._take_over(target)]
+            if not targets:
+                return
             self._open([target for target in targets if not target.number])
             drafts = [draft for target in targets for draft in self._drafts(target)]
             self._wait(self._bring(targets, drafts))
@@ -505,18 +507,29 @@ class Importer:
                 owned.outdate()
         await self._quiet.aclose()
 
-    def _take_over(self, target: _Target) -> None:
-        """Make a session ours that was there before, and have nobody here change it meanwhile."""
+    def _take_over(self, target: _Target) -> bool:
+        """Make a session ours that was there before, and have nobody here change it meanwhile; or
+        leave it to who writes to it.
+        """
         if not target.number or target.is_leased:
-            return
-        target.is_leased = True
+            return True
         owned = self._live().get(target.number)
         if owned is not None:
             self._wait(self._quiet.enter_async_context(owned.quiet()))
-        self._wait(self._runtime.journal.lease(target.number))
+        try:
+            self._wait(self._runtime.journal.lease(target.number))
+        except SessionBusy as busy:
+            self._flaw(Flaw(place=target.name, why=f"{busy}: import it again when that has ended"))
+            for item in target.waiting:
+                item.family.tally.messages -= 1
+            target.waiting.clear()
+            target.is_busy = True
+            return False
+        target.is_leased = True
         row = self._runtime.index.session(target.number)
         if row is not None:
             self._look(target, row)
+        return True
 
     def _open(self, targets: Sequence[_Target]) -> None:
         if not targets:
