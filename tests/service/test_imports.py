@@ -200,7 +200,7 @@ STEPS = st.lists(st.integers(0, 6), min_size=1, max_size=4)
 
 
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(steps=STEPS, batch=st.integers(1, 7), opens=st.booleans())
 def test_however_often_it_is_killed_each_message_comes_in_once(

@@ -23,7 +23,7 @@ from pagefault.history.parts import (
     moment,
     text_in,
 )
-from pagefault.history.stream import elements, lines
+from pagefault.history.stream import elements, lines, value_of
 from pagefault.history.values import Conversation, Entry, Flaw, Form
 from pagefault.model.kinds import Role
 
@@ -76,12 +76,14 @@ def read(file: File, told: Told) -> Iterator[Conversation | Flaw]:
 
 def is_lines(head: bytes) -> bool:
     """Whether a file that begins so has a value on each line, and is not one value."""
-    first, newline, rest = head.lstrip().partition(b"\n")
-    return (
-        first[:1] == b"{"
-        and first.rstrip()[-1:] == b"}"
-        and bool((newline and rest.lstrip()[:1] in (b"{", b"")) or not newline)
-    )
+    first = head.lstrip().partition(b"\n")[0]
+    if first[:1] != b"{":
+        return False
+    try:
+        value_of(first)
+    except ValueError:
+        return False
+    return True
 
 
 def _messages_of(value: Any) -> list[Any] | None:

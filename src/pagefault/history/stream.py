@@ -20,7 +20,7 @@ from pagefault.history.values import Flaw
 VALUE_BYTES: Final = 64 << 20
 DEPTH_MAX: Final = 200
 _CHUNK: Final = 1 << 20
-_TOKEN: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}]', re.DOTALL)
+_TOKEN: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["\[\]{}]', re.DOTALL)
 
 TOO_LONG: Final = f"longer than {VALUE_BYTES >> 20} MiB"
 TOO_DEEP: Final = "nested too deeply"
@@ -58,9 +58,11 @@ def elements(file: BinaryIO) -> Iterator[tuple[int, Any] | Flaw]:
         held += chunk
         done = at
         for token in _TOKEN.finditer(held, at):
-            done = token.end()
             sign = held[token.start()]
-            if sign == 0x22:  # a string
+            if sign == 0x22 and len(token[0]) == 1:  # a string whose end was not read yet
+                break
+            done = token.end()
+            if sign == 0x22:
                 continue
             if sign in b"[{":
                 depth += 1
@@ -81,7 +83,6 @@ def elements(file: BinaryIO) -> Iterator[tuple[int, Any] | Flaw]:
                 begun, too_deep, too_long = -1, False, False
             if depth <= 0 and in_array:
                 return
-        # What is behind the last token may be the beginning of a string.
         at = done
         keep = at if begun < 0 else begun
         if len(held) - keep > VALUE_BYTES:
