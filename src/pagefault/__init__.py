@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pagefault.engine.reranking import Reranker
     from pagefault.engine.scripted import ScriptedEngine
     from pagefault.engine.static_embedding import StaticEmbedder
+    from pagefault.history.values import Flaw
     from pagefault.model.catalogue import find_prices
     from pagefault.model.clock import Clock
     from pagefault.model.errors import (
@@ -102,6 +103,7 @@ if TYPE_CHECKING:
     from pagefault.service.derived.embedding import EmbeddingStatus
     from pagefault.service.derived.reranking import RerankingStatus
     from pagefault.service.forget import Forgetting, Staying
+    from pagefault.service.imports import ImportReport, SourceCount
     from pagefault.service.inspection.checkpoints import Checkpoint
     from pagefault.service.inspection.ledger import Entry
     from pagefault.service.inspection.metrics import Tally
@@ -118,6 +120,7 @@ if TYPE_CHECKING:
         Sent,
     )
     from pagefault.service.limits import Limits
+    from pagefault.service.lookup.imported import ImportedSession
     from pagefault.service.memory import Memory
     from pagefault.service.open import open
     from pagefault.service.options import Options
@@ -167,7 +170,10 @@ __all__ = [
     "FaultReason",
     "FaultRefused",
     "Faulted",
+    "Flaw",
     "Forgetting",
+    "ImportReport",
+    "ImportedSession",
     "InWindow",
     "Incoming",
     "ItemKind",
@@ -231,6 +237,7 @@ __all__ = [
     "SessionNotFound",
     "SessionRow",
     "Source",
+    "SourceCount",
     "StaticEmbedder",
     "Status",
     "Staying",
@@ -297,7 +304,10 @@ _HOMES = {
     "FaultReason": "model.kinds",
     "FaultRefused": "model.errors",
     "Faulted": "model.events",
+    "Flaw": "history.values",
     "Forgetting": "service.forget",
+    "ImportReport": "service.imports",
+    "ImportedSession": "service.lookup.imported",
     "InWindow": "service.inspection.timetravel",
     "Judged": "service.inspection.targets",
     "ItemKind": "model.kinds",
@@ -364,6 +374,7 @@ _HOMES = {
     "Staying": "service.forget",
     "SessionRow": "model.page",
     "Source": "represent.api",
+    "SourceCount": "service.imports",
     "StaticEmbedder": "engine.static_embedding",
     "Status": "service.inspection.status",
     "StoreBusy": "model.errors",

@@ -28,7 +28,9 @@ ASKED = {
     "pages search.origins", "pages search.topic", "pages search.task", "pages ls.topic",
     "pages ls.task", "goal.session", "checkpoint.session", "fork.session", "undo.session",
     "redo.session", "history.page_id",
-    "models ls.names", "claims add.quotes",
+    "models ls.names", "claims add.quotes", "search.imported_from",
+    "import list.imported_from", "import approve.imported_from", "import approve.run",
+    "import revoke.imported_from", "import revoke.run",
 }  # fmt: skip
 """What is only asked. The library keeps none of it, and no command writes its own line down."""
 
@@ -36,7 +38,7 @@ NO_WORDS = {
     "root", "session_name", "session_named", "page_id", "claim_id", "since", "until", "when",
     "before", "after", "out", "file", "prices", "embedder", "reranker", "target", "source", "to",
     "at", "data", "windows", "folder", "only", "audit", "upstream", "host", "token",
-    "engine_base_url", "path", "user", "tokens", "origin", "replaces",
+    "engine_base_url", "path", "paths", "user", "tokens", "origin", "replaces",
 }  # fmt: skip
 """Names, times, places and settings."""
 

@@ -93,6 +93,7 @@ WALK: dict[str, list[list[str]]] = {
     "forget": [["msg_1"], [ACTING + LINES]],
     "adopt": [[], ["--revoke"], [f"no{BIDI}memory\x1b{LINES}"]],
     "replay": [[f"no{BIDI}file\x1b.jsonl"]],
+    "import": [["list"], [f"no{BIDI}file\x1b.jsonl"], ["approve", "--session", ACTING]],
     "restore": [[f"no{BIDI}backup\x1b"]],
     "\x1b[2J\u202ecommand": [[]],
 }

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from pagefault.model.errors import StoreCorrupt, StoreIncompatible
 from pagefault.model.events import (
     BODY_TYPES,
+    VERSION,
     Body,
     Erased,
     Event,
@@ -35,6 +36,7 @@ from pagefault.testing.builders import said
 
 SALT = bytes(range(16))
 START = bytes(16)
+V = f"{VERSION[0]}.{VERSION[1]}"
 
 _TEXT = st.text(st.characters(codec="utf-8"), max_size=60)
 st.register_type_strategy(str, _TEXT)
@@ -260,12 +262,21 @@ def test_an_unknown_type_is_read_as_opaque() -> None:
 def test_an_unknown_value_in_a_payload_is_opaque_if_newer_and_set_aside_if_not() -> None:
     line = _line(_event())
     payload = json.loads(line)["payload"] | {"modality": "hologram"}
-    newer = codec.decode(_altered(line, v="2.1", payload=payload)).body
+    newer = codec.decode(_altered(line, v="2.9", payload=payload)).body
     assert isinstance(newer, Opaque)
     assert newer.type == "chat_turn"
     assert newer.payload["modality"] == "hologram"
-    ours = codec.decode(_altered(line, payload=payload)).body
-    assert ours == SetAside(type="chat_turn", why="it is not what its type says: modality")
+    for version in ("2.0", V):  # of ours and of any before it everything is known
+        ours = codec.decode(_altered(line, v=version, payload=payload)).body
+        assert ours == SetAside(type="chat_turn", why="it is not what its type says: modality")
+
+
+def test_a_page_of_an_earlier_minor_version_is_read_as_one_of_this() -> None:
+    line = _line(_event())
+    assert V != "2.0", "the control: this is another version"
+    old = _altered(line, v="2.0")
+    assert codec.decode(old) == codec.decode(line)
+    assert codec.to_page(codec.parse(old)) == codec.to_page(codec.parse(line)) is not None
 
 
 def test_what_is_not_what_was_written_is_damage_and_not_set_aside() -> None:
@@ -297,7 +308,7 @@ def test_an_older_major_version_is_refused_by_name_with_what_helps(version: str)
 
 def test_a_damaged_version_is_damage_and_not_news() -> None:
     with pytest.raises(StoreCorrupt):
-        codec.decode(_line(_event()).replace(b'{"v":"2.0"', b'{"v":"3.0"'))
+        codec.decode(_line(_event()).replace(f'{{"v":"{V}"'.encode(), b'{"v":"3.0"'))
 
 
 def test_a_content_type_cannot_be_forged_from_within_the_payload() -> None:

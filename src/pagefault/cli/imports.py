@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from pagefault.cli.app import App, Command, WithDefault, json_option, pass_app
+from pagefault.cli.outcome import PROBLEMS
 from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def read(
     attachments, first_at, last_at}], messages, sessions, known, first_at, last_at, secrets: {name:
     count}, secret_places, flaws: [{place, why, kept}], flaws_left_out, ignored}. `messages` and
     `sessions` are new, `known` messages are there already; `import` names it where something was
-    written, for `import approve`; `kept` flaws lost only a part.
+    written, for `import approve`; `kept` flaws lost only a part. With --watch each is one line.
     """
     if dry_run and (yes or watch):
         raise click.UsageError("--dry-run writes nothing: leave out --yes and --watch.")
@@ -70,16 +71,16 @@ def read(
             _tell(app, planned, talk=True)
         if not (yes or _agreed(app)):
             app.term.note("nothing was written")
-            raise SystemExit(1)
+            raise click.exceptions.Exit(PROBLEMS)
         planned = app.run(_import(app, paths, dry_run=False))
     if as_json:
-        app.term.data(_object(planned))
+        (app.term.record if watch else app.term.data)(_object(planned))
     else:
         _tell(app, planned)
     if watch:
         app.run(_watch(app, paths, for_s, as_json=as_json))
     if planned.flaws and not planned.messages and not planned.known:
-        raise SystemExit(1)
+        raise click.exceptions.Exit(PROBLEMS)
 
 
 def _agreed(app: App) -> bool:

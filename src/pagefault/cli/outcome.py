@@ -147,6 +147,8 @@ COMMANDS: Final = {
     "Memory.verify": "`pagefault verify`",
     "Memory.backup": "`pagefault backup`",
     "Memory.embed": "`pagefault embed`",
+    "Memory.import_history": "`pagefault import PATH`",
+    "Memory.approve_import": "`pagefault import approve`",
     "Session.recall": "`pagefault pages search`",
     "Session.at": "`pagefault at SESSION`",
     "Session.items": "`pagefault items SESSION`",

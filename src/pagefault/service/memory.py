@@ -173,7 +173,7 @@ class Memory(Asking):
                 if name.startswith(IMPORT_PREFIX):
                     raise BadInput(
                         f"{name!r}: only an import opens a session that is called so",
-                        hint="`import_history` does; give this one another name",
+                        hint="`Memory.import_history` does; give this one another name",
                     )
             return await self._open_new(
                 SessionOpened(

@@ -361,7 +361,7 @@ class Writer(SessionParts):
             if self._runtime.quarantine.holds(page.row):
                 raise BadInput(
                     f"{page.page_id} was imported, and nobody approved that yet",
-                    hint="`Memory.approve_import`, or `pagefault import approve`, does",
+                    hint="`Memory.approve_import` does that",
                 )
             check_pins(state, page)
             await self.owned.record(Pinned(page_id=page.page_id), actor=Actor.USER)

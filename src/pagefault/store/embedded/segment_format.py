@@ -68,11 +68,12 @@ class Header:
     root: str
     project: str
     link: bytes
+    version: str = f"{VERSION[0]}.{VERSION[1]}"  # of the records that it was begun for
 
     def encode(self) -> bytes:
         fields = {
             "pagefault": "segment",
-            "v": f"{VERSION[0]}.{VERSION[1]}",
+            "v": self.version,
             "segment": self.segment,
             "generation": self.generation,
             "first": self.first,
@@ -123,6 +124,7 @@ def parse_header(line: bytes, *, of_any_version: bool = False) -> Header | None:
             root=str(fields["root"]),
             project=str(fields["project"]),
             link=codec.long(fields["link"]),
+            version=str(fields["v"]),
         )
     except (KeyError, ValueError, TypeError, OverflowError, AttributeError, StoreCorrupt):
         return None

@@ -73,7 +73,9 @@ from pagefault.store.embedded.segments import SegmentLog
 
 NEW: Final = "log.upgrading"
 OLD: Final = "log.before"
-_V: Final = f"{VERSION[0]}.{VERSION[1]}"
+_V: Final = f"{VERSION[0]}.0"
+"""What is made: a record of before says nothing that a later minor version brought."""
+
 _BEFORE: Final = "1.0"
 _OURS: Final = (".archived", ".kept", TEMPORARY, ".tmp")
 _JSON: Final = msgspec.json.Encoder()
@@ -276,6 +278,7 @@ class _Root:
             root=self.id,
             project=self.project,
             link=ends.new,
+            version=_V,
         ).encode()
         made, starts, at = [header], [], len(header)
         whole, now = (1, ends), ends  # after the last batch that is whole
