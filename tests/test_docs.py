@@ -222,6 +222,21 @@ def run(*arguments: str) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("away")
+def test_every_field_of_an_import_is_described() -> None:
+    Path("note.md").write_text("# A note\n")
+    report = run("--root", "m", "import", "note.md", "--yes")
+    [listed] = run("--root", "m", "import", "list")
+    told = fields("import --json")
+    assert set(report) | set(report["sources"][0]) <= told
+    assert set(listed) == fields("import list --json")
+    found = run("--root", "m", "search", "note")
+    assert set(found["hits"][0]) <= fields("recall search --json") | fields("pages ls --json") | {
+        "tokens"
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("away")
 def test_every_field_that_a_command_prints_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
     run("demo", "--root", "m")
     monkeypatch.setenv("PAGEFAULT_HOME", "m")

@@ -135,7 +135,10 @@ def test_watching_imports_what_is_added(cli: Cli, root: Path, tmp_path: Path) ->
     process.communicate(timeout=30)
     whole = cli("--root", root, "import", path.parent, "--dry-run", "--json").data
     assert added["messages"] > 0
-    assert (whole["messages"], whole["known"]) == (0, json.loads(told)["messages"] + added["messages"])
+    assert (whole["messages"], whole["known"]) == (
+        0,
+        json.loads(told)["messages"] + added["messages"],
+    )
 
 
 @pytest.mark.slow
@@ -143,9 +146,7 @@ def test_killed_at_any_moment_it_goes_on(cli: Cli, root: Path, tmp_path: Path) -
     """SIGKILL and Ctrl-C at moments spread over an import; then each message is there once."""
     folder = tmp_path / "x"
     for number in range(40):
-        lines = [
-            {"role": "user", "content": f"Message {at} of talk {number}"} for at in range(100)
-        ]
+        lines = [{"role": "user", "content": f"Message {at} of talk {number}"} for at in range(100)]
         folder.mkdir(exist_ok=True)
         (folder / f"{number}.json").write_text(json.dumps(lines))
     for number, how in enumerate((signal.SIGKILL, signal.SIGINT, signal.SIGKILL, signal.SIGINT)):

@@ -261,3 +261,32 @@ def test_a_note_is_a_document_and_source_code_is_none(tmp_path: Path) -> None:
     assert flaws == []
     assert (source, talk.title, entry.text) == ("notes", "The swifts of the tower", exports.NOTE)
     assert (entry.form, entry.at) == (Form.DOCUMENT, "2024-06-21T00:00:00.000Z")
+
+
+RECORDINGS = Path(__file__).parent / "recordings"
+
+
+@pytest.mark.parametrize("client", ["claude-code-2.1.331", "codex-0.169.0"])
+def test_what_a_real_client_wrote_is_read_without_a_flaw(client: str) -> None:
+    [(source, talk, entries)], flaws = read(RECORDINGS / f"{client}.jsonl")
+    assert flaws == []
+    assert source == client.rpartition("-")[0]
+    assert talk.project == "tower"
+    assert len(branches(entries)) == 1
+    said = [
+        (entry.role, entry.text)
+        for entry in entries
+        if entry.form is Form.MESSAGE and entry.role is not Role.SYSTEM
+    ]
+    assert [one for one in said if one[1] != "Let me look."] == [
+        (Role.USER, "Where do the swifts of the tower nest?"),
+        (Role.ASSISTANT, "Under the northern eaves."),
+        (Role.USER, "And who counted them?"),
+        (Role.ASSISTANT, "Under the northern eaves."),
+    ]
+    call, result = (e for e in entries if e.form in (Form.CALL, Form.RESULT))
+    assert "echo eaves" in call.text
+    assert "eaves" in result.text
+    assert call.call_id == result.call_id
+    assert call.title == result.title != ""
+    assert all(entry.at for entry in entries)
