@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import base64
 import json
+import sqlite3
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -413,6 +414,35 @@ def opencode_store(folder: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(value))
     return storage
+
+
+def opencode_database(path: Path, storage: Path) -> Path:
+    """The same as the files of a store, as newer versions keep it."""
+    db = sqlite3.connect(path)
+    db.executescript(
+        "CREATE TABLE session (id text PRIMARY KEY, parent_id text, directory text, title text,"
+        " time_created integer);"
+        "CREATE TABLE message (id text PRIMARY KEY, session_id text, time_created integer,"
+        " data text);"
+        "CREATE TABLE part (id text PRIMARY KEY, message_id text, session_id text, data text);"
+    )
+    for file in sorted(storage.rglob("*.json")):
+        told = json.loads(file.read_text())
+        row: tuple[Any, ...]
+        name, kind = told.pop("id"), file.relative_to(storage).parts[0]
+        if kind == "session":
+            created = told["time"]["created"]
+            row = (name, told.get("parentID"), told["directory"], told["title"], created)
+            db.execute("INSERT INTO session VALUES (?, ?, ?, ?, ?)", row)
+        elif kind == "message":
+            row = (name, told.pop("sessionID"), told["time"]["created"], json.dumps(told))
+            db.execute("INSERT INTO message VALUES (?, ?, ?, ?)", row)
+        else:
+            row = (name, file.parent.name, "", json.dumps(told))
+            db.execute("INSERT INTO part VALUES (?, ?, ?, ?)", row)
+    db.commit()
+    db.close()
+    return path
 
 
 AIDER = """

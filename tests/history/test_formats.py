@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -206,6 +207,29 @@ def test_a_session_that_opencode_exported_is_read_as_its_store_is(tmp_path: Path
     (_, stored_talk, stored), *_ = read(storage)[0]
     assert (source, talk.id) == ("opencode", stored_talk.id)
     assert entries == stored
+
+
+def test_the_database_of_opencode_is_read_as_its_files_were(tmp_path: Path) -> None:
+    storage = exports.opencode_store(tmp_path / "s")
+    path = exports.opencode_database(tmp_path / "x", storage)
+    before = path.read_bytes()
+    talks, flaws = read(path)
+    stored, _ = read(storage)
+    assert flaws == []
+    assert [(source, talk.id, talk.of, entries) for source, talk, entries in talks] == [
+        (source, talk.id, talk.of, entries) for source, talk, entries in stored
+    ]
+    assert path.read_bytes() == before
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["s", "x"], "nothing is made beside it"
+
+
+def test_another_database_is_none_of_opencodes(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    db = sqlite3.connect(path)
+    db.execute("CREATE TABLE session (id text)")
+    db.close()
+    (tmp_path / "y").write_bytes(path.read_bytes()[:600])
+    assert read(tmp_path) == ([], [])
 
 
 def test_a_history_of_aider_is_parted_into_its_chats(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
-"""opencode's store, a file for each session, message and part of one, and what `opencode export`
-writes: a session in one file.
+"""opencode's store, which is a database since 2026 and was a file for each session, message and
+part of one; and what `opencode export` writes: a session in one file.
 
     storage/session/PROJECT/SESSION.json   storage/message/SESSION/MESSAGE.json
     storage/part/MESSAGE/PART.json
@@ -11,9 +11,12 @@ in a folder of their session. Ids ascend with time. A session with a `parentID` 
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 from pagefault.history.files import File, Told, Unreadable, listed, open_regular
 from pagefault.history.files import read as read_bytes
@@ -127,7 +130,84 @@ def _load(path: Path, told: Told) -> dict[str, Any] | Flaw:
     return value if isinstance(value, dict) else Flaw(place=str(path), why="not an object")
 
 
-# --- both -----------------------------------------------------------------------------------------
+# --- the database ---------------------------------------------------------------------------------
+
+
+def is_database(head: bytes, file: File) -> bool:
+    """Whether a file is opencode's database, `opencode.db`."""
+    if not head.startswith(b"SQLite format 3\0"):
+        return False
+    try:
+        with closing(_connected(file.path)) as db:
+            db.execute(_MESSAGES, ("",)).fetchone()
+            db.execute(_PARTS, ("",)).fetchone()
+    except sqlite3.Error:
+        return False
+    return True
+
+
+_SESSIONS: Final = "SELECT id, parent_id, directory, title FROM session ORDER BY time_created, id"
+_MESSAGES: Final = (
+    "SELECT id, data, time_created FROM message WHERE session_id = ? ORDER BY time_created, id"
+)
+_PARTS: Final = "SELECT id, data FROM part WHERE message_id = ? ORDER BY id"
+
+
+def read_database(file: File, told: Told) -> Iterator[Conversation | Flaw]:
+    """Nothing is written to it, and whoever else uses it is not kept waiting."""
+    try:
+        with closing(_connected(file.path)) as db:
+            for session, parent, directory, title in db.execute(_SESSIONS).fetchall():
+                info = {"id": session, "parentID": parent, "directory": directory, "title": title}
+                yield _conversation(info, _rows(db, session))
+        told(file.size)
+    except sqlite3.Error as problem:
+        raise Unreadable(str(problem)) from problem
+
+
+def _connected(path: str) -> sqlite3.Connection:
+    place = quote(path)
+    for mode in ("mode=ro", "mode=ro&immutable=1"):  # without a log beside it, nothing is made
+        db = sqlite3.connect(f"file:{place}?{mode}", uri=True, check_same_thread=False)
+        try:
+            db.execute("PRAGMA query_only = ON")
+            db.execute("PRAGMA trusted_schema = OFF")
+            db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError:
+            db.close()
+            continue
+        return db
+    raise sqlite3.OperationalError("it cannot be opened")
+
+
+def _rows(db: sqlite3.Connection, session: Any) -> Iterator[Message | Flaw]:
+    for name, data, created in db.execute(_MESSAGES, (session,)).fetchall():
+        message = _row(name, data)
+        if isinstance(message, Flaw):
+            yield message
+            continue
+        message.setdefault("time", {"created": created})
+        parts: list[dict[str, Any]] = []
+        for part_id, part_data in db.execute(_PARTS, (name,)).fetchall():
+            part = _row(part_id, part_data)
+            if isinstance(part, Flaw):
+                yield part
+            else:
+                parts.append(part)
+        yield message, parts
+
+
+def _row(name: Any, data: Any) -> dict[str, Any] | Flaw:
+    try:
+        value = value_of(data.encode() if isinstance(data, str) else bytes(data))
+    except (ValueError, TypeError) as problem:
+        return Flaw(place=f"row {name}", why=f"not JSON ({problem})")
+    if not isinstance(value, dict):
+        return Flaw(place=f"row {name}", why="not an object")
+    return {**value, "id": name}
+
+
+# --- all -----------------------------------------------------------------------------------------
 
 
 def _conversation(info: dict[str, Any], messages: Iterator[Message | Flaw]) -> Conversation:

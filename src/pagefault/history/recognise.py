@@ -78,6 +78,9 @@ def _format_of(file: File) -> Recognised | Flaw | File:
         head = file.head()
     except Unreadable as problem:
         return Flaw(place=file.name, why=str(problem))
+    if opencode.is_database(head, file):
+        read = partial(opencode.read_database, file)
+        return Recognised(opencode.SOURCE, file.name, file.path, file.size, read)
     for one in FORMATS:
         if one.recognises(head.removeprefix(b"\xef\xbb\xbf")):
             return Recognised(one.source, file.name, file.path, file.size, partial(one.read, file))
