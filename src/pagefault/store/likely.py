@@ -59,7 +59,7 @@ def likeliest(
     gains = [rarity(pages, len(one)) for one in telling[:TERMS_MAX]]
     gains += [0.0] * (len(telling) - len(gains))
     if near is not None:
-        looked_at = distinct((near >> STRETCH_BITS)[:, None] + np.arange(-1, 2))
+        looked_at = distinct(_each_once(near >> STRETCH_BITS)[:, None] + np.arange(-1, 2))
         held = [one[among(one >> STRETCH_BITS, looked_at)] for one in telling]
         gains = [gain for gain, one in zip(gains, held, strict=True) if len(one)]
         telling = [one for one in held if len(one)]
@@ -165,7 +165,11 @@ def _best(worth: Numbers, limit: int) -> Flags:
 
 def distinct(numbers: Numbers) -> Numbers:
     """Ascending, each once. Far quicker than `np.unique`, which hashes."""
-    ordered = np.sort(numbers, axis=None)
+    return _each_once(np.sort(numbers, axis=None))
+
+
+def _each_once(ordered: Numbers) -> Numbers:
+    """Numbers that ascend, less their repetitions."""
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
