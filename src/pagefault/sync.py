@@ -23,7 +23,7 @@ from typing import Annotated, Any, Unpack, cast, overload
 from pagefault.engine.api import Engine
 from pagefault.engine.formats import Format
 from pagefault.model.defaults import PLACEHOLDER_TIMEOUT_MS
-from pagefault.model.events import Event
+from pagefault.model.events import Event, RetentionRule
 from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import Level, Tier
 from pagefault.model.page import Evidence, Page, PageRow, Quote, SessionRow
@@ -170,7 +170,7 @@ class Memory(_Asks):
 
     @property
     def notices(self) -> list[str]:
-        """What opening had to mend, one sentence each; empty after a clean close."""
+        """What opening had to mend, and what it forgot as past its time, one sentence each."""
         return self._memory.notices
 
     @property
@@ -273,6 +273,55 @@ class Memory(_Asks):
                 dry_run=dry_run,
             )
         )
+
+    def forget_matching(
+        self, wanted: SearchFilter, *, query: str = "", dry_run: bool = False
+    ) -> tuple[Forgetting, ...]:
+        """Erase every page that a filter wants and that holds every word of `query`, in any of its
+        forms: of one session (`wanted.session`) or of all. Each that loses pages is told apart.
+
+        As `forget` otherwise. What was made of these pages goes too, and earlier words of an edited
+        message with it. Raises `BadInput` where neither filter nor query leave anything out: a
+        session is forgotten whole by its name.
+        """
+        return _LOOP.run(self._memory.forget_matching(wanted, query=query, dry_run=dry_run))
+
+    def retention(self) -> tuple[RetentionRule, ...]:
+        """How long pages are kept, as it was set last; without a rule, for ever."""
+        return _LOOP.run(self._memory.retention())
+
+    def set_retention(
+        self, keep: str | None, *, kind: str = "", session: str = "", dry_run: bool = False
+    ) -> tuple[RetentionRule, ...]:
+        """Keep pages for so long from now on ("7d", "30d", "90d", any days, "forever"): those of a
+        kind, of a session (its name or id), or all that no other rule names; `None` takes the rule
+        for these away. The rules that hold then; `dry_run` only tells them.
+
+        What is past its time goes when the memory is opened to be written, within the hour where
+        `serve` runs, and with `expire`. Raises `BadInput`, `SessionNotFound`.
+        """
+        return _LOOP.run(
+            self._memory.set_retention(keep, kind=kind, session=session, dry_run=dry_run)
+        )
+
+    def expire(
+        self, *, dry_run: bool = False, rules: Sequence[RetentionRule] | None = None
+    ) -> tuple[Forgetting, ...]:
+        """Forget what is past its time, by the rules of `retention` unless others are given; each
+        session that loses pages is told apart. One that another process writes to is left for the
+        next time (`done` is false). `dry_run` only says what would go.
+        """
+        return _LOOP.run(self._memory.expire(dry_run=dry_run, rules=rules))
+
+    def keep_retention(self) -> str:
+        """As `expire`, for who does not wait for it: what went, in a sentence, or why nothing could
+        go; "" where nothing was to.
+        """
+        return _LOOP.run(self._memory.keep_retention())
+
+    def begin(self) -> None:
+        """Forget what is past its time, before anybody has this memory: see `notices`."""
+        _LOOP.run(self._memory.begin())
 
     def verify(self, progress: Progress | None = None) -> Verification:
         """Read everything and check it against itself, while others write, here and elsewhere.

@@ -594,6 +594,24 @@ class ForgetDone:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RetentionRule:
+    """How long pages are kept: those of a kind, of a session, or, where neither is named, of the
+    whole memory.
+    """
+
+    kind: str = ""
+    session_id: str = ""
+    days: int = 0  # since they were written down; 0 is for ever
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetentionSet:
+    """From now on the memory keeps its pages so long, in place of what was set before."""
+
+    rules: tuple[RetentionRule, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Erased:
     """What is left of a body that was forgotten: that it was there, and of which type."""
 
@@ -644,6 +662,7 @@ Body = (
     | Checkpointed
     | ForgetBegun
     | ForgetDone
+    | RetentionSet
     | Erased
     | Lost
     | Opaque
@@ -668,6 +687,7 @@ _TYPES: Final[dict[type, str]] = {
     Checkpointed: "checkpointed",
     ForgetBegun: "forget_begun",
     ForgetDone: "forget_done",
+    RetentionSet: "retention_set",
     Lost: "lost",
 } | {cls: str(cls.event_type) for cls in get_args(_Original | _Derived) if cls is not Said}
 

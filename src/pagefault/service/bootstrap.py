@@ -105,6 +105,7 @@ class Wiring(Options, total=False):
         conversation that is replayed.
     lock_wait_s: how long to wait for another process that writes.
     lease_s: how long a process that stopped keeps the sessions it writes to.
+    expire: whether what is past its time is forgotten at opening.
     """
 
     embedder_spec: EmbedderSpec | None
@@ -121,6 +122,7 @@ class Wiring(Options, total=False):
     cache_s: Callable[[], float]
     lock_wait_s: float
     lease_s: float
+    expire: bool
 
 
 def wiring_of(config: Config, given: Wiring) -> Wiring:
@@ -270,6 +272,8 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
         )
         until_owned.pop_all()
     try:
+        if wiring.get("expire", True) and store.is_adopted and not read_only:
+            await memory.begin()
         yield memory
     finally:
         await memory.close()

@@ -6,16 +6,17 @@ import asyncio
 import hashlib
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from weakref import WeakValueDictionary
 
 from pagefault.model.errors import (
     BadInput,
     PagefaultError,
+    SessionBusy,
     SessionNotFound,
     StoreBusy,
     StoreCorrupt,
@@ -23,7 +24,8 @@ from pagefault.model.errors import (
 from pagefault.model.events import (
     Draft,
     Event,
-    ForgetDone,
+    RetentionRule,
+    RetentionSet,
     SessionOpened,
 )
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
@@ -44,14 +46,23 @@ from pagefault.service.arguments import (
 from pagefault.service.derived.embedders import FORMS
 from pagefault.service.derived.embedding import Embedding, EmbeddingStatus
 from pagefault.service.derived.reranking import Reranking, RerankingStatus
-from pagefault.service.forget import ForgetPlan, Forgetting, plan_page, plan_session
+from pagefault.service.forget import (
+    ForgetPlan,
+    Forgetting,
+    plan_page,
+    plan_pages,
+    plan_session,
+    with_former,
+)
 from pagefault.service.inspection.relayed import SAID_TYPES, Proxied, find_said, proxied_of
 from pagefault.service.limits import Limits
 from pagefault.service.lookup.questions import Asking, parts_of
+from pagefault.service.lookup.selecting import select
 from pagefault.service.lookup.topics import pages_about
 from pagefault.service.needs import records_to_open
 from pagefault.service.ownership import Owned
 from pagefault.service.restore import restore, unopenable
+from pagefault.service.retention import a_period_days, changed, find_expired, rules_of
 from pagefault.service.runtime import Runtime
 from pagefault.service.session import Session
 from pagefault.store.api import Copied, PageFilter
@@ -59,6 +70,8 @@ from pagefault.store.commit import Committer
 from pagefault.store.references import NAMING, References
 from pagefault.store.soundness import blobs_of
 from pagefault.store.store import Store, Verification
+
+T = TypeVar("T")
 
 RECENT_SESSIONS: Final = 8
 """Sessions that stay folded though nobody has them: their windows may come to a megabyte each."""
@@ -98,12 +111,13 @@ class Memory(Asking):
         self._opening = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._forgot = 0  # times, by this memory
+        self._notices: list[str] = []
         store.on_forgotten = self._others_forgot
 
     @property
     def notices(self) -> list[str]:
-        """What opening had to mend, one sentence each; empty after a clean close."""
-        return self._store.notices
+        """What opening had to mend, and what it forgot as past its time, one sentence each."""
+        return [*self._store.notices, *self._notices]
 
     @property
     def is_adopted(self) -> bool:
@@ -294,50 +308,186 @@ class Memory(Asking):
             await target.owned.written()
             plan = await asyncio.to_thread(self._plan_forget, target, page_id)
             return plan.report(done=False)
-        task = asyncio.ensure_future(self._forget(target, page_id))
+        [done] = await self._whole(self._erase(lambda: [self._plan_forget(target, page_id)]))
+        return done
+
+    async def forget_matching(
+        self,
+        wanted: SearchFilter,
+        *,
+        query: str = "",
+        dry_run: bool = False,
+    ) -> tuple[Forgetting, ...]:
+        """Erase every page that a filter wants and that holds every word of `query`, in any of its
+        forms: of one session (`wanted.session`) or of all. Each that loses pages is told apart.
+
+        As `forget` otherwise. What was made of these pages goes too, and earlier words of an edited
+        message with it. Raises `BadInput` where neither filter nor query leave anything out: a
+        session is forgotten whole by its name.
+        """
+        if not (wanted.is_some or query.strip()):
+            raise BadInput(
+                "that would forget everything",
+                hint="say what: words, an origin, a kind, a time; a session whole by its name",
+            )
+        scope = await self._asked(wanted)
+
+        def plans() -> list[ForgetPlan]:
+            return plan_pages(self._runtime, select(self._runtime, scope, wanted, query.strip()))
+
+        if dry_run:
+            for session in self._live():
+                await session.owned.written()
+            return tuple(plan.report(done=False) for plan in await asyncio.to_thread(plans))
+        return await self._whole(self._erase(plans))
+
+    async def retention(self) -> tuple[RetentionRule, ...]:
+        """How long pages are kept, as it was set last; without a rule, for ever."""
+        self._committer.check_open()
+        await self._runtime.journal.look()
+        return await asyncio.to_thread(rules_of, self._runtime)
+
+    async def set_retention(
+        self, keep: str | None, *, kind: str = "", session: str = "", dry_run: bool = False
+    ) -> tuple[RetentionRule, ...]:
+        """Keep pages for so long from now on ("7d", "30d", "90d", any days, "forever"): those of a
+        kind, of a session (its name or id), or all that no other rule names; `None` takes the rule
+        for these away. The rules that hold then; `dry_run` only tells them.
+
+        What is past its time goes when the memory is opened to be written, within the hour where
+        `serve` runs, and with `expire`. Raises `BadInput`, `SessionNotFound`.
+        """
+        days = None if keep is None else a_period_days(keep)
+        session_id = ""
+        if session:
+            row = await asyncio.to_thread(self._runtime.index.find_session, session)
+            if row is None:
+                raise SessionNotFound(session)
+            session_id = row.session_id
+
+        def set_() -> tuple[RetentionRule, ...]:
+            rules = changed(rules_of(self._runtime), kind, session_id, days)
+            if not dry_run:
+                self._store.set_retention(RetentionSet(rules=rules))
+            return rules
+
+        return await (asyncio.to_thread(set_) if dry_run else self._committer.run(set_))
+
+    async def expire(
+        self, *, dry_run: bool = False, rules: Sequence[RetentionRule] | None = None
+    ) -> tuple[Forgetting, ...]:
+        """Forget what is past its time, by the rules of `retention` unless others are given; each
+        session that loses pages is told apart. One that another process writes to is left for the
+        next time (`done` is false). `dry_run` only says what would go.
+        """
+        self._committer.check_open()
+        now_ms = self._runtime.clock.now_ms()
+        by = await self.retention() if rules is None else tuple(rules)
+        if not by:
+            return ()
+
+        def plans() -> list[ForgetPlan]:
+            found = find_expired(self._runtime, by, now_ms)
+            whole = [plan_session(self._runtime, session) for session in found.sessions]
+            return [*plan_pages(self._runtime, found.pages), *whole]
+
+        if dry_run or not await asyncio.to_thread(plans):
+            return tuple(plan.report(done=False) for plan in await asyncio.to_thread(plans))
+        return await self._whole(self._erase(plans, past_busy=True))
+
+    async def keep_retention(self) -> str:
+        """As `expire`, for who does not wait for it: what went, in a sentence, or why nothing could
+        go; "" where nothing was to.
+        """
+        try:
+            found = await self.expire()
+        except PagefaultError as refused:
+            return f"what is past its time could not be forgotten yet: {refused.message}"
+        if not found:
+            return ""
+        done = [one for one in found if one.done]
+        pages = sum(len(one.pages) for one in done)
+        told = f"forgot what was past its time: {pages:,} pages of {len(done):,} sessions"
+        busy = len(found) - len(done)
+        return f"{told}; {busy:,} others are being written to" if busy else told
+
+    async def begin(self) -> None:
+        """Forget what is past its time, before anybody has this memory: see `notices`."""
+        if told := await self.keep_retention():
+            self._notices.append(told)
+
+    async def _whole(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run it to its end, even if whoever awaits it gives up: half of a forgetting would leave
+        sessions with what is gone.
+        """
+        task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        return await asyncio.shield(task)  # half of it would leave sessions with what is gone
+        return await asyncio.shield(task)
 
-    async def _forget(self, target: Session, page_id: str) -> Forgetting:
+    async def _erase(
+        self, planned: Callable[[], list[ForgetPlan]], *, past_busy: bool = False
+    ) -> tuple[Forgetting, ...]:
+        """Carry out what is planned: planned anew while nobody writes. `past_busy` leaves what is
+        of a session that another process writes to, which is told as not done.
+        """
         async with self._opening, AsyncExitStack() as quiet:
             held: set[Session] = set()
             while waiting := [one for one in self._live() if one not in held]:  # a fork may join
                 for session in waiting:
                     await quiet.enter_async_context(session.owned.quiet())
                     held.add(session)
-            plans: list[ForgetPlan] = []
-            known = await asyncio.to_thread(self._references_for, target, page_id)
+            going: list[ForgetPlan] = []
+            busy: set[SessionNo] = set()
+            known = await asyncio.to_thread(lambda: self._references_for(planned()))
 
-            def erase() -> Event:
+            def erase() -> list[ForgetPlan]:
                 """Nobody writes meanwhile, here or elsewhere: what was planned is what there is."""
                 self._store.check_writable()
-                for owner in self._plan_forget(target, page_id).owners:
-                    self._store.lease(owner)
-                plans.append(self._plan_forget(target, page_id))
-                plan = plans[0]
-                return self._store.forget(plan.seqs, plan.sessions, plan.taken, plan.lineage, known)
+                for owner in sorted({owner for plan in planned() for owner in plan.owners}):
+                    try:
+                        self._store.lease(owner)
+                    except SessionBusy:
+                        if not past_busy:
+                            raise
+                        busy.add(owner)
+                plans = planned()
+                going.extend(plan for plan in plans if busy.isdisjoint(plan.owners))
+                # Apart: a receipt that names sessions tells nothing of turns (`Receipts`).
+                for whole in (False, True):
+                    self._forget([plan for plan in going if bool(plan.sessions) is whole], known)
+                return [plan for plan in plans if plan not in going]
 
             try:
-                receipt = await self._committer.run(erase)
-                assert isinstance(receipt.body, ForgetDone)
+                left = await self._committer.run(erase)
             except StoreBusy:
-                if plans:
-                    await self._after_forgetting(target, plans[0])
+                if going:
+                    await self._after_forgetting(going)
                 raise
-            await self._after_forgetting(target, plans[0])
-        return plans[0].report(done=True)
+            if going:
+                await self._after_forgetting(going)
+        done = (plan.report(done=True) for plan in going)
+        return (*done, *(plan.report(done=False) for plan in left))
 
-    def _references_for(self, target: Session, page_id: str) -> References | None:
+    def _forget(self, plans: Sequence[ForgetPlan], known: References | None) -> None:
+        if plans:
+            self._store.forget(
+                sorted({seq for plan in plans for seq in plan.seqs}),
+                [session for plan in plans for session in plan.sessions],
+                list(dict.fromkeys(taken for plan in plans for taken in plan.taken)),
+                [descent for plan in plans for descent in plan.lineage],
+                known,
+            )
+
+    def _references_for(self, plans: Sequence[ForgetPlan]) -> References | None:
         """Which records name which blobs, where a forgetting takes one that names any. Read before
         anybody has to wait for it.
         """
-        runtime = self._runtime
-        if page_id:
-            seqs = self._plan_forget(target, page_id).seqs
-        else:
-            seqs = runtime.index.events(target.session, types=NAMING)
-        return self._store.references() if any(map(self._names_blobs, seqs)) else None
+        index = self._runtime.index
+        owners = {owner for plan in plans for owner in (*plan.owners, *plan.sessions)}
+        naming = {seq for owner in owners for seq in index.events(owner, types=NAMING)}
+        going = naming.intersection(seq for plan in plans for seq in plan.seqs)
+        return self._store.references() if any(map(self._names_blobs, going)) else None
 
     def _names_blobs(self, seq: Seq) -> bool:
         with suppress(StoreCorrupt):  # erased with the others
@@ -357,15 +507,17 @@ class Memory(Asking):
         if self._embedding is not None:
             self._embedding.flush()
 
-    async def _after_forgetting(self, target: Session, plan: ForgetPlan) -> None:
+    async def _after_forgetting(self, plans: Sequence[ForgetPlan]) -> None:
         """Let no live session show what is gone."""
         self._forgot += 1
         self._flush()
-        if plan.sessions:
-            target.owned.end()
-            self._sessions.pop(target.session, None)
+        owners = {owner for plan in plans for owner in plan.owners}
+        for session in (session for plan in plans for session in plan.sessions):
+            gone = self._sessions.pop(session, None)
+            if gone is not None:
+                gone.owned.end()
         for live in self._live():
-            if any(part in plan.owners for part, _ in live.owned.scope.parts):
+            if any(part in owners for part, _ in live.owned.scope.parts):
                 row = await asyncio.to_thread(self._runtime.index.session, live.session)
                 assert row is not None
                 live.owned.replace(*await asyncio.to_thread(restore, self._runtime, row))
@@ -520,19 +672,9 @@ class Memory(Asking):
     def _plan_forget(self, target: Session, page_id: str) -> ForgetPlan:
         if page_id:
             scope = self._runtime.scope(target.session)
-            parts = self._with_former(scope, self._parts(target, PageId(page_id)))
+            parts = with_former(self._runtime, scope, self._parts(target, PageId(page_id)))
             return plan_page(self._runtime, target.session, parts)
         return plan_session(self._runtime, target.session)
-
-    def _with_former(self, scope: Scope, rows: list[PageRow]) -> list[PageRow]:
-        """These pages, and those in whose place they stand: the same message, in other words."""
-        index = self._runtime.index
-        former = index.pages_at(scope, index.history(scope))
-        found = {row.seq: row for row in rows}
-        for row in sorted(former, key=lambda one: -one.superseded):
-            if row.superseded in found:
-                found[row.seq] = row
-        return list(found.values())
 
     def _parts(self, target: Session, page_id: PageId) -> list[PageRow]:
         """Every part of the text that a page is part of."""

@@ -24,6 +24,7 @@ from pagefault.model.events import (
     Received,
     Relayed,
     Reported,
+    RetentionSet,
     Searched,
     SessionConfigured,
     SessionLeased,
@@ -150,7 +151,7 @@ class SessionTally:
                 pass  # none of these has a place in a session's row
             case Searched() | Faulted() | CallRefused() | Pinned() | Unpinned():
                 pass  # nor have these
-            case ForgetBegun() | ForgetDone() | Lost() | Opaque() | SetAside():
+            case ForgetBegun() | ForgetDone() | RetentionSet() | Lost() | Opaque() | SetAside():
                 pass  # nor what is of the whole store, or cannot be read
             case undecided:
                 assert_never(undecided)

@@ -29,6 +29,7 @@ from pagefault.model.events import (
     Event,
     ForgetBegun,
     ForgetDone,
+    RetentionSet,
     SessionLeased,
     SessionOpened,
     SetAside,
@@ -434,6 +435,14 @@ class Store:
         except StoreError:  # then whole: they can be made again
             self._drop_vectors()
             self.open_vectors(make=was_open)
+
+    def set_retention(self, body: RetentionSet) -> Event:
+        """Write down how long pages are kept from now on."""
+        self.check_writable()
+        draft = Draft(session=STORE, turn=_NO_TURN, actor=Actor.USER, origin=RUNTIME, body=body)
+        events = self.append([draft])
+        self.settle(events, sync=True)
+        return events[0]
 
     def _note(self, body: ForgetBegun | ForgetDone) -> Event:
         draft = Draft(session=STORE, turn=_NO_TURN, actor=Actor.USER, origin=RUNTIME, body=body)

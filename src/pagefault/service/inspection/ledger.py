@@ -31,6 +31,7 @@ from pagefault.model.events import (
     Received,
     Relayed,
     Reported,
+    RetentionSet,
     Searched,
     SessionConfigured,
     SessionLeased,
@@ -168,8 +169,10 @@ class Ledger:
                 pass  # what a request held, and not what it cost: the request itself says that
             case SessionOpened() | SessionLeased() | Checkpointed() | Received():
                 pass  # no request
-            case ForgetBegun() | ForgetDone() | Erased() | Lost() | Opaque() | SetAside():
-                pass  # the store's own, or nothing that can be read
+            case ForgetBegun() | ForgetDone() | RetentionSet() | Erased() | Lost():
+                pass  # the store's own
+            case Opaque() | SetAside():
+                pass  # nothing that can be read
             case undecided:
                 assert_never(undecided)
 

@@ -35,6 +35,7 @@ from pagefault.model.events import (
     Relayed,
     Reported,
     Represented,
+    RetentionSet,
     Searched,
     SessionConfigured,
     SessionLeased,
@@ -527,7 +528,7 @@ def _movements(event: Event) -> Iterator[_Movement]:
             pass  # of the session, and no page
         case CallRefused() | Reported() | Priced() | Received():
             pass  # it moved nothing
-        case ForgetBegun() | ForgetDone() | Erased() | Lost():
+        case ForgetBegun() | ForgetDone() | RetentionSet() | Erased() | Lost():
             pass  # nothing is left that would tell of which page it was
         case Opaque() | SetAside():
             pass  # whatever it is, nothing of it is understood here

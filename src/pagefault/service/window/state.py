@@ -42,6 +42,7 @@ from pagefault.model.events import (
     Relayed,
     Reported,
     Represented,
+    RetentionSet,
     Returned,
     Said,
     Searched,
@@ -243,7 +244,7 @@ class SessionState:
                 pass  # who may write, which no request shows
             case Checkpointed():
                 pass  # a name for a moment
-            case ForgetBegun() | ForgetDone() | Lost():
+            case ForgetBegun() | ForgetDone() | RetentionSet() | Lost():
                 pass  # of the whole store: `restore` looks whom they concern
             case Opaque() | SetAside():
                 pass  # whatever it is, nothing of it is understood here
