@@ -54,6 +54,8 @@ from pagefault.service.lookup.questions import Asking
 from pagefault.service.loop_thread import LoopThread
 from pagefault.service.open import open as _open
 from pagefault.service.options import Options
+from pagefault.service.ownership import Owned
+from pagefault.service.runtime import Runtime
 from pagefault.service.turn.drafts import Incoming
 from pagefault.service.turn.drive import Answer
 from pagefault.service.turn.functions import CALLS_MAX, TIMEOUT_S, RunnableTool
@@ -198,22 +200,45 @@ class Memory(_Asks):
         mode: str | None = None,
         system: str | None = None,
         layout: str | None = None,
+        control: str | None = None,
         create: bool = True,
     ) -> Session:
         """The session of that name or id, opened anew if there is none and `create` allows it.
 
-        `window` (tokens of a request), `mode`, `system` and `layout` (stable, developer) are those
-        of a new session; given for one that exists, they change it from its next request on. Any
+        `window` (tokens of a request), `mode`, `system`, `layout` (stable, developer) and `control`
+        (`Session.set_control`) are those of a new session; given for one that exists, they change
+        it from its next request on. Of one that begins "incognito" nothing is ever written. Any
         number of processes may have a session; writing to it while another does is `SessionBusy`.
         Raises `SessionNotFound`, `WindowTooSmall`, `BadInput`.
         """
         return Session(
             _LOOP.run(
                 self._memory.session(
-                    name, window=window, mode=mode, system=system, layout=layout, create=create
+                    name,
+                    window=window,
+                    mode=mode,
+                    system=system,
+                    layout=layout,
+                    control=control,
+                    create=create,
                 )
             )
         )
+
+    def control(self) -> str:
+        """The control mode that was given to the whole memory last, or that new sessions have."""
+        return _LOOP.run(self._memory.control())
+
+    def set_control(self, mode: str) -> None:
+        """Give every session this control mode (`Session.set_control`), and each that is opened
+        later, until it is given another. In other processes a session has it once it is asked for
+        again (`Memory.session`), and in `serve` with its next request.
+        """
+        _LOOP.run(self._memory.set_control(mode))
+
+    def controls(self) -> dict[str, str]:
+        """The control mode of each session that is written, by its id."""
+        return _LOOP.run(self._memory.controls())
 
     def sessions(self) -> list[SessionRow]:
         """Every session, the most recently used first."""
@@ -442,6 +467,26 @@ class Session(_Asks):
         """
         return Session(_LOOP.run(self.asynchronous.restore(checkpoint)))
 
+    @property
+    def control(self) -> str:
+        """What memory may do with the conversation: see `set_control`."""
+        return self.asynchronous.control
+
+    def set_control(self, mode: str) -> None:
+        """What memory may do with the conversation from now on:
+
+        "assist": keep what is said, and bring back what was kept (the default); "capture_only":
+        keep it, and bring in nothing, neither pages nor claims nor summaries; "paused": bring back
+        what was kept, and write nothing more; "incognito": likewise, for a conversation that leaves
+        nothing behind; "off": neither.
+
+        That a mode was given is written down, unless nothing of the session ever was. What is said
+        while nothing is kept is in this process alone, and gone when it ends or when the session is
+        kept again; the conversation then goes on from what was written. Raises `BadInput` for one
+        that began unkept and is to be kept: begin a new one.
+        """
+        _LOOP.run(self.asynchronous.set_control(mode))
+
     def user(
         self, text: str, *, speaker: str = "", occurred_at: str | datetime = "", key: str = ""
     ) -> PageId:
@@ -651,6 +696,15 @@ class Session(_Asks):
         Raises `BadInput` for what is no count.
         """
         _LOOP.run(self.asynchronous.observe(usage))
+
+    def stand_on(self, owned: Owned, runtime: Runtime) -> None:
+        """Go on with this state, in this store. While no verb runs."""
+        _LOOP.call(lambda: self.asynchronous.stand_on(owned, runtime))
+
+    @property
+    def runtime(self) -> Runtime:
+        """What it shares with the other sessions of its store."""
+        return self.asynchronous.runtime
 
     def claim(
         self,

@@ -15,13 +15,16 @@ from weakref import WeakValueDictionary
 
 from pagefault.model.errors import (
     BadInput,
+    NotAdopted,
     PagefaultError,
     SessionBusy,
     SessionNotFound,
     StoreBusy,
     StoreCorrupt,
+    StoreReadOnly,
 )
 from pagefault.model.events import (
+    ControlSet,
     Draft,
     Event,
     RetentionRule,
@@ -29,13 +32,14 @@ from pagefault.model.events import (
     SessionOpened,
 )
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import RUNTIME, Actor, LayoutName, Mode, Profile
+from pagefault.model.kinds import RUNTIME, Actor, ControlMode, LayoutName, Mode, Profile
 from pagefault.model.page import EVERYTHING, Page, PageRow, Scope, SessionRow, is_derived
 from pagefault.model.progress import Progress
 from pagefault.model.signatures import checked_verbs
 from pagefault.model.wanted import SearchFilter
 from pagefault.recall.search import SearchResult
 from pagefault.service.arguments import (
+    a_control,
     a_count,
     a_layout,
     a_mode,
@@ -43,6 +47,8 @@ from pagefault.service.arguments import (
     a_window,
     check_name,
 )
+from pagefault.service.configure import configure
+from pagefault.service.control import Overlay, continued, controls, memory_control, open_above
 from pagefault.service.derived.embedders import FORMS
 from pagefault.service.derived.embedding import Embedding, EmbeddingStatus
 from pagefault.service.derived.reranking import Reranking, RerankingStatus
@@ -79,6 +85,19 @@ RECENT_SESSIONS: Final = 8
 _MANY: Final = 1_000_000
 
 
+def _switched() -> PagefaultError:
+    return StoreBusy(
+        "the session was given another control mode meanwhile", hint="say it once more"
+    )
+
+
+def _written(session: Session) -> SessionNo:
+    """What is written of a session, by its number."""
+    if session.kept_as is None:
+        raise BadInput(f"nothing of {session!r} is written", hint="it ends with this process")
+    return session.kept_as
+
+
 @checked_verbs(usable=lambda memory: memory._runtime.journal.check_open())
 class Memory(Asking):
     """Made by `pagefault.open`. Use it from one event loop."""
@@ -95,6 +114,8 @@ class Memory(Asking):
         window_tokens: int,
         mode: Mode,
         layout: LayoutName = LayoutName.STABLE,
+        control: ControlMode = ControlMode.ASSIST,
+        overlay: Callable[[int], Overlay],
     ) -> None:
         self._store = store
         self._committer = committer
@@ -105,6 +126,10 @@ class Memory(Asking):
         self._window_tokens = window_tokens
         self._mode = mode
         self._layout = layout
+        self._control = control
+        self._overlay = overlay  # makes one, by a number that no other has
+        self._above: list[Session] = []  # those that go on in one, of which nothing else is left
+        self._overlays = 0  # that were made
         # One object for a session as long as anybody has it; of the others the latest are kept.
         self._sessions: WeakValueDictionary[SessionNo, Session] = WeakValueDictionary()
         self._recent: deque[Session] = deque(maxlen=RECENT_SESSIONS)
@@ -151,40 +176,153 @@ class Memory(Asking):
         mode: str | None = None,
         system: str | None = None,
         layout: str | None = None,
+        control: str | None = None,
         create: bool = True,
     ) -> Session:
         """The session of that name or id, opened anew if there is none and `create` allows it.
 
-        `window` (tokens of a request), `mode`, `system` and `layout` (stable, developer) are those
-        of a new session; given for one that exists, they change it from its next request on. Any
+        `window` (tokens of a request), `mode`, `system`, `layout` (stable, developer) and `control`
+        (`Session.set_control`) are those of a new session; given for one that exists, they change
+        it from its next request on. Of one that begins "incognito" nothing is ever written. Any
         number of processes may have a session; writing to it while another does is `SessionBusy`.
         Raises `SessionNotFound`, `WindowTooSmall`, `BadInput`.
         """
         wanted_mode = self._mode if mode is None else a_mode(mode)
         wanted_layout = self._layout if layout is None else a_layout(layout)
         wanted_window = self._window_tokens if window is None else a_window(window)
+        wanted_control = None if control is None else a_control(control)
         name = self._runtime.journal.clean(name)
         async with self._opening:
             await self._runtime.journal.look()
             row = await asyncio.to_thread(self._runtime.index.find_session, name) if name else None
             if row is not None:
                 session = await self._open(row)
+                await self._follow(session)
                 await session.configure(window=window, mode=mode, system=system, layout=layout)
+                if wanted_control is not None:
+                    await self._give(session, wanted_control)
                 return session
+            for session in self._above:
+                if name and session.kept_as is None and name in (session.name, session.session_id):
+                    return session
             if not create:
                 raise SessionNotFound(name)
             if name:
                 check_name(name)
-            return await self._open_new(
-                SessionOpened(
-                    session_id=self._runtime.mint_session_id(),
-                    name=name,
-                    window_tokens=wanted_window,
-                    mode=wanted_mode,
-                    system=self._runtime.journal.clean(system or ""),
-                    layout=wanted_layout,
-                )
+            if wanted_control is None:
+                given, _ = await asyncio.to_thread(memory_control, self._runtime)
+                wanted_control = given or self._control
+            opened = SessionOpened(
+                session_id=self._runtime.mint_session_id(),
+                name=name,
+                window_tokens=wanted_window,
+                mode=wanted_mode,
+                system=self._runtime.journal.clean(system or ""),
+                layout=wanted_layout,
+                control=wanted_control,
             )
+            if wanted_control.captures:
+                return await self._open_new(opened)
+            return await self._begin_above(opened)
+
+    async def control(self) -> str:
+        """The control mode that was given to the whole memory last, or that new sessions have."""
+        self._committer.check_open()
+        await self._runtime.journal.look()
+        given, _ = await asyncio.to_thread(memory_control, self._runtime)
+        return str(given or self._control)
+
+    async def set_control(self, mode: str) -> None:
+        """Give every session this control mode (`Session.set_control`), and each that is opened
+        later, until it is given another. In other processes a session has it once it is asked for
+        again (`Memory.session`), and in `serve` with its next request.
+        """
+        control = a_control(mode)
+        await self._committer.run(lambda: self._store.note(ControlSet(control=control)))
+        async with self._opening:
+            for session in self._live():
+                await self._follow(session)
+
+    async def controls(self) -> dict[str, str]:
+        """The control mode of each session that is written, by its id."""
+        self._committer.check_open()
+        await self._runtime.journal.look()
+        return await asyncio.to_thread(controls, self._runtime)
+
+    async def _follow(self, session: Session) -> None:
+        """Have a session in the mode that was given last, to it or to the memory."""
+        if session.kept_as is None:
+            return
+        told = await asyncio.to_thread(controls, self._runtime, session.kept_as)
+        for mode in map(ControlMode, told.values()):
+            if mode is not session.owned.state.control:
+                with suppress(StoreReadOnly, NotAdopted):  # who only reads has it as it stands
+                    await self._give(session, mode, is_told=True)
+
+    async def _switch(self, session: Session, mode: ControlMode) -> None:
+        async with self._opening:
+            await self._give(session, mode)
+
+    async def _give(self, session: Session, mode: ControlMode, *, is_told: bool = False) -> None:
+        """Have a session in a mode. Unless it `is_told` by the log already, it is written down."""
+        if mode.captures:
+            if session.kept_as is None:
+                raise BadInput(
+                    f"the conversation began {session.control}, so nothing of it is written",
+                    hint="begin a new one that is kept",
+                )
+            if session.overlay is not None:
+                await self._come_down(session)
+            await self._tell(session.owned, mode, session.name)
+            return
+        if session.kept_as is not None and not is_told:
+            below = session.owned
+            if session.overlay is not None:
+                below = await self._owned(session.kept_as)
+            await self._tell(below, mode, session.name)
+        if session.overlay is not None:
+            await self._tell(session.owned, mode, session.name)
+        else:
+            await self._go_above(session, mode)
+
+    async def _tell(self, owned: Owned, mode: ControlMode, name: str) -> None:
+        await owned.whole(lambda: configure(owned, owned.runtime, name=name, control=mode))
+
+    async def _go_above(self, session: Session, mode: ControlMode) -> None:
+        overlay = self._new_overlay()
+        async with session.owned.quiet():
+            below = session.owned
+            owned = await open_above(overlay, continued(below, mode, name=session.name))
+            session.stand_on(owned, overlay.runtime)
+            session.overlay = overlay
+            self._above.append(session)
+            below.end(_switched())
+
+    async def _come_down(self, session: Session) -> None:
+        assert session.kept_as is not None
+        overlay = session.overlay
+        assert overlay is not None
+        async with session.owned.quiet():
+            above, owned = session.owned, await self._owned(session.kept_as)
+            session.stand_on(owned, self._runtime)
+            session.overlay = None
+            self._above.remove(session)
+            above.end(_switched())
+        await asyncio.to_thread(overlay.close)
+
+    async def _begin_above(self, opened: SessionOpened) -> Session:
+        """A session of which nothing is written."""
+        self._runtime.check_opened(opened)
+        overlay = self._new_overlay()
+        owned = await open_above(overlay, opened)
+        session = self._session(owned, opened.session_id, opened.name, overlay.runtime, overlay)
+        self._sessions[owned.session] = session
+        self._above.append(session)
+        return session
+
+    def _new_overlay(self) -> Overlay:
+        self._overlays += 1
+        return self._overlay(self._overlays)
 
     async def sessions(self) -> list[SessionRow]:
         """Every session, the most recently used first."""
@@ -206,15 +344,15 @@ class Memory(Asking):
         self._check_own(session)
         a_count(limit, called="limit")
         if topic or task:
-            scope = self._runtime.scope(session.session)
+            scope = session.runtime.scope(session.session)
             found = await asyncio.to_thread(
-                lambda: list(pages_about(self._runtime, scope, topic, task))
+                lambda: list(pages_about(session.runtime, scope, topic, task))
             )
             rows = [row for row in found if row.order > after]
             return (rows if newest_first else rows[::-1])[:limit]
         rows = await asyncio.to_thread(
-            self._runtime.index.pages,
-            self._runtime.scope(session.session),
+            session.runtime.index.pages,
+            session.runtime.scope(session.session),
             PageFilter(after_order=after),
             limit=limit,
             newest_first=newest_first,
@@ -368,7 +506,7 @@ class Memory(Asking):
         def set_() -> tuple[RetentionRule, ...]:
             rules = changed(rules_of(self._runtime), kind, session_id, days)
             if not dry_run:
-                self._store.set_retention(RetentionSet(rules=rules))
+                self._store.note(RetentionSet(rules=rules))
             return rules
 
         return await (asyncio.to_thread(set_) if dry_run else self._committer.run(set_))
@@ -502,8 +640,9 @@ class Memory(Asking):
 
     def _flush(self) -> None:
         """Let go of every text that is kept to be at hand."""
-        self._runtime.pages.flush()
-        self._runtime.packs.drop()
+        for runtime in (self._runtime, *(session.runtime for session in self._above)):
+            runtime.pages.flush()
+            runtime.packs.drop()
         if self._embedding is not None:
             self._embedding.flush()
 
@@ -518,9 +657,11 @@ class Memory(Asking):
                 gone.owned.end()
         for live in self._live():
             if any(part in owners for part, _ in live.owned.scope.parts):
-                row = await asyncio.to_thread(self._runtime.index.session, live.session)
+                row = await asyncio.to_thread(live.runtime.index.session, live.session)
                 assert row is not None
-                live.owned.replace(*await asyncio.to_thread(restore, self._runtime, row))
+                state, folded = await asyncio.to_thread(restore, live.runtime, row)
+                state.epoch_due = "forgotten"
+                live.owned.replace(state, folded)
 
     async def verify(self, progress: Progress | None = None) -> Verification:
         """Read everything and check it against itself, while others write, here and elsewhere.
@@ -619,6 +760,9 @@ class Memory(Asking):
             await asyncio.to_thread(self._embedding.close)
         if self._reranking is not None:
             await asyncio.to_thread(self._reranking.close)
+        for session in self._above:
+            if session.overlay is not None:
+                await asyncio.to_thread(session.overlay.close)
         await asyncio.to_thread(self._runtime.searching.shutdown)
         await asyncio.to_thread(self._committer.close)
         self._store.close()
@@ -626,27 +770,47 @@ class Memory(Asking):
     async def _open(self, row: SessionRow, *, is_leased: bool = False) -> Session:
         session = self._sessions.get(row.session)
         if session is None:
-            state, folded = await asyncio.to_thread(restore, self._runtime, row)
-            session = Session(
-                owned=Owned(
-                    session=row.session,
-                    called=row.name or row.session_id,
-                    state=state,
-                    folded=folded,
-                    runtime=self._runtime,
-                    is_leased=is_leased,
-                ),
-                session_id=row.session_id,
-                name=row.name,
-                runtime=self._runtime,
-                open_new=self._open_new,
-            )
+            owned = await self._owned(row.session, is_leased=is_leased)
+            session = self._session(owned, row.session_id, row.name, self._runtime)
             self._sessions[row.session] = session
             self._recent.append(session)
         return session
 
+    async def _owned(self, number: SessionNo, *, is_leased: bool = False) -> Owned:
+        """What is written of a session, folded."""
+        row = await asyncio.to_thread(self._runtime.index.session, number)
+        if row is None:
+            raise SessionNotFound(str(number))
+        state, folded = await asyncio.to_thread(restore, self._runtime, row)
+        return Owned(
+            session=row.session,
+            called=row.name or row.session_id,
+            state=state,
+            folded=folded,
+            runtime=self._runtime,
+            is_leased=is_leased,
+        )
+
+    def _session(
+        self,
+        owned: Owned,
+        session_id: str,
+        name: str,
+        runtime: Runtime,
+        overlay: Overlay | None = None,
+    ) -> Session:
+        return Session(
+            owned=owned,
+            session_id=session_id,
+            name=name,
+            runtime=runtime,
+            open_new=self._open_new,
+            switch=self._switch,
+            overlay=overlay,
+        )
+
     def _check_own(self, session: Session) -> None:
-        if session._runtime is not self._runtime:
+        if session.runtime is not self._runtime and session not in self._above:
             raise BadInput(
                 f"{session!r} is of another memory", hint="get it from this one: `session(name)`"
             )
@@ -671,14 +835,14 @@ class Memory(Asking):
 
     def _plan_forget(self, target: Session, page_id: str) -> ForgetPlan:
         if page_id:
-            scope = self._runtime.scope(target.session)
+            scope = self._runtime.scope(_written(target))
             parts = with_former(self._runtime, scope, self._parts(target, PageId(page_id)))
-            return plan_page(self._runtime, target.session, parts)
-        return plan_session(self._runtime, target.session)
+            return plan_page(self._runtime, _written(target), parts)
+        return plan_session(self._runtime, _written(target))
 
     def _parts(self, target: Session, page_id: PageId) -> list[PageRow]:
         """Every part of the text that a page is part of."""
-        index, scope = self._runtime.index, self._runtime.scope(target.session)
+        index, scope = self._runtime.index, self._runtime.scope(_written(target))
         scope = scope.derived if is_derived(page_id) else scope
         row = index.find_page(scope, page_id)
         if row is None:

@@ -25,6 +25,7 @@ from pagefault.model.events import (
     CallRefused,
     Checkpointed,
     Claimed,
+    ControlSet,
     EpochBegun,
     Erased,
     Event,
@@ -145,7 +146,7 @@ def flaw(event: Event) -> str:
             return ""  # names and numbers that are looked up, and may be nobody's
         case RetentionSet(rules=rules):
             return "" if all(0 <= rule.days <= INT_MAX for rule in rules) else "its days cannot be"
-        case Searched() | Faulted() | CallRefused() | ForgetDone():
+        case Searched() | Faulted() | CallRefused() | ForgetDone() | ControlSet():
             return ""  # likewise
         case Erased() | Lost() | Opaque() | SetAside():
             return ""  # nothing is folded of it

@@ -24,6 +24,7 @@ from pagefault.model.errors import (
     StoreLatched,
 )
 from pagefault.model.events import (
+    ControlSet,
     Descent,
     Draft,
     Event,
@@ -93,7 +94,7 @@ class Store:
     index: PageIndex
     blobs: BlobStore
     vector_place: VectorPlace
-    secret: bytes  # of this root; keys every hash of content
+    secret: bytes = field(repr=False)  # of this root; keys every hash of content
     leases: Leases
     doubt: str = ""  # why the secret cannot be the one that the root was made with
     is_adopted: bool = True  # whoever opened it vouches for what it claims
@@ -436,8 +437,8 @@ class Store:
             self._drop_vectors()
             self.open_vectors(make=was_open)
 
-    def set_retention(self, body: RetentionSet) -> Event:
-        """Write down how long pages are kept from now on."""
+    def note(self, body: RetentionSet | ControlSet) -> Event:
+        """Write down what holds for the whole memory from now on. In `writing`."""
         self.check_writable()
         draft = Draft(session=STORE, turn=_NO_TURN, actor=Actor.USER, origin=RUNTIME, body=body)
         events = self.append([draft])

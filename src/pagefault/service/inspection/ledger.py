@@ -16,6 +16,7 @@ from pagefault.model.catalogue import UNKNOWN, find_model
 from pagefault.model.events import (
     CallRefused,
     Checkpointed,
+    ControlSet,
     EpochBegun,
     Erased,
     Event,
@@ -169,7 +170,7 @@ class Ledger:
                 pass  # what a request held, and not what it cost: the request itself says that
             case SessionOpened() | SessionLeased() | Checkpointed() | Received():
                 pass  # no request
-            case ForgetBegun() | ForgetDone() | RetentionSet() | Erased() | Lost():
+            case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Erased() | Lost():
                 pass  # the store's own
             case Opaque() | SetAside():
                 pass  # nothing that can be read

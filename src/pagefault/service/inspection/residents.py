@@ -14,6 +14,7 @@ from pagefault.model.defaults import WINDOW_TOKENS
 from pagefault.model.events import (
     CallRefused,
     Checkpointed,
+    ControlSet,
     DerivedBody,
     EpochBegun,
     Erased,
@@ -79,7 +80,7 @@ class Residents:
                 pass  # it moves no page: a pin does with the next request
             case Reported() | Priced() | SessionLeased():
                 pass  # no page has a part in it
-            case ForgetBegun() | ForgetDone() | RetentionSet():
+            case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet():
                 pass  # of no page
             case Erased() | Lost() | Opaque() | SetAside():
                 pass  # what it did cannot be told any more, or not yet

@@ -34,8 +34,8 @@ T = TypeVar("T")
 class _Upper(MemoryIndex):
     """The upper layer, whose sessions may be forks of those below."""
 
-    def __init__(self, base: PageIndex) -> None:
-        super().__init__(after=Seq(FIRST - 1))
+    def __init__(self, base: PageIndex, after: Seq) -> None:
+        super().__init__(after)
         self._base = base
 
     def inherited(self, parent: SessionNo, upto: Seq) -> tuple[int, int]:
@@ -61,9 +61,9 @@ class OverlayIndex:
 
     takes_leaves = False
 
-    def __init__(self, base: PageIndex) -> None:
+    def __init__(self, base: PageIndex, after: Seq = Seq(FIRST - 1)) -> None:
         self._base = base
-        self._own = _Upper(base)
+        self._own = _Upper(base, after)
 
     def _layer(self, number: int) -> PageIndex:
         """The one that has this record, or this session."""

@@ -34,10 +34,18 @@ def check_above(seqs: Collection[int]) -> None:
 class OverlayLog:
     """An `EventLog`: what the one below it held when this was made, and what was appended here."""
 
-    def __init__(self, base: EventLog, *, secret: bytes, clock: Clock, minter: IdMinter) -> None:
+    def __init__(
+        self,
+        base: EventLog,
+        *,
+        secret: bytes,
+        clock: Clock,
+        minter: IdMinter,
+        after: Seq = Seq(FIRST - 1),
+    ) -> None:
         self._base = base
         self._upto = base.head()
-        self._own = MemoryLog(secret=secret, clock=clock, minter=minter, after=Seq(FIRST - 1))
+        self._own = MemoryLog(secret=secret, clock=clock, minter=minter, after=after)
 
     def append(self, drafts: Sequence[Draft]) -> list[Event]:
         return self._own.append(drafts)
