@@ -236,6 +236,12 @@ class Memory(_Asks):
         """
         _LOOP.run(self._memory.set_control(mode))
 
+    def control_of(self, session: str) -> str:
+        """The control mode of a session, by its name or id; of one that is not written, that which
+        a new one has.
+        """
+        return _LOOP.run(self._memory.control_of(session))
+
     def controls(self) -> dict[str, str]:
         """The control mode of each session that is written, by its id."""
         return _LOOP.run(self._memory.controls())
@@ -340,7 +346,7 @@ class Memory(_Asks):
 
     def keep_retention(self) -> str:
         """As `expire`, for who does not wait for it: what went, in a sentence, or why nothing could
-        go; "" where nothing was to.
+        go; "" where nothing was to. While nothing is written, nothing goes either.
         """
         return _LOOP.run(self._memory.keep_retention())
 

@@ -81,6 +81,7 @@ WALK: dict[str, list[list[str]]] = {
     "abi": [[]],
     "faults": [[]],
     "config": [["show"], ["show", "--origin"]],
+    "mode": [[], [ACTING], ["assist", "--session", NAMED]],
     "goal": [[], [f"Now {ACTING}"]],
     "undo": [[], [ACTING]],
     "redo": [[], [ACTING]],

@@ -37,6 +37,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "schema": "Print the JSON Schema of a log record.",
     },
     "Steer": {
+        "mode": "What memory keeps of conversations, and what it brings back.",
         "goal": "Set the goal that stays in a session's window.",
         "undo": "Take back the newest pin, unpin or goal, or the claims of a message.",
         "redo": "Do again what `undo` took back last.",

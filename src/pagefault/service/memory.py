@@ -15,13 +15,11 @@ from weakref import WeakValueDictionary
 
 from pagefault.model.errors import (
     BadInput,
-    NotAdopted,
     PagefaultError,
     SessionBusy,
     SessionNotFound,
     StoreBusy,
     StoreCorrupt,
-    StoreReadOnly,
 )
 from pagefault.model.events import (
     ControlSet,
@@ -243,6 +241,21 @@ class Memory(Asking):
             for session in self._live():
                 await self._follow(session)
 
+    async def control_of(self, session: str) -> str:
+        """The control mode of a session, by its name or id; of one that is not written, that which
+        a new one has.
+        """
+        self._committer.check_open()
+        await self._runtime.journal.look()
+
+        def told() -> str | None:
+            row = self._runtime.index.find_session(session)
+            return (
+                None if row is None else next(iter(controls(self._runtime, row.session).values()))
+            )
+
+        return await asyncio.to_thread(told) or await self.control()
+
     async def controls(self) -> dict[str, str]:
         """The control mode of each session that is written, by its id."""
         self._committer.check_open()
@@ -250,14 +263,15 @@ class Memory(Asking):
         return await asyncio.to_thread(controls, self._runtime)
 
     async def _follow(self, session: Session) -> None:
-        """Have a session in the mode that was given last, to it or to the memory."""
-        if session.kept_as is None:
+        """Have a session in the mode that was given last, to it or to the memory. Who only reads
+        has it as it is written.
+        """
+        if session.kept_as is None or self._store.reads_only:
             return
         told = await asyncio.to_thread(controls, self._runtime, session.kept_as)
         for mode in map(ControlMode, told.values()):
             if mode is not session.owned.state.control:
-                with suppress(StoreReadOnly, NotAdopted):  # who only reads has it as it stands
-                    await self._give(session, mode, is_told=True)
+                await self._give(session, mode, is_told=True)
 
     async def _switch(self, session: Session, mode: ControlMode) -> None:
         async with self._opening:
@@ -535,9 +549,12 @@ class Memory(Asking):
 
     async def keep_retention(self) -> str:
         """As `expire`, for who does not wait for it: what went, in a sentence, or why nothing could
-        go; "" where nothing was to.
+        go; "" where nothing was to. While nothing is written, nothing goes either.
         """
         try:
+            given, _ = await asyncio.to_thread(memory_control, self._runtime)
+            if given is not None and not given.captures:
+                return ""
             found = await self.expire()
         except PagefaultError as refused:
             return f"what is past its time could not be forgotten yet: {refused.message}"
