@@ -510,3 +510,39 @@ def test_programs_without_an_event_loop_import_as_well(tmp_path: Path, empty_hom
         assert [one.source for one in memory.imports()] == ["messages"]
         assert memory.approve_import(source="messages")[0].is_approved
         assert not memory.revoke_import(source="messages")[0].is_approved
+
+
+async def test_where_nothing_is_kept_nothing_is_imported(tmp_path: Path) -> None:
+    path = a_vault(tmp_path / "x")
+    async with opened(tmp_path / "m") as memory:
+        await memory.set_control("paused")
+        assert (await memory.import_history([path], dry_run=True)).messages == 3
+        with pytest.raises(BadInput, match="paused"):
+            await memory.import_history([path])
+        assert await memory.sessions() == []
+        await memory.set_control("assist")
+        await memory.import_history([path])
+        [one] = await memory.imports()
+        session = await memory.session(one.name, create=False)
+        await session.set_control("paused")
+        a_vault(path, {"role": "user", "content": "One more"})
+        report = await memory.import_history([path])
+        assert (report.messages, [flaw.place for flaw in report.flaws]) == (0, [one.name])
+        await session.set_control("assist")
+        assert (await memory.import_history([path])).messages == 1
+
+
+async def test_what_was_imported_is_forgotten_by_its_source_and_by_its_origin(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path / "m") as memory:
+        await memory.import_history([a_vault(tmp_path / "x")])
+        typed = await memory.session("typed")
+        await typed.user("The vault is below the tower.")
+        for wanted in ({"imported_from": "codex"}, {"imported_from": "messages"}):
+            await memory.forget_matching(SearchFilter(**wanted), query="vault below")
+            left = {name: len(texts) for name, texts in (await told(memory)).items()}
+            assert left.pop("typed") == 1
+            assert list(left.values()) == [3 if wanted["imported_from"] == "codex" else 1]
+        await memory.forget_matching(SearchFilter(origins=("import",)))
+        assert sorted(map(len, await talks(memory))) == [0, 1]

@@ -31,7 +31,16 @@ from pagefault.history.values import Conversation, Entry, Flaw, Form
 from pagefault.model.errors import BadInput, PlanOutdated, ScreenFailed, SessionBusy, StoreBusy
 from pagefault.model.events import Draft, Imported, OriginalBody, SessionOpened
 from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import IMPORT, RUNTIME, Actor, EventType, LayoutName, Mode, Role
+from pagefault.model.kinds import (
+    IMPORT,
+    RUNTIME,
+    Actor,
+    ControlMode,
+    EventType,
+    LayoutName,
+    Mode,
+    Role,
+)
 from pagefault.model.page import Scope, SessionRow
 from pagefault.model.progress import Progress
 from pagefault.model.times import iso_utc
@@ -156,7 +165,7 @@ class _Target:
     tip_seq: Seq = NOTHING  # of the last page that was there before
     is_announced: bool = False  # in this run, by an `Imported`
     is_leased: bool = False
-    is_busy: bool = False  # another process writes to it: nothing is brought there now
+    is_busy: bool = False  # nothing is brought there now
     waiting: list[_Item] = field(default_factory=list)
 
 
@@ -191,13 +200,16 @@ class Importer:
         window_tokens: int,
         mode: Mode,
         layout: LayoutName,
+        control: ControlMode,
         live: Callable[[], Mapping[SessionNo, Owned]],
+        is_kept: Callable[[SessionNo], bool],
         dry_run: bool,
         stop: threading.Event,
         progress: Progress | None,
     ) -> None:
         self._runtime = runtime
-        self._settings = (window_tokens, mode, layout)
+        self._settings = (window_tokens, mode, layout, control)
+        self._is_kept = is_kept
         self._tokens_max = runtime.limits.page_room(window_tokens)
         self._live = live
         self._dry = dry_run
@@ -516,10 +528,16 @@ class Importer:
         owned = self._live().get(target.number)
         if owned is not None:
             self._wait(self._quiet.enter_async_context(owned.quiet()))
+        why = ""
         try:
-            self._wait(self._runtime.journal.lease(target.number))
+            if self._is_kept(target.number):
+                self._wait(self._runtime.journal.lease(target.number))
+            else:
+                why = "by its control mode nothing is written to it"
         except SessionBusy as busy:
-            self._flaw(Flaw(place=target.name, why=f"{busy}: import it again when that has ended"))
+            why = f"{busy}: import it again when that has ended"
+        if why:
+            self._flaw(Flaw(place=target.name, why=why))
             for item in target.waiting:
                 item.family.tally.messages -= 1
             target.waiting.clear()
@@ -534,7 +552,7 @@ class Importer:
     def _open(self, targets: Sequence[_Target]) -> None:
         if not targets:
             return
-        window_tokens, mode, layout = self._settings
+        window_tokens, mode, layout, control = self._settings
         drafts = [
             Draft(
                 session=SessionNo(0),
@@ -548,6 +566,7 @@ class Importer:
                     mode=mode,
                     system="",
                     layout=layout,
+                    control=control,
                     parent=target.parent.number if target.parent else SessionNo(0),
                     parent_seq=target.parent_seq,
                 ),

@@ -9,6 +9,7 @@ from typing import Final, assert_never
 from pagefault.model.events import (
     CallRefused,
     Checkpointed,
+    ControlSet,
     EpochBegun,
     Erased,
     Event,
@@ -27,6 +28,7 @@ from pagefault.model.events import (
     Received,
     Relayed,
     Reported,
+    RetentionSet,
     Searched,
     SessionConfigured,
     SessionLeased,
@@ -155,7 +157,9 @@ class SessionTally:
                 pass  # nor have these
             case Imported() | ImportApproved() | ImportRevoked():
                 pass  # nor these
-            case ForgetBegun() | ForgetDone() | Lost() | Opaque() | SetAside():
+            case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Lost():
+                pass  # nor what is of the whole store
+            case Opaque() | SetAside():
                 pass  # nor what is of the whole store, or cannot be read
             case undecided:
                 assert_never(undecided)

@@ -16,6 +16,7 @@ from pagefault.model.catalogue import UNKNOWN, find_model
 from pagefault.model.events import (
     CallRefused,
     Checkpointed,
+    ControlSet,
     EpochBegun,
     Erased,
     Event,
@@ -34,6 +35,7 @@ from pagefault.model.events import (
     Received,
     Relayed,
     Reported,
+    RetentionSet,
     Searched,
     SessionConfigured,
     SessionLeased,
@@ -173,8 +175,10 @@ class Ledger:
                 pass  # no request
             case ImportApproved() | ImportRevoked():
                 pass  # what may be recalled, and not what was
-            case ForgetBegun() | ForgetDone() | Erased() | Lost() | Opaque() | SetAside():
-                pass  # the store's own, or nothing that can be read
+            case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Erased() | Lost():
+                pass  # the store's own
+            case Opaque() | SetAside():
+                pass  # nothing that can be read
             case undecided:
                 assert_never(undecided)
 

@@ -36,6 +36,7 @@ from pagefault.model.defaults import THRASH_WINDOW_TURNS
 from pagefault.model.events import (
     CallRefused,
     Checkpointed,
+    ControlSet,
     DerivedBody,
     EpochBegun,
     Erased,
@@ -55,6 +56,7 @@ from pagefault.model.events import (
     Received,
     Relayed,
     Reported,
+    RetentionSet,
     Searched,
     SessionConfigured,
     SessionLeased,
@@ -264,7 +266,7 @@ class Meter:
                 pass  # what requests cost is the ledger's
             case ImportApproved() | ImportRevoked():
                 pass  # what may be recalled, and not what was
-            case SessionLeased() | ForgetBegun() | ForgetDone():
+            case SessionLeased() | ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet():
                 pass  # the store's own bookkeeping: it weighs as a record, and says nothing
             case Erased() | Lost() | Opaque() | SetAside():
                 pass  # what it said cannot be told any more, or not yet

@@ -14,6 +14,7 @@ from pagefault.model.defaults import WINDOW_TOKENS
 from pagefault.model.events import (
     CallRefused,
     Checkpointed,
+    ControlSet,
     DerivedBody,
     EpochBegun,
     Erased,
@@ -33,6 +34,7 @@ from pagefault.model.events import (
     Received,
     Relayed,
     Reported,
+    RetentionSet,
     Searched,
     SessionConfigured,
     SessionLeased,
@@ -83,7 +85,9 @@ class Residents:
                 pass  # it moves no page: a pin does with the next request
             case Imported() | ImportApproved() | ImportRevoked():
                 pass  # nor does what says where pages are from
-            case Reported() | Priced() | SessionLeased() | ForgetBegun() | ForgetDone():
+            case Reported() | Priced() | SessionLeased():
+                pass  # no page has a part in it
+            case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet():
                 pass  # of no page
             case Erased() | Lost() | Opaque() | SetAside():
                 pass  # what it did cannot be told any more, or not yet

@@ -17,6 +17,7 @@ from pagefault.model.events import (
     CallRefused,
     Checkpointed,
     Claimed,
+    ControlSet,
     DerivedBody,
     EpochBegun,
     Erased,
@@ -38,6 +39,7 @@ from pagefault.model.events import (
     Relayed,
     Reported,
     Represented,
+    RetentionSet,
     Searched,
     SessionConfigured,
     SessionLeased,
@@ -532,7 +534,7 @@ def _movements(event: Event) -> Iterator[_Movement]:
             pass  # it moved nothing
         case ImportApproved() | ImportRevoked():
             pass  # what may be recalled, and not what was
-        case ForgetBegun() | ForgetDone() | Erased() | Lost():
+        case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Erased() | Lost():
             pass  # nothing is left that would tell of which page it was
         case Opaque() | SetAside():
             pass  # whatever it is, nothing of it is understood here

@@ -86,6 +86,12 @@ def _imported(runtime: Runtime, row: SessionRow) -> ImportedSession | None:
     )
 
 
+def sessions_from(runtime: Runtime, source: str) -> frozenset[SessionNo]:
+    """The sessions that were imported from a source. Blocks on the store."""
+    rows = runtime.index.sessions()
+    return frozenset(row.session for row in rows if is_from(row.name, source))
+
+
 def places_from(runtime: Runtime, source: str) -> NDArray[np.int64]:
     """Where pages imported from a source may stand, over everything, ascending. Blocks."""
     import numpy as np
