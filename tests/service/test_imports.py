@@ -539,10 +539,10 @@ async def test_what_was_imported_is_forgotten_by_its_source_and_by_its_origin(
         await memory.import_history([a_vault(tmp_path / "x")])
         typed = await memory.session("typed")
         await typed.user("The vault is below the tower.")
-        for wanted in ({"imported_from": "codex"}, {"imported_from": "messages"}):
-            await memory.forget_matching(SearchFilter(**wanted), query="vault below")
+        for source, stays in (("codex", 3), ("messages", 1)):
+            await memory.forget_matching(SearchFilter(imported_from=source), query="vault below")
             left = {name: len(texts) for name, texts in (await told(memory)).items()}
             assert left.pop("typed") == 1
-            assert list(left.values()) == [3 if wanted["imported_from"] == "codex" else 1]
+            assert list(left.values()) == [stays]
         await memory.forget_matching(SearchFilter(origins=("import",)))
         assert sorted(map(len, await talks(memory))) == [0, 1]

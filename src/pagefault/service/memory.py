@@ -435,7 +435,9 @@ class Memory(Asking):
         search = self._runtime.search
         only = None
         if wanted.imported_from and scope.is_everything:
-            only = await asyncio.to_thread(places_from, self._runtime, wanted.imported_from)
+            only = await asyncio.to_thread(places_from, self._runtime, wanted.imported_from, wanted)
+            if not wanted.kinds:
+                wanted = SearchFilter(history=wanted.history)  # `only` has the rest of it
         found = [
             await search(part, query, limit=limit, wanted=wanted, only=only, profile=profile)
             for part in parts_of(scope, wanted)

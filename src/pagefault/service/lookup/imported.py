@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 from pagefault.model.errors import ArchiveMissing, StoreCorrupt
 from pagefault.model.events import Imported
 from pagefault.model.ids import NOTHING, SessionNo
-from pagefault.model.page import Scope, SessionRow
+from pagefault.model.page import EVERYTHING, Scope, SessionRow
+from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.service.runtime import LAST, Runtime
 from pagefault.store.api import PageFilter
 from pagefault.store.place import place_of
@@ -92,15 +93,23 @@ def sessions_from(runtime: Runtime, source: str) -> frozenset[SessionNo]:
     return frozenset(row.session for row in rows if is_from(row.name, source))
 
 
-def places_from(runtime: Runtime, source: str) -> NDArray[np.int64]:
-    """Where pages imported from a source may stand, over everything, ascending. Blocks."""
+def places_from(runtime: Runtime, source: str, wanted: SearchFilter = ANY) -> NDArray[np.int64]:
+    """Where pages imported from a source, and otherwise wanted, may stand, over everything,
+    ascending. Blocks on the store.
+    """
     import numpy as np
+
+    from pagefault.store.likely import among
 
     rows = sorted(
         (row for row in runtime.index.sessions() if is_from(row.name, source)),
         key=lambda row: row.session,
     )
-    spans = [
-        np.arange(row.pages, dtype=np.int64) + np.int64(place_of(row.session, 0)) for row in rows
-    ]
-    return np.concatenate([np.empty(0, np.int64), *spans])
+    begins = np.array([place_of(row.session, 0) for row in rows], dtype=np.int64)
+    counts = np.array([row.pages for row in rows], dtype=np.int64)
+    before = np.cumsum(counts) - counts
+    places: NDArray[np.int64] = np.repeat(begins - before, counts) + np.arange(counts.sum())
+    if wanted.is_some:
+        found = runtime.index.matching(EVERYTHING, wanted).places
+        places = found[among(found, places)]
+    return places
