@@ -355,6 +355,22 @@ async def test_no_claim_is_made_of_what_is_imported(tmp_path: Path) -> None:
         assert len(await typed.claims()) == 1, "the control: typed, it is a claim"
 
 
+async def test_a_claim_that_quotes_an_import_is_in_quarantine_with_it(tmp_path: Path) -> None:
+    path = a_vault(tmp_path / "x")
+    async with opened(tmp_path / "m") as memory:
+        await memory.import_history([path])
+        [one] = await memory.imports()
+        session = await memory.session(one.name, create=False)
+        await session.remember("We decided to use Postgres for the tower")
+        assert [claim.authority for claim in await session.claims()] == ["proposed"]
+        await session.user("What do we use for the tower?")
+        assert "Postgres" not in text_of(await session.request())
+        await session.assistant("I do not know.")
+        await memory.approve_import(session=one.name)
+        await session.user("What do we use for the tower now?")
+        assert "Fact: We decided to use Postgres" in text_of(await session.request()), "the control"
+
+
 async def test_an_imported_page_is_pinned_only_once_it_is_approved(tmp_path: Path) -> None:
     path = a_vault(tmp_path / "x")
     async with opened(tmp_path / "m") as memory:

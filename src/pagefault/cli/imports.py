@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -98,7 +99,7 @@ async def _import(app: App, paths: Sequence[Path], *, dry_run: bool) -> ImportRe
     label = "reading" if dry_run else "importing"
     # A dry run looks what is there already, and makes no memory where there is none.
     from pagefault.model.errors import StoreMissing
-    from pagefault.service.bootstrap import open_memory
+    from pagefault.service.config import MEMORY
 
     with app.term.progress() as progress:
 
@@ -112,7 +113,8 @@ async def _import(app: App, paths: Sequence[Path], *, dry_run: bool) -> ImportRe
             async with app.reading() as memory:
                 return await memory.import_history(paths, dry_run=True, progress=told)
         except StoreMissing:
-            async with open_memory(":memory:") as memory:
+            config = replace(app.config(), root=MEMORY)
+            async with app.memory(config) as memory:
                 return await memory.import_history(paths, dry_run=True, progress=told)
 
 

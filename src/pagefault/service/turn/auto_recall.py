@@ -122,6 +122,8 @@ class TurnRecall:
         find = self._finder.claims
         for hit in await find(self._before_newest(), query, limit=CLAIMS_RECALLED):
             row, cost = hit.page, hit.page.tokens + LABEL_TOKENS
+            if self._runtime.quarantine.holds(row):
+                continue
             if row.page_id not in state.working_set and cost <= room:
                 chosen.append(row)
                 state.table.tlb.insert(row)
