@@ -3,8 +3,8 @@
     python benchmarks/imports.py [MESSAGES]
 
 Sessions of Claude Code are written to a temporary folder, a hundred messages each, of words drawn
-by Zipf's law from 60,000, and imported. Seconds are the processor's, of all threads together: another
-program on the machine does not count. Memory is the most that the process ever had.
+by Zipf's law from 60,000, and imported. Seconds are the processor's, of all threads together:
+another program on the machine does not count. Memory is the most that the process ever had.
 """
 
 from __future__ import annotations
