@@ -14,6 +14,8 @@ from typing import Protocol, TypeVar
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+from tests import warm
+
 if typing.TYPE_CHECKING:
     from pagefault.model.clock import Clock
     from pagefault.model.ids import IdMinter
@@ -58,6 +60,12 @@ def nursery(
     nursery = Nursery(tmp_path_factory.mktemp("nursery"))
     yield nursery
     nursery.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _the_warm_process_ends() -> Iterator[None]:
+    yield
+    warm.close()
 
 
 @pytest.fixture
