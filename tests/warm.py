@@ -188,7 +188,7 @@ def _live(fds: list[int], folder: str, words: list[str], environment: list[str])
         for number, (fd, name) in enumerate(zip(fds, ("stdin", "stdout", "stderr"), strict=True)):
             os.dup2(fd, number)
             os.close(fd)
-            setattr(sys, name, open(number, "w" if number else "r", closefd=False))
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
         os.chdir(folder)
         os.environ.clear()
         os.environ.update(one.split("=", 1) for one in environment)
