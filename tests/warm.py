@@ -159,8 +159,8 @@ class Server:
         self._children[pid] = (asked, int(asker))
 
 
-def _prepare() -> None:
-    """Load what a command would load when it runs, the vocabulary above all."""
+def prepare() -> None:
+    """Load what a command loads when it runs, the vocabulary above all, and start no thread."""
     from importlib import import_module
     from pkgutil import walk_packages
 
@@ -171,6 +171,8 @@ def _prepare() -> None:
     for module in walk_packages(pagefault.__path__, "pagefault."):
         if not module.name.startswith(("pagefault.testing", "pagefault.cli.__main__")):
             import_module(module.name)
+    for name in ("apsw.sqlite_extra", "numpy.ma", "platformdirs.unix", "rich.console"):
+        import_module(name)
     O200k().count("hello world")
     query_terms("hello worlds")
 
@@ -212,7 +214,7 @@ def _live(fds: list[int], folder: str, words: list[str], environment: list[str])
 
 if __name__ == "__main__":
     if sys.argv[1] == "--serve":
-        _prepare()
+        prepare()
         Server(sys.argv[2]).serve()
     else:
         sys.exit(ask(sys.argv[1], sys.argv[2:]))
