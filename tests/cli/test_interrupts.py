@@ -61,14 +61,19 @@ def was_quiet(code: int, err: str) -> bool:
     return code in (130, -signal.SIGINT)
 
 
+AT_ANY = (1, 5, 20, 60, 150, 300)
+
+
 @pytest.mark.parametrize(
     ("words", "numbers"),
     [
-        (["status"], (1, 5, 20, 60, 150, 300)),
+        (["status"], AT_ANY),
         (["doctor", "--json"], (300,)),
         (["chat", "--engine", "scripted"], (300,)),
+        pytest.param(["doctor", "--json"], AT_ANY, marks=pytest.mark.torture),
+        pytest.param(["chat", "--engine", "scripted"], AT_ANY, marks=pytest.mark.torture),
     ],
-    ids=["status", "doctor", "chat"],
+    ids=["status", "doctor", "chat", "doctor at any", "chat at any"],
 )
 def test_an_interrupt_during_any_import_is_quiet(
     memory_root: Path, words: list[str], numbers: Sequence[int]
