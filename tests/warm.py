@@ -107,7 +107,8 @@ class Server:
         os.write(1, b"listening\n")
         while True:
             waiting = {asked: pid for pid, (asked, _) in self._children.items()}
-            ready, _, _ = select.select([0, awake, self._listening, *waiting], [], [])
+            watched: list[int | socket.socket] = [0, awake, self._listening, *waiting]
+            ready, _, _ = select.select(watched, [], [])
             if awake in ready:
                 os.read(awake, 1 << 10)
             self._mirror()
@@ -193,7 +194,9 @@ def _live(fds: list[int], folder: str, words: list[str], environment: list[str])
             setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
         os.chdir(folder)
         os.environ.clear()
-        os.environ.update(one.split("=", 1) for one in environment)
+        for one in environment:
+            name, _, value = one.partition("=")
+            os.environ[name] = value
         random.seed()
         how, what, *sys.argv[1:] = words
         sys.argv[0] = how

@@ -414,13 +414,13 @@ async def test_whoever_stops_waiting_for_a_forget_does_not_stop_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = tmp_path / "m"
-    begun, forget = asyncio.Event(), pagefault.Memory._forget
+    begun, erase = asyncio.Event(), pagefault.Memory._erase
 
     async def begins(self: pagefault.Memory, *given: Any) -> Any:
         begun.set()
-        return await forget(self, *given)
+        return await erase(self, *given)
 
-    monkeypatch.setattr(pagefault.Memory, "_forget", begins)
+    monkeypatch.setattr(pagefault.Memory, "_erase", begins)
     async with pagefault.open(root, sync="os", window=3_000) as memory:
         session = await _secret_session(memory)
         impatient = asyncio.create_task(memory.forget("s", "msg_2"))
