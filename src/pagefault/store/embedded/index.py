@@ -18,8 +18,8 @@ import json
 import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import wraps
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 
@@ -514,6 +514,9 @@ class SqliteIndex:
 
     # --- finding ------------------------------------------------------------------------------
 
+    def moment(self) -> AbstractContextManager[None]:
+        return self._connections.moment()
+
     @_mended
     def candidates(
         self,
@@ -531,9 +534,13 @@ class SqliteIndex:
         from pagefault.store.likely import among, likeliest
 
         with self._connections.read() as db:
-            spans, pages, length_mean = self._extent(db, scope)
+            spans, pages, length_mean = self._connections.once(
+                ("extent", scope), lambda: self._extent(db, scope)
+            )
             any_of = [alternatives(term) for term in terms]
-            postings = SqlitePostings(db, spans, [*chain.from_iterable(any_of)])
+            postings = self._connections.once(
+                ("postings", scope), lambda: SqlitePostings(db, spans)
+            )
             lists = [postings.places_of_any(these, 1) for these in any_of]
             places = likeliest(lists, pages=pages, limit=limit, near=near)
             counts = np.zeros((len(places), len(terms)), dtype=np.int64)
@@ -597,10 +604,13 @@ class SqliteIndex:
         return [part.span for _, part in self._parts(db, scope)]
 
     def _parts(self, db: apsw.Connection, scope: Scope) -> list[tuple[SessionNo, _Part]]:
-        return [
-            (session, self._part(db, session, upto, of_derived=scope.of_derived))
-            for session, upto in scope.parts
-        ]
+        return self._connections.once(
+            ("parts", scope),
+            lambda: [
+                (session, self._part(db, session, upto, of_derived=scope.of_derived))
+                for session, upto in scope.parts
+            ],
+        )
 
     def _part(
         self, db: apsw.Connection, session: SessionNo, upto: Seq, *, of_derived: bool
