@@ -37,13 +37,15 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 
 from pagefault.language.analyzer import analyze, is_telling, query_terms
+from pagefault.model.ids import PageId
 from pagefault.model.kinds import Role
-from pagefault.model.page import Page, Scope
+from pagefault.model.page import Page, PageRow, Scope
 from pagefault.recall.ranking import Ranked, Ranking
 from pagefault.recall.reading import PagesAt, Reading
 from pagefault.store.api import PageIndex
@@ -326,16 +328,12 @@ def _sources_first(
     ]
     if not answers or len(rows) < 2:
         return ranked
-    texts = {place: page for place, row in rows.items() if (page := reading.page(row)) is not None}
     scores = {place: one.score for place, one in best.items()}
     more = dict.fromkeys(best, 0.0)
     for place in sorted(answers, key=lambda place: best[place].score):
-        if place not in texts:
-            continue
-        quoted = _Quoted(reading, texts[place], asked)
-        for other, page in texts.items():
-            lower = scores[other] < scores[place]
-            if lower and quoted.rests_on(page, best[other], best[place]):
+        answer = _Quoted(reading, rows[place], best[place], asked)
+        for other, row in rows.items():
+            if scores[other] < scores[place] and answer.rests_on(row, best[other]):
                 lift = scores[place] - scores[other] + BELOW * float(ranked.scores[0])
                 scores[other] += lift
                 more[other] += lift
@@ -345,23 +343,39 @@ def _sources_first(
 
 
 class _Quoted:
-    """What an answer says, and where it has that from."""
+    """What an answer says, and where it has that from. Its text, and others, are read as needed."""
 
-    def __init__(self, reading: Reading, answer: Page, asked: frozenset[str]) -> None:
+    def __init__(
+        self, reading: Reading, row: PageRow, answer: Ranked, asked: frozenset[str]
+    ) -> None:
+        self._reading = reading
+        self._row = row
         self._answer = answer
-        self._cited = frozenset(reading.cited(answer))
-        self._adds = telling(answer.text) - asked
+        self._asked = asked
 
-    def rests_on(self, page: Page, source: Ranked, answer: Ranked) -> bool:
+    def rests_on(self, row: PageRow, source: Ranked) -> bool:
         """Whether it cites this page of its session, or says again what was said there before to
         the same question, by somebody who did not ask it.
         """
-        row, of = page.row, self._answer.row
-        if row.seq >= of.seq or source.asks:
+        if row.seq >= self._row.seq or source.asks:
             return False
-        if row.session == of.session and row.page_id in self._cited:
+        if row.session == self._row.session and row.page_id in self._cited:
             return True
-        says_more = row.role is not Role.ASSISTANT and source.told >= answer.told > 0
-        if not says_more or not self._adds:
+        if row.role is Role.ASSISTANT or not source.told >= self._answer.told > 0:
+            return False
+        page = self._reading.page(row) if self._adds else None
+        if page is None:
             return False
         return len(self._adds & telling(page.text)) >= QUOTED * len(self._adds)
+
+    @cached_property
+    def _page(self) -> Page | None:
+        return self._reading.page(self._row)
+
+    @cached_property
+    def _cited(self) -> frozenset[PageId]:
+        return frozenset(self._reading.cited(self._page) if self._page else ())
+
+    @cached_property
+    def _adds(self) -> frozenset[str]:
+        return telling(self._page.text) - self._asked if self._page else frozenset()

@@ -302,7 +302,8 @@ class Searcher:
         """
         from pagefault.recall.daily import PAGES_MAX, asks_of_days_alone, spans_ms, with_word
         from pagefault.recall.question import read, speakers_named, subject
-        from pagefault.recall.rank import NOTHING_RANKED, rank
+        from pagefault.recall.rank import rank
+        from pagefault.recall.ranking import NOTHING_RANKED
 
         asked = read(query, today=today, languages=languages)
         if not asked.terms:

@@ -545,10 +545,13 @@ class SqliteIndex:
             places = likeliest(lists, pages=pages, limit=limit, near=near)
             counts = np.zeros((len(places), len(terms)), dtype=np.int64)
             for column, these in enumerate(any_of):
-                counts[:, column] = among(places, lists[column])
-                if counts[:, column].any():
-                    for count in range(2, count_max + 1):
-                        counts[:, column] += among(places, postings.places_of_any(these, count))
+                again, count = among(places, lists[column]), 1
+                while again.any():  # where none stands so often, none stands oftener
+                    counts[:, column] += again
+                    count += 1
+                    if count > count_max:
+                        break
+                    again = among(places, postings.places_of_any(these, count))
         return Candidates(
             pages=pages,
             length_mean=length_mean,
