@@ -160,10 +160,10 @@ def distinct(numbers: Numbers) -> Numbers:
 
 
 def among(places: Numbers, others: Numbers) -> Flags:
-    """For each place whether it is one of the others; both ascend."""
+    """For each place whether it is one of the others, which ascend."""
     if not len(others):
-        return np.zeros(len(places), dtype=np.bool_)
-    at = np.searchsorted(others, places)
+        return np.zeros(places.shape, dtype=np.bool_)
+    at = others.searchsorted(places)
     at[at == len(others)] = 0
     found: Flags = others[at] == places
     return found

@@ -566,30 +566,30 @@ class SqliteIndex:
     ) -> Traits:
         import numpy as np
 
-        columns: list[list[int]] = [[] for _ in range(7)]
+        from pagefault.store.embedded.postings import numbers
+
         with self._connections.read() as db:
-            for span in self._spans(db, scope):
-                wanted = _array_within(span, places)
-                [found] = _SQL.rows(db, "traits", wanted, span.origin)
-                for column, text in zip(columns, found, strict=True):
-                    column += json.loads(text)
-            speakers = columns.pop()
-            told = _SQL.rows(db, "names", json.dumps(sorted(set(speakers)))) if names else []
-            words = self._words if self._words.keys() >= set(columns[3]) else self._learn(db)
-        worth = {code: worth_of(name.split(" "), names) for code, name in told}
-        spoken = np.array([worth.get(code, 0.0) for code in speakers], dtype=np.float64)
-        numbers = {
-            (code, is_named): role_number(_ROLES[words[code]], is_named=is_named)
-            for code in set(columns[3])
-            for is_named in (False, True)
-        }
-        columns[3] = [
-            numbers[code, name > 0] for code, name in zip(columns[3], speakers, strict=True)
-        ]
-        values = np.array(columns, dtype=np.int64)
-        order = np.argsort(values[0], kind="stable")
-        at, lengths, days, roles, marks, likenesses = values[:, order]
-        return Traits(at, lengths, days, roles, marks, likenesses, spoken[order])
+            found = [
+                np.stack([numbers(text) for text in columns])
+                for span in self._spans(db, scope)
+                for columns in _SQL.rows(db, "traits", _array_within(span, places), span.origin)
+            ]
+            values = np.concatenate([np.empty((7, 0), dtype=np.int64), *found], axis=1)
+            values = values[:, np.argsort(values[0], kind="stable")]
+            at, lengths, days, codes, marks, likenesses, speakers = values
+            of_names = json.dumps(np.unique(speakers).tolist()) if names else ""
+            told = _SQL.rows(db, "names", of_names) if names else []
+            said_by = set(codes.tolist())
+            words = self._words if self._words.keys() >= said_by else self._learn(db)
+        spoken = np.zeros(len(at))
+        for code, name in told:
+            spoken[speakers == code] = worth_of(name.split(" "), names)
+        roles = np.zeros_like(codes)
+        for code in said_by:
+            for is_named in (False, True):
+                these = (codes == code) & ((speakers > 0) == is_named)
+                roles[these] = role_number(_ROLES[words[code]], is_named=is_named)
+        return Traits(at, lengths, days, roles, marks, likenesses, spoken)
 
     @_mended
     def speakers(self, scope: Scope) -> frozenset[str]:

@@ -59,11 +59,11 @@ class SqlitePostings:
             [(text,)] = _SQL.rows(
                 self._db, "posting", f'"{word}"', span.origin, span.first, span.last
             )
-            places = _numbers(text)
+            places = numbers(text)
         return places
 
 
-def _numbers(text: str) -> Numbers:
+def numbers(text: str) -> Numbers:
     """A JSON array of whole numbers."""
     inner = text[1:-1]
     if not inner:
