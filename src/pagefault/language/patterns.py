@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final
 
 from pagefault.language.english import ENGLISH
@@ -28,8 +28,12 @@ class Anywhere:
     """
 
     def __init__(self, cue: Cue) -> None:
-        self._in_all = re.compile(joined(cue), re.IGNORECASE)
+        self._cue = cue
         self._in_latin = re.compile(joined(cue, LATIN), re.IGNORECASE)
+
+    @cached_property
+    def _in_all(self) -> re.Pattern[str]:
+        return re.compile(joined(self._cue), re.IGNORECASE)
 
     def search(self, text: str) -> re.Match[str] | None:
         return self._for(text).search(text)

@@ -47,13 +47,13 @@ class Reversals:
     def of(self, place: int) -> int | None:
         """The last sentence that takes back the statement at `place`, if one does."""
         about = self._sentences[place].worth.about
-        if not about or not self._sentences[place].is_citable:
+        if not about:
             return None
         for later in reversed(self._turning):
             if later <= place:
                 return None
             if len(about & self._sentences[later].worth.about) >= SHARED_MIN * len(about):
-                return later
+                return later if self._sentences[place].is_citable else None
         return None
 
     def settled(self, chosen: Sequence[int]) -> list[int]:
