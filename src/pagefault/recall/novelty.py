@@ -10,7 +10,8 @@ knows a phrase of any language:
    once, and next to nothing where it is said every day.
  - **Statement before neighbour.** Where a page that asks nothing has every word of the question, a
    page that has none stands below it, whatever it stands beside: "I don't know", in any language,
-   below what is known. One whose neighbours tell too little is not offered at all.
+   below what is known. One that says nothing of its own, or was not read, and whose neighbours
+   tell too little, is not offered at all.
  - **Question and quotation.** A page that asks, and has no more to say than the question that it is
    found by, is the question: nothing is told there. One of whose words half are the question's
    stands below a statement of them all. An answer that cites a page, or takes what it adds to the
@@ -29,7 +30,8 @@ A short refusal in words that are rare in its conversation counts as an answer w
 tells what was asked for, and what a model knew by itself stands below a page that only mentions it.
 On five LoCoMo conversations all this together costs up to half a point of what is found at ten and
 gains as much at five; on conversations with assistants it gains three at five and one at ten. Both
-had a part in choosing its numbers, so neither is a check on them.
+had a part in choosing its numbers, so neither is a check on them. On recordings, which had none, it
+costs nothing.
 """
 
 from __future__ import annotations
@@ -84,13 +86,18 @@ def settled(
         return []
     ranked = list(found)
     echoes: set[int] = set()
+    tell: set[int] = set()
     if reading is not None:
         weighing = _Weighing(index, reading, scope, query, languages)
-        ranked, echoes = weighing.weighed(ranked), weighing.echoes
+        ranked, echoes, tell = weighing.weighed(ranked), weighing.echoes, weighing.tell
     stating = max((one.score for one in ranked if _states_all(one)), default=None)
     least = NEIGHBOUR_MIN if stating is None else NEIGHBOUR_STATED_MIN
     least *= max(one.relevance for one in ranked)
-    ranked = [one for one in ranked if not _is_neighbour(one) or one.relevance >= least]
+    ranked = [
+        one
+        for one in ranked
+        if not _is_neighbour(one) or one.place in tell or one.relevance >= least
+    ]
     if stating is not None:
         most = stating - BELOW * abs(stating)
         ranked = _below(ranked, most, [_is_wordless(one) or one.place in echoes for one in ranked])
@@ -123,7 +130,8 @@ def _ordered(ranked: Collection[Ranked]) -> list[Ranked]:
 
 
 class _Weighing:
-    """Weighs pages by the words that they add to the question's, as they come to the top.
+    """Weighs pages by the words that they add to the question's, as they come to the top: `tell`
+    are those that say something of their own, `echoes` those that ask what is asked now.
 
     A weight is 1 at most, so a page that was weighed and still leads does lead: no other is read.
     """
@@ -141,6 +149,7 @@ class _Weighing:
         self._scope = scope
         self._asked = frozenset(query_terms(query, languages))
         self.echoes: set[int] = set()
+        self.tell: set[int] = set()
 
     def weighed(self, ranked: list[Ranked]) -> list[Ranked]:
         seen: set[int] = set()
@@ -156,17 +165,18 @@ class _Weighing:
         at = {one.place: one for one in ranked}
         added: dict[int, frozenset[str]] = {}
         for row in self._index.pages_at(self._scope, list(at)):
-            page = self._reading.page(row) if row.tokens <= SHORT_TOKENS else None
-            if page is not None:
-                terms, place = telling(page.text), place_in(self._scope, row)
+            place = place_in(self._scope, row)
+            if row.tokens > SHORT_TOKENS:
+                self.tell.add(place)
+            elif (page := self._reading.page(row)) is not None:
+                terms = telling(page.text)
                 added[place] = terms - self._asked
                 if at[place].asks and len(terms & self._asked) >= ECHO * len(terms):
                     self.echoes.add(place)
         rare = self._rarities(frozenset[str]().union(*added.values()))
-        return {
-            place: _weight(at[place], sum(rare[term] for term in terms))
-            for place, terms in added.items()
-        }
+        information = {place: sum(rare[one] for one in terms) for place, terms in added.items()}
+        self.tell.update(place for place, much in information.items() if much >= ENOUGH)
+        return {place: _weight(at[place], much) for place, much in information.items()}
 
     def _rarities(self, terms: Collection[str]) -> dict[str, float]:
         """How rare these are, of what stands in one page alone."""
