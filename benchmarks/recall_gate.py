@@ -25,7 +25,7 @@ from pagefault.pack.count import O200k
 from pagefault.recall.gate import ASKING, MIXED, TELLING, Gate, gate
 from pagefault.recall.search import SearchHit
 
-OPEN = Gate(relevance_min=0.0, share_min=0.0, room_share=1.0)
+OPEN = Gate(coverage_min=0.0, share_min=0.0, room_share=1.0)
 GATES = (
     ("none", (OPEN, OPEN, OPEN)),
     ("default", (ASKING, MIXED, TELLING)),
