@@ -17,7 +17,7 @@ from pagefault.recall.question import Question, read
 from pagefault.recall.rank import MEASURED_MAX, Ranked, rank
 from pagefault.recall.semantic import Similar
 from pagefault.store.api import PERSON, Candidates, Traits, role_number
-from pagefault.store.form import ASKS, TELLS_NAME, TELLS_NUMBER, TELLS_TIME
+from pagefault.store.said import ASKS, TELLS_NAME, TELLS_NUMBER, TELLS_TIME
 
 DAY = date(2024, 5, 8).toordinal()
 

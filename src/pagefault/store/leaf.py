@@ -17,8 +17,9 @@ from pagefault.model.kinds import RUNTIME, ClaimType, EventType
 from pagefault.model.times import iso_ms
 from pagefault.store import codec
 from pagefault.store.form import Form, form_of
+from pagefault.store.said import said_by
 from pagefault.store.soundness import content_flaw, header_flaw, sound
-from pagefault.store.tokens import page_terms, said_by, tokens
+from pagefault.store.tokens import page_terms, tokens
 
 USUAL_IMPORTANCE: Final = 0.5  # of a page that nobody weighed
 

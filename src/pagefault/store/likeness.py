@@ -17,7 +17,7 @@ alone. Of data (`likeness_of_data`) nothing may differ but the blanks.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from hashlib import blake2b
 from typing import Final
 
@@ -50,13 +50,10 @@ def likeness_of_data(text: str, *, by: str) -> int:
     return int.from_bytes(_hash(by, " ".join(text.split()), size=8), "big", signed=True)
 
 
-def likeness(text: str, terms: Set[str], *, by: str) -> int:
-    """A signed number of 64 bits, from a text and its terms. `by` is what else must be equal for
-    two texts to say the same: who says it, for one.
+def likeness(told: Sequence[str], terms: Set[str], *, by: str) -> int:
+    """A signed number of 64 bits, from what the pieces of a text tell (`told_by`), sorted, and its
+    terms. `by` is what else must be equal for two texts to say the same: who says it, for one.
     """
-    if len(_TOLD) > _REMEMBERED:
-        _TOLD.clear()
-    told = sorted(filter(None, map(_TOLD.__getitem__, text.split())))
     words = terms - set(told)
     is_long = LONG_TERMS <= len(words) < _LONG_MAX
     if not is_long or not "".join(words).isascii():  # whose negations are not known here
@@ -82,22 +79,6 @@ def _hash(*parts: str, size: int) -> bytes:
     return blake2b("\0".join(parts).encode(), digest_size=size).digest()
 
 
-class _Told(dict[str, str]):
-    """What a piece of text between blanks tells that must be equal; nothing, if it is a word like
-    any other. As it is asked for: a memory that is quicker than an LRU cache. Long ones are data,
-    seldom seen twice, and would fill it with whole files.
-    """
-
-    def __missing__(self, piece: str) -> str:
-        told = _told(piece)
-        if len(piece) <= TERM_CHARS_MAX:
-            self[piece] = told
-        return told
-
-
-_TOLD: Final = _Told()
-
-
 class _Stems(dict[str, str]):
     """The stem of a word, as it is asked for: one word stands beside many signs."""
 
@@ -113,7 +94,10 @@ class _Stems(dict[str, str]):
 _STEMS: Final = _Stems()
 
 
-def _told(piece: str) -> str:
+def told_by(piece: str) -> str:
+    """What a piece of text between blanks tells that must be equal; nothing, if it is a word like
+    any other.
+    """
     piece = piece.lstrip(_OPENING).rstrip(_CLOSING)
     if piece.isascii() and piece.isalpha():  # as nearly all are
         word = written = piece

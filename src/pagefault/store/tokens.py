@@ -7,12 +7,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final
 
-from pagefault.language.analyzer import analyze, analyze_told, date_terms
+from pagefault.language.analyzer import analyze, date_terms
 from pagefault.language.known import OTHER_CODES
 from pagefault.model.events import PageBody
 from pagefault.model.kinds import EventType
+from pagefault.store.said import Said
 
 COUNT_MAX: Final = 3
 """A term that stands more often in a page counts as standing so often."""
@@ -30,20 +31,6 @@ LANGUAGES: Final[Mapping[str, str]] = {code: f"#{code}" for code in OTHER_CODES}
 """What a text has beside its terms that is in such a language, if only a paragraph of it."""
 
 _SAYS_AGAIN: Final = frozenset({EventType.SUMMARY, EventType.REPRESENTATION})
-
-
-class Said(NamedTuple):
-    """What a text says: its terms, how often each stands there, and its languages beside the
-    defaults of its scripts.
-    """
-
-    terms: Counter[str]
-    languages: tuple[str, ...]
-
-
-def said_by(text: str) -> Said:
-    terms, languages = analyze_told(text)
-    return Said(Counter(terms), languages)
 
 
 def page_terms(body: PageBody, said: Said) -> Counter[str]:
