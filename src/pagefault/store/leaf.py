@@ -102,7 +102,7 @@ def _leaf(
         body.part,
         body.parts,
         speaker_terms(body.speaker) if body.speaker else None,
-        terms.total(),
+        sum(terms.values()),
         form_of(body, said, at_ms),
         tokens(terms),
         iso_ms(body.occurred_at) if body.occurred_at else None,

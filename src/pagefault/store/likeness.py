@@ -17,6 +17,7 @@ alone. Of data (`likeness_of_data`) nothing may differ but the blanks.
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Sequence, Set
 from hashlib import blake2b
 from typing import Final
@@ -33,6 +34,7 @@ DIFFERING_MAX: Final = 2
 """Bits of 32 in which the words of two long texts may differ."""
 
 _NAME: Final = "'"  # what begins so is a name
+_AFTER_NAMES: Final = chr(ord(_NAME) + 1)
 _HALF: Final = 32
 _LANE: Final = 16  # bits to count the words in, for each bit of a SimHash
 _LONG_MAX: Final = 1 << (_LANE - 1)
@@ -57,7 +59,8 @@ def likeness(told: Sequence[str], terms: Set[str], *, by: str) -> int:
     words = terms - set(told)
     is_long = LONG_TERMS <= len(words) < _LONG_MAX
     if not is_long or not "".join(words).isascii():  # whose negations are not known here
-        told = [one for one in told if not one.startswith(_NAME)]  # a name is a word here
+        names = slice(bisect_left(told, _NAME), bisect_left(told, _AFTER_NAMES))
+        told = [*told[: names.start], *told[names.stop :]]  # a name is a word here
         whole = _hash(by, *told, "", *sorted(words), size=8)
         return int.from_bytes(whole, "big", signed=True)
     upper = int.from_bytes(_hash(by, *told, size=4), "big", signed=True)

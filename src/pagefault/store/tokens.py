@@ -41,6 +41,8 @@ def page_terms(body: PageBody, said: Said) -> Counter[str]:
     """
     if body.event_type in _SAYS_AGAIN:
         return Counter()
+    if not (said.languages or body.title or body.occurred_at):
+        return said.terms
     terms = said.terms.copy()
     if said.languages:
         terms.update([OTHER_LANGUAGE, *(LANGUAGES[code] for code in said.languages)])
@@ -63,8 +65,7 @@ _MARKS: Final = tuple(token("", count) for count in range(2, COUNT_MAX + 1))
 
 def tokens(counts: Mapping[str, int]) -> str:
     """All that a page has. The order is the text's: sort it where it could be read back."""
-    words = [*counts]
-    again = [(term, count) for term, count in counts.items() if count > 1]  # seldom
+    words, again = [*counts], [one for one in counts.items() if one[1] > 1]
     for least, mark in enumerate(_MARKS, 2):
         words += [term + mark for term, count in again if count >= least]
     return " ".join(words)
