@@ -3,9 +3,9 @@
     python benchmarks/proxied.py [FILE ...]
 
 A client of Chat Completions sends its whole history with each request, and a provider in this
-process answers as the conversation goes. FILE has conversations as `bench retrieval` reads them, one
-a line: a `tool` turn is the result of a call of the answer before it, made up with its name and an
-argument. Without FILE one is made up: an agent that looks things up, 60-word turns beside short ones.
+process answers as the conversation goes. FILE has conversations as `bench retrieval` reads them,
+one a line: a `tool` turn is the result of a call of the answer before it, made up with its name and
+an argument. Without FILE one is made up: an agent that looks things up, long turns beside short.
 
 Prints a line of JSON for each conversation: bytes for each byte of text (of messages, results and
 arguments of calls), of the log by types of records, less what of it is text, and of the index.
@@ -140,6 +140,10 @@ async def weigh(name: str, messages: list[Json], home: Path) -> Json:
                 await post(proxy, messages[:at])
         await proxy.settled()
         await relay.aclose()
+    return {"conversation": name, **sizes(messages, home)}
+
+
+def sizes(messages: list[Json], home: Path) -> Json:
     text = sum(map(text_of, messages))
     by_type: Counter[str] = Counter()
     for path in sorted((home / "log").iterdir()):
@@ -150,7 +154,6 @@ async def weigh(name: str, messages: list[Json], home: Path) -> Json:
     log = sum(path.stat().st_size for path in (home / "log").iterdir())
     index = sum(path.stat().st_size for path in home.glob("index.db*"))
     return {
-        "conversation": name,
         "messages": len(messages),
         "text_per_message": round(text / len(messages)),
         "log_per_text": round(log / text, 2),
