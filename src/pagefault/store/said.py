@@ -43,14 +43,14 @@ class Said(NamedTuple):
 
 def said_by(text: str) -> Said:
     pieces = text.split()
+    if not pieces:
+        return Said(Counter(), (), [], 0)
     if len(_PIECES) > _REMEMBERED:
         _PIECES.clear()
     try:
         terms, told, marks = zip(*map(_PIECES.__getitem__, pieces), strict=True)
     except TellsLanguage:
         return _said_in_languages(text, pieces)
-    except ValueError:  # of no pieces there is nothing to take apart
-        return Said(Counter(), (), (), 0)
     return Said(Counter(chain.from_iterable(terms)), (), _sorted(told), _together(marks))
 
 
