@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence, Set
 from itertools import chain
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from pagefault.language.analyzer import (
@@ -43,15 +44,17 @@ class Said(NamedTuple):
 
 def said_by(text: str) -> Said:
     pieces = text.split()
-    if not pieces:
-        return Said(Counter(), (), [], 0)
     if len(_PIECES) > _REMEMBERED:
         _PIECES.clear()
     try:
-        terms, told, marks = zip(*map(_PIECES.__getitem__, pieces), strict=True)
+        seen = [*map(_PIECES.__getitem__, pieces)]
     except TellsLanguage:
         return _said_in_languages(text, pieces)
-    return Said(Counter(chain.from_iterable(terms)), (), _sorted(told), _together(marks))
+    terms = Counter(chain.from_iterable(map(_TERMS, seen)))
+    return Said(terms, (), _sorted(map(_TOLD, seen)), _together(map(_MARKS, seen)))
+
+
+_TERMS, _TOLD, _MARKS = map(itemgetter, range(3))  # of what is remembered of a piece
 
 
 def _said_in_languages(text: str, pieces: Sequence[str]) -> Said:
