@@ -640,7 +640,8 @@ def index_answers(root: Path) -> Iterator[Any]:
     from pagefault.model.page import Scope
     from pagefault.store.api import PageFilter
     from pagefault.store.embedded.root import open_store
-    from pagefault.store.tokens import page_terms, said_by
+    from pagefault.store.said import said_by
+    from pagefault.store.tokens import page_terms
     from pagefault.testing.index_contract import told
 
     store = open_store(root, read_only=True, **store_tools())

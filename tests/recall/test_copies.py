@@ -16,7 +16,7 @@ from pagefault.language.analyzer import analyze
 from pagefault.model.kinds import Role
 from pagefault.recall import search
 from pagefault.recall.search import SearchHit
-from pagefault.store import likeness as likeness_module
+from pagefault.store import said
 from pagefault.store.likeness import LONG_TERMS, bucket, likeness, say_the_same
 from tests.examples import few
 
@@ -132,16 +132,12 @@ async def test_control_by_the_words_alone_it_would_be(
     memory: Memory, change: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without the upper half, every one of these changes is folded away."""
-    monkeypatch.setattr(likeness_module, "_TOLD", _Nothing())
+    monkeypatch.setattr(said, "_PIECES", said._Pieces())  # remembers nothing yet
+    monkeypatch.setattr(said, "told_by", lambda piece: "")
     hits = await found(
         await heard(memory, LONG, changed(LONG, change)), "restart the harbour gateway"
     )
     assert told(hits) == [{"msg_1", "msg_3"}]
-
-
-class _Nothing(dict[str, str]):
-    def __missing__(self, piece: str) -> str:
-        return ""
 
 
 async def test_a_second_not_is_another_text(memory: Memory) -> None:
@@ -256,7 +252,8 @@ texts = st.builds(
 
 def number(words: Sequence[str]) -> int:
     text = " ".join(words)
-    return likeness(text, set(analyze(text)), by="user")
+    it = said.said_by(text)
+    return likeness(it.told, it.terms.keys(), by="user")
 
 
 @few(30)
@@ -273,7 +270,8 @@ def test_what_is_remembered_of_words_holds_no_file() -> None:
     for at in range(50):
         for line in (f"{at}{'ab9' * 100}", f"{at}{'[7],' * 100}"):
             assert number([line, "and", "so"]) == number(["so", "and", line])
-    for remembered in (likeness_module._TOLD, analyzer._ASCII_TERMS):
+            assert analyze(line)
+    for remembered in (said._PIECES, analyzer._TERMS):
         assert remembered, "words are"
         assert max(map(len, remembered)) <= analyzer.TERM_CHARS_MAX
 

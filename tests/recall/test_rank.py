@@ -18,7 +18,7 @@ from pagefault.recall.rank import MEASURED_MAX, rank
 from pagefault.recall.ranking import Ranked
 from pagefault.recall.semantic import Similar
 from pagefault.store.api import PERSON, Candidates, Traits, role_number
-from pagefault.store.form import ASKS, TELLS_NAME, TELLS_NUMBER, TELLS_TIME
+from pagefault.store.said import ASKS, TELLS_NAME, TELLS_NUMBER, TELLS_TIME
 
 DAY = date(2024, 5, 8).toordinal()
 

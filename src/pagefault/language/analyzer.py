@@ -102,13 +102,12 @@ def analyze(text: str) -> list[str]:
 
 def analyze_told(text: str) -> tuple[list[str], tuple[str, ...]]:
     """The terms of a text, and its `other_languages`."""
-    if text.isascii():  # no name spans a blank, so what stands between blanks can be remembered
-        if len(_ASCII_TERMS) > _REMEMBERED:
-            _ASCII_TERMS.clear()
-        try:
-            return list(chain.from_iterable(map(_ASCII_TERMS.__getitem__, text.split()))), _ENGLISH
-        except _TellsLanguage:
-            pass
+    if len(_TERMS) > _REMEMBERED:
+        _TERMS.clear()
+    try:
+        return [*chain.from_iterable(map(_TERMS.__getitem__, text.split()))], _ENGLISH
+    except TellsLanguage:
+        pass
     terms: list[str] = []
     told: dict[str, None] = {}
     for paragraph in _PARAGRAPH.split(text):
@@ -117,6 +116,15 @@ def analyze_told(text: str) -> tuple[list[str], tuple[str, ...]]:
         told.update(dict.fromkeys(others))
         terms += chain.from_iterable([_terms_in(word, others) for word in words])
     return terms, tuple(told)
+
+
+def terms_alone(piece: str) -> tuple[str, ...]:
+    """The terms of what stands between blanks, in a text of no other language than the defaults of
+    scripts: no word or name spans a blank. `TellsLanguage` for a word by which a text may tell one.
+    """
+    if piece in TELLING:
+        raise TellsLanguage
+    return tuple(chain.from_iterable(_terms_in(word, _ENGLISH) for word in _words(piece)))
 
 
 def other_languages(text: str) -> tuple[str, ...]:
@@ -297,28 +305,25 @@ def _between_stops(run: str) -> Iterator[str]:
         yield from (one for one in _RUN_STOP.split(part) if len(one) > 1)
 
 
-class _TellsLanguage(Exception):
+class TellsLanguage(Exception):
     """A word may tell a language: what stands between blanks has no terms of its own."""
 
 
 class _Terms(dict[str, tuple[str, ...]]):
-    """The terms of what stands between blanks in English, as it is asked for: quicker than an LRU
-    cache. Long ones are data, seldom seen twice, and would fill it with whole files. What may tell
-    another language is never in it, so a text of which all is there needs no look at that.
+    """`terms_alone`, as they are asked for: quicker than an LRU cache. Long ones are data, seldom
+    seen twice, and would fill it with whole files. What may tell another language is never in it,
+    so a text of which all is there needs no look at that.
     """
 
-    def __missing__(self, token: str) -> tuple[str, ...]:
-        if token in TELLING:
-            raise _TellsLanguage
-        words = _CHUNK.findall(token)
-        terms = tuple(chain.from_iterable(_terms_in(word, _ENGLISH) for word in words))
-        if len(token) <= TERM_CHARS_MAX:
-            self[token] = terms
+    def __missing__(self, piece: str) -> tuple[str, ...]:
+        terms = terms_alone(piece)
+        if len(piece) <= TERM_CHARS_MAX:
+            self[piece] = terms
         return terms
 
 
 _REMEMBERED: Final = 65_536
-_ASCII_TERMS: Final = _Terms()
+_TERMS: Final = _Terms()
 
 _RUN_STOPS: Final = frozenset(
     word for one in LANGUAGES if one.script in (Script.HAN, Script.KANA) for word in one.stop_words

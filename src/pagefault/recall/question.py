@@ -14,7 +14,7 @@ from pagefault.language.language import Cue
 from pagefault.language.patterns import shows
 from pagefault.language.sought import Sought, alternatives
 from pagefault.recall.when import Days, days_in_digits, days_named, months_named
-from pagefault.store.form import TELLS_NAME, TELLS_NUMBER, TELLS_TIME
+from pagefault.store.said import TELLS_NAME, TELLS_NUMBER, TELLS_TIME
 
 _WORD: Final = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*|[,&]")
 _CAPITAL: Final = re.compile(r"(?<=[^\W_][ ,])[A-ZÀ-Þ][^\W\d_]{2,}")

@@ -22,8 +22,8 @@ from pagefault.recall.question import Question
 from pagefault.recall.ranking import NOTHING_RANKED, Ranking
 from pagefault.recall.semantic import RELEVANCE, Similar, closeness
 from pagefault.store.api import ROLES_MAX, Candidates, Traits
-from pagefault.store.form import ASKS
 from pagefault.store.likely import Numbers, among, distinct, rarity
+from pagefault.store.said import ASKS
 
 NEIGHBOURHOOD: Final = 0.55  # of what the words around a page add to its own
 MENTION: Final = 0.5  # what the speaker's name tells as a word, once it was read as a speaker

@@ -33,9 +33,9 @@ from pagefault.model.kinds import Kind, Modality, Role
 from pagefault.model.page import DERIVED_ORDER, EVERYTHING, Scope
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.store.api import Candidates, PageFilter, PageIndex, role_number
-from pagefault.store.form import ASKS, TELLS_NAME, TELLS_NUMBER, TELLS_TIME
 from pagefault.store.in_memory.index import MemoryIndex
 from pagefault.store.languages import languages_in
+from pagefault.store.said import ASKS, TELLS_NAME, TELLS_NUMBER, TELLS_TIME
 from pagefault.store.tokens import COUNT_MAX
 from pagefault.testing.records import Records
 

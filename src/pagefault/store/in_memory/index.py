@@ -59,8 +59,9 @@ from pagefault.store.form import Form, form_of
 from pagefault.store.leaf import is_note
 from pagefault.store.likely import Flags, Numbers, among, distinct, likeliest
 from pagefault.store.place import ORDER_MAX, place_in, place_of
+from pagefault.store.said import said_by
 from pagefault.store.soundness import sound
-from pagefault.store.tokens import COUNT_MAX, page_terms, said_by
+from pagefault.store.tokens import COUNT_MAX, page_terms
 
 
 @dataclass(frozen=True, slots=True)
