@@ -8,6 +8,7 @@ import re
 import sys
 import threading
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -105,11 +106,16 @@ class TestOnnxEmbedderThatPoolsItself(EmbedderContract):
 ENCODER = os.environ.get("PAGEFAULT_TEST_ENCODER", "")
 
 
+@cache
+def real_encoder() -> OnnxEmbedder:
+    return OnnxEmbedder(ENCODER)
+
+
 @pytest.mark.skipif(not ENCODER, reason="PAGEFAULT_TEST_ENCODER names no directory of an encoder")
 class TestARealEncoder(EmbedderContract):
-    @pytest.fixture(scope="class")
+    @pytest.fixture
     def embedder(self) -> Embedder:
-        return OnnxEmbedder(ENCODER)
+        return real_encoder()
 
     def test_it_knows_what_no_word_tells(self, embedder: Embedder) -> None:
         asked, answer, other = embedder.embed(
