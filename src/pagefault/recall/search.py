@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
@@ -16,6 +16,7 @@ from pagefault.model.kinds import Kind, Profile
 from pagefault.model.page import DERIVED_ORDER, PageRow, Scope
 from pagefault.model.signatures import checked
 from pagefault.model.wanted import ANY, SearchFilter
+from pagefault.recall.certainty import is_sure
 from pagefault.recall.reading import Reading
 from pagefault.recall.reranking import reranked
 from pagefault.recall.studio import rescored
@@ -163,9 +164,10 @@ class Searcher:
         wanted, or stands at no place of `only` (ascending), takes no page's room: the best of the
         others are found; nor does history, unless it is asked for. Of everything, what only
         retells (summaries, indexes, procedures) is found where its kind is wanted. `today` is what
-        a query's "yesterday" counts from; `profile` is the order of what is found. A reranker, if
-        there is one, is asked where words are not sure (`recall/reranking.py`), unless `rerank` is
-        false, or the profile says what a score is to the last part.
+        a query's "yesterday" counts from; `profile` is the order of what is found. An embedder, if
+        there is one, and a reranker, unless `rerank` is false, are asked where words are not sure
+        (`certainty.py`), once for a message and the questions in it. A profile that says what a
+        score is to the last part always asks the first and never the second.
         """
         # With NumPy, which only who searches should wait for.
         import numpy as np
@@ -180,8 +182,8 @@ class Searcher:
         speakers = self._index.speakers(scope)
         languages = languages_in(self._index, scope)
         passed = frozenset[int]() if wanted.history else self._index.history(scope)
-        ranked = partial(
-            self._ranking,
+        asked = partial(
+            self._asked,
             scope,
             speakers=speakers,
             languages=languages,
@@ -189,9 +191,15 @@ class Searcher:
             today=today,
             passed=passed,
         )
-        pages, ranking = ranked(query)
-        ranking = merged(ranking, [ranked(one)[1] for one in decompose(query)])
-        standing = self._standing(scope, ranking.places, pages=pages)
+        questions = (query, *decompose(query))
+        pages, ranks = zip(*(asked(one) for one in questions), strict=True)
+        ranking, *others = [rank(None) for rank in ranks]
+        ranking = merged(ranking, others)
+        if self._semantic and not (profile is Profile.MEASURED and _by_words(ranking)):
+            similar = self._similar(self._semantic, scope, questions, only, passed)
+            ranking, *others = [rank(near) for rank, near in zip(ranks, similar, strict=True)]
+            ranking = merged(ranking, others)
+        standing = self._standing(scope, ranking.places, pages=pages[0])
         unlooked = max(ranking.total - len(ranking.places), 0)
         if standing and self._reading is not None:
             known = speakers.union(query_terms(query, languages))
@@ -207,7 +215,7 @@ class Searcher:
             admitted = [(place, page) for place, page in admitted if page.kind not in RETOLD]
         if not admitted:
             return _NOTHING_FOUND
-        summands = self._summands(scope, admitted, pages=pages, profile=profile)
+        summands = self._summands(scope, admitted, pages=pages[0], profile=profile)
         hits = [
             (SearchHit(page, sum(parts.values()), place.relevance, parts, why=why(place)), place)
             for (place, page), parts in zip(admitted, summands, strict=True)
@@ -249,7 +257,7 @@ class Searcher:
             for (place, page), recency in zip(admitted, recencies, strict=True)
         ]
 
-    def _ranking(
+    def _asked(
         self,
         scope: Scope,
         query: str,
@@ -259,10 +267,10 @@ class Searcher:
         only: NDArray[np.int64] | None,
         today: date | None,
         passed: frozenset[int],
-    ) -> tuple[int, Ranking]:
-        """How many pages there are in scope, and how those rank that may answer. What stands at
-        places that are `passed`, in whose place something else stands now, lends nothing to what
-        stands beside it.
+    ) -> tuple[int, Callable[[Similar | None], Ranking]]:
+        """How many pages there are in scope, and how those rank that may answer, by words alone or
+        with what is near in meaning. What stands at places that are `passed`, in whose place
+        something else stands now, lends nothing to what stands beside it.
         """
         from pagefault.recall.daily import PAGES_MAX, asks_of_days_alone, spans_ms, with_word
         from pagefault.recall.question import read, speakers_named, subject
@@ -270,27 +278,26 @@ class Searcher:
 
         asked = read(query, today=today, languages=languages)
         if not asked.terms:
-            return 0, NOTHING_RANKED
+            return 0, lambda similar: NOTHING_RANKED
         found = self._index.candidates(scope, asked.terms, limit=STRETCHES_MAX, near=only)
         asked, found = counting(asked, without(found, passed))
         named = speakers_named(query, speakers)
         if asks_of_days_alone(asked, named):
             places = self._said_in(scope, spans_ms(asked.days, today), only)
             found = with_word(found, places[-PAGES_MAX:])
-        ranking = rank(
-            found,
-            partial(self._index.traits, scope, names=subject(query, named)),
-            asked,
-            speakers=[
-                at
-                for at, term in enumerate(asked.terms)
-                if not named.keys().isdisjoint(alternatives(term))
-            ],
-            similar=self._similar(scope, query, only, passed),
+        look = partial(self._index.traits, scope, names=subject(query, named))
+        speaking = [
+            at
+            for at, term in enumerate(asked.terms)
+            if not named.keys().isdisjoint(alternatives(term))
+        ]
+        return found.pages, lambda similar: rank(
+            *(found, look, asked),
+            speakers=speaking,
+            similar=similar,
             relevance_min=RELEVANCE_MIN,
             only=only,
         )
-        return found.pages, ranking
 
     def _said_in(
         self, scope: Scope, spans: Iterable[tuple[int, int]], only: NDArray[np.int64] | None
@@ -307,16 +314,18 @@ class Searcher:
 
     def _similar(
         self,
+        semantic: Semantic,
         scope: Scope,
-        query: str,
+        questions: Sequence[str],
         only: NDArray[np.int64] | None,
         passed: frozenset[int],
-    ) -> Similar | None:
-        if self._semantic is None:
-            return None
-        found = self._semantic(scope, query, limit=SIMILAR_MAX, only=only)
-        stays = _elsewhere(found.places, passed)
-        return replace(found, places=found.places[stays], scores=found.scores[stays])
+    ) -> list[Similar]:
+        """What is near to each of these questions, in one call."""
+        near: list[Similar] = []
+        for found in semantic(scope, questions, limit=SIMILAR_MAX, only=only):
+            stays = _elsewhere(found.places, passed)
+            near.append(replace(found, places=found.places[stays], scores=found.scores[stays]))
+        return near
 
     def _pages(self, scope: Scope, places: Sequence[Ranked]) -> list[tuple[Ranked, PageRow]]:
         """Places and the pages there, best place first."""
@@ -335,6 +344,12 @@ class Searcher:
                 return [one for one in places if first <= one.place < first + pages]
         standing = self._index.standing(scope, [one.place for one in places])
         return [one for one in places if one.place in standing]
+
+
+def _by_words(ranking: Ranking) -> bool:
+    """Whether words settle which place answers."""
+    first = ranking.places[:2]
+    return bool(first) and is_sure([place.score for place in first], first[0].told)
 
 
 def without(found: Candidates, passed: frozenset[int]) -> Candidates:

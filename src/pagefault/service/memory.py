@@ -41,7 +41,7 @@ from pagefault.service.arguments import (
     a_window,
     check_name,
 )
-from pagefault.service.derived.embedders import FORMS
+from pagefault.service.derived.embedders import EmbedderSpec
 from pagefault.service.derived.embedding import Embedding, EmbeddingStatus
 from pagefault.service.derived.reranking import Reranking, RerankingStatus
 from pagefault.service.forget import ForgetPlan, Forgetting, plan_page, plan_session
@@ -400,7 +400,10 @@ class Memory(Asking):
         """
         embedding = self._embedding
         if embedding is None:
-            raise BadInput("no embedder is configured", hint=f"set `embedder` to one of {FORMS}")
+            raise BadInput(
+                "no embedder is configured",
+                hint=f"set `embedder` to one of {EmbedderSpec.forms()}",
+            )
         self._committer.check_open()
         stop = threading.Event()
         tell = progress or (lambda done, total: None)

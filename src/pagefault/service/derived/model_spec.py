@@ -42,10 +42,14 @@ class ModelSpec(ABC, Generic[Model]):
             return own
         made = self.local(form, rest) if rest else None
         if made is None:
-            remote = f"{self.REMOTE}:MODEL"
-            forms = (*self.LOCAL, remote, f"{remote}@URL", "python:MODULE:NAME")
-            raise BadInput(f"unknown {self.WHAT} {self.text!r}", hint=f"one of {', '.join(forms)}")
+            raise BadInput(f"unknown {self.WHAT} {self.text!r}", hint=f"one of {self.forms()}")
         return made
+
+    @classmethod
+    def forms(cls) -> str:
+        """The forms that a setting may have."""
+        remote = f"{cls.REMOTE}:MODEL"
+        return ", ".join([*cls.LOCAL, remote, f"{remote}@URL", "python:MODULE:NAME"])
 
     @abstractmethod
     def remote(self, url: str, model: str, key: str) -> Model:
