@@ -16,6 +16,7 @@ from pagefault.model.errors import BadInput
 from pagefault.model.kinds import (
     Actor,
     ClaimRules,
+    ControlMode,
     LayoutName,
     Level,
     Mode,
@@ -97,6 +98,10 @@ def a_level(level: int, *, least: Level = Level.FULL) -> Level:
 
 def a_mode(mode: str) -> Mode:
     return one_of(Mode, mode, "mode")
+
+
+def a_control(mode: str) -> ControlMode:
+    return one_of(ControlMode, mode, "control mode")
 
 
 def an_actor(actor: str) -> Actor:
