@@ -6,7 +6,7 @@ import random
 from collections.abc import AsyncIterator, Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import pagefault
@@ -18,6 +18,7 @@ from pagefault.recall import search
 from pagefault.recall.search import SearchHit
 from pagefault.store import likeness as likeness_module
 from pagefault.store.likeness import LONG_TERMS, bucket, likeness, say_the_same
+from tests.examples import few
 
 FEW_WORDS = "Restart the gateway of the harbour cluster, then tell the watch about it."
 
@@ -258,7 +259,7 @@ def number(words: Sequence[str]) -> int:
     return likeness(text, set(analyze(text)), by="user")
 
 
-@settings(max_examples=100)
+@few(30)
 @given(texts, st.randoms(use_true_random=False))
 def test_the_order_of_words_is_indifferent(words: list[str], chance: random.Random) -> None:
     shuffled = words[:]
@@ -277,7 +278,7 @@ def test_what_is_remembered_of_words_holds_no_file() -> None:
         assert max(map(len, remembered)) <= analyzer.TERM_CHARS_MAX
 
 
-@settings(max_examples=100)
+@few(30)
 @given(texts, st.data())
 def test_likeness_is_symmetric_and_keeps_to_its_bucket(
     words: list[str], data: st.DataObject
@@ -295,7 +296,7 @@ def test_likeness_is_symmetric_and_keeps_to_its_bucket(
         assert bucket(one) == bucket(two)
 
 
-@settings(max_examples=100)
+@few(30)
 @given(texts, st.data(), st.sampled_from(TELLING))
 def test_a_text_that_tells_one_thing_more_is_never_the_same(
     words: list[str], data: st.DataObject, telling: str

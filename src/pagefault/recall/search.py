@@ -17,20 +17,19 @@ from pagefault.model.page import DERIVED_ORDER, PageRow, Scope
 from pagefault.model.signatures import checked
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.recall.certainty import is_sure
-from pagefault.recall.reading import Reading
+from pagefault.recall.reading import PagesAt, Reading
 from pagefault.recall.reranking import reranked
 from pagefault.recall.studio import rescored
-from pagefault.store.api import Candidates, PageFilter, PageIndex
+from pagefault.store.api import Candidates, PageIndex
 from pagefault.store.languages import languages_in
 from pagefault.store.likeness import bucket, say_the_same
-from pagefault.store.place import place_in
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from pagefault.recall.question import Question
-    from pagefault.recall.rank import Ranked, Ranking
+    from pagefault.recall.ranking import Ranked, Ranking
     from pagefault.recall.reranking import Rerank
     from pagefault.recall.semantic import Semantic, Similar
 
@@ -172,64 +171,93 @@ class Searcher:
         # With NumPy, which only who searches should wait for.
         import numpy as np
 
-        from pagefault.recall.decompose import decompose, merged
-        from pagefault.recall.links import linked
-        from pagefault.recall.novelty import settled
+        from pagefault.recall.decompose import decompose
 
         if wanted.is_some:
             places = self._index.matching(scope, wanted).places
             only = places if only is None else np.intersect1d(places, only, assume_unique=True)
-        speakers = self._index.speakers(scope)
-        languages = languages_in(self._index, scope)
-        passed = frozenset[int]() if wanted.history else self._index.history(scope)
-        asked = partial(
-            self._asked,
-            scope,
-            speakers=speakers,
-            languages=languages,
-            only=only,
-            today=today,
-            passed=passed,
-        )
         questions = (query, *decompose(query))
-        pages, ranks = zip(*(asked(one) for one in questions), strict=True)
-        ranking, *others = [rank(None) for rank in ranks]
-        ranking = merged(ranking, others)
-        if self._semantic and not (profile is Profile.MEASURED and _by_words(ranking)):
-            similar = self._similar(self._semantic, scope, questions, only, passed)
-            ranking, *others = [rank(near) for rank, near in zip(ranks, similar, strict=True)]
-            ranking = merged(ranking, others)
-        standing = self._standing(scope, ranking.places, pages=pages[0])
-        unlooked = max(ranking.total - len(ranking.places), 0)
-        if standing and self._reading is not None:
+        similar: Sequence[Similar | None] = [None] * len(questions)
+        semantic = self._semantic
+        if semantic is not None:
+            is_open = profile is not Profile.MEASURED
+            if not is_open:
+                with self._index.moment():
+                    asked = self._asking(scope, wanted=wanted, only=only, today=today)
+                    is_open = not _by_words(_ranking(asked, questions, similar)[1])
+            if is_open:  # outside of any moment: it may ask a server
+                similar = semantic(scope, questions, limit=SIMILAR_MAX, only=only)
+        with self._index.moment():
+            told, total, best = self._found(
+                *(scope, questions, similar),
+                limit=limit,
+                wanted=wanted,
+                only=only,
+                today=today,
+                profile=profile,
+            )
+        if best and rerank and profile is Profile.MEASURED and self._rerank and self._reading:
+            told = reranked(
+                *(told, query), told=best.told, reading=self._reading, rerank=self._rerank
+            )
+        return SearchResult(tuple(told[: max(limit, 0)]), total)
+
+    def _found(
+        self,
+        scope: Scope,
+        questions: Sequence[str],
+        similar: Sequence[Similar | None],
+        *,
+        limit: int,
+        wanted: SearchFilter,
+        only: NDArray[np.int64] | None,
+        today: date | None,
+        profile: Profile,
+    ) -> tuple[list[SearchHit], int, Ranked | None]:
+        """What is found for a message and the `questions` in it, the message first; how many there
+        are, and the place of the first.
+        """
+        from pagefault.recall.links import linked
+        from pagefault.recall.novelty import settled
+
+        query = questions[0]
+        asked = self._asking(scope, wanted=wanted, only=only, today=today)
+        speakers, languages, passed = (
+            asked.keywords[name] for name in ("speakers", "languages", "passed")
+        )
+        pages, ranking = _ranking(asked, questions, similar)
+        unlooked = max(ranking.total - len(ranking), 0)
+        rows = PagesAt(self._index, scope)
+        if len(ranking) and self._reading is not None:
             known = speakers.union(query_terms(query, languages))
-            standing = linked(self._index, self._reading, scope, standing, known, only=only)
-        standing = [one for one in standing if one.place not in passed]
-        standing = settled(self._index, self._reading, scope, query, standing, languages=languages)
-        groups = copies(standing)
+            ranking = linked(*(self._index, self._reading, rows, scope, ranking, known), only=only)
+        if passed:
+            ranking = ranking.taken(_elsewhere(ranking.places, passed))
+        ranking = settled(
+            *(self._index, self._reading, rows, scope, query, ranking), languages=languages
+        )
+        groups = copies(ranking)
         total = unlooked + len(groups)
         groups = groups[: max(SHORTLIST, limit)]
-        admitted = self._pages(scope, [place for group in groups for place in group])
-        admitted = [(place, page) for place, page in admitted if not page.is_note]
+        shown = ranking.rows([row for group in groups for row in group])
+        found = rows.rows([place.place for place in shown])
+        admitted = [
+            (place, page)
+            for place in shown
+            if (page := found.get(place.place)) is not None and not page.is_note
+        ]
         if scope.is_everything and not wanted.kinds:  # else no scope has them beside what was said
             admitted = [(place, page) for place, page in admitted if page.kind not in RETOLD]
         if not admitted:
-            return _NOTHING_FOUND
-        summands = self._summands(scope, admitted, pages=pages[0], profile=profile)
+            return [], 0, None
+        summands = self._summands(scope, admitted, pages=pages, profile=profile)
         hits = [
             (SearchHit(page, sum(parts.values()), place.relevance, parts, why=why(place)), place)
             for (place, page), parts in zip(admitted, summands, strict=True)
         ]
         hits.sort(key=lambda entry: (-entry[0].score, entry[0].page.seq))
-        told = once(hits, groups)
-        if rerank and profile is Profile.MEASURED and self._rerank and self._reading:
-            told = reranked(
-                *(told, query),
-                told=hits[0][1].told,
-                reading=self._reading,
-                rerank=self._rerank,
-            )
-        return SearchResult(tuple(told[: max(limit, 0)]), total - len(groups) + len(told))
+        told = once(hits, [ranking.places[group].tolist() for group in groups])
+        return told, total - len(groups) + len(told), hits[0][1]
 
     def _summands(
         self,
@@ -257,6 +285,25 @@ class Searcher:
             for (place, page), recency in zip(admitted, recencies, strict=True)
         ]
 
+    def _asking(
+        self,
+        scope: Scope,
+        *,
+        wanted: SearchFilter,
+        only: NDArray[np.int64] | None,
+        today: date | None,
+    ) -> partial[tuple[int, Callable[[Similar | None], Ranking]]]:
+        """`_asked` of one question, in what this scope is now."""
+        return partial(
+            self._asked,
+            scope,
+            speakers=self._index.speakers(scope),
+            languages=languages_in(self._index, scope),
+            only=only,
+            today=today,
+            passed=frozenset[int]() if wanted.history else self._index.history(scope),
+        )
+
     def _asked(
         self,
         scope: Scope,
@@ -274,7 +321,8 @@ class Searcher:
         """
         from pagefault.recall.daily import PAGES_MAX, asks_of_days_alone, spans_ms, with_word
         from pagefault.recall.question import read, speakers_named, subject
-        from pagefault.recall.rank import NOTHING_RANKED, rank
+        from pagefault.recall.rank import rank
+        from pagefault.recall.ranking import NOTHING_RANKED
 
         asked = read(query, today=today, languages=languages)
         if not asked.terms:
@@ -294,7 +342,7 @@ class Searcher:
         return found.pages, lambda similar: rank(
             *(found, look, asked),
             speakers=speaking,
-            similar=similar,
+            similar=similar and elsewhere(similar, passed),
             relevance_min=RELEVANCE_MIN,
             only=only,
         )
@@ -312,50 +360,38 @@ class Searcher:
         places = np.unique(np.concatenate([np.empty(0, np.int64), *found]))
         return places if only is None else np.intersect1d(places, only, assume_unique=True)
 
-    def _similar(
-        self,
-        semantic: Semantic,
-        scope: Scope,
-        questions: Sequence[str],
-        only: NDArray[np.int64] | None,
-        passed: frozenset[int],
-    ) -> list[Similar]:
-        """What is near to each of these questions, in one call."""
-        near: list[Similar] = []
-        for found in semantic(scope, questions, limit=SIMILAR_MAX, only=only):
-            stays = _elsewhere(found.places, passed)
-            near.append(replace(found, places=found.places[stays], scores=found.scores[stays]))
-        return near
 
-    def _pages(self, scope: Scope, places: Sequence[Ranked]) -> list[tuple[Ranked, PageRow]]:
-        """Places and the pages there, best place first."""
-        rows = {
-            place_in(scope, row): row
-            for row in self._index.pages_at(scope, [one.place for one in places])
-        }
-        return [(one, rows[one.place]) for one in places if one.place in rows]
+def _ranking(
+    asked: Callable[[str], tuple[int, Callable[[Similar | None], Ranking]]],
+    questions: Sequence[str],
+    similar: Sequence[Similar | None],
+) -> tuple[int, Ranking]:
+    """How many pages there are in scope, and what ranks for a message and the questions in it."""
+    from pagefault.recall.decompose import merged
 
-    def _standing(self, scope: Scope, places: Sequence[Ranked], *, pages: int) -> list[Ranked]:
-        """Those places where there is a page: without gaps, all between the first and the last."""
-        if not scope.is_everything:
-            last = self._index.pages(scope, PageFilter(), limit=1, newest_first=True)
-            first = _first(scope)
-            if last and last[0].order == first + pages - 1:
-                return [one for one in places if first <= one.place < first + pages]
-        standing = self._index.standing(scope, [one.place for one in places])
-        return [one for one in places if one.place in standing]
+    pages, ranks = zip(*map(asked, questions), strict=True)
+    ranking, *others = [rank(near) for rank, near in zip(ranks, similar, strict=True)]
+    return pages[0], merged(ranking, others)
 
 
 def _by_words(ranking: Ranking) -> bool:
     """Whether words settle which place answers."""
-    first = ranking.places[:2]
+    first = ranking.rows(range(min(len(ranking), 2)))
     return bool(first) and is_sure([place.score for place in first], first[0].told)
 
 
 def without(found: Candidates, passed: frozenset[int]) -> Candidates:
     """The same candidates, but for those at these places."""
+    if not passed:
+        return found
     stays = _elsewhere(found.places, passed)
     return replace(found, places=found.places[stays], counts=found.counts[stays])
+
+
+def elsewhere(similar: Similar, passed: frozenset[int]) -> Similar:
+    """The same, but for what is near at these places."""
+    stays = _elsewhere(similar.places, passed)
+    return replace(similar, places=similar.places[stays], scores=similar.scores[stays])
 
 
 def counting(asked: Question, found: Candidates) -> tuple[Question, Candidates]:
@@ -377,43 +413,37 @@ def _elsewhere(places: NDArray[np.int64], passed: frozenset[int]) -> NDArray[np.
     return ~np.isin(places, list(passed))
 
 
-def copies(places: Sequence[Ranked]) -> list[list[Ranked]]:
-    """The same places, best first, in groups of those whose pages say the same as the first of each
-    and tell as much of the question by their own words.
+def copies(ranking: Ranking) -> list[list[int]]:
+    """The rows of a ranking in groups of those whose pages say the same as the first of each and
+    tell as much of the question by their own words.
 
     Only where its own words were found: `Yes!` says something else after every question.
     """
-    groups: list[list[Ranked]] = []
-    leading: dict[int, list[list[Ranked]]] = {}
-    for place in places:  # of hundreds: without a call where nothing can be alike
-        if place.parts["own"] <= 0:
-            groups.append([place])
-            continue
-        alike = leading.setdefault(bucket(place.likeness), [])
+    own, likenesses = ranking.part("own").tolist(), ranking.likenesses.tolist()
+    groups: list[list[int]] = []
+    leading: dict[int, list[list[int]]] = {}
+    for row, likeness in enumerate(likenesses):
+        alike = leading.setdefault(bucket(likeness), []) if own[row] > 0 else []
         for group in alike:
-            if _is_copy(place, group[0]):
-                group.append(place)
+            first = group[0]
+            # Where they differ in a word, it must be none that was asked for.
+            if likeness == likenesses[first] or (
+                say_the_same(likeness, likenesses[first])
+                and math.isclose(own[row], own[first], rel_tol=OWN_TOLERANCE)
+            ):
+                group.append(row)
                 break
         else:
-            groups.append([place])
+            groups.append([row])
             alike.append(groups[-1])
     return groups
 
 
-def _is_copy(place: Ranked, first: Ranked) -> bool:
-    if place.likeness == first.likeness:
-        return True
-    # Where they differ in a word, it must be none that was asked for.
-    return say_the_same(place.likeness, first.likeness) and math.isclose(
-        place.parts["own"], first.parts["own"], rel_tol=OWN_TOLERANCE
-    )
-
-
 def once(
-    hits: Sequence[tuple[SearchHit, Ranked]], groups: Sequence[Sequence[Ranked]]
+    hits: Sequence[tuple[SearchHit, Ranked]], groups: Sequence[Sequence[int]]
 ) -> list[SearchHit]:
-    """Hits, best first, each with its place: the best of each group stands for all of it."""
-    group_of = {place.place: number for number, group in enumerate(groups) for place in group}
+    """Hits, best first, each with its place: the best of each group of places stands for all."""
+    group_of = {place: number for number, group in enumerate(groups) for place in group}
     told: dict[int, SearchHit] = {}
     for hit, place in hits:
         number = group_of[place.place]

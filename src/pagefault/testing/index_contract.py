@@ -564,6 +564,23 @@ class PageIndexContract:
         assert index.standing(EVERYTHING, [places[1] + 1, *places]) == set(places)
         assert lengths(index, EVERYTHING, places) == {places[0]: 1, places[1]: 3}
 
+    def test_within_a_moment_a_thread_sees_one_state_of_the_index(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        records.say(1, "tea")
+        index.apply(records.events)
+        with index.moment():
+            before = index.candidates(whole(1), ["tea", "milk"], limit=9)
+            with index.moment():
+                again = index.candidates(whole(1), ["tea", "milk"], limit=9)
+        assert before.frequencies == again.frequencies == (1, 0)
+        assert before.places.tolist() == again.places.tolist() == [0]
+
+        records.say(1, "milk")
+        index.apply(records.events)
+        with index.moment():
+            assert index.candidates(whole(1), ["tea", "milk"], limit=9).frequencies == (1, 1)
+
     def test_a_key_names_the_first_record_that_carried_it(self, index: PageIndex) -> None:
         records = Records()
         records.open("planning")
