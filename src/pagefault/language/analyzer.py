@@ -43,7 +43,7 @@ from pagefault.language.known import (
 from pagefault.language.language import Language, Script
 from pagefault.language.sought import Sought, alternatives
 
-ANALYZER: Final = 6
+ANALYZER: Final = 7
 """Changes whenever any text could yield other terms than before."""
 
 TERM_CHARS_MAX: Final = 64  # longer ones are data (keys, base64), told apart by their beginning
@@ -64,8 +64,16 @@ _COMPONENT: Final = re.compile(r"[^/\\:@]+")
 _HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _DIACRITICS: Final = "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u093c\u1ab0-\u1aff\u1dc0-\u1dff"
 _DIACRITIC: Final = re.compile(f"[{_DIACRITICS}]")
-_SPELLINGS: Final = str.maketrans("’ʼ＇\u0901", "'''\u0902", "\u0640\u200c\u200d\u00ad")
-"""Apostrophes; a nasal of Hindi that is written in two ways; what is drawn and no letter."""
+_SPELLINGS: Final = {
+    **str.maketrans("’ʼ＇\u0901", "'''\u0902", "\u0640\u200c\u200d\u00ad"),
+    ord("œ"): "oe",
+    ord("Œ"): "Oe",
+    ord("æ"): "ae",
+    ord("Æ"): "Ae",
+}
+"""Apostrophes; a nasal of Hindi that is written in two ways; what is drawn and no letter; letters
+that are written as two where a keyboard lacks them.
+"""
 _WRITTEN: Final = re.compile(
     rf"[{_UNSPACED}]+"
     rf"|[^\W_{_UNSPACED}](?:[^\W_{_UNSPACED}]|[{_SIGNS}])*"
@@ -222,8 +230,12 @@ def _overlap(one: Sought, other: Sought) -> bool:
 
 def date_terms(day: date) -> list[str]:
     """Weekday, month and year by name: how people ask for a day."""
-    names = WEEKDAYS[day.weekday()], MONTHS[day.month - 1]
-    return [*(_english_stem(name) for name in names), str(day.year)]
+    return [_english_stem(WEEKDAYS[day.weekday()]), month_term(day.month), str(day.year)]
+
+
+def month_term(month: int) -> str:
+    """What the pages of a month (1 to 12) have, in whichever language they are."""
+    return _english_stem(MONTHS[month - 1])
 
 
 # --- words of a text ----------------------------------------------------------------------------
@@ -258,8 +270,11 @@ def _telling(words: Iterable[str], others: Collection[str]) -> list[str]:
             found += _between_stops(word)
             continue
         before, apostrophe, _ = folded.partition("'")
-        if not apostrophe or before not in stops or before in elisions:
-            found.append(word)
+        if apostrophe and before in stops and before not in elisions:
+            continue
+        if elisions and all(one in stops or one in elisions for one in _PIECE.findall(folded)):
+            continue  # `s'est-il`, `y a-t-il`
+        found.append(word)
     return found
 
 

@@ -50,9 +50,11 @@ def anywhere(cue: Cue) -> Anywhere:
     return Anywhere(cue)
 
 
-def shows(cue: Cue, text: str, *, at_start: bool = False) -> bool:
-    """Whether a text shows it, in the languages that the text tells."""
-    return _pattern(cue, told_or_all(text), at_start).search(text) is not None
+def shows(cue: Cue, text: str, *, at_start: bool = False, within: str = "") -> bool:
+    """Whether a text shows it, in the languages that it tells, or that the text `within` which it
+    stands does.
+    """
+    return _pattern(cue, told_or_all(within or text), at_start).search(text) is not None
 
 
 def count(cue: Cue, text: str, *, flags: re.RegexFlag = re.IGNORECASE) -> int:

@@ -10,7 +10,8 @@ knows a phrase of any language:
    once, and next to nothing where it is said every day.
  - **Statement before neighbour.** Where a page that asks nothing has every word of the question, a
    page that has none stands below it, whatever it stands beside: "I don't know", in any language,
-   below what is known. One whose neighbours tell too little is not offered at all.
+   below what is known. One that says nothing of its own, or was not read, and whose neighbours
+   tell too little, is not offered at all.
  - **Question and quotation.** A page that asks, and has no more to say than the question that it is
    found by, is the question: nothing is told there. One of whose words half are the question's
    stands below a statement of them all. An answer that cites a page, or takes what it adds to the
@@ -29,7 +30,8 @@ A short refusal in words that are rare in its conversation counts as an answer w
 tells what was asked for, and what a model knew by itself stands below a page that only mentions it.
 On five LoCoMo conversations all this together costs up to half a point of what is found at ten and
 gains as much at five; on conversations with assistants it gains three at five and one at ten. Both
-had a part in choosing its numbers, so neither is a check on them.
+had a part in choosing its numbers, so neither is a check on them. On recordings, which had none, it
+costs nothing.
 """
 
 from __future__ import annotations
@@ -89,13 +91,14 @@ def settled(
         return ranked
     asked = frozenset(query_terms(query, languages))
     echoes: set[int] = set()
+    tell: set[int] = set()
     if reading is not None:
         weighing = _Weighing(index, reading, pages, scope, asked)
-        ranked, echoes = weighing.weighed(ranked), weighing.echoes
+        ranked, echoes, tell = weighing.weighed(ranked), weighing.echoes, weighing.tell
     stating = ranked.scores[_states_all(ranked)]
     least = NEIGHBOUR_STATED_MIN if len(stating) else NEIGHBOUR_MIN
-    is_offered = ~_is_neighbour(ranked) | (ranked.relevances >= least * ranked.relevances.max())
-    ranked = ranked.taken(is_offered)
+    tells = ranked.relevances >= least * ranked.relevances.max()
+    ranked = ranked.taken(~_is_neighbour(ranked) | _stand_at(ranked, tell) | tells)
     if len(stating):
         best = float(stating.max())
         which = _is_wordless(ranked) | _stand_at(ranked, echoes)
@@ -129,7 +132,8 @@ def _stand_at(ranked: Ranking, places: Collection[int]) -> Flags:
 
 
 class _Weighing:
-    """Weighs pages by the words that they add to the question's, as they come to the top.
+    """Weighs pages by the words that they add to the question's, as they come to the top: `tell`
+    are those that say something of their own, `echoes` those that ask what is asked now.
 
     A weight is 1 at most, so a page that was weighed and still leads does lead: no other is read.
     """
@@ -148,6 +152,7 @@ class _Weighing:
         self._scope = scope
         self._asked = asked
         self.echoes: set[int] = set()
+        self.tell: set[int] = set()
 
     def weighed(self, ranked: Ranking) -> Ranking:
         seen: set[int] = set()
@@ -172,16 +177,19 @@ class _Weighing:
         added: dict[int, frozenset[str]] = {}
         for at, place in zip(rows, places, strict=True):
             row = found.get(place)
-            page = self._reading.page(row) if row and row.tokens <= SHORT_TOKENS else None
-            if page is not None:
+            if row and row.tokens > SHORT_TOKENS:
+                self.tell.add(place)
+            elif row and (page := self._reading.page(row)) is not None:
                 terms = telling(page.text)
                 added[place] = terms - self._asked
                 if ranked.asks[at] and len(terms & self._asked) >= ECHO * len(terms):
                     self.echoes.add(place)
         rare = self._rarities(frozenset[str]().union(*added.values()))
+        information = {place: sum(rare[one] for one in terms) for place, terms in added.items()}
+        self.tell.update(place for place, much in information.items() if much >= ENOUGH)
         return [
-            _weight(sum(rare[term] for term in added[place]), is_wordless=bool(wordless[at]))
-            if place in added
+            _weight(information[place], is_wordless=bool(wordless[at]))
+            if place in information
             else 1.0
             for at, place in zip(rows, places, strict=True)
         ]

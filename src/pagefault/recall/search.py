@@ -17,6 +17,7 @@ from pagefault.model.page import DERIVED_ORDER, PageRow, Scope
 from pagefault.model.signatures import checked
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.recall.certainty import is_sure
+from pagefault.recall.likelihood import likelihoods
 from pagefault.recall.reading import PagesAt, Reading
 from pagefault.recall.reranking import reranked
 from pagefault.recall.studio import rescored
@@ -48,9 +49,10 @@ IMPORTANCE: Final = 0.1  # of the best score, between a page that matters not at
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A page that was found. `parts` add up to `score`; `relevance` is 0..1, how much
-    of what the query tells stands in the page, or, counting three quarters, around it. They are 0
-    where pages were listed, not searched. The order is that of `score`.
+    """A page that was found. `parts` add up to `score`; `relevance` is 0..1, how likely it bears on
+    the question (`likelihood.py`), and `coverage` 0..1, how much of what the query tells stands in
+    the page, or, counting three quarters, around it. They are 0 where pages were listed, not
+    searched. The order is that of `score`.
 
     `also` are pages that say the same (`store/likeness.py`) and were found, too, but would tell no
     more. `archive` is set where the page's text cannot be read now: the directory that is not
@@ -77,6 +79,7 @@ class SearchHit:
     excerpt: str = ""
     marks: tuple[tuple[int, int], ...] = ()
     why: str = ""
+    coverage: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +203,9 @@ class Searcher:
             told = reranked(
                 *(told, query), told=best.told, reading=self._reading, rerank=self._rerank
             )
-        return SearchResult(tuple(told[: max(limit, 0)]), total)
+        relevances = likelihoods([hit.score for hit in told], [hit.coverage for hit in told])
+        likely = map(_relevant, told[: max(limit, 0)], relevances)
+        return SearchResult(tuple(likely), total)
 
     def _found(
         self,
@@ -252,7 +257,14 @@ class Searcher:
             return [], 0, None
         summands = self._summands(scope, admitted, pages=pages, profile=profile)
         hits = [
-            (SearchHit(page, sum(parts.values()), place.relevance, parts, why=why(place)), place)
+            (
+                SearchHit(
+                    *(page, sum(parts.values()), 0.0, parts),
+                    why=why(place),
+                    coverage=place.relevance,
+                ),
+                place,
+            )
             for (place, page), parts in zip(admitted, summands, strict=True)
         ]
         hits.sort(key=lambda entry: (-entry[0].score, entry[0].page.seq))
@@ -452,6 +464,10 @@ def once(
         else:
             told[number] = hit
     return list(told.values())
+
+
+def _relevant(hit: SearchHit, relevance: float) -> SearchHit:
+    return replace(hit, relevance=relevance)
 
 
 def why(place: Ranked) -> str:
