@@ -47,7 +47,7 @@ from pagefault.service.arguments import (
 )
 from pagefault.service.configure import configure
 from pagefault.service.control import Overlay, continued, controls, memory_control, open_above
-from pagefault.service.derived.embedders import FORMS
+from pagefault.service.derived.embedders import EmbedderSpec
 from pagefault.service.derived.embedding import Embedding, EmbeddingStatus
 from pagefault.service.derived.reranking import Reranking, RerankingStatus
 from pagefault.service.forget import (
@@ -710,7 +710,10 @@ class Memory(Asking):
         """
         embedding = self._embedding
         if embedding is None:
-            raise BadInput("no embedder is configured", hint=f"set `embedder` to one of {FORMS}")
+            raise BadInput(
+                "no embedder is configured",
+                hint=f"set `embedder` to one of {EmbedderSpec.forms()}",
+            )
         self._committer.check_open()
         stop = threading.Event()
         tell = progress or (lambda done, total: None)
