@@ -556,9 +556,9 @@ async def test_what_was_imported_is_forgotten_by_its_source_and_by_its_origin(
         typed = await memory.session("typed")
         await typed.user("The vault is below the tower.")
         for source, stays in (("codex", 3), ("messages", 1)):
-            await memory.forget_matching(SearchFilter(imported_from=source), query="vault below")
+            await memory.forget_matching("vault below", wanted=SearchFilter(imported_from=source))
             left = {name: len(texts) for name, texts in (await told(memory)).items()}
             assert left.pop("typed") == 1
             assert list(left.values()) == [stays]
-        await memory.forget_matching(SearchFilter(origins=("import",)))
+        await memory.forget_matching(wanted=SearchFilter(origins=("import",)))
         assert sorted(map(len, await talks(memory))) == [0, 1]
