@@ -104,7 +104,6 @@ if TYPE_CHECKING:
     from pagefault.service.derived.embedding import EmbeddingStatus
     from pagefault.service.derived.reranking import RerankingStatus
     from pagefault.service.forget import Forgetting, Staying
-    from pagefault.service.imports import ImportReport, SourceCount
     from pagefault.service.inspection.checkpoints import Checkpoint
     from pagefault.service.inspection.ledger import Entry
     from pagefault.service.inspection.metrics import Tally
@@ -121,7 +120,7 @@ if TYPE_CHECKING:
         Sent,
     )
     from pagefault.service.limits import Limits
-    from pagefault.service.lookup.imported import ImportedSession
+    from pagefault.service.lookup.imported import ImportedSession, ImportReport, SourceCount
     from pagefault.service.memory import Memory
     from pagefault.service.open import open
     from pagefault.service.options import Options
@@ -308,7 +307,7 @@ _HOMES = {
     "Faulted": "model.events",
     "Flaw": "history.values",
     "Forgetting": "service.forget",
-    "ImportReport": "service.imports",
+    "ImportReport": "service.lookup.imported",
     "ImportedSession": "service.lookup.imported",
     "InWindow": "service.inspection.timetravel",
     "Judged": "service.inspection.targets",
@@ -377,7 +376,7 @@ _HOMES = {
     "Staying": "service.forget",
     "SessionRow": "model.page",
     "Source": "represent.api",
-    "SourceCount": "service.imports",
+    "SourceCount": "service.lookup.imported",
     "StaticEmbedder": "engine.static_embedding",
     "Status": "service.inspection.status",
     "StoreBusy": "model.errors",

@@ -42,7 +42,6 @@ from pagefault.service.derived.claims import ClaimInfo
 from pagefault.service.derived.embedding import EmbeddingStatus
 from pagefault.service.derived.reranking import RerankingStatus
 from pagefault.service.forget import Forgetting
-from pagefault.service.imports import ImportReport
 from pagefault.service.inspection.checkpoints import Checkpoint
 from pagefault.service.inspection.ledger import Entry
 from pagefault.service.inspection.received import ConversationItem
@@ -51,7 +50,7 @@ from pagefault.service.inspection.report import Metrics
 from pagefault.service.inspection.status import Status
 from pagefault.service.inspection.timetravel import Difference, Moment, Movement, Sent
 from pagefault.service.limits import Limits
-from pagefault.service.lookup.imported import ImportedSession
+from pagefault.service.lookup.imported import ImportedSession, ImportReport
 from pagefault.service.lookup.questions import Asking
 from pagefault.service.loop_thread import LoopThread
 from pagefault.service.open import open as _open

@@ -15,8 +15,7 @@ from pagefault.cli.outcome import PROBLEMS
 from pagefault.cli.term import plural
 
 if TYPE_CHECKING:
-    from pagefault.service.imports import ImportReport
-    from pagefault.service.lookup.imported import ImportedSession
+    from pagefault.service.lookup.imported import ImportedSession, ImportReport
 
 _FLAWS_SHOWN: Final = 20
 _POLL_S: Final = 2.0

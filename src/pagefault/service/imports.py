@@ -45,7 +45,7 @@ from pagefault.model.page import Scope, SessionRow
 from pagefault.model.progress import Progress
 from pagefault.model.times import iso_utc
 from pagefault.pack.count import BLOCK_CHARS
-from pagefault.service.lookup.imported import IMPORT_PREFIX
+from pagefault.service.lookup.imported import IMPORT_PREFIX, ImportReport, SourceCount
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import LAST, Runtime
 from pagefault.service.turn.artifacts import NAME_CHARS_MAX, describe
@@ -62,62 +62,6 @@ _PLACES_TOLD: Final = 20
 _NAME_CHARS: Final = 200  # of titles, tools, models: what only names something
 _PLAIN_ID: Final = re.compile(r"[\w-]{1,64}", re.ASCII)
 _MARK: Final = re.compile(r"\[REDACTED:([^:\]]+)")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceCount:
-    """What an import found of one source: `messages` and `sessions` are new, `known` messages are
-    there already. Times are ISO 8601, "" where none is told.
-    """
-
-    source: str
-    files: int = 0
-    conversations: int = 0
-    sessions: int = 0
-    messages: int = 0
-    known: int = 0
-    attachments: int = 0
-    first_at: str = ""
-    last_at: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportReport:
-    """What an import would write (`dry_run`), or wrote: then `done`, and `run` names it.
-
-    `secrets` counts what looks like a secret, by its name: a mark takes its place. `flaws` are what
-    could not be read, or not all of it (`kept`); `flaws_left_out` more are not listed. `ignored`
-    files were none of a known program's.
-    """
-
-    done: bool
-    run: str = ""
-    sources: tuple[SourceCount, ...] = ()
-    secrets: Mapping[str, int] = field(default_factory=dict)
-    secret_places: tuple[str, ...] = ()
-    flaws: tuple[Flaw, ...] = ()
-    flaws_left_out: int = 0
-    ignored: int = 0
-
-    @property
-    def messages(self) -> int:
-        return sum(one.messages for one in self.sources)
-
-    @property
-    def sessions(self) -> int:
-        return sum(one.sessions for one in self.sources)
-
-    @property
-    def known(self) -> int:
-        return sum(one.known for one in self.sources)
-
-    @property
-    def first_at(self) -> str:
-        return min((one.first_at for one in self.sources if one.first_at), default="")
-
-    @property
-    def last_at(self) -> str:
-        return max((one.last_at for one in self.sources), default="")
 
 
 @dataclass(slots=True)

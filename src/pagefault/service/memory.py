@@ -60,12 +60,12 @@ from pagefault.service.forget import (
     plan_session,
     with_former,
 )
-from pagefault.service.imports import Importer, ImportReport
 from pagefault.service.inspection.relayed import SAID_TYPES, Proxied, find_said, proxied_of
 from pagefault.service.limits import Limits
 from pagefault.service.lookup.imported import (
     IMPORT_PREFIX,
     ImportedSession,
+    ImportReport,
     imported_sessions,
     places_from,
 )
@@ -718,6 +718,8 @@ class Memory(Asking):
         all, in another thread. Raises `StoreBusy` if an imported session is used meanwhile, and
         `BadInput` if the memory's control mode keeps nothing.
         """
+        from pagefault.service.imports import Importer  # and what reads files, for who imports
+
         self._committer.check_open()
         places = [a_path(path, called="paths") for path in paths]
         if not dry_run:

@@ -1,11 +1,13 @@
-"""Which sessions were imported, and from where: told by their names, which no other may have."""
+"""What an import tells, and which sessions were imported: told by names that no other may have."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from pagefault.history.values import Flaw
 from pagefault.model.errors import ArchiveMissing, StoreCorrupt
 from pagefault.model.events import Imported
 from pagefault.model.ids import NOTHING, SessionNo
@@ -20,6 +22,62 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 IMPORT_PREFIX: Final = "import:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceCount:
+    """What an import found of one source: `messages` and `sessions` are new, `known` messages are
+    there already. Times are ISO 8601, "" where none is told.
+    """
+
+    source: str
+    files: int = 0
+    conversations: int = 0
+    sessions: int = 0
+    messages: int = 0
+    known: int = 0
+    attachments: int = 0
+    first_at: str = ""
+    last_at: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportReport:
+    """What an import would write (`dry_run`), or wrote: then `done`, and `run` names it.
+
+    `secrets` counts what looks like a secret, by its name: a mark takes its place. `flaws` are what
+    could not be read, or not all of it (`kept`); `flaws_left_out` more are not listed. `ignored`
+    files were none of a known program's.
+    """
+
+    done: bool
+    run: str = ""
+    sources: tuple[SourceCount, ...] = ()
+    secrets: Mapping[str, int] = field(default_factory=dict)
+    secret_places: tuple[str, ...] = ()
+    flaws: tuple[Flaw, ...] = ()
+    flaws_left_out: int = 0
+    ignored: int = 0
+
+    @property
+    def messages(self) -> int:
+        return sum(one.messages for one in self.sources)
+
+    @property
+    def sessions(self) -> int:
+        return sum(one.sessions for one in self.sources)
+
+    @property
+    def known(self) -> int:
+        return sum(one.known for one in self.sources)
+
+    @property
+    def first_at(self) -> str:
+        return min((one.first_at for one in self.sources if one.first_at), default="")
+
+    @property
+    def last_at(self) -> str:
+        return max((one.last_at for one in self.sources), default="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
