@@ -61,7 +61,7 @@ FLAWS_TOLD: Final = 1_000
 _PLACES_TOLD: Final = 20
 _NAME_CHARS: Final = 200  # of titles, tools, models: what only names something
 _PLAIN_ID: Final = re.compile(r"[\w-]{1,64}", re.ASCII)
-_MARK: Final = re.compile(r"\[REDACTED:([^:\]]+)")
+_MARK: Final = re.compile(r"\[(?:REDACTED:([^:\]]+)|WITHHELD:)")
 
 
 @dataclass(slots=True)
@@ -606,7 +606,8 @@ class Importer:
             self._flaw(Flaw(place=place, why="half a surrogate pair, now marked \ufffd", kept=True))
         cleaned = self._runtime.journal.clean(sound)
         if cleaned is not sound:
-            self._secrets.update(Counter(_MARK.findall(cleaned)) - Counter(_MARK.findall(sound)))
+            marks = Counter(_MARK.findall(cleaned)) - Counter(_MARK.findall(sound))
+            self._secrets.update({name or "withheld": count for name, count in marks.items()})
             if len(self._secret_places) < _PLACES_TOLD and place not in self._secret_places:
                 self._secret_places.append(place)
         return cleaned

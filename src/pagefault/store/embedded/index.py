@@ -424,11 +424,13 @@ class SqliteIndex:
     def matching(self, scope: Scope, wanted: SearchFilter) -> Matching:
         import numpy as np
 
+        from pagefault.store.embedded.postings import numbers
+
         kinds = self._code_array(wanted.kinds) if wanted.kinds else None
         modalities = self._code_array(wanted.modalities) if wanted.modalities else None
         origins = self._code_array(self._origins(wanted)) if wanted.origins else None
-        places: list[int] = []
-        said_ms: list[int] = []
+        places = [numbers("[]")]
+        said_ms = [numbers("[]")]
         with self._connections.read() as db:
             for first, last, origin in self._spans(db, scope):
                 found = _SQL.rows(
@@ -436,13 +438,11 @@ class SqliteIndex:
                     *(wanted.since_ms, wanted.until_ms),
                 )
                 for at, times in found:
-                    places += json.loads(at)
-                    said_ms += json.loads(times)
-        order = np.argsort(np.array(places, dtype=np.int64), kind="stable")
-        return Matching(
-            places=np.array(places, dtype=np.int64)[order],
-            said_ms=np.array(said_ms, dtype=np.int64)[order],
-        )
+                    places.append(numbers(at))
+                    said_ms.append(numbers(times))
+        every = np.concatenate(places)
+        order = np.argsort(every, kind="stable")
+        return Matching(places=every[order], said_ms=np.concatenate(said_ms)[order])
 
     def _origins(self, wanted: SearchFilter) -> list[str]:
         """Every origin that this admits, of those that are written. Names of tools are read anew:
