@@ -17,8 +17,9 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from pagefault.guard.layers import Level, layers_of
+from pagefault.guard.layers import layers_of
 from pagefault.guard.screen import Screen
+from pagefault.model.kinds import RedactLevel
 
 FILE_BYTES_MAX = 2 << 20
 
@@ -33,7 +34,7 @@ def main() -> None:
     parser.add_argument("--no-scanner", action="store_true")
     parser.add_argument("--cache", type=Path, help="where the scanner keeps its compiled rules")
     given = parser.parse_args()
-    screen = Screen({}, None, layers_of(Level.DETECT, scanner=not given.no_scanner, cache=given.cache))
+    screen = Screen({}, None, layers_of(RedactLevel.DETECT, scanner=not given.no_scanner, cache=given.cache))
     print("layers:", ", ".join(layer.name for layer in screen.layers))
     for folder in given.labelled:
         _labelled(screen, folder, show_missed=given.missed)

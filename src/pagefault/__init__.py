@@ -117,6 +117,7 @@ if TYPE_CHECKING:
         Movement,
         Sent,
     )
+    from pagefault.service.journal import Redaction
     from pagefault.service.limits import Limits
     from pagefault.service.memory import Memory
     from pagefault.service.open import open
@@ -211,6 +212,7 @@ __all__ = [
     "Relayed",
     "RemoteEmbedder",
     "RemoteEngine",
+    "Redaction",
     "RemoteReranker",
     "Reply",
     "Representation",
@@ -350,6 +352,7 @@ _HOMES = {
     "Representation": "represent.api",
     "Request": "model.request",
     "Reranker": "engine.reranking",
+    "Redaction": "service.journal",
     "RerankingStatus": "service.derived.reranking",
     "Retries": "engine.endpoint",
     "Role": "model.kinds",

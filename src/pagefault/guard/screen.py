@@ -28,6 +28,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -154,6 +155,23 @@ class Screen:
             failure = "a secret reads on through its mark"
         raise ScreenFailed(failure)  # outside the handler: the context would carry the text
 
+    def clean_value(self, name: str, value: str) -> str:
+        """`value`, clean also as what stands under `name` in an object of JSON: a name may tell
+        what the value alone does not. Raises `ScreenFailed`.
+        """
+        value = self.clean(value)
+        if not self.layers or not value or _NOTICE.fullmatch(value):
+            return value
+        pair = json.dumps({name: value})
+        cleaned = self.clean(pair)
+        if cleaned == pair:
+            return value
+        try:
+            (read,) = json.loads(cleaned).values()
+        except ValueError:  # the pair as a whole was withheld, or a mark took more than the value
+            return self._notice(value, self.failure or "what was found is no value of JSON")
+        return str(read)
+
     def clean_front(self, text: str) -> tuple[str, str]:
         """Of a text that goes on: its beginning, clean, and the rest of it, as it is, in which a
         secret may stand that is not at its end yet. Raises `ScreenFailed`.
@@ -201,6 +219,15 @@ class Screen:
         except Exception as error:  # fail closed, whatever it was
             failure = str(error) if isinstance(error, _LayerFailed) else type(error).__name__
         raise ScreenFailed(failure)
+
+    def _without_known(self, text: str) -> str:
+        """A name that we gave, without a known value in it."""
+        if not self._forms or not (self._anchored(text) or self._may_hold(text)):
+            return text
+        cleaned = self._replaced(text, detect=False)
+        if cleaned is None:
+            raise ValueError("a secret reads on through its mark")
+        return cleaned
 
     def _is_suspect(self, text: str) -> bool:
         """Whether something may be found in `text`: quick, never wrongly no."""
@@ -252,9 +279,9 @@ class Screen:
         self.failure = failure
         return f"[WITHHELD:{len(text)} characters{self._tag(text)}]"
 
-    def _replaced(self, text: str) -> str | None:
+    def _replaced(self, text: str, *, detect: bool = True) -> str | None:
         for _ in range(ROUNDS_MAX):
-            spans = self._spans(text)
+            spans = self._spans(text, detect=detect)
             if not spans:
                 return text
             pieces: list[str] = []
@@ -265,9 +292,9 @@ class Screen:
             text = "".join(pieces) + text[at:]
         return None
 
-    def _spans(self, text: str) -> list[tuple[int, int, str]]:
+    def _spans(self, text: str, *, detect: bool = True) -> list[tuple[int, int, str]]:
         """Where secrets stand, in order; those that overlap are one span, named by the longest."""
-        hits = self._detected(text) if self.layers else []
+        hits = self._detected(text) if detect and self.layers else []
         if not self._forms or not (self._anchored(text) or self._may_hold(text)):
             return _merged(hits)
         hits += self._hits(text)
@@ -321,11 +348,14 @@ class Screen:
             return value if kept else pairs
         if is_dataclass(kind):
             changed = {}
-            for name in _names(kind):
+            for name, is_ours in _names(kind):
                 old = getattr(value, name)
                 if not old or _is_plain(old.__class__):
                     continue  # most fields, most of the time
-                new = self.clean(old) if type(old) is str else self._cleaned(old)
+                if type(old) is str:
+                    new: Any = self._without_known(old) if is_ours else self.clean(old)
+                else:
+                    new = self._cleaned(old)
                 if new is not old:
                     changed[name] = new
             return replace(value, **changed) if changed else value
@@ -351,8 +381,14 @@ def _same(one: object, other: object) -> bool:
 
 
 @cache
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(f.name for f in fields(kind))
+def _names(kind: type) -> tuple[tuple[str, bool], ...]:
+    """The fields of a value, and which of them hold names that we gave: ids, digests and words of
+    our own, which no layer is asked of. Random letters are what they are made of.
+    """
+    return tuple((f.name, f.name in _OURS or "str" not in str(f.type)) for f in fields(kind))
+
+
+_OURS: Final = frozenset({"session_id", "holder", "blob", "mime_type", "wire", "claim_type"})
 
 
 @cache

@@ -21,6 +21,7 @@ from pagefault.model.kinds import (
     Mode,
     Origin,
     Profile,
+    RedactLevel,
     Sync,
 )
 from pagefault.model.times import is_date, iso_ms, iso_text
@@ -97,6 +98,10 @@ def a_level(level: int, *, least: Level = Level.FULL) -> Level:
 
 def a_mode(mode: str) -> Mode:
     return one_of(Mode, mode, "mode")
+
+
+def a_redact_level(level: str) -> RedactLevel:
+    return one_of(RedactLevel, level, "level of redaction")
 
 
 def an_actor(actor: str) -> Actor:

@@ -46,6 +46,7 @@ from pagefault.service.derived.embedding import Embedding, EmbeddingStatus
 from pagefault.service.derived.reranking import Reranking, RerankingStatus
 from pagefault.service.forget import ForgetPlan, Forgetting, plan_page, plan_session
 from pagefault.service.inspection.relayed import SAID_TYPES, Proxied, find_said, proxied_of
+from pagefault.service.journal import Redaction
 from pagefault.service.limits import Limits
 from pagefault.service.lookup.questions import Asking, parts_of
 from pagefault.service.lookup.topics import pages_about
@@ -429,6 +430,10 @@ class Memory(Asking):
         if self._reranking is None:
             return None
         return await asyncio.to_thread(self._reranking.status)
+
+    async def redaction(self) -> Redaction:
+        """Which layers look for secrets in what is written, and whether one failed."""
+        return self._runtime.journal.redaction()
 
     async def backup(self, target: str | Path, progress: Progress | None = None) -> Copied:
         """Copy this memory to a directory that does not exist yet, while it is in use.
