@@ -61,6 +61,7 @@ _MARK: Final = re.compile(
 )
 _NOTICE: Final = re.compile(r"\[WITHHELD:\d+ characters(?::[0-9a-f]{8})?\]", re.ASCII)
 
+_NOTED_MAX: Final = 256
 _BLANK: Final = "\x7f"
 
 _Hit = tuple[int, int, tuple[int, bool], str]
@@ -104,6 +105,7 @@ class Screen:
         self.layers: Final = tuple(layers)
         self._allow: Final = tuple(allow)
         self._key: Final = key
+        self._clean: Final[set[tuple[int, int]]] = set()
         self.withheld = 0
         self.failure = ""
         short: list[str] = []
@@ -142,8 +144,11 @@ class Screen:
         layer failed. Raises `ScreenFailed`: then log nothing.
         """
         try:
-            if not self._is_suspect(text):
+            seen = (hash(text), len(text))
+            if seen in self._clean:
                 return text
+            if not self._is_suspect(text):
+                return self._known_clean(text)
             cleaned = self._replaced(text)
         except _LayerFailed as failed:
             return self._notice(text, str(failed))
@@ -151,7 +156,7 @@ class Screen:
             failure = type(error).__name__
         else:
             if cleaned is not None:
-                return cleaned
+                return self._known_clean(cleaned)
             failure = "a secret reads on through its mark"
         raise ScreenFailed(failure)  # outside the handler: the context would carry the text
 
@@ -219,6 +224,15 @@ class Screen:
         except Exception as error:  # fail closed, whatever it was
             failure = str(error) if isinstance(error, _LayerFailed) else type(error).__name__
         raise ScreenFailed(failure)
+
+    def _known_clean(self, text: str) -> str:
+        """The same, and noted: a text is cleaned before it is counted, and again before it is
+        written. Nothing of it is kept but Python's own hash, which is keyed anew in each process.
+        """
+        if len(self._clean) >= _NOTED_MAX:
+            self._clean.clear()
+        self._clean.add((hash(text), len(text)))
+        return text
 
     def _without_known(self, text: str) -> str:
         """A name that we gave, without a known value in it."""

@@ -121,9 +121,18 @@ _EXAMPLE: Final = re.compile(r"EXAMPLE|(?i:example|x{6}|\*{4}|1234567890abcdef12
 """What issuers write in their own documentation, and nobody can log in with."""
 
 
+_RUN_CHARS_MIN: Final = 20
+"""Every token has a run so long without a space in it. Few words have, so anchors are sought there."""
+
+
+def _long_words(text: str) -> str:
+    return " ".join([word for word in text.split() if len(word) >= _RUN_CHARS_MIN])
+
+
 def _tokens(text: str) -> Iterator[Found]:
-    for rule, anchor, whole in _COMPILED:
-        if anchor not in text:
+    words = _long_words(text)
+    for rule, anchor, whole in _COMPILED if words else ():
+        if anchor not in words:
             continue
         for match in whole.finditer(text):
             start, end = match.span()
@@ -225,7 +234,7 @@ def _places(text: str, low: str) -> Iterator[Found]:
 # --- assignments ----------------------------------------------------------------------------------
 
 _TELLING: Final = (
-    *("passw", "passphrase", "passcode", "pass", "pwd", "secret", "token", "key", "credential"),
+    *("pass", "pwd", "secret", "token", "key", "credential"),
     *("auth", "jwt", "salt", "encrypted", "hmac"),
 )
 _NAMES: Final = re.compile(
@@ -509,10 +518,10 @@ def _bits(value: str) -> float:
 
 # --- the layer ------------------------------------------------------------------------------------
 
-_SURELY: Final = (
-    *dict.fromkeys(anchor for _, anchor, _ in _COMPILED),
-    *("PRIVATE KEY", "Private-Lines", "://"),
-)
+_ANCHORS: Final = tuple(dict.fromkeys(anchor for _, anchor, _ in _COMPILED))
+_SURELY: Final = ("PRIVATE KEY", "Private-Lines", "://")
+_SURELY_LOW: Final = ("bearer", "cookie", "curl", "wget")
+_TELLING_OR_SURELY: Final = (*_TELLING, *_SURELY_LOW)
 _PGPASS_MAY: Final = re.compile(r":(?:\d{4,5}|\*):")
 
 
@@ -525,20 +534,18 @@ class Structure:
         if len(text) < 8:
             return False
         low = text.lower()
-        return (
-            any(word in low for word in _TELLING)
-            or any(anchor in text for anchor in _SURELY)
-            or "bearer" in low
-            or "cookie" in low
-            or "curl" in low
-            or "wget" in low
-            or _PGPASS_MAY.search(text) is not None
-        )
+        for word in _TELLING_OR_SURELY:
+            if word in low:
+                return True
+        if any(anchor in text for anchor in _SURELY) or _PGPASS_MAY.search(text):
+            return True
+        words = _long_words(text)
+        return bool(words) and any(anchor in words for anchor in _ANCHORS)
 
     def find(self, text: str) -> list[Found]:
         low = text.lower()
         found = [*_tokens(text), *_blocks(text), *_places(text, low)]
-        if any(word in low for word in _TELLING):
+        if _NAMES.search(low):
             found += _assignments(text, low)
         return found
 
