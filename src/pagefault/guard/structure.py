@@ -187,16 +187,20 @@ _ADDRESS: Final = re.compile(
     r"[A-Za-z0-9\[._$%{-]"
 )
 _HEADER: Final = re.compile(
-    r"authorization[\"'\\]*[ \t]*[:=,][ \t]*[\"'\\]*(?:(?P<scheme>[a-z]{2,12})[ \t]+)?"
-    r"(?P<value>[A-Za-z0-9._~+/=:-]{8,})",
+    r"authorization[\"'\\]*[ \t]*[:=,][ \t]*[\"'\\]*(?:(?P<scheme>[a-z-]{2,12})[ \t]+)?"
+    r"(?P<value>[A-Za-z0-9._~+/=:@-]{8,})",
     re.IGNORECASE,
 )
 _BEARER: Final = re.compile(r"(?<![a-z])bearer[ \t]+(?P<value>[A-Za-z0-9._~+/-]{16,}=*)", re.IGNORECASE)
 _COOKIE: Final = re.compile(r"(?<![\w-])(?:set-)?cookie[\"'\\]*:[ \t]*(?P<rest>[^\r\n]+)", re.IGNORECASE)
 _CRUMB: Final = re.compile(r"[\w.-]+=(?P<value>[A-Za-z0-9._~+/%-]{16,}=*)")
 _USER_FLAG: Final = re.compile(
-    r"(?:curl|wget)(?:[^\n\\]|\\[^\n]|\\\r?\n){0,400}?\s(?:-u|--user|--proxy-user|-U)[ =]?[\"']?[^\s:\"'/]{1,60}:(?P<value>[^\s\"']{4,})"
+    r"(?:curl|wget)(?:[^\n\\]|\\[^\n]|\\\r?\n){0,400}?\s(?:-u|--user|--proxy-user|-U)[ =]{0,8}"
+    r"(?:\"(?P<a>[^\s\"]{4,})\"(?::\"(?P<b>[^\s\"]{4,})\")?|'(?P<c>[^\s']{4,})'"
+    r"|(?P<d>[^\s\"':]{0,60}:)(?:'(?P<e>[^\s']{4,})'|\"(?P<f>[^\s\"]{4,})\"|(?P<g>[^\s\"']{4,})))"
 )
+"""`user:password` in one pair of quotes or in two, or each in its own."""
+
 _PGPASS: Final = re.compile(r"^[\w.*-]+:(?:\d{4,5}|\*):[\w*-]+:[\w*-]+:(?P<value>\S{6,})$", re.MULTILINE)
 
 
@@ -223,12 +227,28 @@ def _places(text: str, low: str) -> Iterator[Found]:
                     yield Found(*crumb.span("value"), "cookie")
     if "curl" in low or "wget" in low:
         for match in _USER_FLAG.finditer(text):
-            if _is_chosen(match["value"]):
-                yield Found(*match.span("value"), "user-password")
+            yield from _user_password(match)
     if ":" in text:
         for match in _PGPASS.finditer(text):
             if _is_chosen(match["value"]):
                 yield Found(*match.span("value"), "pgpass")
+
+
+def _user_password(match: re.Match[str]) -> Iterator[Found]:
+    """The password after the colon, or the user, where the password is empty: a key, then."""
+    group = next((g for g in "befg" if match[g]), "a" if match["a"] else "c")
+    value, (start, end) = match[group], match.span(group)
+    if group in "ac":
+        user, colon, password = value.partition(":")
+        if not colon:
+            return
+        if password:
+            value, start = password, start + len(user) + 1
+        else:
+            value, end = user, end - 1
+    mixed = value.isascii() and value.isalpha() and len(value) >= 12 and _turns(value) > 3
+    if not _PLACEHOLDER.search(value) and (_is_chosen(value) or mixed):
+        yield Found(start, end, "user-password")
 
 
 # --- assignments ----------------------------------------------------------------------------------
