@@ -34,7 +34,7 @@ from pagefault.guard.names import words_of
 
 _TOKENS: Final[tuple[tuple[str, str, str], ...]] = (
     # rule, what every match begins with or has in it, and the whole
-    *(("aws-key-id", p, p + r"[A-Z2-7]{16}(?![A-Za-z0-9])") for p in ("AKIA", "ASIA", "ABIA")),
+    *(("aws-key-id", p, p + r"[A-Z0-9]{16}(?![A-Za-z0-9])") for p in ("AKIA", "ASIA", "ABIA")),
     *(("github-token", f"gh{p}_", rf"gh{p}_[A-Za-z0-9]{{36,255}}") for p in "pousr"),
     ("github-token", "github_pat_", r"github_pat_[A-Za-z0-9_]{36,}"),
     *(
@@ -267,9 +267,10 @@ _OPENS: Final = "\"'`"
 _SEPARATOR: Final = re.compile(
     r"\\{0,7}[\"'`]?\]?\)?"  # the name's own quote ends
     r"(?:"
-    r"(?P<pair>[ \t]{0,20},[ \t]{0,20}(?=\\{0,7}[\"'`]))"  # define('X', 'Y')
+    r"(?P<go>[ \t][A-Za-z_][\w.*\[\]]{0,30}[ \t]*=(?!=)[ \t]{0,4}(?=[\"`]))"  # x string = "y"
+    r"|(?P<pair>[ \t]{0,20},[ \t]{0,20}(?=\\{0,7}[\"'`]))"  # define('X', 'Y')
     r"|(?P<typed>[ \t]?\??:[ \t]?[A-Za-z_][\w.\[\]| ]{0,40}?[ \t]?=(?!=)[ \t]{0,20})"  # x: str = "y"
-    r"|(?P<sign>[ \t]{0,20}(?:=>|:=|\|?=|[=!]==?|:)[ \t]{0,20})"
+    r"|(?P<sign>[ \t]{0,20}(?:=>|:=|[=!]==?|\|?=|:)[ \t]{0,20})"
     r"|(?P<tag>(?:[ \t][^<>\n]{0,60})?>)"  # <x>y</x>
     r"|(?P<said>[ ](?:is|was)[: ] ?)"
     r"|(?P<gap>[ \t]{1,8})"  # --x y, x 'y' of SQL, password y of .netrc
@@ -280,7 +281,8 @@ _QUOTED: Final = re.compile(
     r"|(?P<e>\\+[\"'`])(?P<b>(?:(?!(?P=e))[^\n]){1,600}?)(?P=e))"
 )
 _BARE: Final = re.compile(r"[^\s\"'`,;<>|]{1,600}")
-_BARE_AFTER: Final = re.compile(r"[ \t]*(?:$|[,;#\"'<|)}\]]|\\[nr]|//|--?\w)", re.MULTILINE)
+_BARE_AFTER: Final = re.compile(r"[ \t]*(?:$|[,;#\"'<|)}\]\\]|//|--?\w)", re.MULTILINE)
+_EXPORTED: Final = re.compile(r"(?:\b(?:export|ENV|ARG|set|env)|-e|--env)[ \t]+\Z")
 _PAIRED: Final = re.compile(  # - name: X, value: Y, as Kubernetes and task definitions write it
     r"\\{0,7}[\"'`]?,?(?:\s|\\n){1,40}\\{0,7}[\"'`]?(?:value|stringValue|defaultValue)\\{0,7}[\"'`]?\s{0,3}[:=]\s{0,3}",
     re.IGNORECASE,
@@ -324,18 +326,23 @@ def _value_of(text: str, start: int, end: int, kind: str) -> Iterator[Found]:
         return
     how = separator.lastgroup or ""
     before = text[start - 2 : start] if start > 1 else text[:start]
+    is_flag = text[start : start + 1] == "-" or before.endswith("-")
+    exported = _EXPORTED.search(text, max(0, start - 10), start) is not None
     if how == "tag" and not before.endswith("<"):
         return
     if how == "gap":
-        is_flag = text[start : start + 1] == "-" or before.endswith("-")
         quoted = text[separator.end() : separator.end() + 1] in ("'", '"') and kind == "password"
         line = text[text.rfind("\n", 0, start) + 1 : start].lower()
-        if not is_flag and not quoted and "login " not in line and "machine " not in line:
+        is_netrc = "login " in line or "machine " in line
+        if not (is_flag or quoted or is_netrc or (exported and line.endswith("env "))):
             return
     is_quoted_name = text[end : end + 1] in _OPENS or text[end : end + 2] in ('\\"', "\\'")
     at_line_start = not text[text.rfind("\n", 0, start) + 1 : start].strip(" \t#-/;$_.")
-    exported = text[max(0, start - 10) : start].rstrip().endswith(("export", "ENV", "ARG", "set", "env"))
-    is_code = not (is_quoted_name or at_line_start or exported or how in ("gap", "tag"))
+    is_pair = text[start - 1 : start] in ("?", "&", ";") if start else False  # of an address
+    is_code = not (
+        is_quoted_name or at_line_start or exported or is_flag or is_pair or how in ("gap", "tag", "go")
+    )
+    how = "flag" if how == "sign" and (is_flag or exported) else how
     yield from _weighed(text, separator.end(), kind, how, is_code=is_code)
 
 
@@ -354,7 +361,7 @@ def _weighed(text: str, at: int, kind: str, how: str, *, is_code: bool) -> Itera
             value = re.split(r"\\+[nrt\"']", value, maxsplit=1)[0]
         value = value.rstrip(").]}:\\") if not value.endswith("==") else value
         span = (at, at + len(value))
-        if _is_reference(value) or (text[span[1] : span[1] + 1] in ("(", "[") and how != "tag"):
+        if (_is_reference(value) and not _is_jumble(value)) or (text[span[1] : span[1] + 1] in ("(", "[") and how != "tag"):
             return
         if how == "sign" and not _BARE_AFTER.match(text, span[1]):
             return  # a sentence goes on, or an expression
@@ -405,7 +412,7 @@ def kind_of(name: str) -> str:
     last = words[-1]
     if last in _META or not _PUBLIC_NAMES.isdisjoint(words):
         return ""
-    if _CHOSEN_WORD.search(last) and last != "OLDPWD" and words != ["PWD"]:
+    if _CHOSEN_WORD.search(last) and last != "OLDPWD":
         return "password"
     if last in _ENDS_PASS:
         return "password"
@@ -431,9 +438,11 @@ def kind_of(name: str) -> str:
 
 _PLACEHOLDER: Final = re.compile(
     r"\A(?:\$[\w{(]|\{.*\}\Z|<|%[\w({]|\[|\*+\Z|&\w|@\w+\Z|\.{2,}|#\{|x+\Z)"
-    r"|\$\{|\{\{|\$\(|%\(|<%|#\{|\.\.\.|…|\*{3}|&lt;|x{4}|X{4}"
-    r"|(?i:your|example|placeholder|change[_-]?(?:me|it)|redacted|dummy|fake|mock|sample|insert|replace|todo"
-    r"|not[_-]?set|process\.env|environ|getenv|secrets\.|vault:|arn:|\bnull\b|undefined|12345678)"
+    r"|\$\{|\{\{|\$\(|%\(|<%|#\{|\{\w*\}|\.\.\.|…|\*{3}|&lt;|x{4}|X{4}|EXAMPLE"
+    r"|(?<![A-Za-z0-9])(?i:your|insert[_-]|replace[_-]|enter[_-]|process\.env|environ|getenv|secrets\.|vault:|arn:)"
+    r"|(?<![A-Za-z0-9])(?i:example|placeholder|change[_-]?(?:me|it)|redacted|dummy|fake|mock|sample|todo"
+    r"|not[_-]?set|null|undefined)(?![A-Za-z0-9])"
+    r"|\A12345678"
 )
 _REFERENCE: Final = re.compile(
     r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+\(?.*\Z|[A-Za-z_]\w*\(.*|[a-z]+(?:_[a-z0-9]+)+\Z"
@@ -453,7 +462,7 @@ def _is_reference(value: str) -> bool:
 def _is_plain(value: str) -> bool:
     """Whether it is no secret of any kind: a placeholder, an address, one word."""
     return (
-        value.isalpha()
+        (value.isalpha() and not _is_jumble(value))
         or value.isdigit()
         or _PLACEHOLDER.search(value) is not None
         or _PUBLIC_VALUE.match(value) is not None
@@ -485,6 +494,18 @@ def _turns(value: str) -> int:
     return sum(a != b for a, b in zip(kinds, kinds[1:], strict=False))
 
 
+def _is_jumble(value: str) -> bool:
+    """Whether a piece is letters in no order: capitals and small ones, and no word among them."""
+    return any(
+        len(piece) >= 10
+        and piece.isascii()
+        and piece.isalnum()
+        and not (piece.islower() or piece.isupper())
+        and re.search(r"[a-z]{4}|[A-Z]{6}", piece) is None
+        for piece in _PIECES.split(value)
+    )
+
+
 def _is_chosen(value: str) -> bool:
     """Whether somebody may have chosen it as a password."""
     if not 6 <= len(value) <= 200 or _is_plain(value) or " " in value.strip():
@@ -494,6 +515,8 @@ def _is_chosen(value: str) -> bool:
     signs = sum(c in "!@#$%^&*+=?~|" for c in value)
     if _UUID.match(value):
         return True
+    if _is_jumble(value):
+        return True
     return letters > 0 and (digits > 0 or signs > 0) and letters + digits > 4 and "://" not in value
 
 
@@ -501,7 +524,7 @@ def _is_made(value: str) -> bool:
     """Whether a machine may have made it."""
     if not 10 <= len(value) <= 600 or " " in value or _is_plain(value):
         return _is_noise(value)
-    if _UUID.match(value):
+    if _UUID.match(value) or _is_jumble(value):
         return True
     digits = sum(map(str.isdigit, value))
     if digits == 0 or not any(map(str.isalpha, value)) or "/" in value[:2] or _is_reference(value):
