@@ -43,7 +43,7 @@ _TOKENS: Final[tuple[tuple[str, str, str], ...]] = (
     ),
     ("gitlab-token", "GR1348941", r"GR1348941[A-Za-z0-9_-]{20,}"),
     *(("slack-token", f"xox{p}-", rf"xox{p}-[A-Za-z0-9-]{{10,}}") for p in "abceoprs"),
-    ("slack-token", "xapp-", r"xapp-\d-[A-Z0-9]+-\d+-[a-z0-9]+"),
+    ("slack-token", "xapp-", r"xapp-\d-[A-Za-z0-9]+-\d+-[a-z0-9]+"),
     ("slack-webhook", "hooks.slack.com/", r"hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9+/_-]{40,}"),
     *(
         ("stripe-key", f"{p}_{q}_", rf"{p}_{q}_[A-Za-z0-9]{{16,}}")
@@ -58,11 +58,11 @@ _TOKENS: Final[tuple[tuple[str, str, str], ...]] = (
     ),
     ("anthropic-key", "sk-ant-", r"sk-ant-[a-z0-9]+-[A-Za-z0-9_-]{24,}"),
     ("api-key", "sk-", r"sk-(?=[A-Za-z]*\d)[A-Za-z0-9]{32,}(?![A-Za-z0-9_-])"),
-    ("google-key", "AIza", r"AIza[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])"),
+    ("google-key", "AIza", r"AIza[A-Za-z0-9_-]{35,45}(?![A-Za-z0-9_-])"),
     ("google-token", "ya29.", r"ya29\.[A-Za-z0-9_-]{20,}"),
     ("google-secret", "GOCSPX-", r"GOCSPX-[A-Za-z0-9_-]{28}"),
     ("npm-token", "npm_", r"npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])"),
-    ("pypi-token", "pypi-AgE", r"pypi-AgE[A-Za-z0-9_-]{50,}"),
+    ("pypi-token", "pypi-", r"pypi-[A-Za-z0-9_-]{80,}"),
     ("docker-token", "dckr_", r"dckr_(?:pat|oat)_[A-Za-z0-9_-]{27,}"),
     ("huggingface-token", "hf_", r"hf_[A-Za-z]{34}(?![A-Za-z0-9])"),
     ("sendgrid-key", "SG.", r"SG\.[A-Za-z0-9_-]{20,24}\.[A-Za-z0-9_-]{39,50}"),
@@ -86,7 +86,7 @@ _TOKENS: Final[tuple[tuple[str, str, str], ...]] = (
     ("postman-key", "PMAK-", r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}"),
     ("rubygems-key", "rubygems_", r"rubygems_[0-9a-f]{48}"),
     ("pulumi-token", "pul-", r"pul-[0-9a-f]{40}(?![0-9a-f])"),
-    ("terraform-token", ".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{60,}"),
+    ("terraform-token", ".atlasv1.", r"[A-Za-z0-9]{8,14}\.atlasv1\.[A-Za-z0-9_-]{50,}"),
     ("vault-token", "hvs.", r"hvs\.[A-Za-z0-9_-]{24,}"),
     ("vault-token", "hvb.", r"hvb\.[A-Za-z0-9_-]{24,}"),
     ("newrelic-key", "NRAK-", r"NRAK-[A-Z0-9]{27}"),
@@ -98,15 +98,26 @@ _TOKENS: Final[tuple[tuple[str, str, str], ...]] = (
     ("perplexity-key", "pplx-", r"pplx-[A-Za-z0-9]{40,}"),
     ("nvidia-key", "nvapi-", r"nvapi-[A-Za-z0-9_-]{60,}"),
     ("age-key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
-    ("telegram-token", ":AA", r"\d{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])"),
+    ("telegram-token", ":AA", r"\d{8,10}:AA[A-Za-z0-9_-]{33,45}(?![A-Za-z0-9_-])"),
     ("discord-webhook", "/api/webhooks/", r"discord(?:app)?\.com/api/webhooks/\d{15,}/[A-Za-z0-9_-]{60,}"),
     ("teams-webhook", "webhook.office.com/", r"webhook\.office\.com/webhookb2/[A-Za-z0-9@/_-]{80,}"),
     ("azure-key", "AccountKey=", r"(?<=AccountKey=)[A-Za-z0-9+/]{86}=="),
     ("azure-key", "SharedAccessKey=", r"(?<=SharedAccessKey=)[A-Za-z0-9+/]{43}="),
     ("azure-signature", "sig=", r"(?<=[?&]sig=)[A-Za-z0-9%+/]{43,}(?:=|%3D)?"),
     ("azure-secret", "8Q~", r"[A-Za-z0-9_~.-]{3}8Q~[A-Za-z0-9_~.-]{31,34}"),
+    ("adafruit-key", "aio_", r"aio_[A-Za-z0-9]{28}"),
+    ("akamai-token", "akab-", r"akab-[A-Za-z0-9-]{20,}"),
+    ("clojars-token", "CLOJARS_", r"CLOJARS_[A-Za-z0-9]{60}"),
+    ("contentful-token", "CFPAT-", r"CFPAT-[A-Za-z0-9_-]{43,}"),
+    ("dynatrace-token", "dt0", r"dt0[a-z]\d{2}\.[A-Z0-9]{24}\.[A-Za-z0-9]{64}"),
+    ("flutterwave-key", "FLWSECK", r"FLWSECK(?:_TEST)?-[A-Za-z0-9-]{12,}"),
+    ("frameio-token", "fio-u-", r"fio-u-[A-Za-z0-9_=-]{60,}"),
+    ("newrelic-key", "NR", r"NR(?:II|IQ|SP|AA|RA|JS)-[A-Za-z0-9_-]{26,}"),
+    ("mapbox-token", "sk.ey", r"sk\.ey[A-Za-z0-9]{60,}(?:\.[A-Za-z0-9_-]{20,})?"),
+    ("swarm-key", "SWM", r"SWM(?:TKN|KEY)-1-[A-Za-z0-9+/-]{40,}"),
+    ("firebase-token", ":APA91b", r"[A-Za-z0-9_-]{11,22}:APA91b[A-Za-z0-9_-]{100,}"),
     ("facebook-token", "EAA", r"EAA[A-Z][A-Za-z0-9]{80,}"),
-    ("amazon-mws", "amzn.mws.", r"amzn\.mws\.[0-9a-f-]{36}"),
+    ("amazon-mws", "amzn.mws.", r"amzn\.mws\.[0-9A-Za-z-]{32,36}"),
     ("alibaba-key", "LTAI", r"LTAI[A-Za-z0-9]{16,24}(?![A-Za-z0-9])"),
     ("jwt", "eyJ", r"eyJ[A-Za-z0-9_-]{12,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{16,}"),
     # RFC 9106 and crypt(5): what stands in place of a password opens it to guessing.
@@ -141,6 +152,22 @@ def _tokens(text: str) -> Iterator[Found]:
                 continue  # the end of a longer word: `task-force`
             if not _EXAMPLE.search(match[0]):
                 yield Found(start, end, rule)
+
+
+_TAGGED: Final = re.compile(
+    r"(?<![\w/+.=~%-])[a-z]{2,12}[_-](?:[a-z]{2,8}[_-])?(?P<body>[A-Za-z0-9]{24,64})(?![\w/+=%-]|\.\w)"
+)
+"""As most issuers write tokens today: a word of small letters, and a run that is close to random."""
+
+
+def _tagged(text: str) -> Iterator[Found]:
+    for match in _TAGGED.finditer(text) if _TAGGED.search(_long_words(text)) else ():
+        body = match["body"]
+        capitals = sum(map(str.isupper, body))
+        digits = sum(map(str.isdigit, body))
+        mixed = capitals > 3 and digits > 2 and len(body) - capitals - digits > 3
+        if mixed and _turns(body) * 5 > 2 * len(body) and _bits(body) > 3.8:
+            yield Found(*match.span(), "token")
 
 
 # --- blocks ---------------------------------------------------------------------------------------
@@ -258,7 +285,7 @@ _TELLING: Final = (
     *("auth", "jwt", "salt", "encrypted", "hmac"),
 )
 _NAMES: Final = re.compile(
-    r"passw(?:or)?d|passphrase|passcode|pass|pwd|secret|token|key|credential|auth|jwt|salt|encrypted|hmac"
+    r"passw(?:or)?d|passphrase|passcode|pass|pwd|secret|token|key|credential|auth|jwt|salt|encrypted|hmac|bearer"
 )
 _REST_OF_NAME: Final = re.compile(r"[\w.-]{0,60}")
 _BEFORE_CHARS: Final = 60
@@ -419,7 +446,7 @@ def kind_of(name: str) -> str:
     whole = "".join(words)
     if last in ("SECRET", "TOKEN", "CREDENTIAL", "CREDENTIALS", "JWT", "AUTHTOKEN", "APITOKEN"):
         return "token"
-    if last == "AUTH" or whole.endswith(("APIKEY", "ACCESSKEY", "SECRETKEY", "AUTHKEY")):
+    if last in ("AUTH", "BEARER") or whole.endswith(("APIKEY", "ACCESSKEY", "SECRETKEY", "AUTHKEY")):
         return "token"
     if last in ("BASE", "PLAIN", "VALUE", "STRING", "DATA", "RAW", "PROD", "LIVE", "DEV"):
         return kind_of(name[: name.upper().rfind(last)].rstrip("_.-"))
@@ -583,11 +610,13 @@ class Structure:
         if any(anchor in text for anchor in _SURELY) or _PGPASS_MAY.search(text):
             return True
         words = _long_words(text)
-        return bool(words) and any(anchor in words for anchor in _ANCHORS)
+        if not words:
+            return False
+        return any(anchor in words for anchor in _ANCHORS) or _TAGGED.search(words) is not None
 
     def find(self, text: str) -> list[Found]:
         low = text.lower()
-        found = [*_tokens(text), *_blocks(text), *_places(text, low)]
+        found = [*_tokens(text), *_tagged(text), *_blocks(text), *_places(text, low)]
         if _NAMES.search(low):
             found += _assignments(text, low)
         return found
