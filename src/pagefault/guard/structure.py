@@ -116,7 +116,7 @@ _TOKENS: Final[tuple[tuple[str, str, str], ...]] = (
     ("mapbox-token", "sk.ey", r"sk\.ey[A-Za-z0-9]{60,}(?:\.[A-Za-z0-9_-]{20,})?"),
     ("swarm-key", "SWM", r"SWM(?:TKN|KEY)-1-[A-Za-z0-9+/-]{40,}"),
     ("firebase-token", ":APA91b", r"[A-Za-z0-9_-]{11,22}:APA91b[A-Za-z0-9_-]{100,}"),
-    ("facebook-token", "EAA", r"EAA[A-Z][A-Za-z0-9]{80,}"),
+    ("facebook-token", "EAA", r"(?<![A-Za-z0-9/+])EAA[A-Z][A-Za-z0-9]{80,}"),
     ("amazon-mws", "amzn.mws.", r"amzn\.mws\.[0-9A-Za-z-]{32,36}"),
     ("alibaba-key", "LTAI", r"LTAI[A-Za-z0-9]{16,24}(?![A-Za-z0-9])"),
     ("jwt", "eyJ", r"eyJ[A-Za-z0-9_-]{12,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{16,}"),
@@ -152,22 +152,6 @@ def _tokens(text: str) -> Iterator[Found]:
                 continue  # the end of a longer word: `task-force`
             if not _EXAMPLE.search(match[0]):
                 yield Found(start, end, rule)
-
-
-_TAGGED: Final = re.compile(
-    r"(?<![\w/+.=~%-])[a-z]{2,12}[_-](?:[a-z]{2,8}[_-])?(?P<body>[A-Za-z0-9]{24,64})(?![\w/+=%-]|\.\w)"
-)
-"""As most issuers write tokens today: a word of small letters, and a run that is close to random."""
-
-
-def _tagged(text: str) -> Iterator[Found]:
-    for match in _TAGGED.finditer(text) if _TAGGED.search(_long_words(text)) else ():
-        body = match["body"]
-        capitals = sum(map(str.isupper, body))
-        digits = sum(map(str.isdigit, body))
-        mixed = capitals > 3 and digits > 2 and len(body) - capitals - digits > 3
-        if mixed and _turns(body) * 5 > 2 * len(body) and _bits(body) > 3.8:
-            yield Found(*match.span(), "token")
 
 
 # --- blocks ---------------------------------------------------------------------------------------
@@ -228,7 +212,7 @@ _USER_FLAG: Final = re.compile(
 )
 """`user:password` in one pair of quotes or in two, or each in its own."""
 
-_PGPASS: Final = re.compile(r"^[\w.*-]+:(?:\d{4,5}|\*):[\w*-]+:[\w*-]+:(?P<value>\S{6,})$", re.MULTILINE)
+_PGPASS: Final = re.compile(r"(?:^|(?<=[.!?] ))[\w.*-]+:(?:\d{4,5}|\*):[\w*-]+:[\w*-]+:(?P<value>\S{6,})$", re.MULTILINE)
 
 
 def _places(text: str, low: str) -> Iterator[Found]:
@@ -343,6 +327,12 @@ def _assignments(text: str, low: str) -> Iterator[Found]:
             yield from _value_of(text, start, start + len(name), kind)
 
 
+def _sentence_start(text: str, at: int) -> int:
+    """Where the sentence, or else the line, begins: no rule looks back further than there."""
+    line = text.rfind("\n", 0, at) + 1
+    return max(line, *(text.rfind(end, line, at) + 2 for end in (". ", "! ", "? ")))
+
+
 def _value_of(text: str, start: int, end: int, kind: str) -> Iterator[Found]:
     paired = _PAIRED.match(text, end)
     if paired and _PAIR_NAME.search(text, max(0, start - 24), start):
@@ -359,12 +349,12 @@ def _value_of(text: str, start: int, end: int, kind: str) -> Iterator[Found]:
         return
     if how == "gap":
         quoted = text[separator.end() : separator.end() + 1] in ("'", '"') and kind == "password"
-        line = text[text.rfind("\n", 0, start) + 1 : start].lower()
+        line = text[_sentence_start(text, start) : start].lower()
         is_netrc = "login " in line or "machine " in line
         if not (is_flag or quoted or is_netrc or (exported and line.endswith("env "))):
             return
     is_quoted_name = text[end : end + 1] in _OPENS or text[end : end + 2] in ('\\"', "\\'")
-    at_line_start = not text[text.rfind("\n", 0, start) + 1 : start].strip(" \t#-/;$_.")
+    at_line_start = not text[_sentence_start(text, start) : start].strip(" \t#-/;$_.")
     is_pair = text[start - 1 : start] in ("?", "&", ";") if start else False  # of an address
     is_code = not (
         is_quoted_name or at_line_start or exported or is_flag or is_pair or how in ("gap", "tag", "go")
@@ -437,6 +427,8 @@ def kind_of(name: str) -> str:
     if not words or len(name) > 120:
         return ""
     last = words[-1]
+    if "".join(words).endswith("ACCESSKEYID"):
+        return "token"
     if last in _META or not _PUBLIC_NAMES.isdisjoint(words):
         return ""
     if _CHOSEN_WORD.search(last) and last != "OLDPWD":
@@ -450,8 +442,6 @@ def kind_of(name: str) -> str:
         return "token"
     if last in ("BASE", "PLAIN", "VALUE", "STRING", "DATA", "RAW", "PROD", "LIVE", "DEV"):
         return kind_of(name[: name.upper().rfind(last)].rstrip("_.-"))
-    if last == "ID" and whole.endswith("ACCESSKEYID"):
-        return "token"
     if last.endswith("KEY") and len(words) > 1:
         return "token" if words[-2] in _MADE_KEYS else "key"
     if last in ("SALT", "KEY") and len(words) > 1:
@@ -610,29 +600,26 @@ class Structure:
         if any(anchor in text for anchor in _SURELY) or _PGPASS_MAY.search(text):
             return True
         words = _long_words(text)
-        if not words:
-            return False
-        return any(anchor in words for anchor in _ANCHORS) or _TAGGED.search(words) is not None
+        return bool(words) and any(anchor in words for anchor in _ANCHORS)
 
     def find(self, text: str) -> list[Found]:
         low = text.lower()
-        found = [*_tokens(text), *_tagged(text), *_blocks(text), *_places(text, low)]
+        found = [*_tokens(text), *_blocks(text), *_places(text, low)]
         if _NAMES.search(low):
             found += _assignments(text, low)
         return found
 
     def open_from(self, text: str) -> int:
-        """The beginning of the last word, or of a line that tells of a secret and may go on, or of
-        a block of lines that is not at its end.
+        """The beginning of the last sentence, of a line that tells of a secret and may go on, or
+        of lines that belong together and are not at their end.
         """
         at = line = text.rfind("\n") + 1
         if not self.may_hold(text[line:]):
-            at = max(line, *(text.rfind(space, line) + 1 for space in " \t"))
+            at = _sentence_start(text, len(text))
         while line and text[:line].rstrip("\r\n").endswith("\\"):  # a command goes on
             at = line = text.rfind("\n", 0, line - 1) + 1
-        before = max(0, line - _PAIR_CHARS)
-        if _MAY_PAIR.search(text, before, line):
-            at = min(at, before)
+        if pair := _MAY_PAIR.search(text, max(0, line - _PAIR_CHARS), line):
+            at = min(at, text.rfind("\n", 0, pair.start()) + 1)
         for begins, ends in ((_KEY_BEGINS, _KEY_ENDS), (_PUTTY_BEGINS, _PUTTY_ENDS)):
             block = text.rfind(begins)
             if block >= 0 and not ends.search(text, block):
