@@ -4,8 +4,9 @@
 
 A labelled folder has the corpus's files and a `labels.csv` beside them: `file,line,secret`, where
 `secret` may be empty: then any redaction within the line counts. Corpora are not part of the
-repository; docs/benchmarks.md names those that were measured, with their licences. Of ordinary files every
-redaction counts as false, whatever it is; `--show` prints some by rule, so that a person may judge.
+repository; docs/benchmarks.md names those that were measured, with their licences. Of ordinary
+files every redaction counts as false, whatever it is; `--show` prints some by rule, so that a person
+may judge.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+
+import click
 
 from pagefault.guard.layers import layers_of
 from pagefault.guard.screen import Screen
@@ -34,8 +37,10 @@ def main() -> None:
     parser.add_argument("--no-scanner", action="store_true")
     parser.add_argument("--cache", type=Path, help="where the scanner keeps its compiled rules")
     given = parser.parse_args()
-    screen = Screen({}, None, layers_of(RedactLevel.DETECT, scanner=not given.no_scanner, cache=given.cache))
-    print("layers:", ", ".join(layer.name for layer in screen.layers))
+    screen = Screen(
+        {}, None, layers_of(RedactLevel.DETECT, scanner=not given.no_scanner, cache=given.cache)
+    )
+    click.echo("layers: " + ", ".join(layer.name for layer in screen.layers))
     for folder in given.labelled:
         _labelled(screen, folder, show_missed=given.missed)
     for path in given.ordinary:
@@ -64,8 +69,8 @@ def _labelled(screen: Screen, folder: Path, *, show_missed: bool) -> None:
                 hit = any(f.start < end and f.end > start for f in spans)
             found += hit
             if not hit and show_missed:
-                print(f"  missed {name}:{line}: {text[start:end].strip()[:100]}")
-    print(f"{folder}: {found} of {labels}, {found / max(1, labels):.1%}")
+                click.echo(f"  missed {name}:{line}: {text[start:end].strip()[:100]}")
+    click.echo(f"{folder}: {found} of {labels}, {found / max(1, labels):.1%}")
 
 
 def _texts(path: Path) -> Iterator[str]:
@@ -98,14 +103,14 @@ def _ordinary(screen: Screen, path: Path, bytes_max: int, show: int) -> None:
         if size > bytes_max:
             break
     mib = size / (1 << 20)
-    print(
+    click.echo(
         f"{path}: {count} in {mib:.1f} MiB of {texts} files, {count / max(mib, 1e-9):.2f} a MiB,"
         f" {1e3 * spent / max(mib, 1e-9) / 1024:.3f} ms a KiB; {dict(rules.most_common())}"
     )
     for rule, examples in shown.items():
         step = max(1, len(examples) // max(1, show))
         for example in examples[::step][:show]:
-            print(f"    {rule}: {example!r}")
+            click.echo(f"    {rule}: {example!r}")
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ NO_WORDS = {
     "root", "session_name", "session_named", "page_id", "claim_id", "since", "until", "when",
     "before", "after", "out", "file", "prices", "embedder", "reranker", "target", "source", "to",
     "at", "data", "windows", "folder", "only", "audit", "upstream", "host", "token",
-    "engine_base_url", "path", "user", "tokens", "origin", "replaces",
+    "engine_base_url", "path", "paths", "user", "tokens", "origin", "replaces",
 }  # fmt: skip
 """Names, times, places and settings."""
 

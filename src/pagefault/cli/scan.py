@@ -24,8 +24,8 @@ def scan(app: App, paths: tuple[Path, ...], show: bool, as_json: bool) -> None:
     """What of a file would be redacted before it is written, and by which rule.
 
     PATHS are files; without any, standard input is read. Nothing is written, and no secret is
-    shown. Exits 0 if nothing was found, 1 if something was. What a rule finds wrongly, `redact.allow`
-    lets through.
+    shown. Exits 0 if nothing was found, 1 if something was. What a rule finds wrongly, the setting
+    `redact.allow` lets through.
 
     JSON: {layers, files: [{path, chars, found: [{rule, line, column, chars}], text}]}, `text` with
     --text alone.

@@ -1,9 +1,9 @@
 """A maintained scanner as a layer: Kingfisher's rules for the keys of some hundred services.
 
 It is an extra (`pip install 'pagefault[scanner]'`): docs/decisions/060-what-looks-like-a-secret.md
-has the reasons. It runs in this process and asks nobody: validating what was found, which the package can do
-over the network, is another class, which is not used here. Its compiled rules are kept in the
-user's cache folder, which is made for the user alone.
+has the reasons. It runs in this process and asks nobody: validating what was found, which the
+package can do over the network, is another class, which is not used here. Its compiled rules are
+kept in the user's cache folder.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ class Kingfisher:
             start, end = where["start_offset"], where["end_offset"]
             if len(raw) != len(text):
                 start, end = (len(raw[:at].decode("utf-8", "replace")) for at in (start, end))
-            rule = re.sub(r"[^\w.-]", "-", one.rule_id.rpartition("/")[2].partition(".")[2] or one.rule_id)
+            rule = re.sub(
+                r"[^\w.-]", "-", one.rule_id.rpartition("/")[2].partition(".")[2] or one.rule_id
+            )
             found.append(Found(start, end, rule))
         return found
 

@@ -10,8 +10,8 @@ wrapped; what is found is replaced where it stands in the text. The mark, `[REDA
 tells that two secrets were equal and nothing else about them.
 
 Layers are asked of the text as it is. Where a known value and a found one overlap, both are one
-stretch, and the longer names it. A layer that fails costs the text, not the turn: a notice takes its
-place, which tells its size and nothing it says.
+stretch, and the longer names it. A layer that fails costs the text, not the turn: a notice takes
+its place, which tells its size and nothing it says.
 
 Clean a text before it is counted in tokens, split into parts, hashed or shown: a secret that a
 split cut in two is not found.
@@ -57,7 +57,8 @@ B = TypeVar("B", bound=Body)
 T = TypeVar("T")
 
 _MARK: Final = re.compile(
-    r"\[REDACTED:([\w.-]+)(?::[0-9a-f]{8})?\]|\[WITHHELD:\d+ characters(?::[0-9a-f]{8})?\]", re.ASCII
+    r"\[REDACTED:([\w.-]+)(?::[0-9a-f]{8})?\]|\[WITHHELD:\d+ characters(?::[0-9a-f]{8})?\]",
+    re.ASCII,
 )
 _NOTICE: Final = re.compile(r"\[WITHHELD:\d+ characters(?::[0-9a-f]{8})?\]", re.ASCII)
 
@@ -87,11 +88,12 @@ class _Form:
 
 
 class Screen:
-    """Replaces the values of `secrets`, by name. `key` is the memory's own. Without one, as for what is printed, a mark tells the name alone.
+    """Replaces the values of `secrets`, by name, and what `layers` find. `key` is the memory's own.
+    Without one, as for what is printed, a mark tells the name alone.
 
     `too_short` names those that are not screened, because their values would be found everywhere;
-    `unscreenable` those whose values are part of every mark, as `REDACTED` is. `withheld` counts the
-    texts that a layer failed on, and `failure` tells how it did last.
+    `unscreenable` those whose values are part of every mark, as `REDACTED` is. `withheld` counts
+    the texts that a layer failed on, and `failure` tells how it did last.
     """
 
     def __init__(
@@ -257,9 +259,11 @@ class Screen:
         raise _LayerFailed(failure)  # outside the handler: the context would carry the text
 
     def _settled(self, text: str, cut: int) -> int:
-        """The last point up to `cut` before which no layer's findings depend on what comes after."""
+        """The last point up to `cut` before which no finding depends on what comes after."""
         while cut:
-            least = min((self._asked(one, one.open_from, text[:cut]) for one in self.layers), default=cut)
+            least = min(
+                (self._asked(one, one.open_from, text[:cut]) for one in self.layers), default=cut
+            )
             if least >= cut:
                 break
             cut = least

@@ -21,6 +21,7 @@ Prefixes and lengths are those of the issuers' documentation. The thresholds wer
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections import Counter
@@ -39,12 +40,29 @@ _TOKENS: Final[tuple[tuple[str, str, str], ...]] = (
     ("github-token", "github_pat_", r"github_pat_[A-Za-z0-9_]{36,}"),
     *(
         ("gitlab-token", f"gl{p}-", rf"gl{p}-[A-Za-z0-9_-]{{20,}}(?:\.[0-9a-z.]+)?")
-        for p in ("pat", "dt", "rt", "rtr", "cbt", "ptt", "ft", "imt", "agent", "oas", "soat", "ffct")
+        for p in (
+            "pat",
+            "dt",
+            "rt",
+            "rtr",
+            "cbt",
+            "ptt",
+            "ft",
+            "imt",
+            "agent",
+            "oas",
+            "soat",
+            "ffct",
+        )
     ),
     ("gitlab-token", "GR1348941", r"GR1348941[A-Za-z0-9_-]{20,}"),
     *(("slack-token", f"xox{p}-", rf"xox{p}-[A-Za-z0-9-]{{10,}}") for p in "abceoprs"),
     ("slack-token", "xapp-", r"xapp-\d-[A-Za-z0-9]+-\d+-[a-z0-9]+"),
-    ("slack-webhook", "hooks.slack.com/", r"hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9+/_-]{40,}"),
+    (
+        "slack-webhook",
+        "hooks.slack.com/",
+        r"hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9+/_-]{40,}",
+    ),
     *(
         ("stripe-key", f"{p}_{q}_", rf"{p}_{q}_[A-Za-z0-9]{{16,}}")
         for p in ("sk", "rk")
@@ -70,7 +88,10 @@ _TOKENS: Final[tuple[tuple[str, str, str], ...]] = (
     ("mailchimp-key", "-us", r"[0-9a-f]{32}-us\d{1,2}(?!\d)"),
     ("brevo-key", "xkeysib-", r"xkeysib-[0-9a-f]{64}-[A-Za-z0-9]{16}"),
     ("twilio-key", "SK", r"SK[0-9a-f]{32}(?![0-9a-zA-Z])"),
-    *(("shopify-token", f"shp{p}_", rf"shp{p}_[0-9a-fA-F]{{32}}") for p in ("at", "ss", "ca", "pa")),
+    *(
+        ("shopify-token", f"shp{p}_", rf"shp{p}_[0-9a-fA-F]{{32}}")
+        for p in ("at", "ss", "ca", "pa")
+    ),
     *(("digitalocean-token", f"{p}_v1_", rf"{p}_v1_[0-9a-f]{{64}}") for p in ("dop", "doo", "dor")),
     ("databricks-token", "dapi", r"dapi[0-9a-f]{32}(?:-\d)?(?![0-9a-f])"),
     ("atlassian-token", "ATATT3", r"ATATT3[A-Za-z0-9_=-]{50,}"),
@@ -99,8 +120,16 @@ _TOKENS: Final[tuple[tuple[str, str, str], ...]] = (
     ("nvidia-key", "nvapi-", r"nvapi-[A-Za-z0-9_-]{60,}"),
     ("age-key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
     ("telegram-token", ":AA", r"\d{8,10}:AA[A-Za-z0-9_-]{33,45}(?![A-Za-z0-9_-])"),
-    ("discord-webhook", "/api/webhooks/", r"discord(?:app)?\.com/api/webhooks/\d{15,}/[A-Za-z0-9_-]{60,}"),
-    ("teams-webhook", "webhook.office.com/", r"webhook\.office\.com/webhookb2/[A-Za-z0-9@/_-]{80,}"),
+    (
+        "discord-webhook",
+        "/api/webhooks/",
+        r"discord(?:app)?\.com/api/webhooks/\d{15,}/[A-Za-z0-9_-]{60,}",
+    ),
+    (
+        "teams-webhook",
+        "webhook.office.com/",
+        r"webhook\.office\.com/webhookb2/[A-Za-z0-9@/_-]{80,}",
+    ),
     ("azure-key", "AccountKey=", r"(?<=AccountKey=)[A-Za-z0-9+/]{86}=="),
     ("azure-key", "SharedAccessKey=", r"(?<=SharedAccessKey=)[A-Za-z0-9+/]{43}="),
     ("azure-signature", "sig=", r"(?<=[?&]sig=)[A-Za-z0-9%+/]{43,}(?:=|%3D)?"),
@@ -122,8 +151,16 @@ _TOKENS: Final[tuple[tuple[str, str, str], ...]] = (
     ("jwt", "eyJ", r"eyJ[A-Za-z0-9_-]{12,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{16,}"),
     # RFC 9106 and crypt(5): what stands in place of a password opens it to guessing.
     ("password-hash", "$2", r"\$2[abxy]\$\d\d\$[./A-Za-z0-9]{53}"),
-    ("password-hash", "$", r"\$(?:1|apr1|5|6|y|gy|7|P|H|md5|sha1)\$(?:rounds=\d+\$)?[./A-Za-z0-9]{0,32}\$?[./A-Za-z0-9]{22,}"),
-    ("password-hash", "$argon2", r"\$argon2(?:id|i|d)\$v=\d+\$m=[^$\s]+\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+"),
+    (
+        "password-hash",
+        "$",
+        r"\$(?:1|apr1|5|6|y|gy|7|P|H|md5|sha1)\$(?:rounds=\d+\$)?[./A-Za-z0-9]{0,32}\$?[./A-Za-z0-9]{22,}",
+    ),
+    (
+        "password-hash",
+        "$argon2",
+        r"\$argon2(?:id|i|d)\$v=\d+\$m=[^$\s]+\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+",
+    ),
 )
 
 _COMPILED: Final = tuple((rule, anchor, re.compile(whole)) for rule, anchor, whole in _TOKENS)
@@ -202,8 +239,12 @@ _HEADER: Final = re.compile(
     r"(?P<value>[A-Za-z0-9._~+/=:@-]{8,})",
     re.IGNORECASE,
 )
-_BEARER: Final = re.compile(r"(?<![a-z])bearer[ \t]+(?P<value>[A-Za-z0-9._~+/-]{16,}=*)", re.IGNORECASE)
-_COOKIE: Final = re.compile(r"(?<![\w-])(?:set-)?cookie[\"'\\]*:[ \t]*(?P<rest>[^\r\n]+)", re.IGNORECASE)
+_BEARER: Final = re.compile(
+    r"(?<![a-z])bearer[ \t]+(?P<value>[A-Za-z0-9._~+/-]{16,}=*)", re.IGNORECASE
+)
+_COOKIE: Final = re.compile(
+    r"(?<![\w-])(?:set-)?cookie[\"'\\]*:[ \t]*(?P<rest>[^\r\n]+)", re.IGNORECASE
+)
 _CRUMB: Final = re.compile(r"[\w.-]+=(?P<value>[A-Za-z0-9._~+/%-]{16,}=*)")
 _USER_FLAG: Final = re.compile(
     r"(?:curl|wget)(?:[^\n\\]|\\[^\n]|\\\r?\n){0,400}?\s(?:-u|--user|--proxy-user|-U)[ =]{0,8}"
@@ -212,7 +253,9 @@ _USER_FLAG: Final = re.compile(
 )
 """`user:password` in one pair of quotes or in two, or each in its own."""
 
-_PGPASS: Final = re.compile(r"(?:^|(?<=[.!?] ))[\w.*-]+:(?:\d{4,5}|\*):[\w*-]+:[\w*-]+:(?P<value>\S{6,})$", re.MULTILINE)
+_PGPASS: Final = re.compile(
+    r"(?:^|(?<=[.!?] ))[\w.*-]+:(?:\d{4,5}|\*):[\w*-]+:[\w*-]+:(?P<value>\S{6,})$", re.MULTILINE
+)
 
 
 def _places(text: str, low: str) -> Iterator[Found]:
@@ -298,7 +341,9 @@ _PAIRED: Final = re.compile(  # - name: X, value: Y, as Kubernetes and task defi
     r"\\{0,7}[\"'`]?,?(?:\s|\\n){1,40}\\{0,7}[\"'`]?(?:value|stringValue|defaultValue)\\{0,7}[\"'`]?\s{0,3}[:=]\s{0,3}",
     re.IGNORECASE,
 )
-_PAIR_NAME: Final = re.compile(r"(?:name|key|id|parameter)\\{0,7}[\"'`]?\s{0,3}[:=]\s{0,3}\\{0,7}[\"'`]?\Z", re.I)
+_PAIR_NAME: Final = re.compile(
+    r"(?:name|key|id|parameter)\\{0,7}[\"'`]?\s{0,3}[:=]\s{0,3}\\{0,7}[\"'`]?\Z", re.I
+)
 
 
 _PAIR_CHARS: Final = 200
@@ -357,7 +402,12 @@ def _value_of(text: str, start: int, end: int, kind: str) -> Iterator[Found]:
     at_line_start = not text[_sentence_start(text, start) : start].strip(" \t#-/;$_.")
     is_pair = text[start - 1 : start] in ("?", "&", ";") if start else False  # of an address
     is_code = not (
-        is_quoted_name or at_line_start or exported or is_flag or is_pair or how in ("gap", "tag", "go")
+        is_quoted_name
+        or at_line_start
+        or exported
+        or is_flag
+        or is_pair
+        or how in ("gap", "tag", "go")
     )
     how = "flag" if how == "sign" and (is_flag or exported) else how
     yield from _weighed(text, separator.end(), kind, how, is_code=is_code)
@@ -378,7 +428,9 @@ def _weighed(text: str, at: int, kind: str, how: str, *, is_code: bool) -> Itera
             value = re.split(r"\\+[nrt\"']", value, maxsplit=1)[0]
         value = value.rstrip(").]}:\\") if not value.endswith("==") else value
         span = (at, at + len(value))
-        if (_is_reference(value) and not _is_jumble(value)) or (text[span[1] : span[1] + 1] in ("(", "[") and how != "tag"):
+        if (_is_reference(value) and not _is_jumble(value)) or (
+            text[span[1] : span[1] + 1] in ("(", "[") and how != "tag"
+        ):
             return
         if how == "sign" and not _BARE_AFTER.match(text, span[1]):
             return  # a sentence goes on, or an expression
@@ -438,7 +490,9 @@ def kind_of(name: str) -> str:
     whole = "".join(words)
     if last in ("SECRET", "TOKEN", "CREDENTIAL", "CREDENTIALS", "JWT", "AUTHTOKEN", "APITOKEN"):
         return "token"
-    if last in ("AUTH", "BEARER") or whole.endswith(("APIKEY", "ACCESSKEY", "SECRETKEY", "AUTHKEY")):
+    if last in ("AUTH", "BEARER") or whole.endswith(
+        ("APIKEY", "ACCESSKEY", "SECRETKEY", "AUTHKEY")
+    ):
         return "token"
     if last in ("BASE", "PLAIN", "VALUE", "STRING", "DATA", "RAW", "PROD", "LIVE", "DEV"):
         return kind_of(name[: name.upper().rfind(last)].rstrip("_.-"))
@@ -469,7 +523,9 @@ _WORDY: Final = re.compile(r"[A-Za-z]+\d{0,4}|\d+")
 _PIECES: Final = re.compile(r"[-_./: @+]+")
 _HUMPS: Final = re.compile(r"[A-Z]?[a-z]+\d{0,3}|[A-Z]+\d{0,3}(?![a-z])|\d{1,4}(?!\d)")
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z", re.IGNORECASE)
-_PUBLIC_VALUE: Final = re.compile(r"(?:sha(?:1|256|384|512)|md5)[-:]|ssh-|ecdsa-|https?://|data:|[A-Z]:\\|s3://")
+_PUBLIC_VALUE: Final = re.compile(
+    r"(?:sha(?:1|256|384|512)|md5)[-:]|ssh-|ecdsa-|https?://|data:|[A-Z]:\\|s3://"
+)
 
 
 def _is_reference(value: str) -> bool:
@@ -489,9 +545,11 @@ def _is_plain(value: str) -> bool:
 def _is_words(value: str) -> bool:
     """Whether it is made of words and small numbers: `base64-encoded`, `getTokenV2`."""
     pieces = [piece for piece in _PIECES.split(value) if piece]
-    return all(_WORDY.fullmatch(p) and "".join(_HUMPS.findall(p)) == p for p in pieces) and (
-        len(value) < 20 or sum(map(str.isdigit, value)) * 5 < len(value)
-    ) and not (len(pieces) == 1 and _bits(value) > 3.5 and len(value) >= 16 and _turns(value) > 4)
+    return (
+        all(_WORDY.fullmatch(p) and "".join(_HUMPS.findall(p)) == p for p in pieces)
+        and (len(value) < 20 or sum(map(str.isdigit, value)) * 5 < len(value))
+        and not (len(pieces) == 1 and _bits(value) > 3.5 and len(value) >= 16 and _turns(value) > 4)
+    )
 
 
 _SHOWN_PASSWORDS: Final = frozenset(
@@ -508,7 +566,7 @@ def _is_word(value: str, but: frozenset[str]) -> bool:
 def _turns(value: str) -> int:
     """How often letters and digits, or small letters and capitals, follow on each other."""
     kinds = ["d" if c.isdigit() else "u" if c.isupper() else "l" for c in value if c.isalnum()]
-    return sum(a != b for a, b in zip(kinds, kinds[1:], strict=False))
+    return sum(a != b for a, b in itertools.pairwise(kinds))
 
 
 def _is_jumble(value: str) -> bool:
@@ -545,7 +603,9 @@ def _is_made(value: str) -> bool:
         return True
     digits = sum(map(str.isdigit, value))
     if digits == 0 or not any(map(str.isalpha, value)) or "/" in value[:2] or _is_reference(value):
-        return len(value) >= 32 and _bits(value) > 4.2 and _turns(value) > 8 and "/" not in value[:2]
+        return (
+            len(value) >= 32 and _bits(value) > 4.2 and _turns(value) > 8 and "/" not in value[:2]
+        )
     return not _is_words(value) and _bits(value) >= (2.8 if len(value) < 20 else 3.0)
 
 

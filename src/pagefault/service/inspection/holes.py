@@ -44,7 +44,8 @@ def cut(
     clean_value: Callable[[str, str], str] | None = None,
 ) -> tuple[str, tuple[Hole, ...]]:
     """The JSON of a value less what stands in `texts`, and the holes. `clean` redacts each of its
-    strings before, `clean_value` those that stand under a name; `put` keeps a blob and gives its name.
+    strings before, and `clean_value` those that stand under a name; `put` keeps a blob and gives
+    its name.
 
     Raises what these two raise, and ValueError or RecursionError for what cannot be kept.
     """
