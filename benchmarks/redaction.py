@@ -5,8 +5,8 @@
 A labelled folder has the corpus's files and a `labels.csv` beside them: `file,line,secret`, where
 `secret` may be empty: then any redaction within the line counts. Corpora are not part of the
 repository; docs/benchmarks.md names those that were measured, with their licences. Of ordinary
-files every redaction counts as false, whatever it is; `--show` prints some by rule, so that a person
-may judge.
+files every redaction counts as false, whatever it is; `--show` prints some by rule, so that a
+person may judge.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ def _labelled(screen: Screen, folder: Path, *, show_missed: bool) -> None:
         for one in text.splitlines(keepends=True):
             starts.append(starts[-1] + len(one))
         spans = screen.found(text)
-        for line, secret in expected:
+        for number, secret in expected:
             labels += 1
-            start, end = starts[line - 1], starts[line]
+            start, end = starts[number - 1], starts[number]
             if secret:
                 at = text.find(secret, start)
                 hit = at >= 0 and any(f.start <= at and at + len(secret) <= f.end for f in spans)
@@ -69,7 +69,7 @@ def _labelled(screen: Screen, folder: Path, *, show_missed: bool) -> None:
                 hit = any(f.start < end and f.end > start for f in spans)
             found += hit
             if not hit and show_missed:
-                click.echo(f"  missed {name}:{line}: {text[start:end].strip()[:100]}")
+                click.echo(f"  missed {name}:{number}: {text[start:end].strip()[:100]}")
     click.echo(f"{folder}: {found} of {labels}, {found / max(1, labels):.1%}")
 
 

@@ -294,7 +294,8 @@ def test_a_text_is_cleaned_alike_wherever_it_is_cut(
     pieces: list[str], between: str, sizes: list[int]
 ) -> None:
     text = between.join(pieces)
-    chunks, at = [], 0
+    chunks: list[str] = []
+    at = 0
     while at < len(text):
         size = sizes[len(chunks) % len(sizes)]
         chunks.append(text[at : at + size])

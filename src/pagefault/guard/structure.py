@@ -392,6 +392,9 @@ def _value_of(text: str, start: int, end: int, kind: str) -> Iterator[Found]:
     exported = _EXPORTED.search(text, max(0, start - 10), start) is not None
     if how == "tag" and not before.endswith("<"):
         return
+    opened = text[max(0, start - 4) : start - 1].rstrip().endswith("(")
+    if how == "pair" and not (opened and before[-1:] in ("'", '"')):
+        return  # define('X', 'Y'), and neither a list of names nor what a call is given
     if how == "gap":
         quoted = text[separator.end() : separator.end() + 1] in ("'", '"') and kind == "password"
         line = text[_sentence_start(text, start) : start].lower()
@@ -431,6 +434,8 @@ def _weighed(text: str, at: int, kind: str, how: str, *, is_code: bool) -> Itera
         if (_is_reference(value) and not _is_jumble(value)) or (
             text[span[1] : span[1] + 1] in ("(", "[") and how != "tag"
         ):
+            return
+        if how == "tag" and text[span[1] : span[1] + 2] != "</":
             return
         if how == "sign" and not _BARE_AFTER.match(text, span[1]):
             return  # a sentence goes on, or an expression
@@ -508,7 +513,7 @@ def kind_of(name: str) -> str:
 # --- values ---------------------------------------------------------------------------------------
 
 _PLACEHOLDER: Final = re.compile(
-    r"\A(?:\$[\w{(]|\{.*\}\Z|<|%[\w({]|\[|\*+\Z|&\w|@\w+\Z|\.{2,}|#\{|x+\Z)"
+    r"\A(?:\$[\w{(]|\{.*\}\Z|\{[A-Za-z_]\w*[!:.\[]|<|%[\w({]|\[|\*+\Z|&\w|@\w+\Z|\.{2,}|#\{|x+\Z)"
     r"|\$\{|\{\{|\$\(|%\(|<%|#\{|\{\w*\}|\.\.\.|…|\*{3}|&lt;|x{4}|X{4}|EXAMPLE"
     r"|(?<![A-Za-z0-9])(?i:your|insert[_-]|replace[_-]|enter[_-]|process\.env|environ|getenv|secrets\.|vault:|arn:)"
     r"|(?<![A-Za-z0-9])(?i:example|placeholder|change[_-]?(?:me|it)|redacted|dummy|fake|mock|sample|todo"
@@ -615,7 +620,7 @@ def _is_random(value: str) -> bool:
         return _is_noise(value)
     if not re.fullmatch(r"(?:base64:)?[A-Za-z0-9+/_=.-]+", value):
         return _is_noise(value)
-    if not _is_made(value):
+    if not _is_made(value) or value.isalpha():
         return False
     if re.fullmatch(r"[0-9a-fA-F]+", value):
         return len(value) >= 32 and _bits(value) > 3.0
