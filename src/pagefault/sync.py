@@ -23,7 +23,7 @@ from typing import Annotated, Any, Unpack, cast, overload
 from pagefault.engine.api import Engine
 from pagefault.engine.formats import Format
 from pagefault.model.defaults import PLACEHOLDER_TIMEOUT_MS
-from pagefault.model.events import Event
+from pagefault.model.events import Event, RetentionRule
 from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import Level, Tier
 from pagefault.model.page import Evidence, Page, PageRow, Quote, SessionRow
@@ -55,6 +55,8 @@ from pagefault.service.lookup.questions import Asking
 from pagefault.service.loop_thread import LoopThread
 from pagefault.service.open import open as _open
 from pagefault.service.options import Options
+from pagefault.service.ownership import Owned
+from pagefault.service.runtime import Runtime
 from pagefault.service.turn.drafts import Incoming
 from pagefault.service.turn.drive import Answer
 from pagefault.service.turn.functions import CALLS_MAX, TIMEOUT_S, RunnableTool
@@ -171,7 +173,7 @@ class Memory(_Asks):
 
     @property
     def notices(self) -> list[str]:
-        """What opening had to mend, one sentence each; empty after a clean close."""
+        """What opening had to mend, and what it forgot as past its time, one sentence each."""
         return self._memory.notices
 
     @property
@@ -199,22 +201,51 @@ class Memory(_Asks):
         mode: str | None = None,
         system: str | None = None,
         layout: str | None = None,
+        control: str | None = None,
         create: bool = True,
     ) -> Session:
         """The session of that name or id, opened anew if there is none and `create` allows it.
 
-        `window` (tokens of a request), `mode`, `system` and `layout` (stable, developer) are those
-        of a new session; given for one that exists, they change it from its next request on. Any
+        `window` (tokens of a request), `mode`, `system`, `layout` (stable, developer) and `control`
+        (`Session.set_control`) are those of a new session; given for one that exists, they change
+        it from its next request on. Of one that begins "incognito" nothing is ever written. Any
         number of processes may have a session; writing to it while another does is `SessionBusy`.
         Raises `SessionNotFound`, `WindowTooSmall`, `BadInput`.
         """
         return Session(
             _LOOP.run(
                 self._memory.session(
-                    name, window=window, mode=mode, system=system, layout=layout, create=create
+                    name,
+                    window=window,
+                    mode=mode,
+                    system=system,
+                    layout=layout,
+                    control=control,
+                    create=create,
                 )
             )
         )
+
+    def control(self) -> str:
+        """The control mode that was given to the whole memory last, or that new sessions have."""
+        return _LOOP.run(self._memory.control())
+
+    def set_control(self, mode: str) -> None:
+        """Give every session this control mode (`Session.set_control`), and each that is opened
+        later, until it is given another. In other processes a session has it once it is asked for
+        again (`Memory.session`), and in `serve` with its next request.
+        """
+        _LOOP.run(self._memory.set_control(mode))
+
+    def control_of(self, session: str) -> str:
+        """The control mode of a session, by its name or id; of one that is not written, that which
+        a new one has.
+        """
+        return _LOOP.run(self._memory.control_of(session))
+
+    def controls(self) -> dict[str, str]:
+        """The control mode of each session that is written, by its id."""
+        return _LOOP.run(self._memory.controls())
 
     def sessions(self) -> list[SessionRow]:
         """Every session, the most recently used first."""
@@ -274,6 +305,55 @@ class Memory(_Asks):
                 dry_run=dry_run,
             )
         )
+
+    def forget_matching(
+        self, wanted: SearchFilter, *, query: str = "", dry_run: bool = False
+    ) -> tuple[Forgetting, ...]:
+        """Erase every page that a filter wants and that holds every word of `query`, in any of its
+        forms: of one session (`wanted.session`) or of all. Each that loses pages is told apart.
+
+        As `forget` otherwise. What was made of these pages goes too, and earlier words of an edited
+        message with it. Raises `BadInput` where neither filter nor query leave anything out: a
+        session is forgotten whole by its name.
+        """
+        return _LOOP.run(self._memory.forget_matching(wanted, query=query, dry_run=dry_run))
+
+    def retention(self) -> tuple[RetentionRule, ...]:
+        """How long pages are kept, as it was set last; without a rule, for ever."""
+        return _LOOP.run(self._memory.retention())
+
+    def set_retention(
+        self, keep: str | None, *, kind: str = "", session: str = "", dry_run: bool = False
+    ) -> tuple[RetentionRule, ...]:
+        """Keep pages for so long from now on ("7d", "30d", "90d", any days, "forever"): those of a
+        kind, of a session (its name or id), or all that no other rule names; `None` takes the rule
+        for these away. The rules that hold then; `dry_run` only tells them.
+
+        What is past its time goes when the memory is opened to be written, within the hour where
+        `serve` runs, and with `expire`. Raises `BadInput`, `SessionNotFound`.
+        """
+        return _LOOP.run(
+            self._memory.set_retention(keep, kind=kind, session=session, dry_run=dry_run)
+        )
+
+    def expire(
+        self, *, dry_run: bool = False, rules: Sequence[RetentionRule] | None = None
+    ) -> tuple[Forgetting, ...]:
+        """Forget what is past its time, by the rules of `retention` unless others are given; each
+        session that loses pages is told apart. One that another process writes to is left for the
+        next time (`done` is false). `dry_run` only says what would go.
+        """
+        return _LOOP.run(self._memory.expire(dry_run=dry_run, rules=rules))
+
+    def keep_retention(self) -> str:
+        """As `expire`, for who does not wait for it: what went, in a sentence, or why nothing could
+        go; "" where nothing was to. While nothing is written, nothing goes either.
+        """
+        return _LOOP.run(self._memory.keep_retention())
+
+    def begin(self) -> None:
+        """Forget what is past its time, before anybody has this memory: see `notices`."""
+        _LOOP.run(self._memory.begin())
 
     def verify(self, progress: Progress | None = None) -> Verification:
         """Read everything and check it against itself, while others write, here and elsewhere.
@@ -397,6 +477,26 @@ class Session(_Asks):
         opens by its id. Raises `BadInput` if there is no such checkpoint.
         """
         return Session(_LOOP.run(self.asynchronous.restore(checkpoint)))
+
+    @property
+    def control(self) -> str:
+        """What memory may do with the conversation: see `set_control`."""
+        return self.asynchronous.control
+
+    def set_control(self, mode: str) -> None:
+        """What memory may do with the conversation from now on:
+
+        "assist": keep what is said, and bring back what was kept (the default); "capture_only":
+        keep it, and bring in nothing, neither pages nor claims nor summaries; "paused": bring back
+        what was kept, and write nothing more; "incognito": likewise, for a conversation that leaves
+        nothing behind; "off": neither.
+
+        That a mode was given is written down, unless nothing of the session ever was. What is said
+        while nothing is kept is in this process alone, and gone when it ends or when the session is
+        kept again; the conversation then goes on from what was written. Raises `BadInput` for one
+        that began unkept and is to be kept: begin a new one.
+        """
+        _LOOP.run(self.asynchronous.set_control(mode))
 
     def user(
         self, text: str, *, speaker: str = "", occurred_at: str | datetime = "", key: str = ""
@@ -607,6 +707,15 @@ class Session(_Asks):
         Raises `BadInput` for what is no count.
         """
         _LOOP.run(self.asynchronous.observe(usage))
+
+    def stand_on(self, owned: Owned, runtime: Runtime) -> None:
+        """Go on with this state, in this store. While no verb runs."""
+        _LOOP.call(lambda: self.asynchronous.stand_on(owned, runtime))
+
+    @property
+    def runtime(self) -> Runtime:
+        """What it shares with the other sessions of its store."""
+        return self.asynchronous.runtime
 
     def claim(
         self,

@@ -28,7 +28,7 @@ ASKED = {
     "pages search.origins", "pages search.topic", "pages search.task", "pages ls.topic",
     "pages ls.task", "goal.session", "checkpoint.session", "fork.session", "undo.session",
     "redo.session", "history.page_id",
-    "models ls.names", "claims add.quotes",
+    "models ls.names", "claims add.quotes", "forget.query", "forget.origins",
 }  # fmt: skip
 """What is only asked. The library keeps none of it, and no command writes its own line down."""
 
@@ -37,6 +37,7 @@ NO_WORDS = {
     "before", "after", "out", "file", "prices", "embedder", "reranker", "target", "source", "to",
     "at", "data", "windows", "folder", "only", "audit", "upstream", "host", "token",
     "engine_base_url", "path", "paths", "user", "tokens", "origin", "replaces",
+    "keep",
 }  # fmt: skip
 """Names, times, places and settings."""
 
@@ -95,6 +96,7 @@ def test_no_word_of_a_command_line_outlives_the_session_that_it_spoke_to(tmp_pat
     _typed(root, "search", words["search.words"])
     _typed(root, "pages", "ls", name, "--topic", words["pages ls.topic"])
     _typed(root, "recall", "task", words["recall task.named"])
+    _typed(root, "forget", "--query", words["forget.query"], "--yes")
     kept = {name: words[name] for name in KEPT - {"chat.engine_model"}} | {"stdin": words["stdin"]}
     assert set(Files(root).traces(words)) == set(kept), "the control: that alone is kept"
     for one in (words["fork.name"], name):

@@ -33,7 +33,7 @@ def test_sessions_as_json_name_their_parents(cli: Cli, memory_root: Path) -> Non
     assert by_name["talk"]["parent"] is None
     assert by_name["talk"]["turns"] == 27
     assert by_name["talk"]["last_used"].endswith("Z")
-    keys = {"session_id", "name", "turns", "pages", "opened", "last_used", "parent"}
+    keys = {"session_id", "name", "turns", "pages", "opened", "last_used", "parent", "mode"}
     assert set(by_name["talk"]) == keys
 
 

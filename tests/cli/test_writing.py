@@ -60,6 +60,42 @@ def test_what_was_forgotten_is_gone_and_the_receipt_says_what_is_not(
     assert cli("--root", memory_root, "verify").code == 0
 
 
+def test_every_page_with_some_words_is_forgotten_in_one_go(cli: Cli, memory_root: Path) -> None:
+    at = ("--root", memory_root)
+    told = cli(*at, "forget", "--query", "filler number", "--session", "talk")
+    assert "nothing was changed" in told.out
+    assert "forget --query 'filler number' --session talk --yes" in told.out
+    dry = cli(*at, "forget", "--query", "filler number", "--json").data
+    assert dry["done"] is False
+    assert sum(len(one["pages"]) for one in dry["sessions"]) > 1
+    done = cli(*at, "forget", "--query", "filler number", "--yes", "--json").data
+    assert [one["pages"] for one in done["sessions"]] == [one["pages"] for one in dry["sessions"]]
+    left = b"".join(path.read_bytes() for path in (memory_root / "log").iterdir())
+    assert b"Filler number" not in left
+    assert cli(*at, "forget", "--query", "filler number", "--yes").out == ""
+    assert cli(*at, "verify").code == 0
+
+
+def test_pages_are_kept_as_long_as_the_rules_say(cli: Cli, memory_root: Path) -> None:
+    at = ("--root", memory_root)
+    assert "everything is kept for ever" in cli(*at, "retention").out
+    assert cli(*at, "retention", "set", "7d", "--dry-run", "--json").data["rules"] != []
+    assert cli(*at, "retention", "--json").data == {"rules": [], "expired": []}
+    cli(*at, "retention", "set", "90d")
+    told = cli(*at, "retention", "set", "7d", "--kind", "artifact", "--session", "talk", "--json")
+    assert [(one["keep"], one["kind"], one["session"]) for one in told.data["rules"]] == [
+        ("90d", "", ""),
+        ("7d", "artifact", "talk"),
+    ]
+    assert told.data["expired"] == [], "nothing is so old"
+    assert cli(*at, "retention", "apply", "--yes").code == 0
+    assert cli(*at, "retention", "set", "7 weeks").code == 2
+    assert cli(*at, "retention", "set", "7d", "--session", "nobody").code == 3
+    assert [
+        one["keep"] for one in cli(*at, "retention", "set", "none", "--json").data["rules"]
+    ] == ["7d"]
+
+
 def test_a_session_is_forgotten_whole_and_never_by_guess(cli: Cli, memory_root: Path) -> None:
     assert cli("--root", memory_root, "forget", "--session-whole", "--yes").code == 2
     whole = ("forget", "--session-whole", "--session", "other")

@@ -173,8 +173,19 @@ def short_names(name: str) -> set[str]:
 
 
 async def find_session(memory: Memory, name: str | None) -> Session:
+    """The session that is meant. `StoreReadOnly` where nothing of it is kept now, and it is to be
+    written to.
+    """
     row = await find_row(memory, name)
-    return await memory.session(row.session_id, create=False)
+    session = await memory.session(row.session_id, create=False)
+    if session.overlay is not None:
+        from pagefault.model.errors import StoreReadOnly
+
+        raise StoreReadOnly(
+            f"the session {row.name or row.session_id!r} is {session.control}: nothing is written",
+            hint="`pagefault mode assist --session NAME` has it kept again",
+        )
+    return session
 
 
 def _here() -> Path:

@@ -30,6 +30,7 @@ _HELP = """\
 /pin ID          keep a page in the window; /unpin ID lets it go
 /faults          what was faulted in, or refused
 /status          the window, counted
+/mode MODE       what memory keeps and brings back: assist, capture_only, paused, incognito, off
 A line that ends in a backslash goes on in the next one."""
 
 
@@ -61,6 +62,7 @@ class Chat:
             "unpin": lambda text: self._pin(text, pinned=False),
             "faults": lambda _: self._faults(),
             "status": lambda _: self._status(),
+            "mode": self._mode,
         }
 
     def talk(self) -> None:
@@ -71,7 +73,7 @@ class Chat:
         status = self._runner.run(self._session.status())
         self._term.note(
             f"{self._session.name or self._session.session_id}: {plural(status.pages, 'page')}, "
-            f"a window of {status.window_tokens:,} tokens, {status.mode}. "
+            f"a window of {status.window_tokens:,} tokens, {status.mode}, {status.control}. "
             "/help lists what can be typed."
         )
         interrupted = False
@@ -146,6 +148,11 @@ class Chat:
             head = f"{page_id} · {who}{', ' + when if when else ''} · turn {page.row.turn}"
             self._term.line(self._term.style(head, "bold"))
             self._term.text(page.text, indent="  ")
+
+    def _mode(self, mode: str) -> None:
+        if mode:
+            self._runner.run(self._session.set_control(mode))
+        self._term.note(f"this session is {self._session.control}")
 
     def _pages(self) -> None:
         rows = self._runner.run(self._memory.pages(self._session, limit=15, newest_first=True))

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from pagefault.cli.app import App, Command, find_row, json_option, pass_app
+from pagefault.cli.asking import filter_of
 from pagefault.cli.term import plural
+from pagefault.model.kinds import Kind
 
 if TYPE_CHECKING:
     from pagefault.service.forget import Forgetting
@@ -17,61 +21,129 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @click.argument("page_id", required=False)
 @click.option("--session-whole", "whole", is_flag=True, help="The whole session, not one page.")
+@click.option("--query", metavar="WORDS", help="Every page that holds all of these words.")
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    type=click.Choice([str(kind) for kind in Kind]),
+    help="Every page of this kind; may be given again.",
+)
+@click.option(
+    "--origin",
+    "origins",
+    multiple=True,
+    metavar="ORIGIN",
+    help="Every page that came this way: user_typed, tool, tool:NAME …; may be given again.",
+)
+@click.option("--since", metavar="WHEN", help="Every page that was said from then on.")
+@click.option("--until", metavar="WHEN", help="Every page that was said before, or on that day.")
 @click.option("--session", "session_name", metavar="NAME", help="Which session, by name or id.")
 @click.option("--yes", is_flag=True, help="Do it. Without this, only say what would go.")
 @json_option
 @pass_app
 def forget(
-    app: App, page_id: str | None, whole: bool, session_name: str | None, yes: bool, as_json: bool
+    app: App,
+    page_id: str | None,
+    whole: bool,
+    query: str | None,
+    kinds: tuple[str, ...],
+    origins: tuple[str, ...],
+    since: str | None,
+    until: str | None,
+    session_name: str | None,
+    yes: bool,
+    as_json: bool,
 ) -> None:
-    """Erase a page, or a whole session, for good.
+    """Erase a page, all pages that match, or a whole session, for good.
+
+    --query, --kind, --origin, --since and --until together name what every page to go has in
+    common, in each session or in --session. What was made of a page goes with it.
 
     Afterwards no byte of it is left in the log, the index or the quarantine of this memory. Without
     --yes it is a dry run that changes nothing. JSON: {done, session, session_id, pages, calls (of
     the model, that go with them), records, seen_from (forks that lose it too), quoted_by (answers
     that cite it; their text stays), stays (what may hold words of it and has no page: {what,
-    session, count, command, which erases it}), beyond_reach}.
+    session, count, command, which erases it}), beyond_reach, and, of a dry run, command}; of pages
+    that match {done, sessions (an object like that for each), command}.
     """
-    if whole == bool(page_id):
-        raise click.UsageError("Name a PAGE_ID, or give --session-whole with --session.")
+    matching = bool(query or kinds or origins or since or until)
+    if [bool(page_id), whole, matching].count(True) != 1:
+        raise click.UsageError(
+            "Name a PAGE_ID, or what pages have in common (--query, --origin …), or give "
+            "--session-whole with --session."
+        )
     if whole and not session_name:
         raise click.UsageError("--session-whole needs --session NAME: it is never guessed.")
     app.existing_directory()
 
-    async def work() -> tuple[str, Forgetting]:
+    async def work() -> list[tuple[str, Forgetting]]:
         async with app.writing() if yes else app.reading() as memory:
-            row = await find_row(memory, session_name)
-            name = row.name or row.session_id
-            plan = await memory.forget(row.session_id, page_id or "", dry_run=not yes)
-            return name, plan
+            names = {row.session_id: row.name for row in await memory.sessions()}
+            if matching:
+                wanted = filter_of(kinds, (), origins, since, until)
+                if session_name:
+                    row = await find_row(memory, session_name)
+                    wanted = replace(wanted, session=row.session_id)
+                plans = await memory.forget_matching(wanted, query=query or "", dry_run=not yes)
+            else:
+                row = await find_row(memory, session_name)
+                plans = (await memory.forget(row.session_id, page_id or "", dry_run=not yes),)
+            return [(names[plan.session_id] or plan.session_id, plan) for plan in plans]
 
-    name, plan = app.run(work())
-    command = _command(app, page_id, plan.session_id)
+    found = app.run(work())
+    what = [page_id] if page_id else ["--session-whole"]
+    if matching:
+        given = [("--query", (query,) if query else ()), ("--kind", kinds), ("--origin", origins)]
+        given += [("--since", (since,) if since else ()), ("--until", (until,) if until else ())]
+        what = [word for option, values in given for one in values for word in (option, one)]
+    where = session_name or "" if matching else found[0][1].session_id
+    command = _command(app, what, where)
     if as_json:
-        told: dict[str, Any] = {
-            "done": plan.done,
-            "session": name,
-            "session_id": plan.session_id,
-            "pages": list(plan.pages),
-            "calls": plan.calls,
-            "records": plan.records,
-            "seen_from": list(plan.seen_from),
-            "quoted_by": list(plan.quoted_by),
-            "stays": [
-                {
-                    "what": one.what,
-                    "session": one.session,
-                    "count": one.count,
-                    "command": _command(app, None, one.session_id),
-                }
-                for one in plan.stays
-            ],
-            "beyond_reach": list(plan.beyond_reach),
-        }
+        objects = [_object(app, name, plan) for name, plan in found]
+        told = {"done": yes, "sessions": objects} if matching else objects[0]
         app.term.data(told if yes else told | {"command": command})
         return
+    if not found:
+        app.term.note("nothing matches")
+        return
+    for name, plan in found:
+        _tell(app, name, plan, f"page {page_id} of {name!r}" if page_id else "", whole=whole)
+    app.term.line("  beyond reach:")
+    for place in found[0][1].beyond_reach:
+        app.term.line(f"    - {place}")
+    if not yes:
+        app.term.line()
+        app.term.line("nothing was changed. To do it, which cannot be undone:")
+        app.term.line(f"  {command}")
+
+
+def _object(app: App, name: str, plan: Forgetting) -> dict[str, Any]:
+    return {
+        "done": plan.done,
+        "session": name,
+        "session_id": plan.session_id,
+        "pages": list(plan.pages),
+        "calls": plan.calls,
+        "records": plan.records,
+        "seen_from": list(plan.seen_from),
+        "quoted_by": list(plan.quoted_by),
+        "stays": [
+            {
+                "what": one.what,
+                "session": one.session,
+                "count": one.count,
+                "command": _command(app, ["--session-whole"], one.session_id),
+            }
+            for one in plan.stays
+        ],
+        "beyond_reach": list(plan.beyond_reach),
+    }
+
+
+def _tell(app: App, name: str, plan: Forgetting, page: str, *, whole: bool) -> None:
     term = app.term
-    what = f"page {page_id} of {name!r}" if page_id else f"the whole session {name!r}"
+    what = page or (f"the whole session {name!r}" if whole else f"what matches in {name!r}")
     head = f"forgotten: {what}" if plan.done else f"would be forgotten: {what}"
     term.line(term.style(head, "bold"))
     term.line(
@@ -88,14 +160,7 @@ def forget(
         term.line(f"  stays, until {here[0].session!r} is forgotten whole:")
         for one in here:
             term.line(f"    - {_STAYS[one.what].format(count=one.count)}")
-        term.line(f"    by: {_command(app, None, session_id)}")
-    term.line("  beyond reach:")
-    for place in plan.beyond_reach:
-        term.line(f"    - {place}")
-    if not plan.done:
-        term.line()
-        term.line("nothing was changed. To do it, which cannot be undone:")
-        term.line(f"  {command}")
+        term.line(f"    by: {_command(app, ['--session-whole'], session_id)}")
 
 
 _STAYS: Final = {
@@ -107,10 +172,10 @@ _STAYS: Final = {
 }
 
 
-def _command(app: App, page_id: str | None, session_id: str) -> str:
+def _command(app: App, what: Sequence[str], session: str) -> str:
     root = ["--root", app.root] if app.root else []
-    what = [page_id] if page_id else ["--session-whole"]
-    return shlex.join(["pagefault", *root, "forget", *what, "--session", session_id, "--yes"])
+    where = ["--session", session] if session else []
+    return shlex.join(["pagefault", *root, "forget", *what, *where, "--yes"])
 
 
 def _few(names: tuple[str, ...]) -> str:

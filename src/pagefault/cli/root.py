@@ -38,6 +38,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "schema": "Print the JSON Schema of a log record.",
     },
     "Steer": {
+        "mode": "What memory keeps of conversations, and what it brings back.",
         "goal": "Set the goal that stays in a session's window.",
         "undo": "Take back the newest pin, unpin or goal, or the claims of a message.",
         "redo": "Do again what `undo` took back last.",
@@ -54,7 +55,8 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "upgrade": "Make a memory of an earlier format one of this format.",
         "backup": "Copy a memory, and verify the copy.",
         "restore": "Make a backup a memory again.",
-        "forget": "Erase a page, or a whole session, for good.",
+        "forget": "Erase a page, all pages that match, or a whole session, for good.",
+        "retention": "How long pages are kept, and what is past its time.",
         "archive": "Compress old segments, and read them as before.",
         "gc": "Find unreferenced files, and with --yes delete them.",
         "bench": "Measure what a memory does, and what it costs.",

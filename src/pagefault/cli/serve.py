@@ -122,6 +122,7 @@ async def _serve(
     from pagefault.model.clock import SystemClock
     from pagefault.pack.count import O200k
     from pagefault.proxy.listen import bound, serve
+    from pagefault.service.retention import hourly
 
     app.config(window_tokens=window)  # as small as any window may be, and no smaller
     config = app.config()
@@ -141,7 +142,10 @@ async def _serve(
                 "token, all that is said. A tunnel would be"
             )
 
-    async with app.writing(config, secrets=who.secrets) as memory:
+    async with (
+        app.writing(config, secrets=who.secrets) as memory,
+        hourly(memory.keep_retention, app.term.note),
+    ):
         requests = await serve(
             memory,
             upstream=upstream,

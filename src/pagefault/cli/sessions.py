@@ -9,6 +9,7 @@ import click
 
 from pagefault.cli.app import App, Command, json_option, pass_app
 from pagefault.cli.term import iso, local, plural
+from pagefault.model.kinds import ControlMode
 
 if TYPE_CHECKING:
     from pagefault.model.page import SessionRow
@@ -23,17 +24,26 @@ def sessions(app: App, forks: bool, as_json: bool) -> None:
 
     The most recently used comes first. JSON is a list of objects: session_id, name, turns, pages
     (those it can see, its parent's included), opened, last_used (ISO 8601, UTC) and parent (the
-    session_id it was forked from, or null).
+    session_id it was forked from, or null), and mode (`pagefault mode`).
     """
-    rows = app.run(_read(app))
+    rows, modes = app.run(_read(app))
     if as_json:
-        app.term.data(_objects(rows))
+        app.term.data(_objects(rows, modes))
         return
+    marked = any(mode != ControlMode.ASSIST for mode in modes.values())
     by_number = {row.session: row for row in rows}
     shown = [row for row in rows if forks or not row.parent]
     if shown:
         app.term.table(
-            ["name", "turns", "pages", "last used", "id", *(["fork of"] if forks else [])],
+            [
+                "name",
+                "turns",
+                "pages",
+                "last used",
+                "id",
+                *(["mode"] if marked else []),
+                *(["fork of"] if forks else []),
+            ],
             [
                 [
                     row.name or "(no name)",
@@ -41,6 +51,7 @@ def sessions(app: App, forks: bool, as_json: bool) -> None:
                     f"{row.pages:,}",
                     local(row.last_used_ms),
                     row.session_id,
+                    *([modes.get(row.session_id, "")] if marked else []),
                     *([_parent(row, by_number)] if forks else []),
                 ]
                 for row in shown
@@ -54,12 +65,12 @@ def sessions(app: App, forks: bool, as_json: bool) -> None:
         app.term.note(f"and {plural(hidden, 'fork')}: --forks shows them")
 
 
-async def _read(app: App) -> list[SessionRow]:
+async def _read(app: App) -> tuple[list[SessionRow], dict[str, str]]:
     async with app.reading() as memory:
-        return await memory.sessions()
+        return await memory.sessions(), await memory.controls()
 
 
-def _objects(rows: Sequence[SessionRow]) -> list[dict[str, Any]]:
+def _objects(rows: Sequence[SessionRow], modes: dict[str, str]) -> list[dict[str, Any]]:
     ids = {row.session: row.session_id for row in rows}
     return [
         {
@@ -70,6 +81,7 @@ def _objects(rows: Sequence[SessionRow]) -> list[dict[str, Any]]:
             "opened": iso(row.opened_at_ms),
             "last_used": iso(row.last_used_ms),
             "parent": ids.get(row.parent) if row.parent else None,
+            "mode": modes.get(row.session_id, ""),
         }
         for row in rows
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -62,8 +62,9 @@ def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) ->
     Without SESSION, the one used last that is no fork. The figures are folded from the log; a red
     flag marks those that somebody should look at.
 
-    JSON: {session_id, name, turns, pages, window_tokens, request_tokens, mode, epoch, requests,
-    resident_pages, resident_derived, pinned, faults_left, tlb_hits, tlb_misses, proxied, metrics:
+    JSON: {session_id, name, turns, pages, window_tokens, request_tokens, mode, control (`pagefault
+    mode`), epoch, requests, resident_pages, resident_derived, pinned, faults_left, tlb_hits,
+    tlb_misses, proxied, metrics:
     {FIGURE: …, targets: [{name, value, target, source, met, aim, red_flag, waits_for}], red_flags,
     per_turn}};
     docs/benchmarks.md defines the figures. Of a proxied session, window, request and epoch are
@@ -77,6 +78,7 @@ def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) ->
             metrics = await session.metrics(per_turn=per_turn)
             proxied = await memory.proxied(session)
             now, embedding = await session.status(), await memory.embedding()
+            now = replace(now, control=await memory.control_of(session.session_id))
             return now, metrics, proxied, embedding, memory.is_adopted
 
     now, metrics, proxied, embedding, is_adopted = app.run(read())
@@ -100,7 +102,7 @@ def status(app: App, session_name: str | None, per_turn: bool, as_json: bool) ->
         rows += [
             ["pages", pages_of(now)],
             ["window", f"{now.request_tokens:,} of {now.window_tokens:,} tokens ({share:.0%})"],
-            ["mode", now.mode],
+            ["mode", now.mode if now.control == "assist" else f"{now.mode}, {now.control}"],
             ["pinned", ", ".join(now.pinned) or "nothing"],
         ]
     if embedding is not None:

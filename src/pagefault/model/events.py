@@ -16,6 +16,7 @@ from pagefault.model.kinds import (
     SAID_TYPES,
     SOME_TOOL,
     Actor,
+    ControlMode,
     EventType,
     FaultReason,
     ItemKind,
@@ -54,6 +55,7 @@ class SessionOpened:
     mode: Mode
     system: str
     layout: LayoutName = LayoutName.STABLE
+    control: ControlMode = ControlMode.ASSIST
     parent: SessionNo = SessionNo(0)
     parent_seq: Seq = NOTHING  # the last record of the parent that the fork can see
     holder: str = ""  # the opening of the memory that leases it first
@@ -75,14 +77,15 @@ class SessionLeased:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionConfigured:
-    """The window, the mode, the system prompt, the layout or the host's tools of a session
-    changed.
+    """The window, the mode, the system prompt, the layout, the host's tools or the control mode of
+    a session changed.
     """
 
     window_tokens: int
     mode: Mode
     system: str
     layout: LayoutName = LayoutName.STABLE
+    control: ControlMode = ControlMode.ASSIST
     tools: tuple[OfferedTool, ...] = ()  # sorted by name
 
 
@@ -594,6 +597,31 @@ class ForgetDone:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ControlSet:
+    """From now on every session has this control mode, until it is given another."""
+
+    control: ControlMode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetentionRule:
+    """How long pages are kept: those of a kind, of a session, or, where neither is named, of the
+    whole memory.
+    """
+
+    kind: str = ""
+    session_id: str = ""
+    days: int = 0  # since they were written down; 0 is for ever
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetentionSet:
+    """From now on the memory keeps its pages so long, in place of what was set before."""
+
+    rules: tuple[RetentionRule, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Erased:
     """What is left of a body that was forgotten: that it was there, and of which type."""
 
@@ -644,6 +672,8 @@ Body = (
     | Checkpointed
     | ForgetBegun
     | ForgetDone
+    | RetentionSet
+    | ControlSet
     | Erased
     | Lost
     | Opaque
@@ -668,6 +698,8 @@ _TYPES: Final[dict[type, str]] = {
     Checkpointed: "checkpointed",
     ForgetBegun: "forget_begun",
     ForgetDone: "forget_done",
+    RetentionSet: "retention_set",
+    ControlSet: "control_set",
     Lost: "lost",
 } | {cls: str(cls.event_type) for cls in get_args(_Original | _Derived) if cls is not Said}
 

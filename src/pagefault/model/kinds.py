@@ -72,6 +72,31 @@ class Mode(StrEnum):
     STRICT = "strict"
 
 
+class ControlMode(StrEnum):
+    """What a memory may do with a conversation: keep it, and bring back what was kept.
+
+    `assist`: both. `capture_only`: what is said is kept, and nothing is brought in. `paused`: what
+    was kept is brought in, and nothing more is written. `incognito`: likewise, for a conversation
+    that leaves nothing behind. `off`: neither.
+    """
+
+    OFF = "off"
+    CAPTURE_ONLY = "capture_only"
+    ASSIST = "assist"
+    PAUSED = "paused"
+    INCOGNITO = "incognito"
+
+    @property
+    def captures(self) -> bool:
+        """Whether what is said is kept."""
+        return self in (ControlMode.CAPTURE_ONLY, ControlMode.ASSIST)
+
+    @property
+    def recalls(self) -> bool:
+        """Whether what was kept is brought in."""
+        return self not in (ControlMode.OFF, ControlMode.CAPTURE_ONLY)
+
+
 class LayoutName(StrEnum):
     """How a request is laid out.
 

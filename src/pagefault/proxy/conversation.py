@@ -134,8 +134,8 @@ class Conversation:
         self._words: dict[bytes, str] = {}
         self._first_sent = FirstSent(self._written_in)
 
-    async def receive(self, body: Json, history: History) -> Passed:
-        """Take a request in, and say what to send on."""
+    async def receive(self, body: Json, history: History, *, pages: bool = True) -> Passed:
+        """Take a request in, and say what to send on: as it came, unless it `pages`."""
         async with self._lock:
             self.problem = ""
             await self._take_up()
@@ -150,7 +150,7 @@ class Conversation:
             quotes = Chosen()
             outgoing: Outgoing | None = None
             composed: Composed | None = None
-            if self.verbatim.window_tokens:
+            if self.verbatim.window_tokens and pages:
                 outgoing = self.verbatim.outgoing(
                     body,
                     history,

@@ -27,7 +27,7 @@ _HOP_BY_HOP: Final = frozenset(
 )
 """RFC 9110 §7.6.1: between two neighbours, not between client and provider."""
 _OURS: Final = frozenset(
-    (b"host", b"content-length", b"x-pagefault-session", b"x-pagefault-token", b"expect")
+    b"host content-length expect x-pagefault-session x-pagefault-token x-pagefault-mode".split()
 )
 
 

@@ -24,9 +24,10 @@ from urllib.parse import unquote, urlsplit
 from pagefault.engine.endpoint import is_loopback
 from pagefault.model.clock import Clock
 from pagefault.model.errors import EngineUnreachable, PagefaultError
+from pagefault.model.kinds import ControlMode
 from pagefault.pack.count import TokenCounter
 from pagefault.proxy.chat import Chat
-from pagefault.proxy.client import UNNAMED, named_in_path, program, recognise
+from pagefault.proxy.client import CONTROL_HEADER, UNNAMED, named_in_path, program, recognise
 from pagefault.proxy.conversation import Conversation, Passed, keys_of
 from pagefault.proxy.encoding import NotOpened, TooLarge, opened
 from pagefault.proxy.history import History, Json
@@ -156,6 +157,9 @@ class Proxy:
             return await reply.refuse(wire, 426, "no websockets here: send an ordinary POST")
         if not path.startswith("/") or _steps_up(path):
             return await reply.refuse(wire, 400, "a path begins with / and has no . or .. in it")
+        if known.get(CONTROL_HEADER, ControlMode.ASSIST) not in tuple(ControlMode):
+            modes = ", ".join(ControlMode)
+            return await reply.refuse(wire, 400, f"{CONTROL_HEADER} is one of {modes}")
         if path == "/healthz":
             return await reply.json(200, self._health())
         if path == "/" and scope["method"] == "HEAD":
@@ -261,9 +265,16 @@ class Proxy:
             if not history.has_all:
                 raise Unreadable("the provider holds the rest of the conversation")
             history = history.of_program(program(asked.headers, document))
-            conversation, chain, mark = await self._find(wire, asked, document, history)
+            mode = ControlMode(asked.headers.get(CONTROL_HEADER) or await self._memory.control())
+            if mode.captures:
+                conversation, chain, mark = await self._find(wire, asked, document, history)
+                if CONTROL_HEADER not in asked.headers:
+                    mode = ControlMode(await self._memory.control_of(conversation.name))
+            if not mode.captures:
+                told.words = f"{mode}: passed on, not kept"
+                return None
             self._problem = ""
-            passed = await conversation.receive(document, history)
+            passed = await conversation.receive(document, history, pages=mode.recalls)
         except Unreadable as why:
             told.words = f"not read: {why}"
             return None
@@ -275,6 +286,8 @@ class Proxy:
             told.words = self._problem = f"not read: {type(bug).__name__}"
             return None
         told.words = _words(conversation, passed, len(history.messages))
+        if mode is not ControlMode.ASSIST:
+            told.words += f", {mode}"
         return _Taken(conversation, passed, chain, mark)
 
     async def _find(

@@ -16,6 +16,7 @@ from pagefault.model.errors import BadInput
 from pagefault.model.kinds import (
     Actor,
     ClaimRules,
+    ControlMode,
     LayoutName,
     Level,
     Mode,
@@ -102,6 +103,10 @@ def a_mode(mode: str) -> Mode:
 
 def a_redact_level(level: str) -> RedactLevel:
     return one_of(RedactLevel, level, "level of redaction")
+
+
+def a_control(mode: str) -> ControlMode:
+    return one_of(ControlMode, mode, "control mode")
 
 
 def an_actor(actor: str) -> Actor:

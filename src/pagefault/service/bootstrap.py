@@ -7,7 +7,7 @@ import os
 import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack, asynccontextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar, Unpack
@@ -19,9 +19,10 @@ from pagefault.model.catalogue import find_model
 from pagefault.model.clock import Clock, SystemClock
 from pagefault.model.errors import BadInput, StoreError
 from pagefault.model.ids import IdMinter
-from pagefault.model.kinds import ClaimRules, LayoutName, Mode, RedactLevel, Sync
+from pagefault.model.kinds import ClaimRules, ControlMode, LayoutName, Mode, RedactLevel, Sync
 from pagefault.model.prices import PriceList
 from pagefault.model.progress import Progress
+from pagefault.pack.cache import PackCache
 from pagefault.pack.count import O200k, TokenCounter
 from pagefault.paging.questions import EvictionPolicy
 from pagefault.policy.affinity import Affinity
@@ -37,6 +38,7 @@ from pagefault.policy.steady import Steady
 from pagefault.recall.search import Searcher
 from pagefault.service.arguments import (
     a_claims,
+    a_control,
     a_layout,
     a_mode,
     a_profile,
@@ -45,6 +47,7 @@ from pagefault.service.arguments import (
     a_window,
 )
 from pagefault.service.config import MEMORY, Config
+from pagefault.service.control import Overlay
 from pagefault.service.derived.embedders import EmbedderSpec
 from pagefault.service.derived.embedding import Embedding
 from pagefault.service.derived.rerankers import RerankerSpec
@@ -62,6 +65,7 @@ from pagefault.store.embedded.adoption import Adoptions
 from pagefault.store.embedded.backup import backup
 from pagefault.store.embedded.root import open_store
 from pagefault.store.in_memory.store import memory_store
+from pagefault.store.overlay.store import overlay_store
 from pagefault.store.store import Store
 
 T = TypeVar("T")
@@ -121,6 +125,7 @@ class Wiring(Options, total=False):
         conversation that is replayed.
     lock_wait_s: how long to wait for another process that writes.
     lease_s: how long a process that stopped keeps the sessions it writes to.
+    expire: whether what is past its time is forgotten at opening.
     """
 
     embedder_spec: EmbedderSpec | None
@@ -137,6 +142,7 @@ class Wiring(Options, total=False):
     cache_s: Callable[[], float]
     lock_wait_s: float
     lease_s: float
+    expire: bool
 
 
 def wiring_of(config: Config, given: Wiring) -> Wiring:
@@ -146,6 +152,7 @@ def wiring_of(config: Config, given: Wiring) -> Wiring:
         "window": config.window_tokens,
         "mode": config.mode,
         "layout": config.layout,
+        "control": config.control,
         "eviction_policy": config.eviction_policy,
         "prices": given.get("prices") or config.price_list,
         "epochs": config.epochs.rule,
@@ -206,6 +213,7 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
     layout = a_layout(_or(wiring.get("layout"), LayoutName.STABLE))
     level_of_redaction = a_redact_level(_or(wiring.get("redact"), RedactLevel.DETECT))
     paths = bool(wiring.get("redact_paths"))
+    control = a_control(_or(wiring.get("control"), ControlMode.ASSIST))
 
     def make() -> Store:
         store = made()
@@ -283,6 +291,29 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
             cache_s=wiring.get("cache_s", real_clock.monotonic_s),
             mint_session_id=lambda: f"ses_{minter.mint()}",
         )
+
+        def overlay(number: int) -> Overlay:
+            above = overlay_store(store, real_clock, minter, number=number)
+            writer = Committer(above, level)
+            texts = PageReader(above.log)
+            return Overlay(
+                store=above,
+                committer=writer,
+                runtime=replace(
+                    runtime,
+                    log=above.log,
+                    index=above.index,
+                    blobs=above.blobs,
+                    receipts=Receipts(above.log, above.index),
+                    journal=Journal(above, writer, screen),
+                    pages=texts,
+                    searcher=Searcher(above.index, None, Texts(texts), reranking),
+                    hash_key=above.log.hash_key,
+                    packs=PackCache(),
+                    under_way=set(),
+                ),
+            )
+
         memory = Memory(
             store=store,
             committer=committer,
@@ -293,9 +324,13 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
             window_tokens=window,
             mode=mode,
             layout=layout,
+            control=control,
+            overlay=overlay,
         )
         until_owned.pop_all()
     try:
+        if wiring.get("expire", True) and store.is_adopted and not read_only:
+            await memory.begin()
         yield memory
     finally:
         await memory.close()

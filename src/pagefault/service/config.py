@@ -30,7 +30,15 @@ from pagefault.guard.screen import without_password
 from pagefault.model import defaults
 from pagefault.model.catalogue import find_model, find_prices
 from pagefault.model.errors import BadInput
-from pagefault.model.kinds import ClaimRules, LayoutName, Mode, Profile, RedactLevel, Sync
+from pagefault.model.kinds import (
+    ClaimRules,
+    ControlMode,
+    LayoutName,
+    Mode,
+    Profile,
+    RedactLevel,
+    Sync,
+)
 from pagefault.model.prices import PriceList
 from pagefault.service.derived.embedders import EmbedderSpec
 from pagefault.service.derived.rerankers import RerankerSpec
@@ -167,6 +175,7 @@ class Config:
     window_tokens: int = setting(defaults.WINDOW_TOKENS, at_least=256, flag="--window")
     mode: Mode = setting(Mode.ACTIVE)  # noqa: RUF009
     layout: LayoutName = setting(LayoutName.STABLE)  # noqa: RUF009
+    control: ControlMode = setting(ControlMode.ASSIST, trust=True)  # noqa: RUF009
     eviction_policy: str = setting(defaults.EVICTION_POLICY)
     embedder: str = setting("", trust=True)  # it sees every page, or is code of the user's own
     reranker: str = setting("", trust=True)  # it sees pages, or is code of the user's own

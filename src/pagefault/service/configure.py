@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pagefault.model.events import OfferedTool, SessionConfigured, SessionOpened
 from pagefault.model.kinds import Actor
-from pagefault.service.arguments import a_layout, a_mode, a_window
+from pagefault.service.arguments import a_control, a_layout, a_mode, a_window
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
 
@@ -18,6 +18,7 @@ async def configure(
     mode: str | None = None,
     system: str | None = None,
     layout: str | None = None,
+    control: str | None = None,
     tools: tuple[OfferedTool, ...] | None = None,
 ) -> None:
     """Write the change down, unless nothing changes. For a verb. Raises `BadInput`, and
@@ -26,13 +27,13 @@ async def configure(
     state = owned.state
     body = SessionConfigured(
         window_tokens=state.window_tokens if window is None else a_window(window),
-        mode=state.mode if mode is None else a_mode(mode),
+        mode=state.asked_mode if mode is None else a_mode(mode),
         system=state.system if system is None else runtime.journal.clean(system),
         layout=state.layout_name if layout is None else a_layout(layout),
+        control=state.control if control is None else a_control(control),
         tools=state.tools if tools is None else tools,
     )
-    now = (state.window_tokens, state.mode, state.system, state.layout_name, state.tools)
-    if (body.window_tokens, body.mode, body.system, body.layout, body.tools) == now:
+    if body == state.configured:
         return
     runtime.check_opened(
         SessionOpened(
@@ -42,6 +43,7 @@ async def configure(
             mode=body.mode,
             system=body.system,
             layout=body.layout,
+            control=body.control,
             tools=body.tools,
         ),
         state.must_show(),

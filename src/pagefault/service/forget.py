@@ -18,11 +18,13 @@ tokens of the requests that showed it.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
+from pagefault.model.errors import ArchiveMissing, StoreCorrupt
 from pagefault.model.events import (
     CallRefused,
     Descent,
@@ -35,14 +37,16 @@ from pagefault.model.events import (
     Taken,
 )
 from pagefault.model.ids import PageId, Seq, SessionNo
-from pagefault.model.page import PageRow, SessionRow, is_derived
+from pagefault.model.kinds import Role
+from pagefault.model.page import PageRow, Scope, SessionRow, is_derived
 from pagefault.pack.citations import cited_pages
 from pagefault.service.derived.derivatives import Going, add_derivatives, readable_events
-from pagefault.service.runtime import Runtime
+from pagefault.service.runtime import LAST, Runtime
 from pagefault.store.api import PageFilter
 
 _PAGE_ID: Final = re.compile(r"\b[a-z]+_[0-9]+\b")
 _MANY: Final = 1_000_000
+_SOUGHT_MAX: Final = 20  # pages that are sought by their ids in what cites them
 _CALLS: Final = ("searched", "faulted", "call_refused")
 _RECEIVED: Final = ("received",)
 _SYSTEMS: Final = ("session_opened", "session_configured")
@@ -115,6 +119,44 @@ class ForgetPlan:
 def plan_page(runtime: Runtime, target: SessionNo, parts: list[PageRow]) -> ForgetPlan:
     """To forget a page that `target` sees, all parts of its text, wherever it was said."""
     return _plan(runtime, target, parts, whole=False)
+
+
+def plan_pages(runtime: Runtime, rows: Collection[PageRow]) -> list[ForgetPlan]:
+    """To forget these pages, with every part of their texts: a plan for each session that one of
+    them is from.
+    """
+    by_session: dict[SessionNo, dict[Seq, PageRow]] = {}
+    for row in rows:
+        by_session.setdefault(row.session, {})[row.seq] = row
+    return [
+        _plan(runtime, session, _whole_texts(runtime, session, found), whole=False)
+        for session, found in sorted(by_session.items())
+    ]
+
+
+def _whole_texts(
+    runtime: Runtime, session: SessionNo, rows: Mapping[Seq, PageRow]
+) -> list[PageRow]:
+    """These pages of a session and the other parts of their texts."""
+    found = dict(rows)
+    own = Scope(((session, LAST),))
+    for row in rows.values():
+        first = row.order - row.part
+        others = [at for at in range(first, first + row.parts) if at != row.order]
+        if others:
+            found |= {one.seq: one for one in runtime.index.pages_at(own, others)}
+    return with_former(runtime, runtime.scope(session), list(found.values()))
+
+
+def with_former(runtime: Runtime, scope: Scope, rows: list[PageRow]) -> list[PageRow]:
+    """These pages, and those in whose place they stand: the same message, in other words."""
+    index = runtime.index
+    former = index.pages_at(scope, index.history(scope))
+    found = {row.seq: row for row in rows}
+    for row in sorted(former, key=lambda one: -one.superseded):
+        if row.superseded in found:
+            found[row.seq] = row
+    return list(found.values())
 
 
 def plan_session(runtime: Runtime, target: SessionNo) -> ForgetPlan:
@@ -275,13 +317,25 @@ def _quoting(
     """Answers that cite one of these pages, here and in forks: their own words stay."""
     places = [("", target), *((_called(fork), fork.session) for fork in forks)]
     found: dict[str, None] = {}
-    for page_id in sorted(page_ids):
-        for name, session in places:
-            scope = runtime.scope(session)
-            for hit in runtime.searcher.search(scope, page_id, limit=20, rerank=False).hits:
-                other = hit.page
-                if other.page_id in page_ids or (name and other.session != session):
-                    continue
-                if page_id in cited_pages(runtime.pages.read(other).text):
+    for name, session in places:
+        for other in _may_quote(runtime, runtime.scope(session), page_ids):
+            if other.page_id in page_ids or (name and other.session != session):
+                continue
+            with suppress(ArchiveMissing, StoreCorrupt):
+                if not page_ids.isdisjoint(cited_pages(runtime.pages.read(other).text)):
                     found[f"{name}: {other.page_id}" if name else other.page_id] = None
     return list(found)
+
+
+def _may_quote(runtime: Runtime, scope: Scope, page_ids: set[PageId]) -> Iterator[PageRow]:
+    """Pages that may cite one of these: those that a search finds by an id, or every answer where
+    so many go that reading them is quicker.
+    """
+    if len(page_ids) > _SOUGHT_MAX:
+        for row in runtime.index.pages(scope, PageFilter(), limit=_MANY):
+            if row.role is Role.ASSISTANT:
+                yield row
+        return
+    for page_id in sorted(page_ids):
+        for hit in runtime.searcher.search(scope, page_id, limit=20, rerank=False).hits:
+            yield hit.page

@@ -6,34 +6,38 @@ import asyncio
 import hashlib
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from weakref import WeakValueDictionary
 
 from pagefault.model.errors import (
     BadInput,
     PagefaultError,
+    SessionBusy,
     SessionNotFound,
     StoreBusy,
     StoreCorrupt,
 )
 from pagefault.model.events import (
+    ControlSet,
     Draft,
     Event,
-    ForgetDone,
+    RetentionRule,
+    RetentionSet,
     SessionOpened,
 )
 from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
-from pagefault.model.kinds import RUNTIME, Actor, LayoutName, Mode, Profile
+from pagefault.model.kinds import RUNTIME, Actor, ControlMode, LayoutName, Mode, Profile
 from pagefault.model.page import EVERYTHING, Page, PageRow, Scope, SessionRow, is_derived
 from pagefault.model.progress import Progress
 from pagefault.model.signatures import checked_verbs
 from pagefault.model.wanted import SearchFilter
 from pagefault.recall.search import SearchResult
 from pagefault.service.arguments import (
+    a_control,
     a_count,
     a_layout,
     a_mode,
@@ -41,18 +45,29 @@ from pagefault.service.arguments import (
     a_window,
     check_name,
 )
+from pagefault.service.configure import configure
+from pagefault.service.control import Overlay, continued, controls, memory_control, open_above
 from pagefault.service.derived.embedders import FORMS
 from pagefault.service.derived.embedding import Embedding, EmbeddingStatus
 from pagefault.service.derived.reranking import Reranking, RerankingStatus
-from pagefault.service.forget import ForgetPlan, Forgetting, plan_page, plan_session
+from pagefault.service.forget import (
+    ForgetPlan,
+    Forgetting,
+    plan_page,
+    plan_pages,
+    plan_session,
+    with_former,
+)
 from pagefault.service.inspection.relayed import SAID_TYPES, Proxied, find_said, proxied_of
 from pagefault.service.journal import Redaction
 from pagefault.service.limits import Limits
 from pagefault.service.lookup.questions import Asking, parts_of
+from pagefault.service.lookup.selecting import select
 from pagefault.service.lookup.topics import pages_about
 from pagefault.service.needs import records_to_open
 from pagefault.service.ownership import Owned
 from pagefault.service.restore import restore, unopenable
+from pagefault.service.retention import a_period_days, changed, find_expired, rules_of
 from pagefault.service.runtime import Runtime
 from pagefault.service.session import Session
 from pagefault.store.api import Copied, PageFilter
@@ -61,10 +76,25 @@ from pagefault.store.references import NAMING, References
 from pagefault.store.soundness import blobs_of
 from pagefault.store.store import Store, Verification
 
+T = TypeVar("T")
+
 RECENT_SESSIONS: Final = 8
 """Sessions that stay folded though nobody has them: their windows may come to a megabyte each."""
 
 _MANY: Final = 1_000_000
+
+
+def _switched() -> PagefaultError:
+    return StoreBusy(
+        "the session was given another control mode meanwhile", hint="say it once more"
+    )
+
+
+def _written(session: Session) -> SessionNo:
+    """What is written of a session, by its number."""
+    if session.kept_as is None:
+        raise BadInput(f"nothing of {session!r} is written", hint="it ends with this process")
+    return session.kept_as
 
 
 @checked_verbs(usable=lambda memory: memory._runtime.journal.check_open())
@@ -83,6 +113,8 @@ class Memory(Asking):
         window_tokens: int,
         mode: Mode,
         layout: LayoutName = LayoutName.STABLE,
+        control: ControlMode = ControlMode.ASSIST,
+        overlay: Callable[[int], Overlay],
     ) -> None:
         self._store = store
         self._committer = committer
@@ -93,18 +125,23 @@ class Memory(Asking):
         self._window_tokens = window_tokens
         self._mode = mode
         self._layout = layout
+        self._control = control
+        self._overlay = overlay  # makes one, by a number that no other has
+        self._above: list[Session] = []  # those that go on in one, of which nothing else is left
+        self._overlays = 0  # that were made
         # One object for a session as long as anybody has it; of the others the latest are kept.
         self._sessions: WeakValueDictionary[SessionNo, Session] = WeakValueDictionary()
         self._recent: deque[Session] = deque(maxlen=RECENT_SESSIONS)
         self._opening = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._forgot = 0  # times, by this memory
+        self._notices: list[str] = []
         store.on_forgotten = self._others_forgot
 
     @property
     def notices(self) -> list[str]:
-        """What opening had to mend, one sentence each; empty after a clean close."""
-        return self._store.notices
+        """What opening had to mend, and what it forgot as past its time, one sentence each."""
+        return [*self._store.notices, *self._notices]
 
     @property
     def is_adopted(self) -> bool:
@@ -138,40 +175,169 @@ class Memory(Asking):
         mode: str | None = None,
         system: str | None = None,
         layout: str | None = None,
+        control: str | None = None,
         create: bool = True,
     ) -> Session:
         """The session of that name or id, opened anew if there is none and `create` allows it.
 
-        `window` (tokens of a request), `mode`, `system` and `layout` (stable, developer) are those
-        of a new session; given for one that exists, they change it from its next request on. Any
+        `window` (tokens of a request), `mode`, `system`, `layout` (stable, developer) and `control`
+        (`Session.set_control`) are those of a new session; given for one that exists, they change
+        it from its next request on. Of one that begins "incognito" nothing is ever written. Any
         number of processes may have a session; writing to it while another does is `SessionBusy`.
         Raises `SessionNotFound`, `WindowTooSmall`, `BadInput`.
         """
         wanted_mode = self._mode if mode is None else a_mode(mode)
         wanted_layout = self._layout if layout is None else a_layout(layout)
         wanted_window = self._window_tokens if window is None else a_window(window)
+        wanted_control = None if control is None else a_control(control)
         name = self._runtime.journal.clean(name)
         async with self._opening:
             await self._runtime.journal.look()
             row = await asyncio.to_thread(self._runtime.index.find_session, name) if name else None
             if row is not None:
                 session = await self._open(row)
+                await self._follow(session)
                 await session.configure(window=window, mode=mode, system=system, layout=layout)
+                if wanted_control is not None:
+                    await self._give(session, wanted_control)
                 return session
+            for session in self._above:
+                if name and session.kept_as is None and name in (session.name, session.session_id):
+                    return session
             if not create:
                 raise SessionNotFound(name)
             if name:
                 check_name(name)
-            return await self._open_new(
-                SessionOpened(
-                    session_id=self._runtime.mint_session_id(),
-                    name=name,
-                    window_tokens=wanted_window,
-                    mode=wanted_mode,
-                    system=self._runtime.journal.clean(system or ""),
-                    layout=wanted_layout,
-                )
+            if wanted_control is None:
+                given, _ = await asyncio.to_thread(memory_control, self._runtime)
+                wanted_control = given or self._control
+            opened = SessionOpened(
+                session_id=self._runtime.mint_session_id(),
+                name=name,
+                window_tokens=wanted_window,
+                mode=wanted_mode,
+                system=self._runtime.journal.clean(system or ""),
+                layout=wanted_layout,
+                control=wanted_control,
             )
+            if wanted_control.captures:
+                return await self._open_new(opened)
+            return await self._begin_above(opened)
+
+    async def control(self) -> str:
+        """The control mode that was given to the whole memory last, or that new sessions have."""
+        self._committer.check_open()
+        await self._runtime.journal.look()
+        given, _ = await asyncio.to_thread(memory_control, self._runtime)
+        return str(given or self._control)
+
+    async def set_control(self, mode: str) -> None:
+        """Give every session this control mode (`Session.set_control`), and each that is opened
+        later, until it is given another. In other processes a session has it once it is asked for
+        again (`Memory.session`), and in `serve` with its next request.
+        """
+        control = a_control(mode)
+        await self._committer.run(lambda: self._store.note(ControlSet(control=control)))
+        async with self._opening:
+            for session in self._live():
+                await self._follow(session)
+
+    async def control_of(self, session: str) -> str:
+        """The control mode of a session, by its name or id; of one that is not written, that which
+        a new one has.
+        """
+        self._committer.check_open()
+        await self._runtime.journal.look()
+
+        def told() -> str | None:
+            row = self._runtime.index.find_session(session)
+            return (
+                None if row is None else next(iter(controls(self._runtime, row.session).values()))
+            )
+
+        return await asyncio.to_thread(told) or await self.control()
+
+    async def controls(self) -> dict[str, str]:
+        """The control mode of each session that is written, by its id."""
+        self._committer.check_open()
+        await self._runtime.journal.look()
+        return await asyncio.to_thread(controls, self._runtime)
+
+    async def _follow(self, session: Session) -> None:
+        """Have a session in the mode that was given last, to it or to the memory. Who only reads
+        has it as it is written.
+        """
+        if session.kept_as is None or self._store.reads_only:
+            return
+        told = await asyncio.to_thread(controls, self._runtime, session.kept_as)
+        for mode in map(ControlMode, told.values()):
+            if mode is not session.owned.state.control:
+                await self._give(session, mode, is_told=True)
+
+    async def _switch(self, session: Session, mode: ControlMode) -> None:
+        async with self._opening:
+            await self._give(session, mode)
+
+    async def _give(self, session: Session, mode: ControlMode, *, is_told: bool = False) -> None:
+        """Have a session in a mode. Unless it `is_told` by the log already, it is written down."""
+        if mode.captures:
+            if session.kept_as is None:
+                raise BadInput(
+                    f"the conversation began {session.control}, so nothing of it is written",
+                    hint="begin a new one that is kept",
+                )
+            if session.overlay is not None:
+                await self._come_down(session)
+            await self._tell(session.owned, mode, session.name)
+            return
+        if session.kept_as is not None and not is_told:
+            below = session.owned
+            if session.overlay is not None:
+                below = await self._owned(session.kept_as)
+            await self._tell(below, mode, session.name)
+        if session.overlay is not None:
+            await self._tell(session.owned, mode, session.name)
+        else:
+            await self._go_above(session, mode)
+
+    async def _tell(self, owned: Owned, mode: ControlMode, name: str) -> None:
+        await owned.whole(lambda: configure(owned, owned.runtime, name=name, control=mode))
+
+    async def _go_above(self, session: Session, mode: ControlMode) -> None:
+        overlay = self._new_overlay()
+        async with session.owned.quiet():
+            below = session.owned
+            owned = await open_above(overlay, continued(below, mode, name=session.name))
+            session.stand_on(owned, overlay.runtime)
+            session.overlay = overlay
+            self._above.append(session)
+            below.end(_switched())
+
+    async def _come_down(self, session: Session) -> None:
+        assert session.kept_as is not None
+        overlay = session.overlay
+        assert overlay is not None
+        async with session.owned.quiet():
+            above, owned = session.owned, await self._owned(session.kept_as)
+            session.stand_on(owned, self._runtime)
+            session.overlay = None
+            self._above.remove(session)
+            above.end(_switched())
+        await asyncio.to_thread(overlay.close)
+
+    async def _begin_above(self, opened: SessionOpened) -> Session:
+        """A session of which nothing is written."""
+        self._runtime.check_opened(opened)
+        overlay = self._new_overlay()
+        owned = await open_above(overlay, opened)
+        session = self._session(owned, opened.session_id, opened.name, overlay.runtime, overlay)
+        self._sessions[owned.session] = session
+        self._above.append(session)
+        return session
+
+    def _new_overlay(self) -> Overlay:
+        self._overlays += 1
+        return self._overlay(self._overlays)
 
     async def sessions(self) -> list[SessionRow]:
         """Every session, the most recently used first."""
@@ -193,15 +359,15 @@ class Memory(Asking):
         self._check_own(session)
         a_count(limit, called="limit")
         if topic or task:
-            scope = self._runtime.scope(session.session)
+            scope = session.runtime.scope(session.session)
             found = await asyncio.to_thread(
-                lambda: list(pages_about(self._runtime, scope, topic, task))
+                lambda: list(pages_about(session.runtime, scope, topic, task))
             )
             rows = [row for row in found if row.order > after]
             return (rows if newest_first else rows[::-1])[:limit]
         rows = await asyncio.to_thread(
-            self._runtime.index.pages,
-            self._runtime.scope(session.session),
+            session.runtime.index.pages,
+            session.runtime.scope(session.session),
             PageFilter(after_order=after),
             limit=limit,
             newest_first=newest_first,
@@ -295,50 +461,189 @@ class Memory(Asking):
             await target.owned.written()
             plan = await asyncio.to_thread(self._plan_forget, target, page_id)
             return plan.report(done=False)
-        task = asyncio.ensure_future(self._forget(target, page_id))
+        [done] = await self._whole(self._erase(lambda: [self._plan_forget(target, page_id)]))
+        return done
+
+    async def forget_matching(
+        self,
+        wanted: SearchFilter,
+        *,
+        query: str = "",
+        dry_run: bool = False,
+    ) -> tuple[Forgetting, ...]:
+        """Erase every page that a filter wants and that holds every word of `query`, in any of its
+        forms: of one session (`wanted.session`) or of all. Each that loses pages is told apart.
+
+        As `forget` otherwise. What was made of these pages goes too, and earlier words of an edited
+        message with it. Raises `BadInput` where neither filter nor query leave anything out: a
+        session is forgotten whole by its name.
+        """
+        if not (wanted.is_some or query.strip()):
+            raise BadInput(
+                "that would forget everything",
+                hint="say what: words, an origin, a kind, a time; a session whole by its name",
+            )
+        scope = await self._asked(wanted)
+
+        def plans() -> list[ForgetPlan]:
+            return plan_pages(self._runtime, select(self._runtime, scope, wanted, query.strip()))
+
+        if dry_run:
+            for session in self._live():
+                await session.owned.written()
+            return tuple(plan.report(done=False) for plan in await asyncio.to_thread(plans))
+        return await self._whole(self._erase(plans))
+
+    async def retention(self) -> tuple[RetentionRule, ...]:
+        """How long pages are kept, as it was set last; without a rule, for ever."""
+        self._committer.check_open()
+        await self._runtime.journal.look()
+        return await asyncio.to_thread(rules_of, self._runtime)
+
+    async def set_retention(
+        self, keep: str | None, *, kind: str = "", session: str = "", dry_run: bool = False
+    ) -> tuple[RetentionRule, ...]:
+        """Keep pages for so long from now on ("7d", "30d", "90d", any days, "forever"): those of a
+        kind, of a session (its name or id), or all that no other rule names; `None` takes the rule
+        for these away. The rules that hold then; `dry_run` only tells them.
+
+        What is past its time goes when the memory is opened to be written, within the hour where
+        `serve` runs, and with `expire`. Raises `BadInput`, `SessionNotFound`.
+        """
+        days = None if keep is None else a_period_days(keep)
+        session_id = ""
+        if session:
+            row = await asyncio.to_thread(self._runtime.index.find_session, session)
+            if row is None:
+                raise SessionNotFound(session)
+            session_id = row.session_id
+
+        def set_() -> tuple[RetentionRule, ...]:
+            rules = changed(rules_of(self._runtime), kind, session_id, days)
+            if not dry_run:
+                self._store.note(RetentionSet(rules=rules))
+            return rules
+
+        return await (asyncio.to_thread(set_) if dry_run else self._committer.run(set_))
+
+    async def expire(
+        self, *, dry_run: bool = False, rules: Sequence[RetentionRule] | None = None
+    ) -> tuple[Forgetting, ...]:
+        """Forget what is past its time, by the rules of `retention` unless others are given; each
+        session that loses pages is told apart. One that another process writes to is left for the
+        next time (`done` is false). `dry_run` only says what would go.
+        """
+        self._committer.check_open()
+        now_ms = self._runtime.clock.now_ms()
+        by = await self.retention() if rules is None else tuple(rules)
+        if not by:
+            return ()
+
+        def plans() -> list[ForgetPlan]:
+            found = find_expired(self._runtime, by, now_ms)
+            whole = [plan_session(self._runtime, session) for session in found.sessions]
+            return [*plan_pages(self._runtime, found.pages), *whole]
+
+        if dry_run or not await asyncio.to_thread(plans):
+            return tuple(plan.report(done=False) for plan in await asyncio.to_thread(plans))
+        return await self._whole(self._erase(plans, past_busy=True))
+
+    async def keep_retention(self) -> str:
+        """As `expire`, for who does not wait for it: what went, in a sentence, or why nothing could
+        go; "" where nothing was to. While nothing is written, nothing goes either.
+        """
+        try:
+            given, _ = await asyncio.to_thread(memory_control, self._runtime)
+            if given is not None and not given.captures:
+                return ""
+            found = await self.expire()
+        except PagefaultError as refused:
+            return f"what is past its time could not be forgotten yet: {refused.message}"
+        if not found:
+            return ""
+        done = [one for one in found if one.done]
+        pages = sum(len(one.pages) for one in done)
+        told = f"forgot what was past its time: {pages:,} pages of {len(done):,} sessions"
+        busy = len(found) - len(done)
+        return f"{told}; {busy:,} others are being written to" if busy else told
+
+    async def begin(self) -> None:
+        """Forget what is past its time, before anybody has this memory: see `notices`."""
+        if told := await self.keep_retention():
+            self._notices.append(told)
+
+    async def _whole(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run it to its end, even if whoever awaits it gives up: half of a forgetting would leave
+        sessions with what is gone.
+        """
+        task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        return await asyncio.shield(task)  # half of it would leave sessions with what is gone
+        return await asyncio.shield(task)
 
-    async def _forget(self, target: Session, page_id: str) -> Forgetting:
+    async def _erase(
+        self, planned: Callable[[], list[ForgetPlan]], *, past_busy: bool = False
+    ) -> tuple[Forgetting, ...]:
+        """Carry out what is planned: planned anew while nobody writes. `past_busy` leaves what is
+        of a session that another process writes to, which is told as not done.
+        """
         async with self._opening, AsyncExitStack() as quiet:
             held: set[Session] = set()
             while waiting := [one for one in self._live() if one not in held]:  # a fork may join
                 for session in waiting:
                     await quiet.enter_async_context(session.owned.quiet())
                     held.add(session)
-            plans: list[ForgetPlan] = []
-            known = await asyncio.to_thread(self._references_for, target, page_id)
+            going: list[ForgetPlan] = []
+            busy: set[SessionNo] = set()
+            known = await asyncio.to_thread(lambda: self._references_for(planned()))
 
-            def erase() -> Event:
+            def erase() -> list[ForgetPlan]:
                 """Nobody writes meanwhile, here or elsewhere: what was planned is what there is."""
                 self._store.check_writable()
-                for owner in self._plan_forget(target, page_id).owners:
-                    self._store.lease(owner)
-                plans.append(self._plan_forget(target, page_id))
-                plan = plans[0]
-                return self._store.forget(plan.seqs, plan.sessions, plan.taken, plan.lineage, known)
+                for owner in sorted({owner for plan in planned() for owner in plan.owners}):
+                    try:
+                        self._store.lease(owner)
+                    except SessionBusy:
+                        if not past_busy:
+                            raise
+                        busy.add(owner)
+                plans = planned()
+                going.extend(plan for plan in plans if busy.isdisjoint(plan.owners))
+                # Apart: a receipt that names sessions tells nothing of turns (`Receipts`).
+                for whole in (False, True):
+                    self._forget([plan for plan in going if bool(plan.sessions) is whole], known)
+                return [plan for plan in plans if plan not in going]
 
             try:
-                receipt = await self._committer.run(erase)
-                assert isinstance(receipt.body, ForgetDone)
+                left = await self._committer.run(erase)
             except StoreBusy:
-                if plans:
-                    await self._after_forgetting(target, plans[0])
+                if going:
+                    await self._after_forgetting(going)
                 raise
-            await self._after_forgetting(target, plans[0])
-        return plans[0].report(done=True)
+            if going:
+                await self._after_forgetting(going)
+        done = (plan.report(done=True) for plan in going)
+        return (*done, *(plan.report(done=False) for plan in left))
 
-    def _references_for(self, target: Session, page_id: str) -> References | None:
+    def _forget(self, plans: Sequence[ForgetPlan], known: References | None) -> None:
+        if plans:
+            self._store.forget(
+                sorted({seq for plan in plans for seq in plan.seqs}),
+                [session for plan in plans for session in plan.sessions],
+                list(dict.fromkeys(taken for plan in plans for taken in plan.taken)),
+                [descent for plan in plans for descent in plan.lineage],
+                known,
+            )
+
+    def _references_for(self, plans: Sequence[ForgetPlan]) -> References | None:
         """Which records name which blobs, where a forgetting takes one that names any. Read before
         anybody has to wait for it.
         """
-        runtime = self._runtime
-        if page_id:
-            seqs = self._plan_forget(target, page_id).seqs
-        else:
-            seqs = runtime.index.events(target.session, types=NAMING)
-        return self._store.references() if any(map(self._names_blobs, seqs)) else None
+        index = self._runtime.index
+        owners = {owner for plan in plans for owner in (*plan.owners, *plan.sessions)}
+        naming = {seq for owner in owners for seq in index.events(owner, types=NAMING)}
+        going = naming.intersection(seq for plan in plans for seq in plan.seqs)
+        return self._store.references() if any(map(self._names_blobs, going)) else None
 
     def _names_blobs(self, seq: Seq) -> bool:
         with suppress(StoreCorrupt):  # erased with the others
@@ -353,23 +658,28 @@ class Memory(Asking):
 
     def _flush(self) -> None:
         """Let go of every text that is kept to be at hand."""
-        self._runtime.pages.flush()
-        self._runtime.packs.drop()
+        for runtime in (self._runtime, *(session.runtime for session in self._above)):
+            runtime.pages.flush()
+            runtime.packs.drop()
         if self._embedding is not None:
             self._embedding.flush()
 
-    async def _after_forgetting(self, target: Session, plan: ForgetPlan) -> None:
+    async def _after_forgetting(self, plans: Sequence[ForgetPlan]) -> None:
         """Let no live session show what is gone."""
         self._forgot += 1
         self._flush()
-        if plan.sessions:
-            target.owned.end()
-            self._sessions.pop(target.session, None)
+        owners = {owner for plan in plans for owner in plan.owners}
+        for session in (session for plan in plans for session in plan.sessions):
+            gone = self._sessions.pop(session, None)
+            if gone is not None:
+                gone.owned.end()
         for live in self._live():
-            if any(part in plan.owners for part, _ in live.owned.scope.parts):
-                row = await asyncio.to_thread(self._runtime.index.session, live.session)
+            if any(part in owners for part, _ in live.owned.scope.parts):
+                row = await asyncio.to_thread(live.runtime.index.session, live.session)
                 assert row is not None
-                live.owned.replace(*await asyncio.to_thread(restore, self._runtime, row))
+                state, folded = await asyncio.to_thread(restore, live.runtime, row)
+                state.epoch_due = "forgotten"
+                live.owned.replace(state, folded)
 
     async def verify(self, progress: Progress | None = None) -> Verification:
         """Read everything and check it against itself, while others write, here and elsewhere.
@@ -472,6 +782,9 @@ class Memory(Asking):
             await asyncio.to_thread(self._embedding.close)
         if self._reranking is not None:
             await asyncio.to_thread(self._reranking.close)
+        for session in self._above:
+            if session.overlay is not None:
+                await asyncio.to_thread(session.overlay.close)
         await asyncio.to_thread(self._runtime.searching.shutdown)
         await asyncio.to_thread(self._committer.close)
         self._store.close()
@@ -479,27 +792,47 @@ class Memory(Asking):
     async def _open(self, row: SessionRow, *, is_leased: bool = False) -> Session:
         session = self._sessions.get(row.session)
         if session is None:
-            state, folded = await asyncio.to_thread(restore, self._runtime, row)
-            session = Session(
-                owned=Owned(
-                    session=row.session,
-                    called=row.name or row.session_id,
-                    state=state,
-                    folded=folded,
-                    runtime=self._runtime,
-                    is_leased=is_leased,
-                ),
-                session_id=row.session_id,
-                name=row.name,
-                runtime=self._runtime,
-                open_new=self._open_new,
-            )
+            owned = await self._owned(row.session, is_leased=is_leased)
+            session = self._session(owned, row.session_id, row.name, self._runtime)
             self._sessions[row.session] = session
             self._recent.append(session)
         return session
 
+    async def _owned(self, number: SessionNo, *, is_leased: bool = False) -> Owned:
+        """What is written of a session, folded."""
+        row = await asyncio.to_thread(self._runtime.index.session, number)
+        if row is None:
+            raise SessionNotFound(str(number))
+        state, folded = await asyncio.to_thread(restore, self._runtime, row)
+        return Owned(
+            session=row.session,
+            called=row.name or row.session_id,
+            state=state,
+            folded=folded,
+            runtime=self._runtime,
+            is_leased=is_leased,
+        )
+
+    def _session(
+        self,
+        owned: Owned,
+        session_id: str,
+        name: str,
+        runtime: Runtime,
+        overlay: Overlay | None = None,
+    ) -> Session:
+        return Session(
+            owned=owned,
+            session_id=session_id,
+            name=name,
+            runtime=runtime,
+            open_new=self._open_new,
+            switch=self._switch,
+            overlay=overlay,
+        )
+
     def _check_own(self, session: Session) -> None:
-        if session._runtime is not self._runtime:
+        if session.runtime is not self._runtime and session not in self._above:
             raise BadInput(
                 f"{session!r} is of another memory", hint="get it from this one: `session(name)`"
             )
@@ -524,24 +857,14 @@ class Memory(Asking):
 
     def _plan_forget(self, target: Session, page_id: str) -> ForgetPlan:
         if page_id:
-            scope = self._runtime.scope(target.session)
-            parts = self._with_former(scope, self._parts(target, PageId(page_id)))
-            return plan_page(self._runtime, target.session, parts)
-        return plan_session(self._runtime, target.session)
-
-    def _with_former(self, scope: Scope, rows: list[PageRow]) -> list[PageRow]:
-        """These pages, and those in whose place they stand: the same message, in other words."""
-        index = self._runtime.index
-        former = index.pages_at(scope, index.history(scope))
-        found = {row.seq: row for row in rows}
-        for row in sorted(former, key=lambda one: -one.superseded):
-            if row.superseded in found:
-                found[row.seq] = row
-        return list(found.values())
+            scope = self._runtime.scope(_written(target))
+            parts = with_former(self._runtime, scope, self._parts(target, PageId(page_id)))
+            return plan_page(self._runtime, _written(target), parts)
+        return plan_session(self._runtime, _written(target))
 
     def _parts(self, target: Session, page_id: PageId) -> list[PageRow]:
         """Every part of the text that a page is part of."""
-        index, scope = self._runtime.index, self._runtime.scope(target.session)
+        index, scope = self._runtime.index, self._runtime.scope(_written(target))
         scope = scope.derived if is_derived(page_id) else scope
         row = index.find_page(scope, page_id)
         if row is None:

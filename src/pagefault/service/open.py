@@ -18,6 +18,7 @@ from pagefault.service.options import Options
 _SETTINGS: Final = {  # that an option sets as a flag of the command line would
     "mode": "mode",
     "layout": "layout",
+    "control": "control",
     "sync": "sync",
     "model": "engine.model",
     "eviction_policy": "eviction_policy",

@@ -26,6 +26,8 @@ class Options(TypedDict, total=False):
     mode: whether new sessions offer the model memory's tools: "passive", "active" (the default) or
         "strict" (docs/protocol.md).
     layout: how requests of new sessions are laid out: "stable" (the default) or "developer".
+    control: what memory may do with new sessions: "assist" (the default), "capture_only", "paused",
+        "incognito" or "off" (`Session.set_control`).
     sync: what an acknowledged write may still lose: "always" and "group" (the default, which lets
         writes share an fsync) lose nothing; "os" loses nothing if only the process dies.
     model: the model that is asked, as its API calls it: it has a window and prices, which hold
@@ -57,6 +59,7 @@ class Options(TypedDict, total=False):
     window: int | None
     mode: str | None
     layout: str | None
+    control: str | None
     sync: str | None
     model: str | None
     prices: PriceList | None

@@ -70,7 +70,7 @@ class Owned:
         self._queued: list[asyncio.Future[list[Event]]] = []  # records of calls under way
         self._dirty: list[Draft] = []  # derived pages that were folded, and not yet written
         self._dirty_planned = 0  # what `forgets` was when the first of them was made
-        self._is_gone = False
+        self._ended: PagefaultError | None = None  # why no verb works any more
         self._is_leased = is_leased  # as far as we know: the log is asked at each append
         self._is_outdated = False  # by what another process forgot, or by what was not written
 
@@ -180,13 +180,13 @@ class Owned:
             self._is_outdated = True
             raise
 
-    def end(self) -> None:
-        """The session was forgotten: no verb works from here on."""
-        self._is_gone = True
+    def end(self, why: PagefaultError | None = None) -> None:
+        """No verb works from here on: the session was forgotten, unless it is told `why`."""
+        self._ended = why or SessionNotFound(self.called)
 
     def check_there(self) -> None:
-        if self._is_gone:
-            raise SessionNotFound(self.called)
+        if self._ended is not None:
+            raise self._ended
 
     async def settled(self) -> None:
         """Wait until every verb under way has ended."""

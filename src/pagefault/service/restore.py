@@ -294,6 +294,7 @@ def _settings(reader: _Reader, scope: Scope, start: Seq, row: SessionRow) -> Ses
                 mode=body.mode,
                 system=body.system,
                 layout=body.layout,
+                control=body.control,
                 tools=body.tools,
             )
     return opened

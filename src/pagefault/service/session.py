@@ -13,9 +13,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from pagefault.engine.api import Engine
+from pagefault.model.errors import BadInput
 from pagefault.model.events import Event, SessionOpened
+from pagefault.model.ids import SessionNo
+from pagefault.model.kinds import ControlMode
 from pagefault.model.signatures import checked_verbs
-from pagefault.service.arguments import a_count, a_span_s, check_name
+from pagefault.service.arguments import a_control, a_count, a_span_s, check_name
+from pagefault.service.control import Overlay
 from pagefault.service.facades.claimant import Claimant
 from pagefault.service.facades.inspector import Inspector
 from pagefault.service.facades.parts import check_open
@@ -41,9 +45,14 @@ class Session(Writer, Claimant, Reader, Inspector):
         name: str,
         runtime: Runtime,
         open_new: Callable[[SessionOpened], Awaitable[Session]],
+        switch: Callable[[Session, ControlMode], Awaitable[None]],
+        overlay: Overlay | None = None,
     ) -> None:
         super().__init__(owned=owned, session_id=session_id, name=name, runtime=runtime)
         self._open_new = open_new
+        self._switch = switch
+        self.overlay = overlay  # where it goes on while nothing of it is kept
+        self.kept_as: SessionNo | None = None if overlay else owned.session  # what of it is kept
 
     def __repr__(self) -> str:
         return f"<Session {self.name or self.session_id}: {self._state.order_next} pages>"
@@ -115,10 +124,35 @@ class Session(Writer, Claimant, Reader, Inspector):
         """
         return await self.fork(self.name, checkpoint=checkpoint)
 
+    @property
+    def control(self) -> str:
+        """What memory may do with the conversation: see `set_control`."""
+        return str(self._state.control)
+
+    async def set_control(self, mode: str) -> None:
+        """What memory may do with the conversation from now on:
+
+        "assist": keep what is said, and bring back what was kept (the default); "capture_only":
+        keep it, and bring in nothing, neither pages nor claims nor summaries; "paused": bring back
+        what was kept, and write nothing more; "incognito": likewise, for a conversation that leaves
+        nothing behind; "off": neither.
+
+        That a mode was given is written down, unless nothing of the session ever was. What is said
+        while nothing is kept is in this process alone, and gone when it ends or when the session is
+        kept again; the conversation then goes on from what was written. Raises `BadInput` for one
+        that began unkept and is to be kept: begin a new one.
+        """
+        await self._switch(self, a_control(mode))
+
     async def _fork(
         self, name: str, then: SessionState | None = None, last: Event | None = None
     ) -> Session:
         """A fork of the session as it was `then`, `last` being its last record; or as it is."""
+        if self.overlay is not None:
+            raise BadInput(
+                f"the conversation is {self.control}: nothing of it is kept that a fork could see",
+                hint="give it a mode that keeps what is said: `set_control`",
+            )
         await self.owned.drain()  # calls under way are part of what was said so far
         state = then or self._state
         return await self._open_new(
@@ -126,9 +160,10 @@ class Session(Writer, Claimant, Reader, Inspector):
                 session_id=self._runtime.mint_session_id(),
                 name=self._runtime.journal.clean(name),
                 window_tokens=state.window_tokens,
-                mode=state.mode,
+                mode=state.asked_mode,
                 system=state.system,
                 layout=state.layout_name,
+                control=state.control,
                 tools=state.tools,
                 parent=self.session if last is None else last.session,
                 parent_seq=self.owned.folded if last is None else last.seq,

@@ -9,6 +9,7 @@ from typing import Final, assert_never
 from pagefault.model.events import (
     CallRefused,
     Checkpointed,
+    ControlSet,
     EpochBegun,
     Erased,
     Event,
@@ -24,6 +25,7 @@ from pagefault.model.events import (
     Received,
     Relayed,
     Reported,
+    RetentionSet,
     Searched,
     SessionConfigured,
     SessionLeased,
@@ -150,7 +152,9 @@ class SessionTally:
                 pass  # none of these has a place in a session's row
             case Searched() | Faulted() | CallRefused() | Pinned() | Unpinned():
                 pass  # nor have these
-            case ForgetBegun() | ForgetDone() | Lost() | Opaque() | SetAside():
+            case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Lost():
+                pass  # nor what is of the whole store
+            case Opaque() | SetAside():
                 pass  # nor what is of the whole store, or cannot be read
             case undecided:
                 assert_never(undecided)

@@ -25,6 +25,7 @@ from pagefault.model.events import (
     CallRefused,
     Checkpointed,
     Claimed,
+    ControlSet,
     EpochBegun,
     Erased,
     Event,
@@ -42,6 +43,7 @@ from pagefault.model.events import (
     Relayed,
     Reported,
     Represented,
+    RetentionSet,
     Searched,
     SessionConfigured,
     SessionLeased,
@@ -142,7 +144,9 @@ def flaw(event: Event) -> str:
             return "" if all(map(_is_countable, taken)) else "it takes ids that cannot be"
         case SessionLeased() | Checkpointed() | Pinned() | Unpinned():
             return ""  # names and numbers that are looked up, and may be nobody's
-        case Searched() | Faulted() | CallRefused() | ForgetDone():
+        case RetentionSet(rules=rules):
+            return "" if all(0 <= rule.days <= INT_MAX for rule in rules) else "its days cannot be"
+        case Searched() | Faulted() | CallRefused() | ForgetDone() | ControlSet():
             return ""  # likewise
         case Erased() | Lost() | Opaque() | SetAside():
             return ""  # nothing is folded of it

@@ -24,11 +24,13 @@ from pagefault.model.errors import (
     StoreLatched,
 )
 from pagefault.model.events import (
+    ControlSet,
     Descent,
     Draft,
     Event,
     ForgetBegun,
     ForgetDone,
+    RetentionSet,
     SessionLeased,
     SessionOpened,
     SetAside,
@@ -92,7 +94,7 @@ class Store:
     index: PageIndex
     blobs: BlobStore
     vector_place: VectorPlace
-    secret: bytes  # of this root; keys every hash of content
+    secret: bytes = field(repr=False)  # of this root; keys every hash of content
     leases: Leases
     doubt: str = ""  # why the secret cannot be the one that the root was made with
     is_adopted: bool = True  # whoever opened it vouches for what it claims
@@ -434,6 +436,14 @@ class Store:
         except StoreError:  # then whole: they can be made again
             self._drop_vectors()
             self.open_vectors(make=was_open)
+
+    def note(self, body: RetentionSet | ControlSet) -> Event:
+        """Write down what holds for the whole memory from now on. In `writing`."""
+        self.check_writable()
+        draft = Draft(session=STORE, turn=_NO_TURN, actor=Actor.USER, origin=RUNTIME, body=body)
+        events = self.append([draft])
+        self.settle(events, sync=True)
+        return events[0]
 
     def _note(self, body: ForgetBegun | ForgetDone) -> Event:
         draft = Draft(session=STORE, turn=_NO_TURN, actor=Actor.USER, origin=RUNTIME, body=body)

@@ -28,11 +28,15 @@ class SessionParts:
     """The one state of a session, for all of its façades."""
 
     def __init__(self, *, owned: Owned, session_id: str, name: str, runtime: Runtime) -> None:
-        self.owned = owned  # for the floors around: how the session stands among processes
-        self.session = owned.session
         self.session_id = session_id
         self.name = name
         self.pressure = Gauge()
+        self.stand_on(owned, runtime)
+
+    def stand_on(self, owned: Owned, runtime: Runtime) -> None:
+        """Go on with this state, in this store. While no verb runs."""
+        self.owned = owned  # for the floors around: how the session stands among processes
+        self.session = owned.session
         self.prefetcher = Prefetcher(
             runtime,
             strategies=(*LOADING[runtime.limits.loading], *runtime.prefetch),
@@ -58,8 +62,13 @@ class SessionParts:
             prefetcher=self.prefetcher,
             pressure=self.pressure,
         )
-        self._marker = Marker(runtime.counter, session_id)
+        self._marker = Marker(runtime.counter, self.session_id)
         self._given: dict[str, str] = {}  # arguments of open calls, as they were given
+
+    @property
+    def runtime(self) -> Runtime:
+        """What it shares with the other sessions of its store."""
+        return self._runtime
 
     @property
     def _state(self) -> SessionState:

@@ -16,6 +16,7 @@ from pagefault.model.catalogue import UNKNOWN, find_model
 from pagefault.model.events import (
     CallRefused,
     Checkpointed,
+    ControlSet,
     EpochBegun,
     Erased,
     Event,
@@ -31,6 +32,7 @@ from pagefault.model.events import (
     Received,
     Relayed,
     Reported,
+    RetentionSet,
     Searched,
     SessionConfigured,
     SessionLeased,
@@ -168,8 +170,10 @@ class Ledger:
                 pass  # what a request held, and not what it cost: the request itself says that
             case SessionOpened() | SessionLeased() | Checkpointed() | Received():
                 pass  # no request
-            case ForgetBegun() | ForgetDone() | Erased() | Lost() | Opaque() | SetAside():
-                pass  # the store's own, or nothing that can be read
+            case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Erased() | Lost():
+                pass  # the store's own
+            case Opaque() | SetAside():
+                pass  # nothing that can be read
             case undecided:
                 assert_never(undecided)
 

@@ -36,6 +36,7 @@ from pagefault.model.defaults import THRASH_WINDOW_TURNS
 from pagefault.model.events import (
     CallRefused,
     Checkpointed,
+    ControlSet,
     DerivedBody,
     EpochBegun,
     Erased,
@@ -52,6 +53,7 @@ from pagefault.model.events import (
     Received,
     Relayed,
     Reported,
+    RetentionSet,
     Searched,
     SessionConfigured,
     SessionLeased,
@@ -259,7 +261,7 @@ class Meter:
                 pass  # no measure counts them
             case Reported() | Priced():
                 pass  # what requests cost is the ledger's
-            case SessionLeased() | ForgetBegun() | ForgetDone():
+            case SessionLeased() | ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet():
                 pass  # the store's own bookkeeping: it weighs as a record, and says nothing
             case Erased() | Lost() | Opaque() | SetAside():
                 pass  # what it said cannot be told any more, or not yet

@@ -14,6 +14,7 @@ from pagefault.model.defaults import WINDOW_TOKENS
 from pagefault.model.events import (
     CallRefused,
     Checkpointed,
+    ControlSet,
     DerivedBody,
     EpochBegun,
     Erased,
@@ -30,6 +31,7 @@ from pagefault.model.events import (
     Received,
     Relayed,
     Reported,
+    RetentionSet,
     Searched,
     SessionConfigured,
     SessionLeased,
@@ -76,7 +78,9 @@ class Residents:
                 pass  # which pages stand in it is the client's affair
             case Searched() | CallRefused() | Pinned() | Unpinned() | Checkpointed():
                 pass  # it moves no page: a pin does with the next request
-            case Reported() | Priced() | SessionLeased() | ForgetBegun() | ForgetDone():
+            case Reported() | Priced() | SessionLeased():
+                pass  # no page has a part in it
+            case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet():
                 pass  # of no page
             case Erased() | Lost() | Opaque() | SetAside():
                 pass  # what it did cannot be told any more, or not yet

@@ -62,6 +62,7 @@ class Status:
     window_tokens: int
     request_tokens: int
     mode: str
+    control: str  # what the memory may do: off, capture_only, assist, paused, incognito
     epoch: int
     requests: int
     resident_pages: int
@@ -100,7 +101,8 @@ def status_of(
         pages=state.order_next,
         window_tokens=state.window_tokens,
         request_tokens=request_tokens,
-        mode=str(state.mode),
+        mode=str(state.asked_mode),
+        control=str(state.control),
         epoch=state.epoch,
         requests=state.request_next,
         resident_pages=len(state.working_set),

@@ -17,6 +17,7 @@ from pagefault.model.events import (
     CallRefused,
     Checkpointed,
     Claimed,
+    ControlSet,
     DerivedBody,
     EpochBegun,
     Erased,
@@ -35,6 +36,7 @@ from pagefault.model.events import (
     Relayed,
     Reported,
     Represented,
+    RetentionSet,
     Searched,
     SessionConfigured,
     SessionLeased,
@@ -527,7 +529,7 @@ def _movements(event: Event) -> Iterator[_Movement]:
             pass  # of the session, and no page
         case CallRefused() | Reported() | Priced() | Received():
             pass  # it moved nothing
-        case ForgetBegun() | ForgetDone() | Erased() | Lost():
+        case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Erased() | Lost():
             pass  # nothing is left that would tell of which page it was
         case Opaque() | SetAside():
             pass  # whatever it is, nothing of it is understood here

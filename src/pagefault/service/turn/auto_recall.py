@@ -54,7 +54,7 @@ class TurnRecall:
     async def pages(self) -> list[Page]:
         """What the newest user message calls for and the window does not show, best first."""
         state = self._owned.state
-        if not state.awaits_request:
+        if not state.awaits_request or not state.control.recalls:
             return []
         query = "".join(page.text for page in state.newest_user)
         if is_chat(query):

@@ -17,6 +17,7 @@ class Core:
         """Without `is_adopted` nobody vouches for what the log says users said: no claim stands."""
         self._counter = counter
         self._is_adopted = is_adopted
+        self.is_silent = False  # nothing is brought into requests: no rule is recited
         self.claims: dict[PageId, Page] = {}  # that stand, oldest first
         self.closed_by: dict[PageId, PageId] = {}  # claims that hold no more, and what ended each
         self._told: tuple[str, int] | None = None  # the tail and its tokens, until a claim comes
@@ -33,11 +34,11 @@ class Core:
 
     def tail(self) -> str:
         """The standing rules of the user, recited where a model attends most: at the very end."""
-        return self._tail()[0]
+        return "" if self.is_silent else self._tail()[0]
 
     def tail_tokens(self) -> int:
         """What the tail adds to a request that ends with it."""
-        return self._tail()[1]
+        return 0 if self.is_silent else self._tail()[1]
 
     def _tail(self) -> tuple[str, int]:
         if self._told is None:

@@ -107,7 +107,7 @@ class PagesByPolicy:
         )
         run = [page for entry in entries if entry.seq < verbatim_from for page in said_in(entry)]
         summaries = plan_summaries(state, self._session, run, quotes=reason != "backlog")
-        if not spared.down_to:
+        if not spared.down_to or not state.control.recalls:
             summaries = summaries.untold()
         in_place = {
             page.page_id

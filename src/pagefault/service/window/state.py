@@ -25,6 +25,7 @@ from pagefault.model.events import (
     Called,
     CallRefused,
     Checkpointed,
+    ControlSet,
     EpochBegun,
     Erased,
     Event,
@@ -42,6 +43,7 @@ from pagefault.model.events import (
     Relayed,
     Reported,
     Represented,
+    RetentionSet,
     Returned,
     Said,
     Searched,
@@ -55,6 +57,7 @@ from pagefault.model.ids import NOTHING, PageId, Seq, TurnNo
 from pagefault.model.kinds import (
     DERIVED_STEMS,
     Actor,
+    ControlMode,
     Kind,
     LayoutName,
     Level,
@@ -152,17 +155,22 @@ class SessionState:
         self.epoch_seq = NOTHING
         self._formed: dict[tuple[PageId, PageId], Made | None] = {}
         self.session_id = opened.session_id
-        self._frame: tuple[int, Mode, str, LayoutName] | None = None
+        self._frame: tuple[int, Mode, str, LayoutName, ControlMode] | None = None
         self._configure(opened, entries=[])
 
     def _configure(self, told: SessionOpened | SessionConfigured, *, entries: list[Entry]) -> None:
-        before, self._frame = self._frame, (told.window_tokens, told.mode, told.system, told.layout)
-        self.window_tokens, self.mode, self.system = told.window_tokens, told.mode, told.system
+        frame = (told.window_tokens, told.mode, told.system, told.layout, told.control)
+        before, self._frame = self._frame, frame
+        self.window_tokens, self.system, self.control = frame[0], told.system, told.control
+        self.asked_mode = told.mode
+        # Where nothing is brought in, the model has no tools to bring it in by.
+        self.mode = told.mode if told.control.recalls else Mode.PASSIVE
+        self._core.is_silent = not told.control.recalls
         self.layout_name = told.layout
         self.tools = told.tools
         fault_limits = self.limits.fault_limits(told.window_tokens)
         self.budget = FaultBudget(fault_limits, spent=self._spent)
-        tools = () if told.mode is Mode.PASSIVE else vm_tools(fault_limits)
+        tools = () if self.mode is Mode.PASSIVE else vm_tools(fault_limits)
         tools += tuple(
             ToolSpec(tool.name, tool.description, json.loads(tool.parameters))
             for tool in told.tools
@@ -186,6 +194,18 @@ class SessionState:
         )
         head = developer_head(self.system, self.mode)
         return DeveloperLayout(sources.counter, head, tools, frame, sources.packs)
+
+    @property
+    def configured(self) -> SessionConfigured:
+        """How the session is configured now."""
+        return SessionConfigured(
+            window_tokens=self.window_tokens,
+            mode=self.asked_mode,
+            system=self.system,
+            layout=self.layout_name,
+            control=self.control,
+            tools=self.tools,
+        )
 
     @property
     def counter(self) -> TokenCounter:
@@ -243,7 +263,7 @@ class SessionState:
                 pass  # who may write, which no request shows
             case Checkpointed():
                 pass  # a name for a moment
-            case ForgetBegun() | ForgetDone() | Lost():
+            case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Lost():
                 pass  # of the whole store: `restore` looks whom they concern
             case Opaque() | SetAside():
                 pass  # whatever it is, nothing of it is understood here
@@ -599,8 +619,10 @@ class SessionState:
 
     @property
     def core(self) -> dict[PageId, Page]:
-        """The claims that stand on the user's word, oldest first."""
-        return self._core.claims
+        """The claims that stand on the user's word, oldest first; none where nothing is brought
+        in.
+        """
+        return {} if self._core.is_silent else self._core.claims
 
     @property
     def closed_by(self) -> dict[PageId, PageId]:

@@ -147,13 +147,13 @@ def _alone(
 
 
 class MemoryIndex:
-    """A `PageIndex` that ends with its process."""
+    """A `PageIndex` that ends with its process. It takes the records `after` some on."""
 
     takes_leaves = False
 
-    def __init__(self) -> None:
+    def __init__(self, after: Seq = NOTHING) -> None:
         self._lock = threading.RLock()
-        self._applied = NOTHING
+        self._applied = after
         self._sessions: dict[SessionNo, SessionTally] = {}
         self._owners: dict[Seq, SessionNo] = {}
         self._events: dict[
@@ -192,7 +192,7 @@ class MemoryIndex:
                 tally.last_seq, tally.last_used_ms = event.seq, event.at_ms
             return
         if isinstance(body, SessionOpened):
-            turns, pages = self._inherited(body.parent, body.parent_seq)
+            turns, pages = self.inherited(body.parent, body.parent_seq)
             opened = SessionTally.open(event, body, turns=turns, pages=pages)
             self._sessions[opened.session] = opened
         else:
@@ -268,7 +268,8 @@ class MemoryIndex:
             return PLACE_TAKEN
         return ID_TAKEN if (event.session, body.page_id) in self._ids else ""
 
-    def _inherited(self, parent: SessionNo, upto: Seq) -> tuple[int, int]:
+    def inherited(self, parent: SessionNo, upto: Seq) -> tuple[int, int]:
+        """The turns and pages that a fork of `parent` begins with, made when it was at `upto`."""
         tally = self._sessions.get(parent)
         if tally is None:
             return 0, 0
@@ -278,7 +279,7 @@ class MemoryIndex:
         if own:
             last = max(own, key=lambda entry: entry.row.order).row
             return last.turn + 1, last.order + 1
-        return self._inherited(tally.parent, min(upto, tally.parent_seq))
+        return self.inherited(tally.parent, min(upto, tally.parent_seq))
 
     @_alone
     def promised_seq(self) -> Seq:

@@ -16,12 +16,17 @@ from pagefault.store.codec import encode_body
 
 
 class MemoryLog:
-    """`EventLog` in a list. Nothing outlives the process, so `sync` has nothing to do."""
+    """`EventLog` in a list. Nothing outlives the process, so `sync` has nothing to do. Its records
+    are numbered from `after` on.
+    """
 
-    def __init__(self, *, secret: bytes, clock: Clock, minter: IdMinter) -> None:
+    def __init__(
+        self, *, secret: bytes, clock: Clock, minter: IdMinter, after: Seq = NOTHING
+    ) -> None:
         self._secret = secret
         self._clock = clock
         self._minter = minter
+        self._after = after
         self._events: list[Event] = []
 
     def append(self, drafts: Sequence[Draft]) -> list[Event]:
@@ -37,15 +42,17 @@ class MemoryLog:
     def sync(self) -> None: ...
 
     def get(self, seq: Seq) -> Event:
-        if not 1 <= seq <= self.head():
-            raise IndexError(f"the log has records 1 to {self.head()}, not {seq}")
-        return self._events[seq - 1]
+        if not self._after < seq <= self.head():
+            raise IndexError(f"the log has records {self._after + 1} to {self.head()}, not {seq}")
+        return self._events[seq - self._after - 1]
 
     def read(self, after: Seq = NOTHING, upto: Seq | None = None) -> Iterator[Event]:
-        return iter(self._events[max(after, NOTHING) : upto])
+        first = max(after - self._after, 0)
+        last = None if upto is None else max(upto - self._after, 0)
+        return iter(self._events[first:last])
 
     def head(self) -> Seq:
-        return Seq(len(self._events))
+        return Seq(self._after + len(self._events))
 
     def out_of_reach(self, seqs: Collection[Seq]) -> dict[Seq, str]:
         return {}
@@ -91,7 +98,7 @@ class MemoryLog:
         events = [self.get(seq) for seq in set(seqs)]
         changed = [event for event in events if not isinstance(event.body, Erased)]
         for event in changed:
-            self._events[event.seq - 1] = erased(event)
+            self._events[event.seq - self._after - 1] = erased(event)
         return len(changed)
 
     def close(self) -> None: ...

@@ -1,0 +1,64 @@
+"""`pagefault mode`: what memory may do with conversations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from pagefault.cli.app import App, Command, find_row, json_option, pass_app
+from pagefault.model.kinds import ControlMode
+
+
+@click.command(cls=Command)
+@click.argument("mode", required=False, type=click.Choice([str(mode) for mode in ControlMode]))
+@click.option("--session", "session_name", metavar="NAME", help="Only this one, by name or id.")
+@json_option
+@pass_app
+def mode(app: App, mode: str | None, session_name: str | None, as_json: bool) -> None:
+    """What memory keeps of conversations, and what it brings back; without MODE, show it.
+
+    \b
+    assist        keep what is said, and bring back what was kept
+    capture_only  keep it, and bring nothing into requests
+    paused        bring back what was kept, and write nothing more
+    incognito     likewise, for a conversation that leaves nothing behind
+    off           neither
+
+    Without --session it holds for every session, and for those that begin later, until they are
+    given another: a running `serve` follows with its next request. What is said while nothing is
+    kept is gone when the process ends that heard it.
+
+    JSON: {mode, sessions: [{session, session_id, mode}]}.
+    """
+    if mode is None:
+        app.existing_directory()
+
+    async def work() -> dict[str, Any]:
+        async with app.reading() if mode is None else app.writing() as memory:
+            if mode is not None and session_name is None:
+                await memory.set_control(mode)
+            elif mode is not None:
+                row = await find_row(memory, session_name)
+                session = await memory.session(row.session_id, create=False)
+                await session.set_control(mode)
+            only = (await find_row(memory, session_name)).session_id if session_name else ""
+            names = {row.session_id: row.name or row.session_id for row in await memory.sessions()}
+            return {
+                "mode": await memory.control(),
+                "sessions": [
+                    {"session": names[one], "session_id": one, "mode": control}
+                    for one, control in (await memory.controls()).items()
+                    if only in ("", one)
+                ],
+            }
+
+    told = app.run(work())
+    if as_json:
+        app.term.data(told)
+        return
+    app.term.line(f"new sessions: {told['mode']}")
+    if told["sessions"]:
+        app.term.table(
+            ["session", "mode"], [[one["session"], one["mode"]] for one in told["sessions"]]
+        )

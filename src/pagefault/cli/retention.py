@@ -1,0 +1,160 @@
+"""`pagefault retention`: how long pages are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pagefault.cli.app import App, Command, WithDefault, find_row, json_option, pass_app
+from pagefault.cli.term import plural
+from pagefault.model.kinds import Kind
+
+if TYPE_CHECKING:
+    from pagefault.model.events import RetentionRule
+    from pagefault.service.forget import Forgetting
+    from pagefault.service.memory import Memory
+
+_JSON = """JSON: {rules: [{keep, kind, session, session_id}], expired: [{session, session_id, pages,
+    records, done}]}. `kind` and `session` are empty where a rule is for all of them; `expired` is
+    what is past its time now."""
+
+
+@click.group(cls=WithDefault, default="show")
+def retention() -> None:
+    """How long pages are kept, and what is past its time.
+
+    A page's age counts from when it was written down. What is past its time is forgotten, with what
+    was made of it, whenever the memory is opened to be written, within the hour where `serve` runs,
+    and by `retention apply --yes`. Without a rule everything is kept for ever.
+    """
+
+
+_kind_option = click.option(
+    "--kind", type=click.Choice([str(kind) for kind in Kind]), help="Only for pages of this kind."
+)
+_session_option = click.option(
+    "--session", "session_name", metavar="NAME", help="Only for this session, by name or id."
+)
+
+
+@retention.command("show", cls=Command, help=f"""The rules, and what is past its time.
+
+    {_JSON}
+    """)  # fmt: skip
+@json_option
+@pass_app
+def show(app: App, as_json: bool) -> None:
+    app.existing_directory()
+
+    async def work() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        async with app.reading() as memory:
+            rules = await memory.retention()
+            return await _told(memory, rules, await memory.expire(dry_run=True))
+
+    _print(app, *app.run(work()), as_json=as_json)
+
+
+@retention.command("set", cls=Command, help=f"""Keep pages for so long: 7d, 30d, 90d, any number of
+    days, forever; none takes the rule away.
+
+    The rule that names most decides: of a session and a kind, of a session, of a kind, of all.
+
+    {_JSON}
+    """)  # fmt: skip
+@click.argument("keep", metavar="TIME")
+@_kind_option
+@_session_option
+@click.option("--dry-run", is_flag=True, help="Only say what would be past its time then.")
+@json_option
+@pass_app
+def set_(
+    app: App,
+    keep: str,
+    kind: str | None,
+    session_name: str | None,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    async def work() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        async with app.reading() if dry_run else app.writing() as memory:
+            session = (await find_row(memory, session_name)).session_id if session_name else ""
+            rules = await memory.set_retention(
+                None if keep.lower() == "none" else keep,
+                kind=kind or "",
+                session=session,
+                dry_run=dry_run,
+            )
+            expired = await memory.expire(dry_run=True, rules=rules)
+            return await _told(memory, rules, expired)
+
+    _print(app, *app.run(work()), as_json=as_json)
+
+
+@retention.command("apply", cls=Command, help=f"""Forget what is past its time, now.
+
+    {_JSON}
+    """)  # fmt: skip
+@click.option("--yes", is_flag=True, help="Do it. Without this, only say what would go.")
+@json_option
+@pass_app
+def apply(app: App, yes: bool, as_json: bool) -> None:
+    app.existing_directory()
+
+    async def work() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        async with app.writing(expire=False) if yes else app.reading() as memory:
+            rules = await memory.retention()
+            return await _told(memory, rules, await memory.expire(dry_run=not yes))
+
+    rules, expired = app.run(work())
+    _print(app, rules, expired, as_json=as_json)
+    if expired and not yes and not as_json:
+        app.term.note("nothing was changed; --yes does it, which cannot be undone")
+
+
+async def _told(
+    memory: Memory, rules: Sequence[RetentionRule], expired: Sequence[Forgetting]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    from pagefault.service.retention import told_days
+
+    names = {row.session_id: row.name or row.session_id for row in await memory.sessions()}
+    return (
+        [
+            {
+                "keep": told_days(rule.days),
+                "kind": rule.kind,
+                "session": names.get(rule.session_id, rule.session_id),
+                "session_id": rule.session_id,
+            }
+            for rule in rules
+        ],
+        [
+            {
+                "session": names.get(one.session_id, one.session_id),
+                "session_id": one.session_id,
+                "pages": list(one.pages),
+                "records": one.records,
+                "done": one.done,
+            }
+            for one in expired
+        ],
+    )
+
+
+def _print(
+    app: App, rules: list[dict[str, Any]], expired: list[dict[str, Any]], *, as_json: bool
+) -> None:
+    term = app.term
+    if as_json:
+        term.data({"rules": rules, "expired": expired})
+        return
+    if rules:
+        rows = [[one["keep"], one["kind"] or "any", one["session"] or "any"] for one in rules]
+        term.table(["keep", "kind", "session"], rows)
+    else:
+        term.line("everything is kept for ever")
+    for one in expired:
+        word = "forgotten" if one["done"] else "past its time"
+        pages = plural(len(one["pages"]), "page")
+        term.line(f"{word}: {pages} of {one['session']!r}")

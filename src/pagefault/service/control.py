@@ -1,0 +1,110 @@
+"""What a memory may do with a conversation: keep it, and bring back what was kept.
+
+A session has the control mode that was given last, to it or to the whole memory. Where what is said
+is not to be kept, the conversation goes on in an overlay (`store/overlay/`), as a fork of what is
+written: its window, its searches and its page ids go on from there, and what is said from then on
+ends with the process, or when the session is written to again. That a mode was given is written
+down, and nothing after it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+
+from pagefault.model.errors import ArchiveMissing, StoreCorrupt
+from pagefault.model.events import ControlSet, Draft, SessionConfigured, SessionOpened
+from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
+from pagefault.model.kinds import RUNTIME, Actor, ControlMode
+from pagefault.service.configure import configure
+from pagefault.service.ownership import Owned
+from pagefault.service.restore import restore
+from pagefault.service.runtime import Runtime
+from pagefault.store.commit import Committer
+from pagefault.store.store import STORE, Store
+
+_SETTINGS = ("session_configured",)
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """Where a conversation goes on that is not kept."""
+
+    store: Store
+    committer: Committer
+    runtime: Runtime
+
+    def close(self) -> None:
+        """Let go of all that was said there."""
+        self.committer.close()
+        self.store.close()
+
+
+def memory_control(runtime: Runtime) -> tuple[ControlMode | None, Seq]:
+    """What was given to the whole memory last, and when. Blocks on the store."""
+    for seq in reversed(runtime.index.events(STORE, types=("control_set",))):
+        with suppress(StoreCorrupt):
+            body = runtime.log.get(seq).body
+            if isinstance(body, ControlSet):
+                return body.control, seq
+    return None, NOTHING
+
+
+def controls(runtime: Runtime, only: SessionNo | None = None) -> dict[str, str]:
+    """The mode of each session by its id: the memory's, where that was given later than its own.
+    Blocks on the store.
+    """
+    given, at = memory_control(runtime)
+    rows = runtime.index.sessions() if only is None else [runtime.index.session(only)]
+    told: dict[str, str] = {}
+    for row in filter(None, rows):
+        last = max(runtime.index.events(row.session, types=_SETTINGS), default=Seq(row.session))
+        own = ControlMode.ASSIST
+        with suppress(StoreCorrupt, ArchiveMissing):
+            body = runtime.log.get(last).body
+            if isinstance(body, SessionOpened | SessionConfigured):
+                own = body.control
+        told[row.session_id] = str(given if given is not None and at > last else own)
+    return told
+
+
+def continued(owned: Owned, control: ControlMode, *, name: str) -> SessionOpened:
+    """How a session goes on in an overlay: as a fork of what is written of it, called the same."""
+    state = owned.state
+    return SessionOpened(
+        session_id=state.session_id,
+        name=name,
+        window_tokens=state.window_tokens,
+        mode=state.asked_mode,
+        system=state.system,
+        layout=state.layout_name,
+        control=control,
+        tools=state.tools,
+        parent=owned.session,
+        parent_seq=owned.folded,
+        epoch=state.epoch,
+    )
+
+
+async def open_above(overlay: Overlay, opened: SessionOpened) -> Owned:
+    """A session in an overlay."""
+    draft = Draft(
+        session=SessionNo(0), turn=TurnNo(0), actor=Actor.USER, origin=RUNTIME, body=opened
+    )
+    runtime = overlay.runtime
+    [event] = await runtime.journal.append([draft])
+    row = runtime.index.session(event.session)
+    assert row is not None
+    state, folded = await asyncio.to_thread(restore, runtime, row)
+    owned = Owned(
+        session=event.session,
+        called=opened.name or opened.session_id,
+        state=state,
+        folded=folded,
+        runtime=runtime,
+        is_leased=True,
+    )
+    # A fork begins as its parent was: what is other is told after it.
+    await owned.whole(lambda: configure(owned, runtime, name=opened.name, control=opened.control))
+    return owned

@@ -1,0 +1,42 @@
+"""Every page that a filter wants, rather than the best few: for what is done to all of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from pagefault.language.analyzer import query_words
+from pagefault.model.errors import BadInput
+from pagefault.model.page import PageRow, Scope
+from pagefault.model.wanted import SearchFilter
+from pagefault.service.lookup.questions import parts_of
+from pagefault.service.runtime import Runtime
+from pagefault.store.languages import languages_in
+
+_ALL: Final = 1 << 40  # stretches of an index: more than any has
+
+
+def select(runtime: Runtime, scope: Scope, wanted: SearchFilter, query: str = "") -> list[PageRow]:
+    """The pages in scope that pass a filter and hold every word of `query`, in any of its forms,
+    whether or not other words stand in their place by now. Blocks on the index.
+
+    Unlike a search this ranks nothing, and stops at nothing. Raises `BadInput` for a query that has
+    no word.
+    """
+    import numpy as np
+
+    index = runtime.index
+    wanted = replace(wanted, history=True)
+    found: list[PageRow] = []
+    whole = [scope] if scope.is_everything else [scope, scope.derived]
+    for part in parts_of(scope, wanted) if wanted.kinds else whole:
+        places = index.matching(part, wanted).places
+        if query:
+            terms = query_words(query, languages_in(index, part))
+            if not terms:
+                raise BadInput(f"{query!r} has no word that is looked for", hint="name a word")
+            holding = index.candidates(part, terms, limit=_ALL, count_max=1)
+            every = (holding.counts > 0).all(axis=1)
+            places = np.intersect1d(places, holding.places[every], assume_unique=True)
+        found += index.pages_at(part, places.tolist())
+    return found

@@ -1,0 +1,183 @@
+"""How long pages are kept, and which of them are past that.
+
+What is kept so long is what was written down: a page's age counts from its record, and not from
+when its words were said, or a history that is imported would be gone at once. The rule that names
+most decides: of a session and a kind, of a session, of a kind, then that of the whole memory.
+Without any, everything is kept for ever.
+
+A page goes with what was made of it, as when somebody forgets it (`service/forget.py`). So where
+claims are kept longer than what was said, a page that such a claim rests on stays as long as the
+claim does: a truth without its evidence would be none. A session of which nothing is left goes
+whole, with its name, its prompts and its counts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Final
+
+from pagefault.model.errors import BadInput, StoreCorrupt
+from pagefault.model.events import Claimed, RetentionRule, RetentionSet
+from pagefault.model.ids import Seq, SessionNo
+from pagefault.model.kinds import Kind
+from pagefault.model.page import PageRow, Scope, SessionRow
+from pagefault.model.times import DAY_MS
+from pagefault.service.runtime import LAST, Runtime
+from pagefault.store.api import PageFilter
+from pagefault.store.store import STORE
+
+FOREVER: Final = "forever"
+DAYS_MAX: Final = 36_500
+
+_DAYS: Final = re.compile(r"([1-9]\d{0,4})\s?d(?:ays?)?", re.IGNORECASE)
+_ROWS: Final = 2_000  # that are looked at in one go: the oldest come first
+
+
+@dataclass(frozen=True, slots=True)
+class Expired:
+    """What is past its time: pages of sessions that stay, and sessions of which nothing would."""
+
+    pages: tuple[PageRow, ...]
+    sessions: tuple[SessionNo, ...]
+
+
+def a_period_days(text: str) -> int:
+    """The days of "7d", "30d", "90d" or any other number of them; 0 of "forever"."""
+    if text.strip().lower() == FOREVER:
+        return 0
+    found = _DAYS.fullmatch(text.strip())
+    if found is None or int(found[1]) > DAYS_MAX:
+        raise BadInput(
+            f"{text!r} is no time to keep pages for", hint=f"7d, 30d, 90d, any days, or {FOREVER}"
+        )
+    return int(found[1])
+
+
+def told_days(days: int) -> str:
+    """The same as a person writes it."""
+    return f"{days}d" if days else FOREVER
+
+
+def rules_of(runtime: Runtime) -> tuple[RetentionRule, ...]:
+    """What was set last. Blocks on the store."""
+    for seq in reversed(runtime.index.events(STORE, types=("retention_set",))):
+        with suppress(StoreCorrupt):
+            body = runtime.log.get(seq).body
+            if isinstance(body, RetentionSet):
+                return body.rules
+    return ()
+
+
+def changed(
+    rules: Sequence[RetentionRule], kind: str, session_id: str, days: int | None
+) -> tuple[RetentionRule, ...]:
+    """These rules, with another for this kind and this session, or without one."""
+    if kind and kind not in tuple(Kind):
+        raise BadInput(f"unknown kind {kind!r}", hint=f"one of {', '.join(Kind)}")
+    others = [rule for rule in rules if (rule.kind, rule.session_id) != (kind, session_id)]
+    if days is not None:
+        others.append(RetentionRule(kind=kind, session_id=session_id, days=days))
+    return tuple(sorted(others, key=lambda rule: (rule.session_id, rule.kind)))
+
+
+def days_kept(rules: Sequence[RetentionRule], kind: str, session_id: str) -> int:
+    """For how many days pages of this kind and session are kept; 0 is for ever."""
+    by_name = {(rule.session_id, rule.kind): rule.days for rule in rules}
+    for name in ((session_id, kind), (session_id, ""), ("", kind), ("", "")):
+        if name in by_name:
+            return by_name[name]
+    return 0
+
+
+@asynccontextmanager
+async def hourly(
+    keep: Callable[[], Awaitable[str]], say: Callable[[str], None], *, every_s: float = 3600.0
+) -> AsyncIterator[None]:
+    """Have what is past its time forgotten once an hour within the block, and say what went."""
+
+    async def keeping() -> None:
+        while True:
+            await asyncio.sleep(every_s)
+            if told := await keep():
+                say(told)
+
+    task = asyncio.ensure_future(keeping())
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+def find_expired(runtime: Runtime, rules: Sequence[RetentionRule], now_ms: int) -> Expired:
+    """Which pages, and which sessions whole, are past their time. Blocks on the store."""
+    pages: list[PageRow] = []
+    sessions: list[SessionNo] = []
+    for session in runtime.index.sessions():
+        cuts = {kind: _cut(rules, kind, session, now_ms) for kind in Kind}
+        if max(cuts.values()) <= session.opened_at_ms:
+            continue  # nothing of it can be so old
+        old, is_all = _older(runtime, session, cuts)
+        resting = _rested_on(runtime, session, cuts) if old else frozenset()
+        going = [row for row in old if row.seq not in resting]
+        if is_all and len(going) == len(old):
+            sessions.append(session.session)
+        else:
+            pages += going
+    return Expired(tuple(pages), tuple(sessions))
+
+
+def _cut(rules: Sequence[RetentionRule], kind: Kind, session: SessionRow, now_ms: int) -> int:
+    """Before when a page of this kind must have been written to be past its time."""
+    days = days_kept(rules, kind, session.session_id)
+    return now_ms - days * DAY_MS if days else 0
+
+
+def _older(
+    runtime: Runtime, session: SessionRow, cuts: dict[Kind, int]
+) -> tuple[list[PageRow], bool]:
+    """The session's own pages that are past their time, and whether no other is left of it."""
+    own = Scope(((session.session, LAST),))
+    old: list[PageRow] = []
+    last_cut = max(cuts.values())
+    is_all = session.opened_at_ms < cuts[Kind.TRANSCRIPT]
+    for scope in (own, own.derived):
+        for row in _in_order(runtime, scope):
+            if row.at_ms < cuts[row.kind]:
+                old.append(row)
+            else:
+                is_all = False
+            if row.at_ms >= last_cut:
+                break  # what comes after was written later
+    return old, is_all
+
+
+def _in_order(runtime: Runtime, scope: Scope) -> Iterator[PageRow]:
+    """The pages of a scope as they were written."""
+    after = -1
+    while True:
+        wanted = PageFilter(after_order=after)
+        rows = runtime.index.pages(scope, wanted, limit=_ROWS)
+        yield from rows
+        if len(rows) < _ROWS:
+            return
+        after = rows[-1].order
+
+
+def _rested_on(runtime: Runtime, session: SessionRow, cuts: dict[Kind, int]) -> Collection[Seq]:
+    """The pages that a claim rests on which is not past its time."""
+    if cuts[Kind.CLAIM] >= cuts[Kind.TRANSCRIPT]:
+        return frozenset()
+    scope = runtime.scope(session.session)
+    found: set[Seq] = set()
+    for event in runtime.events_of(session.session, ("claim",)):
+        if isinstance(event.body, Claimed) and event.at_ms >= cuts[Kind.CLAIM]:
+            sources = (span.page_id for span in event.body.evidence)
+            rows = runtime.index.find_pages(scope, {*sources, *event.body.provenance})
+            found |= {row.seq for row in rows.values()}
+    return found

@@ -1,0 +1,33 @@
+"""An overlay over a store."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pagefault.model import defaults
+from pagefault.model.clock import Clock
+from pagefault.model.ids import IdMinter, Seq
+from pagefault.store.in_memory.vectors import MemoryVectorPlace
+from pagefault.store.leases import Leases
+from pagefault.store.overlay.index import OverlayIndex
+from pagefault.store.overlay.log import FIRST, OverlayBlobs, OverlayLog
+from pagefault.store.store import Store
+
+RECORDS_MAX: Final = 1 << 24
+"""Of one overlay: the next one's are numbered from there on."""
+
+
+def overlay_store(base: Store, clock: Clock, minter: IdMinter, *, number: int = 0) -> Store:
+    """A store in memory that reads what `base` holds by now, and never writes there. It ends with
+    its process, and must be closed before `base` is. Overlays of other numbers have other records.
+    """
+    after = Seq(FIRST - 1 + number * RECORDS_MAX)
+    return Store(
+        OverlayLog(base.log, secret=base.secret, clock=clock, minter=minter, after=after),
+        OverlayIndex(base.index, after),
+        OverlayBlobs(base.blobs, base.secret),
+        MemoryVectorPlace(),
+        base.secret,
+        Leases("overlay", None, defaults.LEASE_S),
+        is_adopted=base.is_adopted,
+    )
