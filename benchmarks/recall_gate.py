@@ -25,13 +25,13 @@ from pagefault.pack.count import O200k
 from pagefault.recall.gate import ASKING, MIXED, TELLING, Gate, gate
 from pagefault.recall.search import SearchHit
 
-OPEN = Gate(relevance_min=0.0, share_min=0.0, room_share=1.0)
+OPEN = Gate(coverage_min=0.0, share_min=0.0, room_share=1.0)
 GATES = (
     ("none", (OPEN, OPEN, OPEN)),
     ("default", (ASKING, MIXED, TELLING)),
-    ("stricter", (Gate(0.0, 0.55, 1.0), Gate(0.0, 0.55, 0.25), Gate(0.7, 0.5, 0.25))),
-    ("looser", (Gate(0.0, 0.35, 1.0), Gate(0.0, 0.35, 0.25), Gate(0.5, 0.5, 0.25))),
-    ("floor", (Gate(0.25, 0.45, 1.0), Gate(0.25, 0.45, 0.25), TELLING)),
+    ("stricter", (Gate(0.0, 0.55, 1.0), Gate(0.0, 0.55, 0.75), Gate(0.7, 0.5, 0.25))),
+    ("looser", (Gate(0.0, 0.35, 1.0), Gate(0.0, 0.35, 0.75), Gate(0.5, 0.5, 0.25))),
+    ("floor", (Gate(0.25, 0.45, 1.0), Gate(0.25, 0.45, 0.75), TELLING)),
 )
 CANDIDATES = 50
 SKIPPED = 100  # lines at the beginning, when there is nothing to recall yet

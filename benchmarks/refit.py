@@ -8,7 +8,8 @@ to all kinds, each counting the same, to all conversations but the one that is a
 kinds but that one. Then once without each part. A factor is told relative to that of `own`: what
 the constant beside the part, in `recall/rank.py` and `recall/parts.py`, should be multiplied with.
 
-Last it tells, by kind, how many hits of each `relevance` bear on the question: are its evidence.
+Last it tells the weights of `recall/likelihood.py` and, by kind, how many hits of each `relevance`
+are evidence, beside those of each coverage.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 
-from pagefault.lab.crossfit import fitted, is_evidence, reranked
+from pagefault.lab.crossfit import fitted, reranked
+from pagefault.lab.reliability import fitted_weights, likely_by, reliability
 from pagefault.lab.retrieval import Asked, ask_all
 from pagefault.lab.transcripts import read_conversations
 
@@ -59,17 +61,35 @@ def conversation_of(one: Asked) -> str:
     return f"{one.kind} {one.conversation}"
 
 
-def curve(asked: Sequence[Asked]) -> Iterator[str]:
-    """How many of the first ten hits of each relevance are evidence, by kind."""
-    for kind in sorted({one.kind for one in asked}):
-        bins: dict[int, list[bool]] = defaultdict(list)
-        for one in asked:
-            if one.kind == kind:
-                for hit, lines in list(zip(one.hits, one.lines, strict=True))[:10]:
-                    bins[min(int(10 * hit.relevance), 9)].append(is_evidence(lines, one))
-        yield f"{kind:10}" + " ".join(
-            f"{at / 10:.1f}: {100 * mean(bins[at]):.0f} % of {len(bins[at])}" for at in sorted(bins)
-        )
+def curves(asked: Sequence[Asked]) -> Iterator[str]:
+    """For each kind how well a measure of hits tells which are evidence: the share of the question
+    that their words cover, `relevance` as it stands, and as it is fitted to the other conversations
+    and to the other kinds.
+    """
+    kinds = sorted({one.kind for one in asked})
+    coverages = [[hit.coverage for hit in one.hits] for one in asked]
+    for name, likely in (
+        ("coverage", coverages),
+        ("relevance", likely_by(asked)),
+        ("other convs", likely_apart(asked, conversation_of)),
+        ("other kinds", likely_apart(asked, lambda one: one.kind)),
+    ):
+        for kind in kinds:
+            these = [at for at, one in enumerate(asked) if one.kind == kind]
+            seen = reliability([asked[at] for at in these], [likely[at] for at in these])
+            told = " ".join(
+                f"{one.least:.1f}: {100 * one.were:.0f} % of {one.hits}" for one in seen.bins
+            )
+            yield f"{name:12}{kind:10} brier {seen.brier:.3f} ece {seen.ece:.3f}  {told}"
+
+
+def likely_apart(asked: Sequence[Asked], group: Callable[[Asked], str]) -> list[list[float]]:
+    """How likely each hit bears on its question, each group by weights fitted to the others."""
+    of_group = {
+        name: fitted_weights([one for one in asked if group(one) != name])
+        for name in dict.fromkeys(map(group, asked))
+    }
+    return [likely_by([one], of_group[group(one)])[0] for one in asked]
 
 
 def say(*words: object) -> None:
@@ -94,8 +114,9 @@ def main() -> None:
     say("factors", {name: round(one / factors["own"], 2) for name, one in factors.items()})
     for name in sorted(factors.keys() - {"own"}):
         say(f"without {name:14}", told(apart(asked, conversation_of, [name])))
-    say("relevance, of the first ten hits")
-    say("\n".join(curve(asked)))
+    weights = fitted_weights(asked)._asdict()
+    say("likelihood", {name: round(one, 2) for name, one in weights.items()})
+    say("\n".join(curves(asked)))
 
 
 if __name__ == "__main__":

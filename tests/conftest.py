@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import shutil
@@ -13,6 +14,8 @@ from typing import Protocol, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+
+from tests import warm
 
 if typing.TYPE_CHECKING:
     from pagefault.model.clock import Clock
@@ -34,7 +37,7 @@ settings.register_profile(
     "fixed",
     settings.get_profile("drawn"),
     derandomize=True,
-    max_examples=50,
+    max_examples=25,
     phases=(Phase.explicit, Phase.generate),
 )
 settings.load_profile("fixed")
@@ -58,6 +61,12 @@ def nursery(
     nursery = Nursery(tmp_path_factory.mktemp("nursery"))
     yield nursery
     nursery.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _the_warm_process_ends() -> Iterator[None]:
+    yield
+    warm.close()
 
 
 @pytest.fixture
@@ -90,6 +99,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="what stands behind `:memory:`: its own engine, the same behind a link on which any "
         "call may be slow, or the one of a folder, in a new one",
     )
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # what was imported and collected is not looked through again and again
 
 
 def pytest_configure(config: pytest.Config) -> None:

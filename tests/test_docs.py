@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
-import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
@@ -16,11 +16,13 @@ from typing import Any, Final
 import pytest
 
 import pagefault
+from pagefault.cli.outcome import run as command_line
 from pagefault.engine.scripted import ScriptedEngine
 from pagefault.model.events import Faulted
 from pagefault.model.kinds import Role
 from pagefault.model.request import Message, Request, ToolCall, ToolSpec
 from tests.scripts import docs_script
+from tests.warm import python
 
 ROOT: Final = Path(__file__).parent.parent
 PAGES: Final = [
@@ -86,15 +88,11 @@ def test_commands_in_the_documentation_run(code: str, away: Path) -> None:
     folder = away.parent / "bin"
     folder.mkdir()
     command = folder / "pagefault"
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m pagefault.cli "$@"\n')
+    command.write_text(f'#!/bin/sh\nexec {shlex.join(python())} -m pagefault.cli "$@"\n')
     command.chmod(0o755)
-    environment = os.environ | {
-        "PATH": f"{folder}:{os.environ['PATH']}",
-        "PYTHONPATH": str(Path(pagefault.__file__).parent.parent),
-    }
     done = subprocess.run(
         ["sh", "-eu", "-c", code],
-        env=environment,
+        env=os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"},
         capture_output=True,
         text=True,
         timeout=600,
@@ -207,22 +205,23 @@ def fields(title: str) -> set[str]:
     return set(re.findall(r"`(\w+)`", " ".join(first_cells) + before))
 
 
-def run(*arguments: str) -> Any:
-    done = subprocess.run(
-        [sys.executable, "-m", "pagefault.cli", *arguments, "--json"],
-        env=os.environ | {"PYTHONPATH": str(Path(pagefault.__file__).parent.parent)},
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-    assert done.stdout, done.stderr
-    return json.loads(done.stdout)
+@pytest.fixture
+def run(away: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+    """What a command says in JSON."""
+
+    def call(*arguments: str) -> Any:
+        command_line([*arguments, "--json"])
+        out, err = capsys.readouterr()
+        assert out, err
+        return json.loads(out)
+
+    return call
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("away")
-def test_every_field_that_a_command_prints_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_field_that_a_command_prints_is_described(
+    run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     run("demo", "--root", "m")
     monkeypatch.setenv("PAGEFAULT_HOME", "m")
     assert set(run("sessions")[0]) == fields("sessions --json")
@@ -242,7 +241,7 @@ def test_every_field_that_a_command_prints_is_described(monkeypatch: pytest.Monk
 
 
 def test_every_figure_of_a_replay_and_of_the_bench_is_defined(
-    away: Path, monkeypatch: pytest.MonkeyPatch
+    away: Path, run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pagefault.lab.kernel.SEARCHES", 10)
     monkeypatch.setattr("pagefault.lab.kernel.SAMPLES", 20)

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import anthropic
-import openai
 import pytest
 
 import pagefault
@@ -55,10 +53,14 @@ class Provider:
 
 
 def _openai(url: str) -> Any:
+    import openai  # slow to import, and each process of a run collects this file
+
     return openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
 
 
 def _anthropic(url: str) -> Any:
+    import anthropic
+
     return anthropic.Anthropic(base_url=url, api_key="none", max_retries=0)
 
 

@@ -6,9 +6,10 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
+
+from tests.warm import python
 
 _WORKER = """
 import asyncio, json, os, signal, sys, time
@@ -80,20 +81,17 @@ class Worker:
     """A process with a memory open. Use it as a block: it ends with it, however it stands then."""
 
     def __init__(self, root: Path, **options: Any) -> None:
-        repository = Path(__file__).parents[1]
-        path = os.pathsep.join([str(repository / "src"), str(repository)])
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _WORKER, str(root), json.dumps({"sync": "os"} | options)],
+            [*python(), "-c", _WORKER, str(root), json.dumps({"sync": "os"} | options)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, "PYTHONPATH": path},
         )
-        self.pid = self._process.pid
+        self.pid = 0
 
     def __enter__(self) -> Worker:
         try:
-            self.answer()
+            self.pid = self.answer()
         except BaseException:
             self.close()
             raise
@@ -130,18 +128,18 @@ class Worker:
 
     def stop(self) -> None:
         """Suspend it, wherever it is."""
-        self._process.send_signal(signal.SIGSTOP)
+        os.kill(self.pid, signal.SIGSTOP)
         self.wait_until_stopped()
 
     def wait_until_stopped(self) -> None:
-        _, status = os.waitpid(self.pid, os.WUNTRACED)
+        _, status = os.waitpid(self._process.pid, os.WUNTRACED)
         assert os.WIFSTOPPED(status)
 
     def go_on(self) -> None:
-        self._process.send_signal(signal.SIGCONT)
+        os.kill(self.pid, signal.SIGCONT)
 
     def kill(self) -> None:
-        self._process.kill()
+        os.kill(self.pid, signal.SIGKILL)
         self._process.wait()
 
     def wait_until_ended(self) -> int:
@@ -150,7 +148,8 @@ class Worker:
     def close(self) -> None:
         """Let it close its memory and end; at the end of a block, whatever it does."""
         if self._process.poll() is None:
-            self.go_on()
+            if self.pid:
+                self.go_on()
             assert self._process.stdin is not None
             self._process.stdin.close()
             try:

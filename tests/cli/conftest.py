@@ -7,7 +7,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,13 +51,15 @@ def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
     return call
 
 
-def start(*argv: str | Path, **more: Any) -> subprocess.Popen[str]:
+def start(
+    *argv: str | Path, python: Sequence[str] = (sys.executable,), **more: Any
+) -> subprocess.Popen[str]:
     """Run a command line as a process of its own, which can be interrupted."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # So it is for what a shell runs in the background, and a child would inherit it.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     return subprocess.Popen(
-        [sys.executable, "-m", "pagefault.cli", *map(str, argv)],
+        [*python, "-m", "pagefault.cli", *map(str, argv)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

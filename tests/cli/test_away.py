@@ -11,6 +11,7 @@ import pagefault
 from pagefault.model.errors import ArchiveMissing
 from pagefault.service import restore
 from pagefault.service.bootstrap import open_memory
+from tests.adopted import copied
 from tests.cli.conftest import Cli
 from tests.store.roots import make_segments_tiny
 
@@ -31,34 +32,47 @@ READING = (
 )
 
 
+@pytest.fixture(scope="module")
+def talked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A long memory of many segments."""
+    root = tmp_path_factory.mktemp("away") / "memory"
+    with pytest.MonkeyPatch.context() as patch:
+        _shorten(patch)
+        asyncio.run(_talk(root))
+    return root
+
+
+def _shorten(patch: pytest.MonkeyPatch) -> None:
+    make_segments_tiny(patch)
+    patch.setattr(restore, "REACH_TURNS", 5)  # or all of so short a talk would stay
+
+
+async def _talk(root: Path) -> None:
+    async with open_memory(root, window=2_000) as memory:
+        session = await memory.session("talk", system="You count spokes.")
+        await session.user("We decided to use steel for the spokes.")
+        await session.user("Please always answer in German.")
+        for number in range(40):
+            await session.user(f"Filler {number}, about the weather in the valley. " * 3)
+            await session.request()
+            await session.assistant("I see. " * 10)
+        await session.pin("msg_1")
+        fork = await session.fork("aside")
+        await fork.user("How many spokes has it?")
+        other = await memory.session("dormant")
+        await other.user("Nobody comes back to this for long.")
+        await other.request()
+        for number in range(20):
+            await session.user(f"More filler {number}, about the hills. " * 3)
+            await session.request()
+            await session.assistant("I see. " * 10)
+
+
 @pytest.fixture
-def archived(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def archived(cli: Cli, talked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A long memory, nearly all of it in an archive elsewhere."""
-    make_segments_tiny(monkeypatch)
-    monkeypatch.setattr(restore, "REACH_TURNS", 5)  # or all of so short a talk would stay
-    root = tmp_path / "memory"
-
-    async def talk() -> None:
-        async with open_memory(root, window=2_000) as memory:
-            session = await memory.session("talk", system="You count spokes.")
-            await session.user("We decided to use steel for the spokes.")
-            await session.user("Please always answer in German.")
-            for number in range(40):
-                await session.user(f"Filler {number}, about the weather in the valley. " * 3)
-                await session.request()
-                await session.assistant("I see. " * 10)
-            await session.pin("msg_1")
-            fork = await session.fork("aside")
-            await fork.user("How many spokes has it?")
-            other = await memory.session("dormant")
-            await other.user("Nobody comes back to this for long.")
-            await other.request()
-            for number in range(20):
-                await session.user(f"More filler {number}, about the hills. " * 3)
-                await session.request()
-                await session.assistant("I see. " * 10)
-
-    asyncio.run(talk())
+    _shorten(monkeypatch)
+    root = copied(talked, tmp_path / "memory")
     told = cli("--root", root, "archive", "--keep", "0", "--to", tmp_path / "cold", "--json")
     assert len(told.data["segments"]) > 10
     return root

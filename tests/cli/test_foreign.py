@@ -76,8 +76,17 @@ def _victim(path: Path, *, folder: bool) -> Path:
     return path
 
 
-@pytest.mark.parametrize("how", ["absolute", "relative", "dangling"])
-@pytest.mark.parametrize("name", [*FILES, *FOLDERS])
+HOWS = ("absolute", "relative", "dangling")
+
+
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [  # each name in one way, each way with many names; in torture each in each
+        pytest.param(name, how, marks=() if (number + turn) % 3 == 0 else pytest.mark.torture)
+        for number, name in enumerate([*FILES, *FOLDERS])
+        for turn, how in enumerate(HOWS)
+    ],
+)
 def test_no_link_is_followed_for_anything_of_ours(
     cli: Cli, memory_root: Path, tmp_path: Path, name: str, how: str
 ) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 
 from pagefault.cli.root import root as pagefault_command
 from tests.service.traces import Files, canary
+from tests.warm import python
 
 KEPT = {
     "chat.session_name", "chat.system", "goal.text", "checkpoint.name", "fork.name",
@@ -66,7 +66,7 @@ def test_every_text_that_a_command_takes_is_looked_for() -> None:
 def _typed(root: Path, *words: str, said: str = "") -> None:
     environment = os.environ | {"PAGEFAULT_HOME": str(root)}
     done = subprocess.run(
-        [sys.executable, "-m", "pagefault.cli", *words],
+        [*python(), "-m", "pagefault.cli", *words],
         input=said, text=True, capture_output=True, check=False, env=environment, timeout=60,
     )  # fmt: skip
     assert done.returncode in (0, 3), done.stderr

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+
+from tests.cli.conftest import Cli
 
 AT_AN_IMPORT = """
 import os, signal, sys
@@ -59,15 +61,26 @@ def was_quiet(code: int, err: str) -> bool:
     return code in (130, -signal.SIGINT)
 
 
+AT_ANY = (1, 5, 20, 60, 150, 300)
+
+
 @pytest.mark.parametrize(
-    "words",
-    [["status"], ["doctor", "--json"], ["chat", "--engine", "scripted"]],
-    ids=lambda words: words[0],
+    ("words", "numbers"),
+    [
+        (["status"], AT_ANY),
+        (["doctor", "--json"], (300,)),
+        (["chat", "--engine", "scripted"], (300,)),
+        pytest.param(["doctor", "--json"], AT_ANY, marks=pytest.mark.torture),
+        pytest.param(["chat", "--engine", "scripted"], AT_ANY, marks=pytest.mark.torture),
+    ],
+    ids=["status", "doctor", "chat", "doctor at any", "chat at any"],
 )
-def test_an_interrupt_during_any_import_is_quiet(memory_root: Path, words: list[str]) -> None:
+def test_an_interrupt_during_any_import_is_quiet(
+    memory_root: Path, words: list[str], numbers: Sequence[int]
+) -> None:
     """At imports spread over all there are; where none is left, the command ends as ever."""
     seen = set()
-    for number in (1, 5, 20, 60, 150, 300):
+    for number in numbers:
         done = subprocess.run(
             [sys.executable, "-c", AT_AN_IMPORT, str(number), "--root", memory_root, *words],
             check=False,
@@ -84,12 +97,21 @@ def test_an_interrupt_during_any_import_is_quiet(memory_root: Path, words: list[
     assert seen
 
 
-@pytest.mark.parametrize("wait_s", [0.02, 0.4, 1.2])
-@pytest.mark.parametrize("words", [["demo"], ["verify"], ["rebuild"]], ids=lambda words: words[0])
+AT_SOME_MOMENT = [("demo", 1.2), ("verify", 0.4), ("rebuild", 0.4)]
+AT_EACH = [(word, wait_s) for word in ("demo", "verify", "rebuild") for wait_s in (0.02, 0.4, 1.2)]
+
+
+@pytest.mark.parametrize(
+    ("word", "wait_s"),
+    [
+        pytest.param(*one, marks=() if one in AT_SOME_MOMENT else pytest.mark.torture)
+        for one in AT_EACH
+    ],
+)
 def test_a_command_that_is_interrupted_says_one_line_and_leaves_the_memory_whole(
-    memory_root: Path, words: list[str], wait_s: float
+    cli: Cli, memory_root: Path, word: str, wait_s: float
 ) -> None:
-    with begun("--root", memory_root, *words) as process:
+    with begun("--root", memory_root, word) as process:
         time.sleep(wait_s)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
@@ -98,15 +120,9 @@ def test_a_command_that_is_interrupted_says_one_line_and_leaves_the_memory_whole
         assert "Traceback" not in err
         assert "ignored in" not in err
         assert was_quiet(process.returncode, end)
-    checked = subprocess.run(
-        [sys.executable, "-m", "pagefault.cli", "--root", memory_root, "verify", "--json"],
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert checked.returncode == 0, checked.stderr
-    assert json.loads(checked.stdout)
+    checked = cli("--root", memory_root, "verify", "--json")
+    assert checked.code == 0, checked.err
+    assert checked.data
 
 
 def test_two_interrupts_in_a_row_are_as_quiet_as_one(memory_root: Path) -> None:

@@ -29,19 +29,10 @@ WINDOW: Final = 2_000
 
 def warm() -> None:
     """Load what takes long, and start nothing: this process forks."""
-    import apsw  # noqa: F401
-    import rich.console  # noqa: F401
+    import pagefault.testing.index_contract  # noqa: F401
+    from tests.warm import prepare
 
-    import pagefault.cli.checks
-    import pagefault.cli.outcome
-    import pagefault.cli.root
-    import pagefault.cli.upkeep
-    import pagefault.sync  # noqa: F401
-    from pagefault.language.analyzer import query_terms
-    from pagefault.pack.count import O200k
-
-    O200k().count("hello world")
-    query_terms("hello worlds")
+    prepare()
 
 
 # --- living -----------------------------------------------------------------------------------
@@ -649,7 +640,8 @@ def index_answers(root: Path) -> Iterator[Any]:
     from pagefault.model.page import Scope
     from pagefault.store.api import PageFilter
     from pagefault.store.embedded.root import open_store
-    from pagefault.store.tokens import page_terms, said_by
+    from pagefault.store.said import said_by
+    from pagefault.store.tokens import page_terms
     from pagefault.testing.index_contract import told
 
     store = open_store(root, read_only=True, **store_tools())

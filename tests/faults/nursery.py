@@ -68,7 +68,7 @@ class Nursery:
             stdout=subprocess.PIPE,
             text=True,
             cwd=home,
-            env={**kept, "HOME": str(home), "PYTHONPATH": path},
+            env={**kept, "HOME": str(home), "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"},
         )
 
     def bear(

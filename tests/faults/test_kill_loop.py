@@ -41,8 +41,8 @@ def test_a_memory_that_is_killed_again_and_again_loses_nothing(
     nursery: Nursery, rooms: Rooms, tally: Tally, chance: random.Random
 ) -> None:
     delay_s = 0.15
-    while tally.counts.get("acknowledged", 0) <= 12:  # on a busy machine a life needs more time
-        _rounds(nursery, rooms, tally, chance, 12, delay_s=delay_s)
+    while tally.counts.get("acknowledged", 0) <= 6:  # on a busy machine a life needs more time
+        _rounds(nursery, rooms, tally, chance, 6, delay_s=delay_s)
         delay_s *= 2
 
 

@@ -453,9 +453,9 @@ def test_a_hostile_text_takes_no_longer_than_its_length_allows() -> None:
         "616263" * 5_000,
         "5c" * 10_000 + "616263",
     ):
-        started = time.perf_counter()
+        started = time.process_time()
         screening.clean(text + "def")
-        assert time.perf_counter() - started < 5.0
+        assert time.process_time() - started < 5.0
 
 
 def test_screening_an_ordinary_text_is_cheap() -> None:
@@ -467,9 +467,9 @@ def test_screening_an_ordinary_text_is_cheap() -> None:
 
 
 def _seconds(action: Callable[[], object]) -> float:
-    started = time.perf_counter()
+    started = time.thread_time()
     action()
-    return time.perf_counter() - started
+    return time.thread_time() - started
 
 
 # --- what the process knows -----------------------------------------------------------------------

@@ -29,6 +29,7 @@ from pagefault.policy.lru import LRU
 from pagefault.policy.sieve import Sieve
 from pagefault.policy.steady import Steady
 from pagefault.service.bootstrap import POLICIES
+from tests.examples import few
 
 TRACES = Path(__file__).parents[3] / "shared" / "data" / "traces"
 KNOWN_OPTIMUM = {
@@ -333,7 +334,7 @@ def bounded(
         assert least(trace, reached=reached) <= fewest_there_are
 
 
-@settings(deadline=None, max_examples=60)
+@few(20)
 @given(page_traces())
 def test_nobody_has_fewer_misses_than_the_bound_where_room_is_made_each_time(
     trace: PageTrace,
@@ -344,7 +345,7 @@ def test_nobody_has_fewer_misses_than_the_bound_where_room_is_made_each_time(
         assert played.misses >= least_each_time(trace, reached=played.misses)
 
 
-@settings(deadline=None, max_examples=60)
+@few(20)
 @given(page_traces())
 def test_nobody_has_fewer_misses_than_the_bound_where_epochs_evict(trace: PageTrace) -> None:
     bounded(trace, least_in_batches, fewest_in_batches)

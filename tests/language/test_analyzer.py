@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pagefault.language.analyzer import TERM_CHARS_MAX, analyze, query_terms
+from pagefault.language.analyzer import TERM_CHARS_MAX, analyze, query_terms, query_words
+from pagefault.language.sought import alternatives
 
 
 @pytest.mark.parametrize(
@@ -38,6 +39,12 @@ from pagefault.language.analyzer import TERM_CHARS_MAX, analyze, query_terms
         ("검색", "한국어 검색 기능"),
         ("GIL", "Python的GIL"),
         ("50k", "the budget is $50K"),
+        ("oeuvre", "son Œuvre"),
+        ("cœur", "coeur"),
+        ("Ægir", "Aegir"),
+        ("nut allergy", "Ann is allergic to nuts"),
+        ("when did they choose", "their choice"),
+        ("favourite colour", "my favorite color"),
     ],
 )
 def test_all_of_a_query_is_found_in(query: str, text: str) -> None:
@@ -58,6 +65,12 @@ def test_a_term_stands_as_often_as_its_word() -> None:
 def test_stop_words_are_left_out_of_a_query() -> None:
     assert query_terms("What did we decide about the database?") == analyze("decide database")
     assert query_terms("What's the plan") == ["plan"]
+
+
+def test_words_of_grammar_that_french_joins_are_left_out_too() -> None:
+    asked = query_words("Que s'est-il passé, et y a-t-il du lait dans le porte-monnaie ?", ["fr"])
+    terms = [alternatives(one)[-1] for one in asked]
+    assert terms == ["pass", "lait", "portemonnai", "port", "monnai"]
 
 
 def test_a_query_of_stop_words_alone_keeps_them() -> None:

@@ -17,6 +17,7 @@ from pagefault.pack.count import REQUEST_TOKENS, O200k, message_tokens, tools_to
 from pagefault.pack.layout import Exchange, Front, Layout, Note, Shown, pages_of
 from pagefault.pack.tools import vm_tools
 from pagefault.paging.fault import FaultLimits
+from tests.examples import few
 from tests.pack.pages import page
 
 COUNTER = O200k()
@@ -138,7 +139,7 @@ class LayoutMachine(RuleBasedStateMachine):
 
 
 TestLayout = LayoutMachine.TestCase
-TestLayout.settings = settings(deadline=None, max_examples=60)
+TestLayout.settings = few(20)
 
 
 def contents(shown: Layout) -> list[tuple[str, str]]:

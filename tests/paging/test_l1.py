@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -14,6 +13,7 @@ from pagefault.model.kinds import Level
 from pagefault.model.page import Derived, Page
 from pagefault.paging.l1 import L1
 from pagefault.testing.machines_paging import row
+from tests.examples import few
 
 
 def made(number: int, *, seq: int = 0) -> Page:
@@ -65,7 +65,7 @@ class L1Machine(RuleBasedStateMachine):
 
 
 TestL1 = L1Machine.TestCase
-TestL1.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestL1.settings = few(20, stateful_step_count=30)
 
 
 def test_control_a_cache_that_lets_go_of_the_dirty_is_caught(

@@ -18,7 +18,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, given
 from hypothesis import strategies as st
 
 import pagefault
@@ -27,14 +27,13 @@ from pagefault.proxy import server
 from pagefault.proxy.relay import Patience, Relay
 from pagefault.proxy.server import Proxy
 from pagefault.service.memory import Memory
+from tests.examples import few
 from tests.proxy.histories import COUNTER
 from tests.proxy.upstream import Say, Seen, Upstream
 
 CANARY = re.compile(r"canary[0-9]+")
 PEOPLE = ("ann", "bob", "cleo")
-FIXED = settings(
-    max_examples=6, deadline=None, derandomize=True, database=None, phases=[Phase.generate]
-)
+FEW = few(3, database=None, phases=[Phase.generate])
 
 
 @dataclass(frozen=True)
@@ -201,19 +200,19 @@ async def look_everywhere(house: House, talks: Any) -> None:
 
 
 @given(steps=STEPS)
-@FIXED
+@FEW
 def test_of_many_people_with_keys_of_their_own_nobody_meets_anybody(steps: list[Step]) -> None:
     asyncio.run(play(steps, one_key=False, named=False))
 
 
 @given(steps=STEPS)
-@FIXED
+@FEW
 def test_of_many_people_under_one_key_nobody_meets_anybody(steps: list[Step]) -> None:
     asyncio.run(play(steps, one_key=True, named=False))
 
 
 @given(steps=STEPS)
-@FIXED
+@FEW
 def test_of_many_people_who_choose_the_same_id_nobody_meets_anybody(steps: list[Step]) -> None:
     asyncio.run(play(steps, one_key=False, named=True))
 
@@ -272,7 +271,7 @@ SAYING: dict[str, Callable[[str], str]] = {
         max_size=30,
     )
 )
-@FIXED
+@FEW
 def test_of_the_sessions_of_one_memory_none_is_told_in_another(
     steps: list[tuple[int, str]],
 ) -> None:

@@ -18,6 +18,7 @@ from hypothesis.stateful import (
 
 from pagefault.proxy.history import Item
 from pagefault.proxy.trie import Change, Match, Node, Trie
+from tests.examples import few
 from tests.proxy.histories import MARK, call, history, model, reminder, result, text, user
 from tests.proxy.recorded import recorded
 
@@ -264,7 +265,7 @@ def _placed(texts: tuple[str, ...], dress: int) -> list[Item]:
 
 
 TestResending = Resending.TestCase
-TestResending.settings = settings(max_examples=60, stateful_step_count=20, deadline=None)
+TestResending.settings = few(20, stateful_step_count=20)
 
 
 class Rigid(Trie):

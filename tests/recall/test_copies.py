@@ -6,7 +6,7 @@ import random
 from collections.abc import AsyncIterator, Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import pagefault
@@ -16,8 +16,9 @@ from pagefault.language.analyzer import analyze
 from pagefault.model.kinds import Role
 from pagefault.recall import search
 from pagefault.recall.search import SearchHit
-from pagefault.store import likeness as likeness_module
+from pagefault.store import said
 from pagefault.store.likeness import LONG_TERMS, bucket, likeness, say_the_same
+from tests.examples import few
 
 FEW_WORDS = "Restart the gateway of the harbour cluster, then tell the watch about it."
 
@@ -131,16 +132,12 @@ async def test_control_by_the_words_alone_it_would_be(
     memory: Memory, change: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without the upper half, every one of these changes is folded away."""
-    monkeypatch.setattr(likeness_module, "_TOLD", _Nothing())
+    monkeypatch.setattr(said, "_PIECES", said._Pieces())  # remembers nothing yet
+    monkeypatch.setattr(said, "told_by", lambda piece: "")
     hits = await found(
         await heard(memory, LONG, changed(LONG, change)), "restart the harbour gateway"
     )
     assert told(hits) == [{"msg_1", "msg_3"}]
-
-
-class _Nothing(dict[str, str]):
-    def __missing__(self, piece: str) -> str:
-        return ""
 
 
 async def test_a_second_not_is_another_text(memory: Memory) -> None:
@@ -255,10 +252,11 @@ texts = st.builds(
 
 def number(words: Sequence[str]) -> int:
     text = " ".join(words)
-    return likeness(text, set(analyze(text)), by="user")
+    it = said.said_by(text)
+    return likeness(it.told, it.terms.keys(), by="user")
 
 
-@settings(max_examples=100)
+@few(30)
 @given(texts, st.randoms(use_true_random=False))
 def test_the_order_of_words_is_indifferent(words: list[str], chance: random.Random) -> None:
     shuffled = words[:]
@@ -272,12 +270,13 @@ def test_what_is_remembered_of_words_holds_no_file() -> None:
     for at in range(50):
         for line in (f"{at}{'ab9' * 100}", f"{at}{'[7],' * 100}"):
             assert number([line, "and", "so"]) == number(["so", "and", line])
-    for remembered in (likeness_module._TOLD, analyzer._ASCII_TERMS):
+            assert analyze(line)
+    for remembered in (said._PIECES, analyzer._TERMS):
         assert remembered, "words are"
         assert max(map(len, remembered)) <= analyzer.TERM_CHARS_MAX
 
 
-@settings(max_examples=100)
+@few(30)
 @given(texts, st.data())
 def test_likeness_is_symmetric_and_keeps_to_its_bucket(
     words: list[str], data: st.DataObject
@@ -295,7 +294,7 @@ def test_likeness_is_symmetric_and_keeps_to_its_bucket(
         assert bucket(one) == bucket(two)
 
 
-@settings(max_examples=100)
+@few(30)
 @given(texts, st.data(), st.sampled_from(TELLING))
 def test_a_text_that_tells_one_thing_more_is_never_the_same(
     words: list[str], data: st.DataObject, telling: str

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import pagefault
 from pagefault.recall.decompose import PARTS_MAX, READ_MAX, decompose, merged
-from pagefault.recall.rank import NOTHING_RANKED, Ranked, Ranking
+from pagefault.recall.ranking import NOTHING_RANKED, Ranked, Ranking, of_one_part
 
 
 @pytest.mark.parametrize(
@@ -76,42 +76,49 @@ def test_parts_are_of_the_message_and_few(message: str) -> None:
 
 
 def _ranking(**scores: float) -> Ranking:
-    places = [
-        Ranked(ord(name), score, {"own": score}, 0.5, likeness=0) for name, score in scores.items()
-    ]
-    return Ranking(tuple(places), len(places))
+    return of_one_part(
+        ("own",),
+        list(map(ord, scores)),
+        part="own",
+        worth=list(scores.values()),
+        relevances=[0.5] * len(scores),
+    )
+
+
+def _rows(ranking: Ranking) -> list[Ranked]:
+    return ranking.rows(range(len(ranking)))
 
 
 def test_the_best_for_one_question_stands_beside_the_best_for_all() -> None:
     found = merged(_ranking(a=6.0, b=5.0, c=2.0), [_ranking(c=2.0, d=1.0), NOTHING_RANKED])
-    assert [(chr(one.place), one.score) for one in found.places] == [
+    assert [(chr(one.place), one.score) for one in _rows(found)] == [
         ("a", 6.0), ("c", 6.0), ("b", 5.0), ("d", 3.0),
     ]  # fmt: skip
-    assert all(sum(one.parts.values()) == one.score for one in found.places)
+    assert all(sum(one.parts.values()) == one.score for one in _rows(found))
     assert found.total == 4
 
 
 def test_a_question_that_tells_next_to_nothing_is_raised_no_further() -> None:
     found = merged(_ranking(a=6.0, b=5.0), [_ranking(c=0.1)])
-    assert [chr(one.place) for one in found.places] == ["a", "b", "c"]
-    assert found.places[-1].score < 1
+    assert [chr(one.place) for one in _rows(found)] == ["a", "b", "c"]
+    assert found.scores[-1] < 1
 
 
 def test_what_is_worth_less_than_nothing_stands_last_and_in_its_order() -> None:
     found = merged(_ranking(a=6.0), [_ranking(b=-0.1, c=-0.2), _ranking(d=0.0)])
-    assert [(chr(one.place), one.score) for one in found.places] == [
+    assert [(chr(one.place), one.score) for one in _rows(found)] == [
         ("a", 6.0), ("d", 0.0), ("b", -0.1), ("c", -0.2),
     ]  # fmt: skip
-    assert merged(_ranking(a=-1.0), [_ranking(b=5.0)]).places[0].score == 5.0
+    assert merged(_ranking(a=-1.0), [_ranking(b=5.0)]).scores[0] == 5.0
 
 
 def test_where_the_whole_finds_nothing_its_questions_are_found() -> None:
     found = merged(NOTHING_RANKED, [NOTHING_RANKED, _ranking(a=6.0), _ranking(b=4.0, c=1.0)])
-    assert [(chr(one.place), one.score) for one in found.places] == [
+    assert [(chr(one.place), one.score) for one in _rows(found)] == [
         ("a", 6.0), ("b", 6.0), ("c", 1.5),
     ]  # fmt: skip
     assert found.total == 3
-    assert merged(NOTHING_RANKED, [NOTHING_RANKED]) == NOTHING_RANKED
+    assert not len(merged(NOTHING_RANKED, [NOTHING_RANKED]))
 
 
 async def test_a_short_question_behind_a_long_tale_is_answered() -> None:

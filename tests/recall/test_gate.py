@@ -27,5 +27,5 @@ def test_the_form_of_a_message_decides_what_it_calls_for(message: str, expected:
 
 
 def test_who_tells_gets_less_than_who_asks() -> None:
-    assert TELLING.room_share <= MIXED.room_share < ASKING.room_share
-    assert TELLING.relevance_min > ASKING.relevance_min
+    assert TELLING.room_share < MIXED.room_share < ASKING.room_share
+    assert TELLING.coverage_min > ASKING.coverage_min

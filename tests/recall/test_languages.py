@@ -108,6 +108,19 @@ def test_days_are_understood_as_the_language_tells_them(talk: Talk) -> None:
 
 
 @talks
+async def test_a_month_alone_finds_what_was_said_in_it(talk: Talk) -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session(talk.language)
+        turns = [turn.partition(": ")[2] for turn in talk.turns[:3]]
+        for text, day in zip(turns, ("2026-02-10", "2026-03-12", "2026-05-02"), strict=True):
+            await session.user(text, occurred_at=day)
+        found = await session.recall(talk.month or "in March", wanted=SAID)
+        assert found.hits[0].occurred_at == "2026-03-12"
+        others = [hit.relevance for hit in found.hits[1:]]
+        assert found.hits[0].relevance > 2 * max(others, default=0)
+
+
+@talks
 def test_no_word_of_grammar_is_a_topic(talk: Talk) -> None:
     tags = [tag for turn in talk.turns for tag in topic_tags(turn.partition(": ")[2])]
     empty = [tag for tag in tags if tag in talk.empty]

@@ -167,7 +167,22 @@ async def test_an_acknowledgement_is_not_offered_beside_what_was_told(
         *EVERYDAY,
     ]
     hits = await found(memory, said, "office moves")
-    assert [text for text, _ in hits] == [said[0][1]]
+    assert hits[0][0] == said[0][1]
+    assert "Noted." not in {text for text, _ in hits}
+
+
+async def test_what_says_something_beside_what_was_told_is_offered_below_it(
+    memory: pagefault.Memory,
+) -> None:
+    """It may be the answer, in other words: nothing else of the list is lost for it."""
+    said = [
+        ("assistant", "What colour did you choose for the kitchen?"),
+        ("user", "The fronts get moss green, with oak above."),
+        *EVERYDAY,
+        ("assistant", "Kitchen colours look best by daylight. Choose in the morning."),
+    ]
+    hits = await found(memory, said, "colour chosen for the kitchen")
+    assert said[1][1] in [text for text, _ in hits]
 
 
 async def test_what_stands_far_from_the_words_is_not_offered(memory: pagefault.Memory) -> None:

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from pagefault.model.kinds import Role
 from pagefault.recall import parts
 from pagefault.recall.question import Question, read
-from pagefault.recall.rank import MEASURED_MAX, Ranked, rank
+from pagefault.recall.rank import MEASURED_MAX, rank
+from pagefault.recall.ranking import Ranked
 from pagefault.recall.semantic import Similar
 from pagefault.store.api import PERSON, Candidates, Traits, role_number
-from pagefault.store.form import ASKS, TELLS_NAME, TELLS_NUMBER, TELLS_TIME
+from pagefault.store.said import ASKS, TELLS_NAME, TELLS_NUMBER, TELLS_TIME
 
 DAY = date(2024, 5, 8).toordinal()
 
@@ -47,7 +48,7 @@ def ranked(
     speakers: Collection[int] = (),
     similar: Similar | None = None,
     relevance_min: float = 0.0,
-) -> tuple[Ranked, ...]:
+) -> list[Ranked]:
     """Places, best first; all pages are of mean length and one day, but for those named."""
 
     def look(places: Collection[int]) -> Traits:
@@ -62,14 +63,15 @@ def ranked(
             spoken=np.array([place in spoken for place in at], dtype=np.bool_),
         )
 
-    return rank(
+    found = rank(
         candidates,
         look,
         asked or Question(()),
         speakers=speakers,
         similar=similar,
         relevance_min=relevance_min,
-    ).places
+    )
+    return found.rows(range(len(found)))
 
 
 def orders_by(candidates: Candidates, similar: Similar) -> list[int]:
@@ -81,7 +83,7 @@ def orders(candidates: Candidates, *, lengths: Mapping[int, int] = {}) -> list[i
 
 
 def test_nothing_found_ranks_nothing() -> None:
-    assert ranked(found({})) == ()
+    assert not ranked(found({}))
 
 
 def test_a_long_page_says_less_with_the_same_words() -> None:
@@ -90,13 +92,25 @@ def test_a_long_page_says_less_with_the_same_words() -> None:
     assert orders(found(rows), lengths={10: 40})[0] == 50
 
 
+def unremarkable(places: Collection[int]) -> Traits:
+    """Pages of nobody in particular, of no day, at these places."""
+    at = np.array(sorted(places), dtype=np.int64)
+    nothing = np.zeros_like(at)
+    return Traits(at, nothing, nothing, nothing, nothing, nothing, nothing.astype(float))
+
+
 def test_all_places_are_counted_and_the_best_are_told() -> None:
-    many = found(dict.fromkeys(range(0, 30_000, 10), (1,)), pages=30_000)
-    nothing = np.empty(0, dtype=np.int64)
-    unknown = Traits(nothing, nothing, nothing, nothing, nothing, nothing, nothing.astype(float))
-    ranking = rank(many, lambda places: unknown, Question(()))
-    assert len(ranking.places) == MEASURED_MAX
+    many = found(dict.fromkeys(range(10, 30_010, 10), (1,)), pages=30_010)
+    ranking = rank(many, unremarkable, Question(()))
+    assert len(ranking) == MEASURED_MAX
     assert ranking.total == 3_000 * 7  # each with its neighbours
+
+
+def test_a_place_where_no_page_stands_is_not_told() -> None:
+    one = found({10: (1,)})
+    ranking = rank(one, lambda places: unremarkable(set(places) - {9, 11}), Question(()))
+    assert set(ranking.places.tolist()) == {8, 10, 12, 13, 14}
+    assert ranking.total == 5
 
 
 def test_the_page_with_the_word_stands_before_its_neighbours() -> None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pagefault import Request, Session
@@ -15,6 +15,7 @@ from pagefault.model.page import Page
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.window import plan, plan_developer
 from pagefault.service.window.state import SessionState
+from tests.examples import few
 from tests.service.memories import check_request, fault, text_of
 
 LAYOUTS = ("stable", "developer")
@@ -182,7 +183,7 @@ async def _play(steps: Sequence[str], layout: str) -> None:
             session.check()
 
 
-@settings(max_examples=25, deadline=None)
+@few(10)
 @given(steps=STEPS, layout=st.sampled_from(LAYOUTS))
 def test_no_request_shows_a_closed_claim_without_what_closed_it(
     steps: list[str], layout: str

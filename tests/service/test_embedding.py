@@ -39,7 +39,7 @@ def stored_vector(text: str, embedder: WordEmbedder | None = None) -> bytes:
 
 
 async def until_embedded(memory: pagefault.Memory, count: int) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             now = await memory.embedding()
             assert now is not None
@@ -49,7 +49,7 @@ async def until_embedded(memory: pagefault.Memory, count: int) -> None:
 
 
 async def until_failed(memory: pagefault.Memory, words: str) -> pagefault.EmbeddingStatus:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             now = await memory.embedding()
             assert now is not None
@@ -59,7 +59,7 @@ async def until_failed(memory: pagefault.Memory, words: str) -> pagefault.Embedd
 
 
 async def _until(is_so: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not is_so():  # noqa: ASYNC110 - there is no event for it
             await asyncio.sleep(0.01)
 
@@ -426,7 +426,7 @@ async def test_of_an_embedder_that_hangs_one_call_is_waited_for_and_no_other_beg
         finally:
             embedder.go.set()
         await memory.embed()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not places_of(memory, session, "harbour boat"):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
 
@@ -465,7 +465,7 @@ async def test_what_was_asked_before_a_forgetting_is_not_kept_after_it(
             await memory.forget("s", page_id=page_id)
         finally:
             embedder.go.set()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while embedder.queries.count(query) < 2:  # asked again: the first is not remembered
                 await asyncio.sleep(0.01)
                 await session.recall(query)
@@ -488,7 +488,7 @@ async def test_how_far_it_is_raises_nothing_where_the_pages_cannot_be_counted(
         assert (now.embedder, now.missing) == ("words", 0)
         assert (now.failure, now.hint) == ("the index is in use", "try again")
         whole = pagefault.EmbeddingStatus(embedder="words", embedded=1, missing=0)
-        async with asyncio.timeout(20):  # its thread may have met the same, and tries again
+        async with asyncio.timeout(60):  # its thread may have met the same, and tries again
             while await memory.embedding() != whole:  # noqa: ASYNC110 - there is no event for it
                 await asyncio.sleep(0.01)
 

@@ -410,12 +410,21 @@ async def test_forgetting_while_others_talk_loses_nothing_of_theirs(tmp_path: Pa
         assert (await memory.verify()).problems == ()
 
 
-async def test_whoever_stops_waiting_for_a_forget_does_not_stop_it(tmp_path: Path) -> None:
+async def test_whoever_stops_waiting_for_a_forget_does_not_stop_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = tmp_path / "m"
+    begun, erase = asyncio.Event(), pagefault.Memory._erase
+
+    async def begins(self: pagefault.Memory, *given: Any) -> Any:
+        begun.set()
+        return await erase(self, *given)
+
+    monkeypatch.setattr(pagefault.Memory, "_erase", begins)
     async with pagefault.open(root, sync="os", window=3_000) as memory:
         session = await _secret_session(memory)
         impatient = asyncio.create_task(memory.forget("s", "msg_2"))
-        await asyncio.sleep(0.005)
+        await begun.wait()
         impatient.cancel()
         with pytest.raises(asyncio.CancelledError):
             await impatient

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import pagefault
 from pagefault.recall.search import SearchResult
+from tests.examples import few
 
 WORDS = "tulip garden the not I we 3 café 東京 index.py decided always deadline".split()
 TEXTS = st.one_of(
@@ -41,7 +42,7 @@ async def _check(sessions: Sequence[Sequence[str]]) -> None:
                 assert _shows(everywhere, word, said), f"{word!r} in all sessions: {there}"
 
 
-@settings(deadline=None, max_examples=25)
+@few(10)
 @given(sessions=SESSIONS)
 @example(sessions=[["tulip"]])
 @example(sessions=[["I prefer tulip over bulbs"]])

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import pagefault
 from pagefault import BadInput, Session, ToolCall, ToolSpec
 from pagefault.engine.formats import FORMATS, to_wire
 from pagefault.model.kinds import Role
+from tests.examples import few
 from tests.service.pairs import check_pairs
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 40
@@ -539,7 +540,7 @@ STEP = st.one_of(
 )
 
 
-@settings(deadline=None)
+@few(12)
 @given(
     steps=st.lists(STEP, min_size=4, max_size=24),
     window=st.sampled_from([1_200, 1_800, 4_000]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from pagefault.pack.count import O200k
 from pagefault.service.bootstrap import open_memory
 from pagefault.service.window.summaries import INDEX_SHARE
 from pagefault.service.window.summary_index import IndexLine, lines_of
+from tests.adopted import copied
 from tests.service.memories import check_request, text_of
 
 COUNT = O200k().count
@@ -31,6 +33,23 @@ async def _talk(session: Session, turns: int, *, since: int = 0) -> Request:
         told = f"The {topic} has detail {number}: its {topic} valve {number} opens at noon. " * 4
         await session.assistant(told)
     return request
+
+
+@pytest.fixture(scope="module")
+def talked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """A memory whose session has an index, and the lines of it that its last request showed."""
+    path = tmp_path_factory.mktemp("index") / "m"
+
+    async def talk() -> Request:
+        async with open_memory(path, sync="os", window=3_000, seed=1) as memory:
+            return await _talk(await memory.session("work"), 160)
+
+    return path, _index_lines(asyncio.run(talk()))
+
+
+@pytest.fixture
+def root(talked: tuple[Path, list[str]], tmp_path: Path) -> Path:
+    return copied(talked[0], tmp_path / "m")
 
 
 def _index_lines(request: Request) -> list[str]:
@@ -61,10 +80,10 @@ async def test_a_long_session_lists_its_oldest_summaries_in_one_index(layout: st
         session.check()
 
 
-async def test_the_index_stays_as_long_as_it_was_and_leads_to_what_it_lists() -> None:
-    async with open_memory(":memory:", window=3_000) as memory:
+async def test_the_index_stays_as_long_as_it_was_and_leads_to_what_it_lists(root: Path) -> None:
+    async with open_memory(root, sync="os", window=3_000) as memory:
         session = await memory.session("work")
-        await _talk(session, 160)
+        await session.request()
         before, lines = await _index(session)
         await _talk(session, 160, since=160)
         after, more = await _index(session)
@@ -77,22 +96,18 @@ async def test_the_index_stays_as_long_as_it_was_and_leads_to_what_it_lists() ->
         assert before != after
 
 
-async def test_a_restart_shows_the_same_index(tmp_path: Path) -> None:
-    async with open_memory(tmp_path, window=3_000, seed=1) as memory:
-        session = await memory.session("work")
-        before = await _talk(session, 160)
-    async with open_memory(tmp_path, window=3_000, seed=1) as memory:
+async def test_a_restart_shows_the_same_index(root: Path, talked: tuple[Path, list[str]]) -> None:
+    async with open_memory(root, sync="os", window=3_000, seed=1) as memory:
         session = await memory.session("work")
         after = await session.request()
-        assert _index_lines(before)
+        assert talked[1]
         assert _index_lines(after)
         session.check()
 
 
-async def test_an_index_is_forgotten_with_anything_that_it_tells_of() -> None:
-    async with open_memory(":memory:", window=3_000) as memory:
+async def test_an_index_is_forgotten_with_anything_that_it_tells_of(root: Path) -> None:
+    async with open_memory(root, sync="os", window=3_000) as memory:
         session = await memory.session("work")
-        await _talk(session, 160)
         await memory.forget("work", "msg_1")
         request = await _talk(session, 1, since=160)
         assert not _index_lines(request)

@@ -249,7 +249,15 @@ async def _converse(root: Path, turns: int, seed: int, window: int) -> int:
         return (await session.status()).epoch
 
 
-@pytest.mark.parametrize(("window", "turns"), [(2_000, 100), (8_000, 60)])
+@pytest.mark.parametrize(
+    ("window", "turns"),
+    [
+        (2_000, 40),
+        (8_000, 45),
+        pytest.param(2_000, 100, marks=pytest.mark.torture),
+        pytest.param(8_000, 60, marks=pytest.mark.torture),
+    ],
+)
 async def test_every_request_of_a_long_hostile_conversation_fits(
     tmp_path: Path, window: int, turns: int, seed: int
 ) -> None:

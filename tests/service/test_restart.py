@@ -6,8 +6,8 @@ import json
 import os
 import random
 import re
+import signal
 import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -21,6 +21,7 @@ from pagefault.model.events import Pinned
 from pagefault.service import restore
 from tests.adopted import copied
 from tests.service.memories import fault, search, words
+from tests.warm import python
 
 WINDOW = 2_500
 
@@ -49,14 +50,14 @@ async def step(session: Session, number: int) -> None:
 
 
 _CHILD = """
-import asyncio, sys
+import asyncio, os, sys
 import pagefault
 from tests.service.test_restart import WINDOW, step
 
 async def talk(root, first, acknowledge_first):
     async with pagefault.open(root, window=WINDOW) as memory:
         session = await memory.session("s")
-        print("open", flush=True)
+        print("open", os.getpid(), flush=True)
         for number in range(first, 100_000):
             if acknowledge_first:
                 print(number, flush=True)
@@ -71,19 +72,15 @@ asyncio.run(talk(sys.argv[1], int(sys.argv[2]), sys.argv[3] == "acks_first"))
 
 def _talk_until_killed(root: Path, first: int, lines: int, order: str = "acks_last") -> int:
     """The last step that was acknowledged before the process was killed."""
-    repository = Path(__file__).parents[2]
-    path = os.pathsep.join([str(Path(pagefault.__file__).parents[1]), str(repository)])
     talker = subprocess.Popen(
-        [sys.executable, "-c", _CHILD, str(root), str(first), order],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": path},
+        [*python(), "-c", _CHILD, str(root), str(first), order], stdout=subprocess.PIPE, text=True
     )
     assert talker.stdout is not None
-    assert talker.stdout.readline() == "open\n"
+    said, pid = talker.stdout.readline().split()
+    assert said == "open"
     told = [talker.stdout.readline() for _ in range(lines)]
     assert talker.poll() is None, "it ended by itself"
-    talker.kill()
+    os.kill(int(pid), signal.SIGKILL)
     rest, _ = talker.communicate()
     whole = [line for line in (*told, *rest.splitlines(keepends=True)) if line.endswith("\n")]
     return int(whole[-1])
@@ -154,7 +151,7 @@ async def _check_like_a_twin(root: Path, acknowledged: int) -> None:
         assert restored[name] == value, f"{name} is not what was acknowledged"
 
 
-@pytest.mark.parametrize("steps", [24, 63, 95])
+@pytest.mark.parametrize("steps", [24, pytest.param(63, marks=pytest.mark.torture), 95])
 async def test_what_was_acknowledged_survives_a_kill(tmp_path: Path, steps: int, seed: int) -> None:
     root = tmp_path / "m"
     steps += random.Random(seed).randrange(10)

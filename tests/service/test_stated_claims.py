@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import unicodedata
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -130,6 +132,8 @@ async def test_words_that_nobody_said_are_no_evidence() -> None:
             ["t deploy on fridays"],  # half a word can turn it round
             ["postgres for the order"],
             [" \n"],
+            [","],
+            [". "],
             [Quote("What now?", page_id)],
             [Evidence(page_id=pagefault.PageId("msg_1"), start=3, end=999)],
             [Evidence(page_id=pagefault.PageId("msg_1"), start=9, end=9)],
@@ -161,6 +165,83 @@ async def test_words_are_looked_for_where_the_user_typed_them_and_the_newest_fir
             claim = (await session.claims())[-1]
             assert claim.evidence[0].page_id == f"msg_{4 + place}"
             assert claim.authority == "user"
+
+
+@pytest.mark.parametrize(
+    ("said", "quoted"),
+    [
+        ("For the orders don't use Oracle at all.", "use Oracle at all"),
+        ("We will never go back to Oracle.", "go back to Oracle"),
+        ("Wir nehmen Oracle nicht, das ist zu teuer.", "Wir nehmen Oracle"),
+        ("我们不用 Oracle 数据库。", "Oracle 数据库"),
+    ],
+)
+async def test_a_quotation_that_leaves_out_its_denial_says_the_opposite(
+    said: str, quoted: str
+) -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("work")
+        page_id = await session.user(said)
+        start = len(said[: said.index(quoted)].encode())
+        span = Evidence(page_id=page_id, start=start, end=start + len(quoted.encode()))
+        for evidence in (quoted, Quote(quoted, page_id), span):
+            with pytest.raises(BadInput, match="denies these words") as caught:
+                await session.claim("Oracle it is", evidence=[evidence])
+            assert "not so" in caught.value.hint
+        assert await session.claims() == []
+        await session.claim("never Oracle", evidence=[quoted])
+        await session.remember(said)
+
+
+@pytest.mark.parametrize(
+    ("said", "quoted"),
+    [
+        ("Don't worry about the costs, use Oracle.", "use Oracle"),
+        ("Not MySQL! We go with Oracle here.", "We go with Oracle"),
+        ("Use Oracle not MySQL", "Use Oracle"),
+        ("Wir nehmen Oracle und nicht MySQL.", "Wir nehmen Oracle"),
+    ],
+)
+async def test_control_a_denial_of_something_else_keeps_nothing_from_being_quoted(
+    said: str, quoted: str
+) -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("work")
+        await session.user(said)
+        await session.remember(quoted)
+        assert [claim.value for claim in await session.claims()] == [quoted]
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+async def test_words_are_the_same_in_whichever_unicode_form(form: Literal["NFC", "NFD"]) -> None:
+    said, quoted = "Das Café heißt Zoë, 각각 드림.", "Café heißt Zoë, 각각"
+    other: Literal["NFC", "NFD"] = "NFC" if form == "NFD" else "NFD"
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("work")
+        await session.user(unicodedata.normalize(form, said))
+        await session.remember(unicodedata.normalize(other, quoted))
+        [claim] = await session.claims()
+        assert claim.quotes == (unicodedata.normalize(form, quoted),)
+        with pytest.raises(BadInput):
+            await session.remember("Cafe heißt Zoe")
+
+
+async def test_what_a_model_proposed_in_the_same_words_goes_with_what_the_user_takes_back() -> None:
+    async with pagefault.open(":memory:") as memory:
+        session = await memory.session("work")
+        await session.user(SAID)
+        kept = await session.claim("Postgres", evidence=["go with postgres"])
+        other = "don't deploy on fridays"
+        for value, evidence in (("postgres", "go with postgres"), ("No Fridays", other)):
+            await session.claim(value, evidence=[evidence], origin="model_generated")
+        assert len(await _standing(session)) == 3
+        note = await session.retract(kept)
+        assert [claim.value for claim in await _standing(session)] == ["No Fridays"]
+        assert {claim.closed_by for claim in await session.claims()} == {note, ""}
+        session.check()
+        await session.undo()  # what the user said is said again
+        standing = {claim.value: claim.authority for claim in await _standing(session)}
+        assert standing == {"No Fridays": "proposed", "Postgres": "user"}
 
 
 async def test_what_was_derived_edited_or_forgotten_proves_nothing() -> None:
@@ -200,7 +281,7 @@ async def test_a_claim_takes_the_place_of_that_on_its_subject_or_of_the_named() 
             await session.remember("redis", replaces=first)
         with pytest.raises(BadInput, match="on the same subject"):
             await session.remember("redis", subject="database", replaces=spaces)
-        with pytest.raises(BadInput, match="no claim"):
+        with pytest.raises(NoSuchPage, match="no claim"):
             await session.remember("redis", replaces="clm_99")
         with pytest.raises(BadInput, match="says that already"):
             await session.remember("mysql", replaces=spaces)

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import pagefault
 from pagefault import CannotUndo, PinsFull, Session
+from tests.examples import few
 from tests.service.memories import text_of, words
 
 T = TypeVar("T")
@@ -376,4 +376,4 @@ class UndoMachine(RuleBasedStateMachine):
 
 
 TestUndoMachine = UndoMachine.TestCase
-TestUndoMachine.settings = settings(max_examples=15, stateful_step_count=25, deadline=None)
+TestUndoMachine.settings = few(6, stateful_step_count=25)

@@ -67,7 +67,7 @@ async def check_writers_go_on(root: Path) -> None:
                 number = len(written) + 1
                 assert other.ask("user", "theirs", f"theirs {number}") == f"msg_{number}"
                 verb = ours.user(f"ours {number}")
-                asyncio.run_coroutine_threadsafe(verb, loop).result(timeout=5)
+                asyncio.run_coroutine_threadsafe(verb, loop).result(timeout=60)
                 written.append(f"theirs {number}")
 
             found = await memory.verify(meanwhile)

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 
 # A failure is not made smaller, which takes minutes: `LONG` does that.
 SHORT = settings(
-    max_examples=20,
+    max_examples=8,
     stateful_step_count=25,
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
     deadline=None,

@@ -9,7 +9,6 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 from contextlib import suppress
 from dataclasses import replace
@@ -49,6 +48,7 @@ from tests.store.roots import (
     write,
 )
 from tests.store.test_erase import Crash, Crashing
+from tests.warm import python
 
 
 @pytest.fixture
@@ -372,7 +372,7 @@ def test_a_directory_of_somebody_else_is_not_cleared_away(tmp_path: Path) -> Non
 
 
 _BACKUP = """
-import sys
+import os, sys
 from pathlib import Path
 from pagefault.model.clock import SystemClock
 from pagefault.store.embedded.backup import backup
@@ -383,6 +383,7 @@ class Slow(Disk):
         super().sync(fd)
         print(flush=True)
 
+print(os.getpid(), flush=True)
 print("begun", flush=True)
 backup(Path(sys.argv[1]), Path(sys.argv[2]), clock=SystemClock(), disk=Slow())
 """
@@ -394,21 +395,20 @@ def test_a_backup_that_is_killed_does_not_look_like_one(
     source, target = tmp_path / "m", tmp_path / "b"
     make_root(source, 60).close()
     before = snapshot(source)
-    repository = Path(__file__).parents[2]
-    path = os.pathsep.join([str(repository / "src"), str(repository)])
     chance = random.Random(7)
     killed = 0
     for _ in range(8):
         process = subprocess.Popen(
-            [sys.executable, "-c", _BACKUP, str(source), str(target)],
+            [*python(), "-c", _BACKUP, str(source), str(target)],
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, "PYTHONPATH": path},
         )
         assert process.stdout is not None
+        pid = int(process.stdout.readline())
         for _ in range(chance.randrange(1, 14)):
             process.stdout.readline()
-        process.send_signal(signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it has ended
+            os.kill(pid, signal.SIGKILL)
         process.communicate(timeout=30)
         assert snapshot(source) == before
         if target.exists():

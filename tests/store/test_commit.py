@@ -93,7 +93,9 @@ class _Late(queue.SimpleQueue[object]):
         super().put(item)
 
 
-async def check_close_leaves_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+async def check_close_leaves_nobody_waiting(
+    monkeypatch: pytest.MonkeyPatch, *, patience_s: float
+) -> None:
     """It comes while one append is being written, one is queued, and many wait for room; and one
     is on its way in, past the question whether it is open.
     """
@@ -122,7 +124,7 @@ async def check_close_leaves_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> 
     await asyncio.to_thread(closing.join)
     everybody = asyncio.gather(first, second, late, *waiting, return_exceptions=True)
     try:
-        told = await asyncio.wait_for(everybody, 3)
+        told = await asyncio.wait_for(everybody, patience_s)
     except TimeoutError:
         raise AssertionError("somebody waits for ever") from None
     assert told[:2] == [[], []], "what was queued is written"
@@ -133,7 +135,7 @@ async def check_close_leaves_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 async def test_whoever_comes_in_while_it_is_closed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    await check_close_leaves_nobody_waiting(monkeypatch)
+    await check_close_leaves_nobody_waiting(monkeypatch, patience_s=60)
 
 
 async def test_control_who_does_not_look_for_the_end_after_coming_in_waits_for_ever(
@@ -147,7 +149,7 @@ async def test_control_who_does_not_look_for_the_end_after_coming_in_waits_for_e
 
     monkeypatch.setattr(Committer, "_answered", answered)
     with pytest.raises(AssertionError, match="waits for ever"):
-        await check_close_leaves_nobody_waiting(monkeypatch)
+        await check_close_leaves_nobody_waiting(monkeypatch, patience_s=3)
 
 
 async def test_who_is_faster_than_the_disk_waits_and_is_written_in_order(

@@ -60,7 +60,9 @@ def check_every_word(db: apsw.Connection) -> None:
         assert (read(db, word) or []) == matched(db, word), word
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(n, marks=pytest.mark.torture) for n in range(1, 9))]
+)
 def test_a_list_is_what_match_says_at_every_step_of_a_merge(db: apsw.Connection, seed: int) -> None:
     chance = random.Random(seed)
     for batch in range(9):

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import apsw
 import pytest
-from hypothesis import settings
 
 from pagefault.model.errors import StoreReadOnly
 from pagefault.model.ids import Seq, SessionNo
@@ -24,6 +23,7 @@ from pagefault.store.place import place_of
 from pagefault.testing.index_contract import PageIndexContract, containing, whole
 from pagefault.testing.index_machine import IndexMachine
 from pagefault.testing.records import Records
+from tests.examples import few
 
 
 class TestSqliteIndex(PageIndexContract):
@@ -57,7 +57,7 @@ class TestMemoryIndex(PageIndexContract):
 
 
 class TestIndexLife(IndexMachine.TestCase):  # type: ignore[misc, valid-type]
-    settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+    settings = few(10, stateful_step_count=25)
 
 
 def filled(path: Path, texts: list[str]) -> SqliteIndex:

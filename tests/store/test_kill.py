@@ -6,7 +6,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -15,18 +14,19 @@ import pytest
 from pagefault.model.events import PageBody
 from pagefault.store.embedded.segments import SegmentLog
 from tests.store.logs import open_log
+from tests.warm import python
 
 ROUNDS = 20
 
 _WRITER = """
-import sys, time
+import os, sys, time
 from pathlib import Path
 from pagefault.testing.builders import said
 from tests.store.logs import open_log
 
 root, order, seed = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 log = open_log(root, segment_bytes=20_000, seed=seed)
-print(f"open {log.head()}", flush=True)
+print(f"open {log.head()} {os.getpid()}", flush=True)
 while True:
     seq = log.head() + 1
     batch = [said(f"turn {seq + n}") for n in range(seq % 4 + 1)]
@@ -44,19 +44,14 @@ while True:
 
 def _write_until_killed(root: Path, order: str, delay_s: float, seed: int) -> int:
     """The last seq that a writer acknowledged before it was killed."""
-    repository = Path(__file__).parents[2]
-    path = os.pathsep.join([str(repository / "src"), str(repository)])
     writer = subprocess.Popen(
-        [sys.executable, "-c", _WRITER, str(root), order, str(seed)],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": path},
+        [*python(), "-c", _WRITER, str(root), order, str(seed)], stdout=subprocess.PIPE, text=True
     )
     assert writer.stdout is not None
     begun = writer.stdout.readline()
     assert begun.startswith("open "), begun
     time.sleep(delay_s)
-    writer.send_signal(signal.SIGKILL)
+    os.kill(int(begun.split()[2]), signal.SIGKILL)
     told, _ = writer.communicate()
     acknowledged = [int(line) for line in told.splitlines(keepends=True) if line.endswith("\n")]
     return acknowledged[-1] if acknowledged else int(begun.split()[1])

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
@@ -18,6 +17,7 @@ from pagefault.store.embedded.disk import Disk
 from pagefault.store.embedded.segments import SegmentLog
 from pagefault.testing.builders import opened, said
 from pagefault.testing.log_contract import EventLogContract
+from tests.examples import few
 from tests.store.logs import ends, files, fill, memory_log, open_log
 
 
@@ -277,4 +277,4 @@ class LogMachine(RuleBasedStateMachine):
 
 
 TestLogMachine = LogMachine.TestCase
-TestLogMachine.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
+TestLogMachine.settings = few(10, stateful_step_count=20)

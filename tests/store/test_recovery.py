@@ -91,13 +91,16 @@ def check_torn_at(
     log.close()
 
 
-@pytest.mark.parametrize("segment_bytes", [100_000, 1_500])
+@pytest.mark.parametrize(
+    ("segment_bytes", "every"),
+    [(100_000, 7), (1_500, 1), pytest.param(100_000, 1, marks=pytest.mark.torture)],
+)
 def test_a_tail_torn_at_any_byte_is_cut_to_the_last_whole_batch(
-    tmp_path: Path, segment_bytes: int
+    tmp_path: Path, segment_bytes: int, every: int
 ) -> None:
     events = _made(tmp_path / "made", segment_bytes=segment_bytes)
     length = files(tmp_path / "made")[-1].stat().st_size
-    for at in range(length + 1):
+    for at in range(0, length + 1, every):
         check_torn_at(tmp_path / "made", tmp_path / "torn", at, events, Careless(), segment_bytes)
 
 
@@ -246,12 +249,16 @@ def _spots(template: Path, seed: int) -> list[tuple[int, int, int]]:
     ]
 
 
-def test_a_flipped_bit_in_any_byte_is_noticed_and_costs_one_record_at_most(tmp_path: Path) -> None:
+@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.torture)])
+def test_a_flipped_bit_in_any_byte_is_noticed_and_costs_one_record_at_most(
+    tmp_path: Path, every: int
+) -> None:
     seed = 20
     print(f"seed {seed}")
     events = _made(tmp_path / "made", segment_bytes=700, batches=[1, 1])
     assert len(files(tmp_path / "made")) == 2
-    _flip_anywhere(tmp_path / "made", tmp_path / "flip", events, _spots(tmp_path / "made", seed))
+    spots = _spots(tmp_path / "made", seed)[::every]
+    _flip_anywhere(tmp_path / "made", tmp_path / "flip", events, spots)
 
 
 def test_a_flipped_bit_anywhere_in_a_larger_log_is_noticed(tmp_path: Path, seed: int) -> None:

@@ -9,7 +9,7 @@ import json
 import os
 import random
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -601,31 +601,33 @@ class Mortal(Disk):
 
     def __init__(self, left: int, error: Callable[[], BaseException] = Killed) -> None:
         self.left = left
+        self.calls: list[str] = []
         self._error = error
 
-    def _count(self) -> None:
+    def _count(self, call: str) -> None:
+        self.calls.append(call)
         self.left -= 1
         if self.left < 0:
             raise self._error()
 
     def write(self, fd: int, data: bytes | memoryview) -> int:
-        self._count()
+        self._count("write")
         return super().write(fd, data)
 
     def sync(self, fd: int) -> None:
-        self._count()
+        self._count("sync")
         super().sync(fd)
 
     def rename(self, old: Path, new: Path) -> None:
-        self._count()
+        self._count("rename")
         super().rename(old, new)
 
     def unlink(self, path: Path) -> None:
-        self._count()
+        self._count("unlink")
         super().unlink(path)
 
     def rmdir(self, path: Path) -> None:
-        self._count()
+        self._count("rmdir")
         super().rmdir(path)
 
 
@@ -638,20 +640,28 @@ class KilledInPlace(Disk):
             raise Killed
 
 
-def _steps(old: Path, tmp_path: Path) -> int:
+def _calls(old: Path, tmp_path: Path) -> list[str]:
     shutil.copytree(old, tmp_path / "counted")
     disk = Mortal(10**6)
     upgraded(tmp_path / "counted", disk=disk)
-    return 10**6 - disk.left
+    return disk.calls
 
 
+def _some(calls: list[str]) -> list[int]:
+    """Every eighth, and the first and the last of each kind."""
+    firsts = {call: number for number, call in reversed([*enumerate(calls)])}
+    lasts = {call: number for number, call in enumerate(calls)}
+    return sorted({*range(0, len(calls), 8), *firsts.values(), *lasts.values()})
+
+
+@pytest.mark.parametrize("chosen", [_some, pytest.param(range, marks=pytest.mark.torture)])
 def test_killed_at_any_step_it_is_ended_by_the_next_and_nobody_opens_it_before(
-    old: Path, tmp_path: Path
+    old: Path, tmp_path: Path, chosen: Callable[[Any], Iterable[int]]
 ) -> None:
-    steps = _steps(old, tmp_path)
-    assert steps > 60
+    calls = _calls(old, tmp_path)
+    assert len(calls) > 60
     expected = files(FIXTURES / "format-2")
-    for left in range(steps):
+    for left in chosen(calls if chosen is _some else len(calls)):
         root = tmp_path / "r"
         shutil.copytree(old, root)
         with pytest.raises(Killed):
@@ -668,15 +678,15 @@ def test_control_a_swap_that_nothing_tells_of_loses_the_log(
     old: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "set_format", lambda *_, **__: None)
-    is_lost = False
-    for left in range(_steps(old, tmp_path)):
+    for left in reversed(range(len(_calls(old, tmp_path)))):
         root = tmp_path / "r"
         shutil.copytree(old, root)
         with pytest.raises(Killed):
             upgraded(root, disk=Mortal(left))
-        is_lost = is_lost or not (root / "log").exists()
+        if not (root / "log").exists():
+            return
         shutil.rmtree(root)
-    assert is_lost, "what the test above looks for happens in between"
+    pytest.fail("what the test above looks for never happens")
 
 
 def test_on_a_full_disk_the_memory_is_as_it_was(old: Path) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pagefault.truth.extract import extract
 from pagefault.truth.procedures import procedures
+from tests.examples import few
 from tests.truth.turns import assistant, user
 
 NEGATIONS: Final = (
@@ -96,7 +97,7 @@ def negated(draw: st.DrawFn, sentences: tuple[str, ...]) -> tuple[str, str]:
     return frame.format(text), negation
 
 
-@settings(max_examples=1_500, deadline=None)
+@few(300)
 @given(negated(SENTENCES))
 def test_a_claim_holds_the_negation_wherever_it_stands(said: tuple[str, str]) -> None:
     text, negation = said
@@ -115,7 +116,7 @@ def test_every_negation_at_every_place_of_every_sentence() -> None:
                     assert negation.replace("’", "'").rstrip(",") in claim.value.replace("’", "'")
 
 
-@settings(max_examples=300, deadline=None)
+@few(100)
 @given(negated(("I recommend tabs for the indentation", "Let's use telnet for the login")))
 def test_what_is_agreed_to_holds_the_negation(said: tuple[str, str]) -> None:
     text, negation = said
@@ -123,7 +124,7 @@ def test_what_is_agreed_to_holds_the_negation(said: tuple[str, str]) -> None:
         assert _squeezed(negation).rstrip(",") in _squeezed(claim.value), (text, claim.value)
 
 
-@settings(max_examples=500, deadline=None)
+@few(100)
 @given(negated(STATEMENTS))
 def test_a_procedure_holds_the_negation(said: tuple[str, str]) -> None:
     text, negation = said

@@ -24,18 +24,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 JSON: Final = """JSON: {session, query, total, left_out, tokens, hits: [{session, session_id,
     page_id, turn, role, speaker, kind, modality, origin, said_at, occurred_at, tokens, history,
-    relevance, score, parts, excerpt, marks, why, hint, resident, also, archive}]}. `session` above
-    the hits and `resident` are null where every session is asked, and `resident` where a proxy's
-    client decides. `parts` add up to `score`; both are 0 where pages are listed, not searched.
-    `excerpt` is the part of the page that was found, `marks` where in it the words stand that
-    match: from and to (without), in characters; `why` is words, link, meaning or neighbours, by
-    which it was found. `history` tells that other words, or another claim, stand in its place now.
-    `also` are pages that say the same. `archive` is the directory that a page's text is in, where
-    that is not there now; else empty."""
+    relevance, coverage, score, parts, excerpt, marks, why, hint, resident, also, archive}]}.
+    `session` above the hits and `resident` are null where every session is asked, and `resident`
+    where a proxy's client decides. `coverage` is how much of what the words ask for stands in a
+    page, or, counting less, around it. `parts` add up to `score`; both are 0
+    where pages are listed, not searched. `excerpt` is the part of the page that was found, `marks`
+    where in it the words stand that match: from and to (without), in characters; `why` is words,
+    link, meaning or neighbours, by which it was found. `history` tells that other
+    words, or another claim, stand in its place now. `also` are pages that say the same. `archive`
+    is the directory that a page's text is in, where that is not there now; else empty."""
 """What they all print, for their helps."""
 
-RELEVANCE: Final = """`relevance` is how much of what the words ask for stands in a page, or,
-    counting less, around it; the order goes by who said it, when, and what else tells of it, too.
+RELEVANCE: Final = """`relevance` is how likely a page bears on what is asked: of such hits, half
+    at 0.5. The order goes by words, by who said it, when, and by what else tells of it.
     `also` are pages that say the same. Under each stands the part of it that was found, its words
     in bold on a terminal; or else how it begins, and what it was found by."""
 """What the table of a search tells, for the helps of those that search."""
@@ -223,6 +224,7 @@ async def _hits(
             "tokens": hit.page.tokens,
             "history": bool(hit.page.superseded),
             "relevance": round(hit.relevance, 3),
+            "coverage": round(hit.coverage, 3),
             "score": round(hit.score, 4),
             "parts": {name: round(value, 4) for name, value in hit.parts.items()},
             "excerpt": hit.excerpt,

@@ -201,7 +201,7 @@ class Term:
     @contextmanager
     def stream(self) -> Iterator[Callable[[str], None]]:
         """A function that prints the parts of a text as they come, but for its end while that may
-        be the beginning of a secret: who has none in the environment waits for nothing.
+        be the beginning of a secret: a sentence at a time, or a line where it tells of one.
         """
         held = ""
 

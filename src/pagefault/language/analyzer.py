@@ -43,7 +43,7 @@ from pagefault.language.known import (
 from pagefault.language.language import Language, Script
 from pagefault.language.sought import Sought, alternatives
 
-ANALYZER: Final = 6
+ANALYZER: Final = 7
 """Changes whenever any text could yield other terms than before."""
 
 TERM_CHARS_MAX: Final = 64  # longer ones are data (keys, base64), told apart by their beginning
@@ -64,8 +64,16 @@ _COMPONENT: Final = re.compile(r"[^/\\:@]+")
 _HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _DIACRITICS: Final = "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u093c\u1ab0-\u1aff\u1dc0-\u1dff"
 _DIACRITIC: Final = re.compile(f"[{_DIACRITICS}]")
-_SPELLINGS: Final = str.maketrans("’ʼ＇\u0901", "'''\u0902", "\u0640\u200c\u200d\u00ad")
-"""Apostrophes; a nasal of Hindi that is written in two ways; what is drawn and no letter."""
+_SPELLINGS: Final = {
+    **str.maketrans("’ʼ＇\u0901", "'''\u0902", "\u0640\u200c\u200d\u00ad"),
+    ord("œ"): "oe",
+    ord("Œ"): "Oe",
+    ord("æ"): "ae",
+    ord("Æ"): "Ae",
+}
+"""Apostrophes; a nasal of Hindi that is written in two ways; what is drawn and no letter; letters
+that are written as two where a keyboard lacks them.
+"""
 _WRITTEN: Final = re.compile(
     rf"[{_UNSPACED}]+"
     rf"|[^\W_{_UNSPACED}](?:[^\W_{_UNSPACED}]|[{_SIGNS}])*"
@@ -94,13 +102,12 @@ def analyze(text: str) -> list[str]:
 
 def analyze_told(text: str) -> tuple[list[str], tuple[str, ...]]:
     """The terms of a text, and its `other_languages`."""
-    if text.isascii():  # no name spans a blank, so what stands between blanks can be remembered
-        if len(_ASCII_TERMS) > _REMEMBERED:
-            _ASCII_TERMS.clear()
-        try:
-            return list(chain.from_iterable(map(_ASCII_TERMS.__getitem__, text.split()))), _ENGLISH
-        except _TellsLanguage:
-            pass
+    if len(_TERMS) > _REMEMBERED:
+        _TERMS.clear()
+    try:
+        return [*chain.from_iterable(map(_TERMS.__getitem__, text.split()))], _ENGLISH
+    except TellsLanguage:
+        pass
     terms: list[str] = []
     told: dict[str, None] = {}
     for paragraph in _PARAGRAPH.split(text):
@@ -109,6 +116,15 @@ def analyze_told(text: str) -> tuple[list[str], tuple[str, ...]]:
         told.update(dict.fromkeys(others))
         terms += chain.from_iterable([_terms_in(word, others) for word in words])
     return terms, tuple(told)
+
+
+def terms_alone(piece: str) -> tuple[str, ...]:
+    """The terms of what stands between blanks, in a text of no other language than the defaults of
+    scripts: no word or name spans a blank. `TellsLanguage` for a word by which a text may tell one.
+    """
+    if piece in TELLING:
+        raise TellsLanguage
+    return tuple(chain.from_iterable(_terms_in(word, _ENGLISH) for word in _words(piece)))
 
 
 def other_languages(text: str) -> tuple[str, ...]:
@@ -222,8 +238,12 @@ def _overlap(one: Sought, other: Sought) -> bool:
 
 def date_terms(day: date) -> list[str]:
     """Weekday, month and year by name: how people ask for a day."""
-    names = WEEKDAYS[day.weekday()], MONTHS[day.month - 1]
-    return [*(_english_stem(name) for name in names), str(day.year)]
+    return [_english_stem(WEEKDAYS[day.weekday()]), month_term(day.month), str(day.year)]
+
+
+def month_term(month: int) -> str:
+    """What the pages of a month (1 to 12) have, in whichever language they are."""
+    return _english_stem(MONTHS[month - 1])
 
 
 # --- words of a text ----------------------------------------------------------------------------
@@ -258,8 +278,11 @@ def _telling(words: Iterable[str], others: Collection[str]) -> list[str]:
             found += _between_stops(word)
             continue
         before, apostrophe, _ = folded.partition("'")
-        if not apostrophe or before not in stops or before in elisions:
-            found.append(word)
+        if apostrophe and before in stops and before not in elisions:
+            continue
+        if elisions and all(one in stops or one in elisions for one in _PIECE.findall(folded)):
+            continue  # `s'est-il`, `y a-t-il`
+        found.append(word)
     return found
 
 
@@ -282,28 +305,25 @@ def _between_stops(run: str) -> Iterator[str]:
         yield from (one for one in _RUN_STOP.split(part) if len(one) > 1)
 
 
-class _TellsLanguage(Exception):
+class TellsLanguage(Exception):
     """A word may tell a language: what stands between blanks has no terms of its own."""
 
 
 class _Terms(dict[str, tuple[str, ...]]):
-    """The terms of what stands between blanks in English, as it is asked for: quicker than an LRU
-    cache. Long ones are data, seldom seen twice, and would fill it with whole files. What may tell
-    another language is never in it, so a text of which all is there needs no look at that.
+    """`terms_alone`, as they are asked for: quicker than an LRU cache. Long ones are data, seldom
+    seen twice, and would fill it with whole files. What may tell another language is never in it,
+    so a text of which all is there needs no look at that.
     """
 
-    def __missing__(self, token: str) -> tuple[str, ...]:
-        if token in TELLING:
-            raise _TellsLanguage
-        words = _CHUNK.findall(token)
-        terms = tuple(chain.from_iterable(_terms_in(word, _ENGLISH) for word in words))
-        if len(token) <= TERM_CHARS_MAX:
-            self[token] = terms
+    def __missing__(self, piece: str) -> tuple[str, ...]:
+        terms = terms_alone(piece)
+        if len(piece) <= TERM_CHARS_MAX:
+            self[piece] = terms
         return terms
 
 
 _REMEMBERED: Final = 65_536
-_ASCII_TERMS: Final = _Terms()
+_TERMS: Final = _Terms()
 
 _RUN_STOPS: Final = frozenset(
     word for one in LANGUAGES if one.script in (Script.HAN, Script.KANA) for word in one.stop_words

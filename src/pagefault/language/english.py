@@ -115,7 +115,7 @@ ENGLISH: Final = Language(
         build: built
         buy: bought
         catch: caught
-        choose: chose chosen
+        choose: chose chosen choice
         come: came
         deal: dealt
         dig: dug
@@ -128,23 +128,23 @@ ENGLISH: Final = Language(
         feel: felt
         fight: fought
         find: found
-        fly: flew flown
+        fly: flew flown flight
         forget: forgot forgotten
         forgive: forgave forgiven
         freeze: froze frozen
         get: got gotten
         give: gave given
         go: went gone
-        grow: grew grown
+        grow: grew grown growth
         hang: hung
         hear: heard
         hide: hid hidden
         hold: held
         keep: kept
-        know: knew known
+        know: knew known knowledge
         leave: left
         lend: lent
-        lose: lost
+        lose: lost loss
         make: made
         mean: meant
         meet: met
@@ -156,7 +156,7 @@ ENGLISH: Final = Language(
         say: said
         see: saw seen
         seek: sought
-        sell: sold
+        sell: sold sale
         send: sent
         shake: shook shaken
         shine: shone
@@ -166,7 +166,7 @@ ENGLISH: Final = Language(
         sink: sank sunk
         sit: sat
         sleep: slept
-        speak: spoke spoken
+        speak: spoke spoken speech
         spend: spent
         stand: stood
         steal: stole stolen
@@ -203,6 +203,64 @@ ENGLISH: Final = Language(
         wife: wives
         wolf: wolves
         woman: women
+        allergy: allergic
+        analyze: analysis analyse
+        anxiety: anxious
+        behave: behavior behaviour
+        believe: belief
+        bleed: blood
+        catalog: catalogue
+        center: centre
+        color: colour
+        compare: comparison
+        conclude: conclusion
+        decide: decision
+        deep: depth
+        describe: description
+        destroy: destruction
+        die: death dead
+        divide: division
+        epilepsy: epileptic
+        exceed: excess
+        expand: expansion
+        explain: explanation
+        explode: explosion
+        extend: extension
+        fail: failure
+        favor: favour
+        favorite: favourite
+        gray: grey
+        hate: hatred
+        high: height
+        hungry: hunger
+        include: inclusion
+        introduce: introduction
+        invade: invasion
+        laugh: laughter
+        long: length
+        maintain: maintenance
+        marry: marriage
+        move: movement
+        permit: permission
+        persuade: persuasion
+        poor: poverty
+        program: programme
+        prove: proof
+        receive: receipt
+        recognize: recognition
+        reduce: reduction
+        repeat: repetition
+        strong: strength
+        submit: submission
+        subscribe: subscription
+        succeed: success
+        theater: theatre
+        thirsty: thirst
+        transmit: transmission
+        warm: warmth
+        weigh: weight
+        wide: width
+        young: youth
     """,
     opposites=words(
         """

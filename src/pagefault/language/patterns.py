@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property, lru_cache
+from typing import Final
 
 from pagefault.language.english import ENGLISH
 from pagefault.language.known import LANGUAGES, told, told_or_all
-from pagefault.language.language import Cue, Language
+from pagefault.language.language import Cue, Language, Script
+
+LATIN: Final = tuple(one for one in LANGUAGES if one.script is Script.LATIN)
 
 
 def joined(cue: Cue, languages: Iterable[Language] = LANGUAGES) -> str:
@@ -17,14 +20,41 @@ def joined(cue: Cue, languages: Iterable[Language] = LANGUAGES) -> str:
     return "|".join(f"(?:{one})" for one in found) or r"(?!)"
 
 
-def anywhere(*cues: Cue, flags: re.RegexFlag = re.IGNORECASE) -> re.Pattern[str]:
-    """Looked for in texts of any language: of the cues that `Cue` allows it for."""
-    return re.compile("|".join(map(joined, cues)), flags)
+class Anywhere:
+    """Looks for cues in texts of any language.
+
+    A text of ASCII alone is not searched for what only other scripts than the Latin one have: that
+    is most of what a search takes.
+    """
+
+    def __init__(self, cue: Cue) -> None:
+        self._cue = cue
+        self._in_latin = re.compile(joined(cue, LATIN), re.IGNORECASE)
+
+    @cached_property
+    def _in_all(self) -> re.Pattern[str]:
+        return re.compile(joined(self._cue), re.IGNORECASE)
+
+    def search(self, text: str) -> re.Match[str] | None:
+        return self._for(text).search(text)
+
+    def finditer(self, text: str) -> Iterator[re.Match[str]]:
+        return self._for(text).finditer(text)
+
+    def _for(self, text: str) -> re.Pattern[str]:
+        return self._in_latin if text.isascii() else self._in_all
 
 
-def shows(cue: Cue, text: str, *, at_start: bool = False) -> bool:
-    """Whether a text shows it, in the languages that the text tells."""
-    return _pattern(cue, told_or_all(text), at_start).search(text) is not None
+def anywhere(cue: Cue) -> Anywhere:
+    """Looked for in texts of any language, where `Cue` allows it for this one."""
+    return Anywhere(cue)
+
+
+def shows(cue: Cue, text: str, *, at_start: bool = False, within: str = "") -> bool:
+    """Whether a text shows it, in the languages that it tells, or that the text `within` which it
+    stands does.
+    """
+    return _pattern(cue, told_or_all(within or text), at_start).search(text) is not None
 
 
 def count(cue: Cue, text: str, *, flags: re.RegexFlag = re.IGNORECASE) -> int:

@@ -126,6 +126,9 @@ def checked(verb: F, *, usable: Callable[[Any], None] | None = None) -> F:
                 plain_of[name] = plain
         if not plain_of:
             return args, kwargs
+        if is_simple:
+            plain_args = [plain_of.get(*one) for one in zip(in_order, args, strict=False)]
+            return tuple(plain_args), {name: plain_of.get(name, kwargs[name]) for name in kwargs}
         told = signature.bind(*args, **kwargs)
         told.arguments |= plain_of
         return told.args, told.kwargs

@@ -47,6 +47,7 @@ class PageTable:
         self._find_row = find_row
         self.tlb = tlb
         self._entries: dict[PageId, PageTableEntry] = {}
+        self._loading: dict[PageId, None] = {}  # those whose fault has not ended yet
         self._pins: dict[PageId, None] = {}
 
     def has(self, page_id: PageId) -> bool:
@@ -89,8 +90,7 @@ class PageTable:
         try:
             yield
         finally:
-            loading = Residency.LOADING
-            for page_id in [p for p, e in self._entries.items() if e.residency is loading]:
+            for page_id in [*self._loading]:
                 self.failed(page_id)
 
     def begin_fault(self, row: PageRow, level: Level) -> PageTableEntry:
@@ -100,12 +100,14 @@ class PageTable:
         entry = self._entries.get(row.page_id) or PageTableEntry(row, level)
         entry.residency = step(entry.residency, Cause.FAULTED)
         self._entries[row.page_id] = entry
+        self._loading[row.page_id] = None
         return entry
 
     def loaded(self, page_id: PageId, turn: TurnNo) -> None:
         """The content that a fault asked for is in the window."""
         entry = self._entries[page_id]
         entry.residency = step(entry.residency, Cause.LOADED)
+        del self._loading[page_id]
         self.touched(page_id, turn)
 
     def failed(self, page_id: PageId) -> None:
@@ -169,10 +171,12 @@ class PageTable:
         """The invariants, and agreement with the working set whose members are given."""
         assert all(e.residency is not Residency.GHOST for e in self._entries.values()), "(1)"
         settled = {p for p, e in self._entries.items() if e.residency is not Residency.LOADING}
+        assert self._entries.keys() - settled == self._loading.keys()
         assert settled == set(resident), "table and working set disagree"
 
     def _leave(self, page_id: PageId, cause: Cause) -> None:
         entry = self._entries[page_id]
         entry.residency = step(entry.residency, cause)
         del self._entries[page_id]
+        self._loading.pop(page_id, None)
         self.tlb.insert(entry.row)

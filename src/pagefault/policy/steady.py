@@ -11,6 +11,7 @@ happened since then, after a restart, gets the answers that it would have given 
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Set
 from typing import Any, Final
 
@@ -46,9 +47,11 @@ class Steady:
         self._now = TurnNo(0)
         self._tokens: dict[PageId, int] = {}
         self._faulted: dict[PageId, TurnNo] = {}
-        self._evicted: dict[PageId, TurnNo] = {}
+        # In the order of their turns. The more went from the front of a plain dict, the longer it
+        # takes to find its first.
+        self._evicted = OrderedDict[PageId, TurnNo]()
         self._returned: dict[PageId, TurnNo] = {}  # and until when that counts
-        self._returns: dict[PageId, list[TurnNo]] = {}  # when it came back, of late
+        self._returns = OrderedDict[PageId, list[TurnNo]]()  # when it came back, of late
 
     def turn_began(self, turn: TurnNo) -> None:
         self._now = turn
@@ -99,7 +102,7 @@ class Steady:
         return chosen
 
 
-def _trim(remembered: dict[PageId, Any]) -> None:
+def _trim(remembered: OrderedDict[PageId, Any]) -> None:
     """Let go of what is remembered longest."""
     while len(remembered) > REMEMBERED:
-        del remembered[next(iter(remembered))]
+        remembered.popitem(last=False)

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
+
+import numpy as np
 
 from pagefault.language.analyzer import is_telling
 from pagefault.language.known import told_or_all
 from pagefault.language.language import Cue, Language
 from pagefault.language.patterns import joined
-from pagefault.recall.rank import Ranked, Ranking
+from pagefault.recall.ranking import Ranking, together
 
 PARTS_MAX: Final = 4  # a message of more is a list of questions, which no few pages answer
 READ_MAX: Final = 2_000  # characters: who pastes more than that asks about it
@@ -109,25 +112,20 @@ def merged(whole: Ranking, parts: Sequence[Ranking]) -> Ranking:
     Where nothing bears on the message as a whole, the first question that finds something is what
     the others are raised to.
     """
-    found = [ranking for ranking in (whole, *parts) if ranking.places]
+    found = [ranking for ranking in (whole, *parts) if len(ranking)]
     if not found:
         return whole
     first = found[0]
-    if len(found) == 1:  # in its order already
-        return Ranking(first.places, max(whole.total, len(first.places)))
-    best: dict[int, Ranked] = {one.place: one for one in first.places}
-    for ranking in found[1:]:
-        raised = _raised(ranking.places[0].score, first.places[0].score)
-        for one in ranking.places:
-            known = best.get(one.place)
-            if known is None or known.score < raised * one.score:
-                best[one.place] = one.times(raised)
-    places = sorted(best.values(), key=lambda one: (-one.score, one.place))
-    return Ranking(tuple(places), max(whole.total, len(places)))
+    raised = [one.times(_raised(one, first)) for one in found[1:]]
+    best = together([first, *raised]).ordered() if raised else first
+    _, rows = np.unique(best.places, return_index=True)
+    best = best.taken(np.sort(rows))
+    return replace(best, total=max(whole.total, len(best)))
 
 
-def _raised(best: float, to: float) -> float:
+def _raised(ranking: Ranking, to: Ranking) -> float:
     """How many times as much what has this best score is worth. A short page that is near in
     meaning alone may be worth less than nothing: it stays as it is.
     """
-    return min(to / best, RAISED_MAX) if best > 0 < to else 1.0
+    best, wanted = float(ranking.scores[0]), float(to.scores[0])
+    return min(wanted / best, RAISED_MAX) if best > 0 < wanted else 1.0

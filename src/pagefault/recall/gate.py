@@ -2,12 +2,14 @@
 
 A page that is brought in stays until the next epoch, and is paid for with every request. Most
 messages of a conversation ask for nothing that was said before; they find pages all the same, as
-words repeat. So a message that asks gets what is likely to answer it, one that mostly tells a
-quarter of that room, and one that only tells what is about the very same thing.
+words repeat. So a message that asks gets what is likely to answer it, one that mostly tells three
+quarters of that room, and one that only tells what is about the very same thing.
 
-For a question a hit's share of the best score decides, and no floor on its relevance: that is a
+For a question a hit's share of the best score decides, and no floor on its coverage: that is a
 matter of words alone, and much of a score is not. The figures were chosen on two of five LoCoMo
-conversations, with the curve of `benchmarks/recall_gate.py`; docs/recall.md has what they do.
+conversations, with the curve of `benchmarks/recall_gate.py`, but for the room of what mostly tells:
+with a quarter an assistant's user, who reports and then asks for the next step, was shown three
+quarters of what search found for him. docs/recall.md has what they do.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from pagefault.recall.search import SearchHit
 class Gate:
     """Which hits a message calls for."""
 
-    relevance_min: float  # of a hit
+    coverage_min: float  # of a hit
     share_min: float  # of the best hit's score
     room_share: float  # of what may be paged in at all
 
@@ -35,12 +37,12 @@ class Gate:
         if not hits:
             return []
         least = self.share_min * hits[0].score
-        return [h for h in hits if h.relevance >= self.relevance_min and h.score >= least]
+        return [h for h in hits if h.coverage >= self.coverage_min and h.score >= least]
 
 
-ASKING: Final = Gate(relevance_min=0.0, share_min=0.45, room_share=1.0)
-MIXED: Final = Gate(relevance_min=0.0, share_min=0.45, room_share=0.25)
-TELLING: Final = Gate(relevance_min=0.6, share_min=0.5, room_share=0.25)
+ASKING: Final = Gate(coverage_min=0.0, share_min=0.45, room_share=1.0)
+MIXED: Final = Gate(coverage_min=0.0, share_min=0.45, room_share=0.75)
+TELLING: Final = Gate(coverage_min=0.6, share_min=0.5, room_share=0.25)
 
 _QUESTION_MARK: Final = re.compile("[?？؟՞፧꘏⁇⁈⁉]")
 _SENTENCE: Final = re.compile(r"[^.!?…。！？؟\n]*[^\W_][^.!?…。！？؟\n]*[.!?…。！？؟]*")

@@ -24,6 +24,7 @@ What it gets wrong: a long page whose first line answers the last line before it
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -45,7 +46,8 @@ Values = NDArray[np.float64]
 BORROWED: Final = 0.75
 """What a word counts that stands only around a page, of one that stands in it, in `relevance`."""
 
-_OFFSETS: Final = tuple(range(-PAGES_BEFORE, PAGES_AFTER + 1))
+_OFFSETS: Final = np.arange(-PAGES_BEFORE, PAGES_AFTER + 1)
+_HERE: Final = PAGES_BEFORE  # where 0 stands among them
 
 
 class Worth(NamedTuple):
@@ -81,12 +83,11 @@ def worth(
     own_counts = np.zeros((len(places), len(weights)))
     around_counts = np.zeros_like(own_counts)
     lengths, near = _nearness(places, known)
-    for column, offset in enumerate(_OFFSETS):
-        there, row = _positions(at - offset, places)
-        if offset:
-            around_counts[row] += near[row, column, None] * counts[there]
-        else:
+    for column, (there, row) in enumerate(_seen_from(at, places)):
+        if column == _HERE:
             own_counts[row] = counts[there]
+        else:
+            around_counts[row] += near[row, column, None] * counts[there]
     norm = K1 * (1 - B + B * lengths / usual)
     share = weights / weights.sum()
     own = _saturated(own_counts, norm) @ weights
@@ -98,16 +99,13 @@ def worth(
 
 def windows(at: Numbers) -> Numbers:
     """All places for which one of these pages may count, a row for each page."""
-    reached: Numbers = at[:, None] - np.array(_OFFSETS)
+    reached: Numbers = at[:, None] - _OFFSETS
     return reached
 
 
 def within_reach(at: Numbers, places: Numbers) -> NDArray[np.bool_]:
     """Which of these pages count for one of these places."""
-    reached = np.zeros(len(at), dtype=np.bool_)
-    for offset in _OFFSETS:
-        reached |= among(at - offset, places)
-    return reached
+    return np.asarray(among(windows(at), places).any(axis=1))
 
 
 def _nearness(places: Numbers, known: Lengths) -> tuple[Values, Values]:
@@ -117,15 +115,13 @@ def _nearness(places: Numbers, known: Lengths) -> tuple[Values, Values]:
     rows = len(places) if len(known.places) else 1  # where nothing is known, each is like the next
     lengths = np.full((rows, len(_OFFSETS)), max(known.mean, 1.0))
     days = np.zeros(lengths.shape, dtype=np.int64)
-    for column, offset in enumerate(_OFFSETS):
-        there, row = _positions(known.places - offset, places)
+    for column, (there, row) in enumerate(_seen_from(known.places, places)):
         lengths[row, column] = np.maximum(known.lengths[there], 1.0)
         days[row, column] = known.days[there]
-    here = _OFFSETS.index(0)
     near = np.zeros_like(lengths)
     for columns, reach in (
-        (range(here - 1, -1, -1), BEFORE),
-        (range(here + 1, len(_OFFSETS)), AFTER),
+        (range(_HERE - 1, -1, -1), BEFORE),
+        (range(_HERE + 1, len(_OFFSETS)), AFTER),
     ):
         gap = np.zeros(rows)
         for column in columns:
@@ -133,17 +129,22 @@ def _nearness(places: Numbers, known: Lengths) -> tuple[Values, Values]:
             reached = reach * np.exp(-gap / DECAY) * (DECAY / length)
             near[:, column] = reached * -np.expm1(-length / DECAY)
             gap = gap + length + TURN
-    is_other_day = (days != 0) & (days[:, [here]] != 0) & (days != days[:, [here]])
+    is_other_day = (days != 0) & (days[:, [_HERE]] != 0) & (days != days[:, [_HERE]])
     near[is_other_day] = 0.0
-    return lengths[:, here], np.broadcast_to(near, (len(places), len(_OFFSETS)))
+    return lengths[:, _HERE], np.broadcast_to(near, (len(places), len(_OFFSETS)))
 
 
-def _positions(these: Numbers, places: Numbers) -> tuple[NDArray[np.bool_], Numbers]:
-    """Which of these are places, and at what position each of those stands."""
-    position = np.searchsorted(places, these)
-    position[position == len(places)] = 0
-    are = places[position] == these
-    return are, position[are]
+def _seen_from(
+    at: Numbers, places: Numbers
+) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.intp]]]:
+    """For each of `_OFFSETS`, which of these pages stand so far from one of the places, and at what
+    position that place is.
+    """
+    these = windows(at).T
+    positions = places.searchsorted(these)
+    positions[positions == len(places)] = 0
+    for position, are in zip(positions, places[positions] == these, strict=True):
+        yield are, position[are]
 
 
 def _saturated(count: Values, norm: Values) -> Values:

@@ -14,11 +14,10 @@ import numpy as np
 
 from pagefault.language.analyzer import other_languages, query_terms
 from pagefault.model.page import Scope
-from pagefault.recall.rank import Ranked
-from pagefault.recall.reading import Reading
+from pagefault.recall.ranking import Ranked, Ranking, of_one_part, together
+from pagefault.recall.reading import PagesAt, Reading
 from pagefault.store.api import Candidates, PageIndex
 from pagefault.store.likely import Numbers, among
-from pagefault.store.place import place_in
 
 LINKING: Final = 3  # of the best pages
 RELEVANCE_MIN: Final = 0.5  # of a page whose names are followed
@@ -38,53 +37,55 @@ class _Link:
     relevance: float
     named_at: int  # the place of the page that names it
 
-    def to(self, one: Ranked) -> float:
+    def to(self, score: float) -> float:
         """What it adds to a page that was found already."""
-        return min(self.worth, LIFT_MAX * max(self.score - one.score, 0.0))
+        return min(self.worth, LIFT_MAX * max(self.score - score, 0.0))
 
 
 def linked(
     index: PageIndex,
     reading: Reading,
+    pages: PagesAt,
     scope: Scope,
-    found: Sequence[Ranked],
+    found: Ranking,
     known: Set[str],
     *,
     only: Numbers | None = None,
-) -> list[Ranked]:
+) -> Ranking:
     """What was found, best first, with a part `link` for the pages to which the best lead, and such
     pages as were not found before; with `only`, which ascend, at these places alone. A name whose
     terms are all `known` is no link: the question's own words, and who speaks.
     """
-    links = _links(index, reading, scope, found, known)
+    links = _links(reading, pages, found.rows(range(min(LINKING, len(found)))), known)
     if not links:
-        return list(found)
+        return found
     terms = sorted(frozenset[str]().union(*(link.terms for link in links)))
     standing = index.candidates(scope, terms, limit=STRETCHES_MAX, near=only, count_max=1)
     reached = _reached(links, terms, standing)
     if only is not None:
         places = np.array(sorted(reached), dtype=np.int64)
         reached = {place: reached[place] for place in places[among(places, only)].tolist()}
-    no_parts = dict.fromkeys(found[0].parts, 0.0)
-    ranked = [
-        one.plus("link", reached.pop(one.place).to(one)) if one.place in reached else one
-        for one in found
-    ]
-    ranked += [
-        Ranked(place, link.worth, {**no_parts, "link": link.worth}, link.relevance, likeness=0)
-        for place, link in reached.items()
-    ]
-    return sorted(ranked, key=lambda one: (-one.score, one.place))
+    more = np.zeros(len(found))
+    for row in np.flatnonzero(np.isin(found.places, list(reached))).tolist():
+        more[row] = reached.pop(int(found.places[row])).to(float(found.scores[row]))
+    fresh = of_one_part(
+        found.names,
+        list(reached),
+        part="link",
+        worth=[link.worth for link in reached.values()],
+        relevances=[link.relevance for link in reached.values()],
+    )
+    return together([found.plus("link", more), fresh]).ordered()
 
 
 def _links(
-    index: PageIndex, reading: Reading, scope: Scope, found: Sequence[Ranked], known: Set[str]
+    reading: Reading, pages: PagesAt, best: Sequence[Ranked], known: Set[str]
 ) -> list[_Link]:
     """What the best pages name."""
-    best = {one.place: one for one in found[:LINKING] if _bears(one)}
+    bearing = {one.place: one for one in best if _bears(one)}
     links: list[_Link] = []
-    for row in index.pages_at(scope, list(best)):
-        page, named = best[place_in(scope, row)], reading.page(row)
+    for place, row in pages.rows(bearing).items():
+        page, named = bearing[place], reading.page(row)
         if named is None:
             continue
         relevance = RELEVANCE * page.relevance

@@ -10,7 +10,8 @@ knows a phrase of any language:
    once, and next to nothing where it is said every day.
  - **Statement before neighbour.** Where a page that asks nothing has every word of the question, a
    page that has none stands below it, whatever it stands beside: "I don't know", in any language,
-   below what is known. One whose neighbours tell too little is not offered at all.
+   below what is known. One that says nothing of its own, or was not read, and whose neighbours
+   tell too little, is not offered at all.
  - **Question and quotation.** A page that asks, and has no more to say than the question that it is
    found by, is the question: nothing is told there. One of whose words half are the question's
    stands below a statement of them all. An answer that cites a page, or takes what it adds to the
@@ -29,23 +30,28 @@ A short refusal in words that are rare in its conversation counts as an answer w
 tells what was asked for, and what a model knew by itself stands below a page that only mentions it.
 On five LoCoMo conversations all this together costs up to half a point of what is found at ten and
 gains as much at five; on conversations with assistants it gains three at five and one at ten. Both
-had a part in choosing its numbers, so neither is a check on them.
+had a part in choosing its numbers, so neither is a check on them. On recordings, which had none, it
+costs nothing.
 """
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Collection, Sequence
+from dataclasses import replace
+from functools import cached_property
 from typing import Final
 
+import numpy as np
+
 from pagefault.language.analyzer import analyze, is_telling, query_terms
+from pagefault.model.ids import PageId
 from pagefault.model.kinds import Role
-from pagefault.model.page import Page, Scope
-from pagefault.recall.rank import Ranked
-from pagefault.recall.reading import Reading
+from pagefault.model.page import Page, PageRow, Scope
+from pagefault.recall.ranking import Ranked, Ranking
+from pagefault.recall.reading import PagesAt, Reading
 from pagefault.store.api import PageIndex
-from pagefault.store.likely import rarity
-from pagefault.store.place import place_in
+from pagefault.store.likely import Flags, Numbers, rarity
 
 ENOUGH: Final = 2.0  # words as rare as any: a page of so many says something
 ASKS_MORE: Final = 1.0  # of the same, by which a question is another one
@@ -71,59 +77,63 @@ BORROWED: Final = ("neighbourhood", "reply", "sitting")
 def settled(
     index: PageIndex,
     reading: Reading | None,
+    pages: PagesAt,
     scope: Scope,
     query: str,
-    found: Sequence[Ranked],
+    ranked: Ranking,
     *,
     languages: Sequence[str] = (),
-) -> list[Ranked]:
+) -> Ranking:
     """The same places, best first, as what they tell is worth; without those whose neighbourhood
     tells too little. Of the best, short ones are read. `languages` are those of the scope.
     """
-    if not found:
-        return []
-    ranked = list(found)
+    if not len(ranked):
+        return ranked
+    asked = frozenset(query_terms(query, languages))
     echoes: set[int] = set()
+    tell: set[int] = set()
     if reading is not None:
-        weighing = _Weighing(index, reading, scope, query, languages)
-        ranked, echoes = weighing.weighed(ranked), weighing.echoes
-    stating = max((one.score for one in ranked if _states_all(one)), default=None)
-    least = NEIGHBOUR_MIN if stating is None else NEIGHBOUR_STATED_MIN
-    least *= max(one.relevance for one in ranked)
-    ranked = [one for one in ranked if not _is_neighbour(one) or one.relevance >= least]
-    if stating is not None:
-        most = stating - BELOW * abs(stating)
-        ranked = _below(ranked, most, [_is_wordless(one) or one.place in echoes for one in ranked])
+        weighing = _Weighing(index, reading, pages, scope, asked)
+        ranked, echoes, tell = weighing.weighed(ranked), weighing.echoes, weighing.tell
+    stating = ranked.scores[_states_all(ranked)]
+    least = NEIGHBOUR_STATED_MIN if len(stating) else NEIGHBOUR_MIN
+    tells = ranked.relevances >= least * ranked.relevances.max()
+    ranked = ranked.taken(~_is_neighbour(ranked) | _stand_at(ranked, tell) | tells)
+    if len(stating):
+        best = float(stating.max())
+        which = _is_wordless(ranked) | _stand_at(ranked, echoes)
+        ranked = _below(ranked, best - BELOW * abs(best), which)
     if reading is not None:
-        ranked = _statements_first(index, reading, scope, query, ranked)
-        ranked = _sources_first(index, reading, scope, query, ranked, languages)
+        ranked = _statements_first(reading, pages, query, ranked)
+        ranked = _sources_first(reading, pages, asked, ranked)
     return ranked
 
 
-def _is_wordless(one: Ranked) -> bool:
-    """Whether it has neither a word of the question nor a name that leads to it."""
-    return one.parts["own"] <= 0 and one.parts["link"] <= 0
+def _is_wordless(ranked: Ranking) -> Flags:
+    """Which have neither a word of the question nor a name that leads to them."""
+    return (ranked.part("own") <= 0) & (ranked.part("link") <= 0)
 
 
-def _states_all(one: Ranked) -> bool:
-    """Whether it has every word of the question, and asks nothing itself."""
-    return not one.asks and one.told >= ALL_TOLD
+def _states_all(ranked: Ranking) -> Flags:
+    """Which have every word of the question, and ask nothing themselves."""
+    return ~ranked.asks & (ranked.told >= ALL_TOLD)
 
 
-def _is_neighbour(one: Ranked) -> bool:
-    """Whether nothing but what stands around it makes it bear on the question."""
-    return _is_wordless(one) and one.parts.get("meaning", 0.0) <= 0
+def _is_neighbour(ranked: Ranking) -> Flags:
+    """Which bear on the question by nothing but what stands around them."""
+    return _is_wordless(ranked) & (ranked.part("meaning") <= 0)
 
 
-def _ordered(ranked: Collection[Ranked]) -> list[Ranked]:
-    return sorted(ranked, key=lambda one: (-one.score, one.place))
+def _stand_at(ranked: Ranking, places: Collection[int]) -> Flags:
+    return np.isin(ranked.places, list(places))
 
 
 # --- information --------------------------------------------------------------------------------
 
 
 class _Weighing:
-    """Weighs pages by the words that they add to the question's, as they come to the top.
+    """Weighs pages by the words that they add to the question's, as they come to the top: `tell`
+    are those that say something of their own, `echoes` those that ask what is asked now.
 
     A weight is 1 at most, so a page that was weighed and still leads does lead: no other is read.
     """
@@ -132,44 +142,62 @@ class _Weighing:
         self,
         index: PageIndex,
         reading: Reading,
+        pages: PagesAt,
         scope: Scope,
-        query: str,
-        languages: Sequence[str],
+        asked: frozenset[str],
     ) -> None:
         self._index = index
         self._reading = reading
+        self._pages = pages
         self._scope = scope
-        self._asked = frozenset(query_terms(query, languages))
+        self._asked = asked
         self.echoes: set[int] = set()
+        self.tell: set[int] = set()
 
-    def weighed(self, ranked: list[Ranked]) -> list[Ranked]:
+    def weighed(self, ranked: Ranking) -> Ranking:
         seen: set[int] = set()
-        while new := [one for one in ranked[:WEIGHED_MAX] if one.place not in seen]:
-            seen.update(one.place for one in new)
-            weights = self._weights([one for one in new if _is_wordless(one) or one.asks])
-            ranked = _ordered([_times(one, weights.get(one.place, 1.0)) for one in ranked])
+        while not seen.issuperset(best := ranked.places[:WEIGHED_MAX].tolist()):
+            wordless, asks = _is_wordless(ranked), ranked.asks
+            new = [
+                row
+                for row, place in enumerate(best)
+                if place not in seen and (wordless[row] or asks[row])
+            ]
+            seen.update(best)
+            weights = self._weights(new, ranked, wordless)
+            ranked = _times(ranked, new, weights, wordless).ordered()
         return ranked
 
-    def _weights(self, ranked: Sequence[Ranked]) -> dict[int, float]:
-        if not ranked:
-            return {}
-        at = {one.place: one for one in ranked}
+    def _weights(self, rows: Sequence[int], ranked: Ranking, wordless: Flags) -> list[float]:
+        """What each of these rows is worth, at most 1."""
+        if not rows:
+            return []
+        places = ranked.places[rows].tolist()
+        found = self._pages.rows(places)
         added: dict[int, frozenset[str]] = {}
-        for row in self._index.pages_at(self._scope, list(at)):
-            page = self._reading.page(row) if row.tokens <= SHORT_TOKENS else None
-            if page is not None:
-                terms, place = telling(page.text), place_in(self._scope, row)
+        for at, place in zip(rows, places, strict=True):
+            row = found.get(place)
+            if row and row.tokens > SHORT_TOKENS:
+                self.tell.add(place)
+            elif row and (page := self._reading.page(row)) is not None:
+                terms = telling(page.text)
                 added[place] = terms - self._asked
-                if at[place].asks and len(terms & self._asked) >= ECHO * len(terms):
+                if ranked.asks[at] and len(terms & self._asked) >= ECHO * len(terms):
                     self.echoes.add(place)
         rare = self._rarities(frozenset[str]().union(*added.values()))
-        return {
-            place: _weight(at[place], sum(rare[term] for term in terms))
-            for place, terms in added.items()
-        }
+        information = {place: sum(rare[one] for one in terms) for place, terms in added.items()}
+        self.tell.update(place for place, much in information.items() if much >= ENOUGH)
+        return [
+            _weight(information[place], is_wordless=bool(wordless[at]))
+            if place in information
+            else 1.0
+            for at, place in zip(rows, places, strict=True)
+        ]
 
     def _rarities(self, terms: Collection[str]) -> dict[str, float]:
         """How rare these are, of what stands in one page alone."""
+        if not terms:
+            return {}
         ordered = sorted(terms)
         found = self._index.candidates(self._scope, ordered, limit=0)
         rarest = rarity(found.pages, 1)
@@ -184,70 +212,74 @@ def telling(text: str) -> frozenset[str]:
     return frozenset(query_terms(text)) if is_telling(text) else frozenset()
 
 
-def _weight(one: Ranked, information: float) -> float:
-    if _is_wordless(one):
+def _weight(information: float, *, is_wordless: bool) -> float:
+    if is_wordless:
         return min(information / ENOUGH, 1.0)
     return min(max(information / ASKS_MORE, ECHO_MIN), 1.0)
 
 
-def _times(one: Ranked, weight: float) -> Ranked:
-    """The same, with so much of what it borrows; a question, of all that it is worth."""
-    if weight >= 1:
-        return one
-    scaled = BORROWED if _is_wordless(one) else tuple(one.parts)
-    parts = {
-        name: value * weight if name in scaled and value > 0 else value
-        for name, value in one.parts.items()
-    }
-    relevance = one.relevance * weight
-    return one._replace(score=sum(parts.values()), parts=parts, relevance=relevance)
+def _times(
+    ranked: Ranking, rows: Sequence[int], weights: Sequence[float], wordless: Flags
+) -> Ranking:
+    """The same, but these rows have so much of what they borrow; a question, of all that it is
+    worth.
+    """
+    lighter = [at for at, weight in zip(rows, weights, strict=True) if weight < 1]
+    if not lighter:
+        return ranked
+    weight = np.array([one for one in weights if one < 1])
+    parts, scores, relevances = (
+        one.copy() for one in (ranked.parts, ranked.scores, ranked.relevances)
+    )
+    is_borrowed = np.array([name in BORROWED for name in ranked.names])
+    is_scaled = (is_borrowed[:, None] | ~wordless[lighter]) & (parts[:, lighter] > 0)
+    parts[:, lighter] *= np.where(is_scaled, weight, 1.0)
+    scores[lighter] = parts[:, lighter].sum(axis=0)
+    relevances[lighter] *= weight
+    return replace(ranked, parts=parts, scores=scores, relevances=relevances)
 
 
 # --- exchanges ----------------------------------------------------------------------------------
 
 
-def _statements_first(
-    index: PageIndex, reading: Reading, scope: Scope, query: str, ranked: list[Ranked]
-) -> list[Ranked]:
+def _statements_first(reading: Reading, pages: PagesAt, query: str, ranked: Ranking) -> Ranking:
     """The same, but nothing of an exchange, nor what only stands beside some words, is worth more
     than the best page that tells as much unasked.
     """
-    exchanged = _exchanged(index, reading, scope, query, ranked)
-    if not exchanged:
+    exchanged = _stand_at(ranked, _exchanged(reading, pages, query, ranked))
+    if not exchanged.any():
         return ranked
-    most = max(one.told for one in ranked if one.place in exchanged)
-    stating = (
-        one
-        for one in ranked[:EXCHANGES_MAX]
-        if one.place not in exchanged and not one.asks and one.told >= max(STATES * most, TOLD_MIN)
+    most = float(ranked.told[exchanged].max())
+    states = ~exchanged & ~ranked.asks & (ranked.told >= max(STATES * most, TOLD_MIN))
+    stating = np.flatnonzero(states[:EXCHANGES_MAX])
+    if not len(stating):
+        return ranked
+    score, relevance = (float(one[stating[0]]) for one in (ranked.scores, ranked.relevances))
+    which = exchanged | _is_wordless(ranked)
+    capped = np.where(
+        which, np.minimum(ranked.relevances, EXCHANGED * relevance), ranked.relevances
     )
-    best = next(stating, None)
-    if best is None:
-        return ranked
-    which = [one.place in exchanged or _is_wordless(one) for one in ranked]
-    capped = [
-        one._replace(relevance=min(one.relevance, EXCHANGED * best.relevance)) if is_one else one
-        for one, is_one in zip(ranked, which, strict=True)
-    ]
-    return _below(capped, best.score - BELOW * abs(best.score), which)
+    return _below(replace(ranked, relevances=capped), score - BELOW * abs(score), which)
 
 
-def _exchanged(
-    index: PageIndex, reading: Reading, scope: Scope, query: str, ranked: Sequence[Ranked]
-) -> set[int]:
+def _exchanged(reading: Reading, pages: PagesAt, query: str, ranked: Ranking) -> set[int]:
     """Where, among the best, words of the question are asked of a model, and where that replies.
 
     Both short: what is longer says something. Who speaks under a name is a person, in a transcript
     of people, and knows what they reply.
     """
-    asking = {one.place for one in [one for one in ranked if one.asks][:EXCHANGES_MAX]}
-    asking &= {one.place for one in ranked if one.told >= TOLD_MIN}
-    asking |= _said_before(index, reading, scope, query, ranked[:EXCHANGES_MAX])
+    rows = np.flatnonzero(ranked.asks)[:EXCHANGES_MAX]
+    asking = set(ranked.places[rows[ranked.told[rows] >= TOLD_MIN]].tolist())
+    best = ranked.places[:EXCHANGES_MAX]
+    whole = best[_states_all(ranked)[:EXCHANGES_MAX]]
+    asking |= _said_before(reading, pages, query, whole)
     if not asking:
         return set()
-    best = asking.union(one.place for one in ranked[:EXCHANGES_MAX])
-    rows = [row for row in index.pages_at(scope, list(best)) if row.tokens <= SHORT_TOKENS]
-    unnamed = {place_in(scope, row): row for row in rows if _is_unnamed(reading.page(row))}
+    unnamed = {
+        place: row
+        for place, row in pages.rows(asking.union(best.tolist())).items()
+        if row.tokens <= SHORT_TOKENS and _is_unnamed(reading.page(row))
+    }
     asked: dict[tuple[int, int], int] = {}  # in this turn, by the record
     for place, row in unnamed.items():
         if place in asking and row.role is Role.USER:
@@ -261,16 +293,16 @@ def _exchanged(
     }
 
 
-def _said_before(
-    index: PageIndex, reading: Reading, scope: Scope, query: str, ranked: Sequence[Ranked]
-) -> set[int]:
-    """Where the query itself was said, word for word and with no mark at its end: many write
-    questions so, and some scripts have no mark for them.
+def _said_before(reading: Reading, pages: PagesAt, query: str, whole: Numbers) -> set[int]:
+    """Where, of places that have all its words, the query itself was said, word for word and with
+    no mark at its end: many write questions so, and some scripts have no mark for them.
     """
-    words, whole = analyze(query), [one.place for one in ranked if _states_all(one)]
+    if not len(whole):
+        return set()
+    words = analyze(query)
     return {
-        place_in(scope, row)
-        for row in index.pages_at(scope, whole)
+        place
+        for place, row in pages.rows(whole.tolist()).items()
         if row.tokens <= SHORT_TOKENS
         and (page := reading.page(row)) is not None
         and not unicodedata.category(page.text.rstrip()[-1:] or ".").startswith("P")
@@ -285,27 +317,18 @@ def _is_unnamed(page: Page | None) -> bool:
 # --- statements and sources ---------------------------------------------------------------------
 
 
-def _below(ranked: Sequence[Ranked], most: float, which: Sequence[bool]) -> list[Ranked]:
+def _below(ranked: Ranking, most: float, which: Flags) -> Ranking:
     """The same, but none of `which` is worth more than that."""
-    return _ordered(
-        [
-            one.plus("stated", most - one.score) if is_one and one.score > most else one
-            for one, is_one in zip(ranked, which, strict=True)
-        ]
-    )
+    less = np.where(which & (ranked.scores > most), most - ranked.scores, 0.0)
+    return ranked.plus("stated", less).ordered()
 
 
 def _sources_first(
-    index: PageIndex,
-    reading: Reading,
-    scope: Scope,
-    query: str,
-    ranked: list[Ranked],
-    languages: Sequence[str],
-) -> list[Ranked]:
+    reading: Reading, pages: PagesAt, asked: frozenset[str], ranked: Ranking
+) -> Ranking:
     """What an answer among the best rests on, just above it."""
-    best = {one.place: one for one in ranked[:QUOTING_MAX]}
-    rows = {place_in(scope, row): row for row in index.pages_at(scope, list(best))}
+    best = {one.place: one for one in ranked.rows(range(min(QUOTING_MAX, len(ranked))))}
+    rows = pages.rows(best)
     answers = [
         place
         for place, row in rows.items()
@@ -313,39 +336,54 @@ def _sources_first(
     ]
     if not answers or len(rows) < 2:
         return ranked
-    pages = {place: page for place, row in rows.items() if (page := reading.page(row)) is not None}
-    asked = frozenset(query_terms(query, languages))
-    lifted = dict(best)
+    scores = {place: one.score for place, one in best.items()}
+    more = dict.fromkeys(best, 0.0)
     for place in sorted(answers, key=lambda place: best[place].score):
-        if place not in pages:
-            continue
-        answer, quoted = lifted[place], _Quoted(reading, pages[place], asked)
-        for other, page in pages.items():
-            source = lifted[other]
-            if source.score < answer.score and quoted.rests_on(page, best[other], best[place]):
-                more = answer.score - source.score + BELOW * ranked[0].score
-                lifted[other] = source.plus("quoted", more)
-    return _ordered([lifted.get(one.place, one) for one in ranked])
+        answer = _Quoted(reading, rows[place], best[place], asked)
+        for other, row in rows.items():
+            if scores[other] < scores[place] and answer.rests_on(row, best[other]):
+                lift = scores[place] - scores[other] + BELOW * float(ranked.scores[0])
+                scores[other] += lift
+                more[other] += lift
+    lifts = np.zeros(len(ranked))
+    lifts[: len(best)] = list(more.values())
+    return ranked.plus("quoted", lifts).ordered()
 
 
 class _Quoted:
-    """What an answer says, and where it has that from."""
+    """What an answer says, and where it has that from. Its text, and others, are read as needed."""
 
-    def __init__(self, reading: Reading, answer: Page, asked: frozenset[str]) -> None:
+    def __init__(
+        self, reading: Reading, row: PageRow, answer: Ranked, asked: frozenset[str]
+    ) -> None:
+        self._reading = reading
+        self._row = row
         self._answer = answer
-        self._cited = frozenset(reading.cited(answer))
-        self._adds = telling(answer.text) - asked
+        self._asked = asked
 
-    def rests_on(self, page: Page, source: Ranked, answer: Ranked) -> bool:
+    def rests_on(self, row: PageRow, source: Ranked) -> bool:
         """Whether it cites this page of its session, or says again what was said there before to
         the same question, by somebody who did not ask it.
         """
-        row, of = page.row, self._answer.row
-        if row.seq >= of.seq or source.asks:
+        if row.seq >= self._row.seq or source.asks:
             return False
-        if row.session == of.session and row.page_id in self._cited:
+        if row.session == self._row.session and row.page_id in self._cited:
             return True
-        says_more = row.role is not Role.ASSISTANT and source.told >= answer.told > 0
-        if not says_more or not self._adds:
+        if row.role is Role.ASSISTANT or not source.told >= self._answer.told > 0:
+            return False
+        page = self._reading.page(row) if self._adds else None
+        if page is None:
             return False
         return len(self._adds & telling(page.text)) >= QUOTED * len(self._adds)
+
+    @cached_property
+    def _page(self) -> Page | None:
+        return self._reading.page(self._row)
+
+    @cached_property
+    def _cited(self) -> frozenset[PageId]:
+        return frozenset(self._reading.cited(self._page) if self._page else ())
+
+    @cached_property
+    def _adds(self) -> frozenset[str]:
+        return telling(self._page.text) - self._asked if self._page else frozenset()

@@ -16,7 +16,7 @@ from pagefault.recall.lexical import Values
 from pagefault.recall.question import Question
 from pagefault.recall.when import nearness
 from pagefault.store.api import USER
-from pagefault.store.form import ASKS
+from pagefault.store.said import ASKS
 
 SPEAKER: Final = 0.55
 ROLE: Final = 0.18

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
-from pagefault.language.analyzer import analyze, date_terms, is_telling, query_words
+from pagefault.language.analyzer import analyze, date_terms, is_telling, month_term, query_words
 from pagefault.language.known import LANGUAGES
 from pagefault.language.language import Cue
 from pagefault.language.patterns import shows
-from pagefault.language.sought import Sought
-from pagefault.recall.when import Days, days_in_digits, days_named
-from pagefault.store.form import TELLS_NAME, TELLS_NUMBER, TELLS_TIME
+from pagefault.language.sought import Sought, alternatives
+from pagefault.recall.when import Days, days_in_digits, days_named, months_named
+from pagefault.store.said import TELLS_NAME, TELLS_NUMBER, TELLS_TIME
 
 _WORD: Final = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*|[,&]")
 _CAPITAL: Final = re.compile(r"(?<=[^\W_][ ,])[A-ZÀ-Þ][^\W\d_]{2,}")
@@ -47,11 +47,30 @@ def read(query: str, *, today: date | None = None, languages: Collection[str] = 
         wants |= TELLS_NUMBER
     if shows(Cue.WHO_OR_WHERE, query, at_start=True):
         wants |= TELLS_NAME
-    terms = query_words(query, languages)
+    months = _months(query, languages)
+    terms = [_dated(term, months) for term in query_words(query, languages)]
     terms += [term for one in days_in_digits(query) for term in _terms_of(one)]
     return Question(
         tuple(dict.fromkeys(terms)), days_named(query, today=today), wants, is_telling(query)
     )
+
+
+def _months(query: str, languages: Collection[str]) -> dict[Sought, str]:
+    """The words of a query that name a month, and the term under which its pages are found."""
+    found: dict[Sought, str] = {}
+    for name, number in months_named(query):
+        words = query_words(name, languages)
+        if len(words) == 1 and 1 <= number <= 12:
+            found[words[0]] = month_term(number)
+    return found
+
+
+def _dated(term: Sought, months: Mapping[Sought, str]) -> Sought:
+    """A word, or if it names a month, that or what the pages of that month have."""
+    if term not in months:
+        return term
+    any_of = tuple(dict.fromkeys((*alternatives(term), months[term])))
+    return any_of if len(any_of) > 1 else any_of[0]
 
 
 def _terms_of(days: Days) -> list[str]:

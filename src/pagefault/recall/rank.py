@@ -10,8 +10,8 @@ part in it: docs/recall.md has the figures.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from typing import Final, NamedTuple
+from collections.abc import Callable, Collection
+from typing import Final
 
 import numpy as np
 
@@ -19,10 +19,11 @@ from pagefault.recall import lexical, parts
 from pagefault.recall.evidence import Evidence, aligned
 from pagefault.recall.lexical import Values
 from pagefault.recall.question import Question
+from pagefault.recall.ranking import NOTHING_RANKED, Ranking
 from pagefault.recall.semantic import RELEVANCE, Similar, closeness
 from pagefault.store.api import ROLES_MAX, Candidates, Traits
-from pagefault.store.form import ASKS
 from pagefault.store.likely import Numbers, among, distinct, rarity
+from pagefault.store.said import ASKS
 
 NEIGHBOURHOOD: Final = 0.55  # of what the words around a page add to its own
 MENTION: Final = 0.5  # what the speaker's name tells as a word, once it was read as a speaker
@@ -34,38 +35,6 @@ any language those that stand in most pages of a conversation of `MANY` or more.
 MANY: Final = 20
 MEASURED_MAX: Final = 200
 """Places that are looked at closely: those that lead before they are."""
-
-
-class Ranked(NamedTuple):
-    """A place in the scope and why it stands where it does: the parts add up to the score."""
-
-    place: int
-    score: float
-    parts: Mapping[str, float]
-    relevance: float  # 0..1: how much of what the query tells stands there or around there
-    likeness: int
-    told: float = 0.0  # 0..1: how much of it stands there
-    asks: bool = False  # it ends with a question
-
-    def times(self, factor: float) -> Ranked:
-        """The same, worth so many times as much."""
-        parts = {name: factor * value for name, value in self.parts.items()}
-        return self._replace(score=factor * self.score, parts=parts)
-
-    def plus(self, part: str, value: float) -> Ranked:
-        """The same, with so much more for one part."""
-        parts = {**self.parts, part: self.parts.get(part, 0.0) + value}
-        return self._replace(score=self.score + value, parts=parts)
-
-
-class Ranking(NamedTuple):
-    """The best `places`, and how many there are in `total`."""
-
-    places: tuple[Ranked, ...]
-    total: int
-
-
-NOTHING_RANKED: Final = Ranking((), 0)
 
 
 def rank(
@@ -83,8 +52,8 @@ def rank(
     `found` are candidates whose neighbours in place are neighbours in a conversation; `look` tells
     what is known of the pages at places. `speakers` are the positions, among the query's terms, of
     words that name a speaker. A place without any term of the query is in the answer if a neighbour
-    has one; whether there is a page at every place is for the caller to see. With `only`, which
-    ascend, no other place is in the answer.
+    has one. Of those that were looked at, there is a page at each. With `only`, which ascend, no
+    other place is in the answer.
     """
     weights = np.array([rarity(found.pages, frequency) for frequency in found.frequencies])
     if len(speakers) < sum(map(bool, found.frequencies)):
@@ -141,24 +110,22 @@ def rank(
         columns["meaning"] = similar.weight * seen.best * close
     if not _tells(found, asked):
         relevance = LITTLE * relevance
-    score = np.sum([*columns.values()], axis=0)
-    order = np.lexsort((places, -score))
-    rows = np.stack([*columns.values()], axis=1)[order].tolist()
-    return Ranking(
-        tuple(
-            Ranked(place, value, dict(zip(columns, row, strict=True)), share, likeness, own, asks)
-            for place, value, row, share, likeness, own, asks in zip(
-                places[order].tolist(),
-                score[order].tolist(),
-                rows,
-                relevance[order].tolist(),
-                seen.likenesses[order].tolist(),
-                told.own_coverage[order].tolist(),
-                ((seen.marks[order] & ASKS) != 0).tolist(),
-                strict=True,
-            )
-        ),
-        total,
+    ranked = np.array([*columns.values()])
+    stands = among(places, known.places)
+    return (
+        Ranking(
+            names=tuple(columns),
+            places=places,
+            scores=ranked.sum(axis=0),
+            parts=ranked,
+            relevances=relevance,
+            likenesses=seen.likenesses,
+            told=told.own_coverage,
+            asks=(seen.marks & ASKS) != 0,
+            total=total - len(places) + int(stands.sum()),
+        )
+        .taken(stands)
+        .ordered()
     )
 
 

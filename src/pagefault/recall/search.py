@@ -16,20 +16,20 @@ from pagefault.model.kinds import Kind, Profile
 from pagefault.model.page import DERIVED_ORDER, PageRow, Scope
 from pagefault.model.signatures import checked
 from pagefault.model.wanted import ANY, SearchFilter
-from pagefault.recall.reading import Reading
+from pagefault.recall.likelihood import likelihoods
+from pagefault.recall.reading import PagesAt, Reading
 from pagefault.recall.reranking import reranked
 from pagefault.recall.studio import rescored
-from pagefault.store.api import Candidates, PageFilter, PageIndex
+from pagefault.store.api import Candidates, PageIndex
 from pagefault.store.languages import languages_in
 from pagefault.store.likeness import bucket, say_the_same
-from pagefault.store.place import place_in
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from pagefault.recall.question import Question
-    from pagefault.recall.rank import Ranked, Ranking
+    from pagefault.recall.ranking import Ranked, Ranking
     from pagefault.recall.reranking import Rerank
     from pagefault.recall.semantic import Semantic, Similar
 
@@ -48,9 +48,10 @@ IMPORTANCE: Final = 0.1  # of the best score, between a page that matters not at
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A page that was found. `parts` add up to `score`; `relevance` is 0..1, how much
-    of what the query tells stands in the page, or, counting three quarters, around it. They are 0
-    where pages were listed, not searched. The order is that of `score`.
+    """A page that was found. `parts` add up to `score`; `relevance` is 0..1, how likely it bears on
+    the question (`likelihood.py`), and `coverage` 0..1, how much of what the query tells stands in
+    the page, or, counting three quarters, around it. They are 0 where pages were listed, not
+    searched. The order is that of `score`.
 
     `also` are pages that say the same (`store/likeness.py`) and were found, too, but would tell no
     more. `archive` is set where the page's text cannot be read now: the directory that is not
@@ -77,6 +78,7 @@ class SearchHit:
     excerpt: str = ""
     marks: tuple[tuple[int, int], ...] = ()
     why: str = ""
+    coverage: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,13 +172,50 @@ class Searcher:
         # With NumPy, which only who searches should wait for.
         import numpy as np
 
-        from pagefault.recall.decompose import decompose, merged
-        from pagefault.recall.links import linked
-        from pagefault.recall.novelty import settled
+        from pagefault.recall.decompose import decompose
 
         if wanted.is_some:
             places = self._index.matching(scope, wanted).places
             only = places if only is None else np.intersect1d(places, only, assume_unique=True)
+        questions = (query, *decompose(query))
+        similar = [self._similar(scope, one, only) for one in questions]  # may ask a server
+        with self._index.moment():
+            told, total, best = self._found(
+                *(scope, questions, similar),
+                limit=limit,
+                wanted=wanted,
+                only=only,
+                today=today,
+                profile=profile,
+            )
+        if best and rerank and profile is Profile.MEASURED and self._rerank and self._reading:
+            told = reranked(
+                *(told, query), told=best.told, reading=self._reading, rerank=self._rerank
+            )
+        relevances = likelihoods([hit.score for hit in told], [hit.coverage for hit in told])
+        likely = map(_relevant, told[: max(limit, 0)], relevances)
+        return SearchResult(tuple(likely), total)
+
+    def _found(
+        self,
+        scope: Scope,
+        questions: Sequence[str],
+        similar: Sequence[Similar | None],
+        *,
+        limit: int,
+        wanted: SearchFilter,
+        only: NDArray[np.int64] | None,
+        today: date | None,
+        profile: Profile,
+    ) -> tuple[list[SearchHit], int, Ranked | None]:
+        """What is found for a message and the `questions` in it, the message first; how many there
+        are, and the place of the first.
+        """
+        from pagefault.recall.decompose import merged
+        from pagefault.recall.links import linked
+        from pagefault.recall.novelty import settled
+
+        query = questions[0]
         speakers = self._index.speakers(scope)
         languages = languages_in(self._index, scope)
         passed = frozenset[int]() if wanted.history else self._index.history(scope)
@@ -189,39 +228,47 @@ class Searcher:
             today=today,
             passed=passed,
         )
-        pages, ranking = ranked(query)
-        ranking = merged(ranking, [ranked(one)[1] for one in decompose(query)])
-        standing = self._standing(scope, ranking.places, pages=pages)
-        unlooked = max(ranking.total - len(ranking.places), 0)
-        if standing and self._reading is not None:
+        (pages, ranking), *others = map(ranked, questions, similar)
+        ranking = merged(ranking, [other for _, other in others])
+        unlooked = max(ranking.total - len(ranking), 0)
+        rows = PagesAt(self._index, scope)
+        if len(ranking) and self._reading is not None:
             known = speakers.union(query_terms(query, languages))
-            standing = linked(self._index, self._reading, scope, standing, known, only=only)
-        standing = [one for one in standing if one.place not in passed]
-        standing = settled(self._index, self._reading, scope, query, standing, languages=languages)
-        groups = copies(standing)
+            ranking = linked(*(self._index, self._reading, rows, scope, ranking, known), only=only)
+        if passed:
+            ranking = ranking.taken(_elsewhere(ranking.places, passed))
+        ranking = settled(
+            *(self._index, self._reading, rows, scope, query, ranking), languages=languages
+        )
+        groups = copies(ranking)
         total = unlooked + len(groups)
         groups = groups[: max(SHORTLIST, limit)]
-        admitted = self._pages(scope, [place for group in groups for place in group])
-        admitted = [(place, page) for place, page in admitted if not page.is_note]
+        shown = ranking.rows([row for group in groups for row in group])
+        found = rows.rows([place.place for place in shown])
+        admitted = [
+            (place, page)
+            for place in shown
+            if (page := found.get(place.place)) is not None and not page.is_note
+        ]
         if scope.is_everything and not wanted.kinds:  # else no scope has them beside what was said
             admitted = [(place, page) for place, page in admitted if page.kind not in RETOLD]
         if not admitted:
-            return _NOTHING_FOUND
+            return [], 0, None
         summands = self._summands(scope, admitted, pages=pages, profile=profile)
         hits = [
-            (SearchHit(page, sum(parts.values()), place.relevance, parts, why=why(place)), place)
+            (
+                SearchHit(
+                    *(page, sum(parts.values()), 0.0, parts),
+                    why=why(place),
+                    coverage=place.relevance,
+                ),
+                place,
+            )
             for (place, page), parts in zip(admitted, summands, strict=True)
         ]
         hits.sort(key=lambda entry: (-entry[0].score, entry[0].page.seq))
-        told = once(hits, groups)
-        if rerank and profile is Profile.MEASURED and self._rerank and self._reading:
-            told = reranked(
-                *(told, query),
-                told=hits[0][1].told,
-                reading=self._reading,
-                rerank=self._rerank,
-            )
-        return SearchResult(tuple(told[: max(limit, 0)]), total - len(groups) + len(told))
+        told = once(hits, [ranking.places[group].tolist() for group in groups])
+        return told, total - len(groups) + len(told), hits[0][1]
 
     def _summands(
         self,
@@ -253,6 +300,7 @@ class Searcher:
         self,
         scope: Scope,
         query: str,
+        similar: Similar | None,
         *,
         speakers: frozenset[str],
         languages: Sequence[str],
@@ -266,7 +314,8 @@ class Searcher:
         """
         from pagefault.recall.daily import PAGES_MAX, asks_of_days_alone, spans_ms, with_word
         from pagefault.recall.question import read, speakers_named, subject
-        from pagefault.recall.rank import NOTHING_RANKED, rank
+        from pagefault.recall.rank import rank
+        from pagefault.recall.ranking import NOTHING_RANKED
 
         asked = read(query, today=today, languages=languages)
         if not asked.terms:
@@ -286,7 +335,7 @@ class Searcher:
                 for at, term in enumerate(asked.terms)
                 if not named.keys().isdisjoint(alternatives(term))
             ],
-            similar=self._similar(scope, query, only, passed),
+            similar=similar and elsewhere(similar, passed),
             relevance_min=RELEVANCE_MIN,
             only=only,
         )
@@ -305,42 +354,24 @@ class Searcher:
         places = np.unique(np.concatenate([np.empty(0, np.int64), *found]))
         return places if only is None else np.intersect1d(places, only, assume_unique=True)
 
-    def _similar(
-        self,
-        scope: Scope,
-        query: str,
-        only: NDArray[np.int64] | None,
-        passed: frozenset[int],
-    ) -> Similar | None:
+    def _similar(self, scope: Scope, query: str, only: NDArray[np.int64] | None) -> Similar | None:
         if self._semantic is None:
             return None
-        found = self._semantic(scope, query, limit=SIMILAR_MAX, only=only)
-        stays = _elsewhere(found.places, passed)
-        return replace(found, places=found.places[stays], scores=found.scores[stays])
-
-    def _pages(self, scope: Scope, places: Sequence[Ranked]) -> list[tuple[Ranked, PageRow]]:
-        """Places and the pages there, best place first."""
-        rows = {
-            place_in(scope, row): row
-            for row in self._index.pages_at(scope, [one.place for one in places])
-        }
-        return [(one, rows[one.place]) for one in places if one.place in rows]
-
-    def _standing(self, scope: Scope, places: Sequence[Ranked], *, pages: int) -> list[Ranked]:
-        """Those places where there is a page: without gaps, all between the first and the last."""
-        if not scope.is_everything:
-            last = self._index.pages(scope, PageFilter(), limit=1, newest_first=True)
-            first = _first(scope)
-            if last and last[0].order == first + pages - 1:
-                return [one for one in places if first <= one.place < first + pages]
-        standing = self._index.standing(scope, [one.place for one in places])
-        return [one for one in places if one.place in standing]
+        return self._semantic(scope, query, limit=SIMILAR_MAX, only=only)
 
 
 def without(found: Candidates, passed: frozenset[int]) -> Candidates:
     """The same candidates, but for those at these places."""
+    if not passed:
+        return found
     stays = _elsewhere(found.places, passed)
     return replace(found, places=found.places[stays], counts=found.counts[stays])
+
+
+def elsewhere(similar: Similar, passed: frozenset[int]) -> Similar:
+    """The same, but for what is near at these places."""
+    stays = _elsewhere(similar.places, passed)
+    return replace(similar, places=similar.places[stays], scores=similar.scores[stays])
 
 
 def counting(asked: Question, found: Candidates) -> tuple[Question, Candidates]:
@@ -362,43 +393,37 @@ def _elsewhere(places: NDArray[np.int64], passed: frozenset[int]) -> NDArray[np.
     return ~np.isin(places, list(passed))
 
 
-def copies(places: Sequence[Ranked]) -> list[list[Ranked]]:
-    """The same places, best first, in groups of those whose pages say the same as the first of each
-    and tell as much of the question by their own words.
+def copies(ranking: Ranking) -> list[list[int]]:
+    """The rows of a ranking in groups of those whose pages say the same as the first of each and
+    tell as much of the question by their own words.
 
     Only where its own words were found: `Yes!` says something else after every question.
     """
-    groups: list[list[Ranked]] = []
-    leading: dict[int, list[list[Ranked]]] = {}
-    for place in places:  # of hundreds: without a call where nothing can be alike
-        if place.parts["own"] <= 0:
-            groups.append([place])
-            continue
-        alike = leading.setdefault(bucket(place.likeness), [])
+    own, likenesses = ranking.part("own").tolist(), ranking.likenesses.tolist()
+    groups: list[list[int]] = []
+    leading: dict[int, list[list[int]]] = {}
+    for row, likeness in enumerate(likenesses):
+        alike = leading.setdefault(bucket(likeness), []) if own[row] > 0 else []
         for group in alike:
-            if _is_copy(place, group[0]):
-                group.append(place)
+            first = group[0]
+            # Where they differ in a word, it must be none that was asked for.
+            if likeness == likenesses[first] or (
+                say_the_same(likeness, likenesses[first])
+                and math.isclose(own[row], own[first], rel_tol=OWN_TOLERANCE)
+            ):
+                group.append(row)
                 break
         else:
-            groups.append([place])
+            groups.append([row])
             alike.append(groups[-1])
     return groups
 
 
-def _is_copy(place: Ranked, first: Ranked) -> bool:
-    if place.likeness == first.likeness:
-        return True
-    # Where they differ in a word, it must be none that was asked for.
-    return say_the_same(place.likeness, first.likeness) and math.isclose(
-        place.parts["own"], first.parts["own"], rel_tol=OWN_TOLERANCE
-    )
-
-
 def once(
-    hits: Sequence[tuple[SearchHit, Ranked]], groups: Sequence[Sequence[Ranked]]
+    hits: Sequence[tuple[SearchHit, Ranked]], groups: Sequence[Sequence[int]]
 ) -> list[SearchHit]:
-    """Hits, best first, each with its place: the best of each group stands for all of it."""
-    group_of = {place.place: number for number, group in enumerate(groups) for place in group}
+    """Hits, best first, each with its place: the best of each group of places stands for all."""
+    group_of = {place: number for number, group in enumerate(groups) for place in group}
     told: dict[int, SearchHit] = {}
     for hit, place in hits:
         number = group_of[place.place]
@@ -407,6 +432,10 @@ def once(
         else:
             told[number] = hit
     return list(told.values())
+
+
+def _relevant(hit: SearchHit, relevance: float) -> SearchHit:
+    return replace(hit, relevance=relevance)
 
 
 def why(place: Ranked) -> str:

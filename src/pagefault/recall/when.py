@@ -49,6 +49,13 @@ def days_named(query: str, *, today: date | None = None) -> tuple[Days, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def months_named(query: str) -> Iterator[tuple[str, int]]:
+    """The months that a query names, as it writes them, and which of the year each is."""
+    for one in told_or_all(query):
+        if one.dates is not None:
+            yield from _reader(one.dates, one.script).months(query)
+
+
 def days_in_digits(query: str) -> Iterator[Days]:
     """Days and months written as 2026-10-08 and 2026-10."""
     for match in _ISO.finditer(query):
@@ -122,16 +129,27 @@ class _Reader:
         self._near_days = _Names(told.near)
 
     def dates(self, query: str) -> Iterator[Days]:
+        for month, number, year in self._dates(query):
+            found = _of(int(year) if year else None, self._month(month), number or None)
+            if found is not None:
+                yield found
+
+    def months(self, query: str) -> Iterator[tuple[str, int]]:
+        """Each month as it is written, and its number."""
+        for month, _, _ in self._dates(query):
+            yield month, self._month(month)
+
+    def _dates(self, query: str) -> Iterator[tuple[str, str, str]]:
+        """Month, day and year as they are written."""
         for match in self._found(self._told.date, query):
             month, number, year = (_part(match, name) for name in ("month", "d", "y"))
             is_doubtful = month.casefold() in self._told.doubtful_months and not (number or year)
             before = query[: match.start()]
-            if is_doubtful and not re.search(self._told.before_a_month, before, re.IGNORECASE):
-                continue
-            at = self._names["month"].meant(month)
-            found = _of(int(year) if year else None, int(at or 0), number or None)
-            if found is not None:
-                yield found
+            if not is_doubtful or re.search(self._told.before_a_month, before, re.IGNORECASE):
+                yield month, number, year
+
+    def _month(self, name: str) -> int:
+        return int(self._names["month"].meant(name) or 0)
 
     def years(self, query: str) -> Iterator[Days]:
         """Years alone: that of a date is part of it."""

@@ -13,6 +13,8 @@ class Found:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self.reading: object = None
+        """What was read of the text for shorter forms, if it was: a `reading.Reading`."""
 
     @cached_property
     def topic_tags(self) -> tuple[str, ...]:

@@ -15,13 +15,14 @@ and what it is about, and none of its sentences. Invariants, for every compresso
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from pagefault.model.errors import BadInput
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Kind, Level, Modality, Role
 from pagefault.model.page import Evidence, Page
+from pagefault.represent.about import Found
 
 CountTokens = Callable[[str], int]
 """How long a text is, in the unit of stored counts. Passed in: who counts is not our business."""
@@ -37,6 +38,7 @@ class Source:
     role: Role = Role.USER
     speaker: str = ""
     occurred_at: str = ""
+    found: Found | None = field(default=None, compare=False, repr=False)  # of the page
 
     @classmethod
     def of(cls, page: Page) -> Source:
@@ -47,6 +49,7 @@ class Source:
             role=page.row.role,
             speaker=page.speaker,
             occurred_at=page.occurred_at,
+            found=page.about if isinstance(page.about, Found) else None,
         )
 
 

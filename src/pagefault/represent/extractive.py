@@ -25,11 +25,12 @@ from pagefault.represent.api import (
     size_of,
     speaker_of,
 )
-from pagefault.represent.reduce import reduce, said_last, stretches
+from pagefault.represent.reading import Reading, Sentence, read, said_last
+from pagefault.represent.reduce import stretches
 from pagefault.represent.reference import reference
 from pagefault.represent.reversal import Reversals
-from pagefault.represent.salience import candidate, choose
-from pagefault.represent.sentences import Unit, units
+from pagefault.represent.salience import Candidate, choose
+from pagefault.represent.sentences import Unit
 
 RATIO: Final = 10
 """An abstract has at most one token for so many of what it stands for …"""
@@ -62,14 +63,13 @@ def compress_range(
     check_asked(sources, level, tokens_max)
     if level is Level.REFERENCE:
         return _reference(sources, count, tokens_max)
-    found = [units(source.text) for source in sources]
-    kept = reduce(sources, found)
-    draft = _reduced(sources, found, kept, count)
+    readings = [read(source, count) for source in sources]
+    draft = _reduced(sources, readings, count)
     if level is Level.ABSTRACT:
         room = abstract_tokens(sources, count) if tokens_max is None else tokens_max
         if draft.tokens > room:
             one = tokens_max is None and room == ABSTRACT_MIN
-            lines = [_Line(place, unit) for place, unit in said_last(sources, kept)]
+            lines = [_Line(place, sentence) for place, sentence in said_last(readings)]
             abstract = _abstract(sources, lines, room, count, one_at_least=one)
             if abstract.tokens <= draft.tokens and size_of(abstract.text) <= size_of(draft.text):
                 draft = abstract
@@ -120,10 +120,14 @@ class Extractive:
 
 
 class _Line(NamedTuple):
-    """A unit of the page at `place`."""
+    """A sentence of the page at `place`."""
 
     place: int
-    unit: Unit
+    sentence: Sentence
+
+    @property
+    def unit(self) -> Unit:
+        return self.sentence.unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,20 +154,17 @@ class _Draft:
         )
 
 
-def _reduced(
-    sources: Sequence[Source],
-    found: Sequence[Sequence[Unit]],
-    kept: Sequence[Sequence[Unit]],
-    count: CountTokens,
-) -> _Draft:
+def _reduced(sources: Sequence[Source], readings: Sequence[Reading], count: CountTokens) -> _Draft:
     """Level 1: what is kept, with its white space. Never longer than level 0, and of a page alone
     never nothing.
     """
     full = _full(sources, count)
-    if list(kept) == list(found) or (len(sources) == 1 and not kept[0]):
+    is_same = all(len(one.kept) == len(one.units) for one in readings)
+    if is_same or (len(sources) == 1 and not readings[0].kept):
         return full
     parts = [
-        stretches(source.text, *units) for source, *units in zip(sources, found, kept, strict=True)
+        stretches(source.text, one.units, one.kept)
+        for source, one in zip(sources, readings, strict=True)
     ]
     texts = [
         replace(source, text="".join(source.text[start:end] for start, end in part))
@@ -190,20 +191,20 @@ def _abstract(
     labels = dict.fromkeys(map(speaker_of, sources), 0)
     if len(sources) > 1:
         labels = {who: count(f"{who}: ") for who in labels}
-    said = [sources[line.place].text[line.unit.start : line.unit.end] for line in lines]
+    around = [1 + labels[speaker_of(source)] for source in sources]
     candidates = [
-        candidate(
-            sentence,
-            count(sentence) + 1 + labels[speaker_of(sources[line.place])],
-            manner=line.unit.manner,
-            speakers=speakers,
+        Candidate(
+            terms=(says := line.sentence.worth).terms,
+            specific=says.specific(speakers),
+            factor=says.factor,
+            tokens=line.sentence.tokens + around[line.place],
         )
-        for line, sentence in zip(lines, said, strict=True)
+        for line in lines
     ]
     if one_at_least and candidates:
         nothing: set[str] = set()
         room = max(room, max(candidates, key=lambda one: one.gain(nothing)).tokens)
-    reversals = Reversals(said, [one.about for one in candidates])
+    reversals = Reversals([line.sentence for line in lines])
     best = _Draft("", 0, ())
     allowed = room
     for _ in range(TRIES):
@@ -253,7 +254,7 @@ def _rendered(sources: Sequence[Source], lines: Sequence[_Line]) -> str:
         if len(sources) > 1 and speaker_of(source) != speaker:
             speaker = speaker_of(source)
             parts.append(f"{speaker}: ")
-        parts.append(source.text[line.unit.start : line.unit.end])
+        parts.append(line.sentence.text)
         before = line
     return "".join(parts)
 

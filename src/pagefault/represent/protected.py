@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from pagefault.language.known import LANGUAGES
 from pagefault.language.language import Cue
-from pagefault.language.patterns import joined
+from pagefault.language.patterns import anywhere, joined
 
 
 class Guarded(StrEnum):
@@ -63,11 +63,10 @@ NUMBER: Final = (
     rf"|\b(?i:{'|'.join(_NUMBER_WORDS)})\b"
     rf"|{joined(Cue.NUMBER)}"
 )
-NEGATION: Final = joined(Cue.NEGATION)
 
 _COUNTING: Final = frozenset(_NUMBER_WORDS)
 _NAMED: Final = re.compile(rf"(?P<identifier>{IDENTIFIER})|(?P<number>{NUMBER})")
-_NEGATED: Final = re.compile(rf"(?i:{NEGATION})")
+_NEGATED: Final = anywhere(Cue.NEGATION)
 _CHUNK: Final = re.compile(r"\S+")
 _NEXT: Final = re.compile(r"[\s,]*(\w+)")
 _SPELLED: Final = str.maketrans("’", "'")

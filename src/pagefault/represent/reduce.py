@@ -33,8 +33,6 @@ from pagefault.represent.protected import denies, guarded
 from pagefault.represent.sentences import Manner, Unit
 
 COURTESY_WORDS_MAX: Final = 14
-REPEAT_WORDS_MIN: Final = 5
-"""A shorter sentence that is said again may be an answer to something else."""
 
 _FORMULA: Final = re.compile(joined(Cue.COURTESY))
 """What is said to be polite, whole, in small letters and without its marks."""
@@ -78,40 +76,6 @@ def is_plain(source: Source) -> bool:
     )
 
 
-def reduce(sources: Sequence[Source], units: Sequence[Sequence[Unit]]) -> list[list[Unit]]:
-    """What stays of each page of a range, given the units of its text; of what is not plain all."""
-    return [
-        [unit for unit in found if not _says_nothing(source.text, unit)]
-        if is_plain(source)
-        else list(found)
-        for source, found in zip(sources, units, strict=True)
-    ]
-
-
-def said_last(
-    sources: Sequence[Source], kept: Sequence[Sequence[Unit]]
-) -> Iterator[tuple[int, Unit]]:
-    """What an abstract chooses from: each unit with the number of its page, less chatter, and of a
-    sentence of prose that is said again only the last, as something may have been taken back in
-    between.
-    """
-    last: dict[str, tuple[int, Unit]] = {}
-    said: list[tuple[str, tuple[int, Unit]]] = []
-    for number, (source, units) in enumerate(zip(sources, kept, strict=True)):
-        plain = is_plain(source)
-        for unit in units:
-            is_said = plain and _is_sentence(source.text, unit)
-            if is_said and is_chatter(source.text[unit.start : unit.end]):
-                continue
-            # Case may tell names apart, and so it stays.
-            folded = " ".join(source.text[unit.start : unit.end].split())
-            is_long = folded.count(" ") + 1 >= REPEAT_WORDS_MIN or len(folded) >= 60
-            again = folded if is_said and is_long else ""
-            said.append((again, (number, unit)))
-            last[again] = number, unit
-    return (here for again, here in said if not again or last[again] == here)
-
-
 def is_courtesy(sentence: str) -> bool:
     """Whether it greets, thanks or takes leave, and says nothing else."""
     words = [word.casefold().replace("’", "'") for word in _WORD.findall(sentence)]
@@ -137,11 +101,13 @@ def is_chatter(sentence: str) -> bool:
     return not strangers and not denies(sentence) and not guarded(sentence)
 
 
-def _says_nothing(text: str, unit: Unit) -> bool:
-    return _is_sentence(text, unit) and is_courtesy(text[unit.start : unit.end])
+def says_nothing(text: str, unit: Unit) -> bool:
+    """Whether a unit of plain prose can go."""
+    return is_sentence(text, unit) and is_courtesy(text[unit.start : unit.end])
 
 
-def _is_sentence(text: str, unit: Unit) -> bool:
+def is_sentence(text: str, unit: Unit) -> bool:
+    """Whether a unit is a sentence with an end."""
     return unit.manner is not Manner.CODE and _ENDS.search(text[unit.start : unit.end]) is not None
 
 

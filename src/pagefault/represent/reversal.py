@@ -7,12 +7,13 @@ abstract that has the first sentence and not the second would say the opposite o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Protocol
 
 from pagefault.language.language import Cue
 from pagefault.language.patterns import anywhere
-from pagefault.represent.cues import is_citable, is_question
+from pagefault.represent.cues import is_question
 from pagefault.represent.protected import denies
+from pagefault.represent.salience import Worth
 
 SHARED_MIN: Final = 0.5
 """The part of a statement's terms that a later sentence must share to be about the same thing."""
@@ -20,28 +21,39 @@ SHARED_MIN: Final = 0.5
 _TURNING: Final = anywhere(Cue.TURNING)
 
 
-class Reversals:
-    """Which sentences of a range take back which. `terms` are what each is about."""
+class Stated(Protocol):
+    """A sentence, as far as it matters here."""
 
-    def __init__(self, sentences: Sequence[str], terms: Sequence[frozenset[str]]) -> None:
+    @property
+    def turns(self) -> bool: ...
+    @property
+    def is_citable(self) -> bool: ...
+    @property
+    def worth(self) -> Worth: ...
+
+
+def turns(sentence: str) -> bool:
+    """Whether it may take something back."""
+    return (denies(sentence) or _TURNING.search(sentence) is not None) and not is_question(sentence)
+
+
+class Reversals:
+    """Which sentences of a range take back which."""
+
+    def __init__(self, sentences: Sequence[Stated]) -> None:
         self._sentences = sentences
-        self._terms = terms
-        self._turning = [
-            place
-            for place, sentence in enumerate(sentences)
-            if (denies(sentence) or _TURNING.search(sentence)) and not is_question(sentence)
-        ]
+        self._turning = [place for place, sentence in enumerate(sentences) if sentence.turns]
 
     def of(self, place: int) -> int | None:
         """The last sentence that takes back the statement at `place`, if one does."""
-        about = self._terms[place]
-        if not about or not is_citable(self._sentences[place]):
+        about = self._sentences[place].worth.about
+        if not about:
             return None
         for later in reversed(self._turning):
             if later <= place:
                 return None
-            if len(about & self._terms[later]) >= SHARED_MIN * len(about):
-                return later
+            if len(about & self._sentences[later].worth.about) >= SHARED_MIN * len(about):
+                return later if self._sentences[place].is_citable else None
         return None
 
     def settled(self, chosen: Sequence[int]) -> list[int]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Final, NamedTuple
 
 from pagefault.language.language import Cue
@@ -41,6 +41,28 @@ DATA_TERMS_MAX: Final = 24  # of a line of code, a table or a dump: it is not to
 _NAME: Final = re.compile(r"(?<=[a-z,;:'\"] )(?!I\b)[A-Z][\w'’-]+")
 
 
+class Worth(NamedTuple):
+    """What a sentence says, whoever speaks: what it covers, and what makes it specific."""
+
+    terms: frozenset[str]
+    about: frozenset[str]  # the same, whether they are said or denied
+    found: int = 0  # numbers and identifiers
+    names: tuple[str, ...] = ()
+    times: int = 0
+    factor: float = 1.0
+
+    def specific(self, speakers: Set[str]) -> float:
+        """What it is worth besides its terms. Names of `speakers` are no news."""
+        if not self.terms:
+            return 0.0
+        names = [name for name in self.names if name not in speakers] if speakers else self.names
+        return SPECIFIC * (
+            min(self.found, SPECIFIC_MAX)
+            + min(len(names), SPECIFIC_MAX)
+            + min(self.times, TIMES_MAX)
+        )
+
+
 class Candidate(NamedTuple):
     """A sentence that may be chosen: what it covers, what it is worth besides, what it costs."""
 
@@ -49,45 +71,40 @@ class Candidate(NamedTuple):
     factor: float
     tokens: int
 
-    @property
-    def about(self) -> frozenset[str]:
-        """Its terms, whether they are said or denied."""
-        return frozenset(term.removeprefix(DENIED) for term in self.terms)
-
     def gain(self, covered: set[str]) -> float:
         """What taking it adds, for each token. Never more than it was with less covered."""
         worth = len(self.terms - covered) + self.specific
         return worth * self.factor / max(1, self.tokens)
 
 
-def candidate(
-    sentence: str, tokens: int, *, manner: Manner = Manner.PROSE, speakers: frozenset[str]
-) -> Candidate:
-    """What a sentence is worth. Names of `speakers` are no news."""
+def worth(sentence: str, manner: Manner = Manner.PROSE) -> Worth:
+    """What a sentence is worth, as far as itself tells."""
     terms = telling_terms(sentence)
     if manner is Manner.CODE:
-        return Candidate(frozenset(terms[:DATA_TERMS_MAX]), 0.0, CODE, tokens)
+        covered = frozenset(terms[:DATA_TERMS_MAX])
+        return Worth(covered, covered, factor=CODE)
     all_found = guarded(sentence)
     found = [token for token in all_found if token.what is not Guarded.NEGATION]
-    names = [name for name in _NAME.findall(sentence) if _bare(name) not in speakers]
-    specific = SPECIFIC * (
-        min(len(found), SPECIFIC_MAX)
-        + min(len(names), SPECIFIC_MAX)
-        + min(count(Cue.TIME, sentence), TIMES_MAX)
-    )
     factor = 1.0
     denied = len(found) < len(all_found)
     if is_question(sentence):
         factor *= QUESTION
-    elif is_citable(sentence) and (found or denied):
+    elif (found or denied) and is_citable(sentence):
         factor *= CITABLE
     elif is_decision(sentence):
         factor *= DECISION
     if count(Cue.SPEAKER, sentence, flags=re.NOFLAG):
         factor *= SPEAKER
+    about = frozenset(terms)
     # Denied, a term is another: what takes something back is news.
-    covered = frozenset(DENIED + term for term in terms) if denied else frozenset(terms)
-    return Candidate(covered, specific if terms else 0.0, factor, tokens)
+    return Worth(
+        terms=frozenset(DENIED + term for term in terms) if denied else about,
+        about=about,
+        found=len(found),
+        names=tuple(map(_bare, _NAME.findall(sentence))),
+        times=count(Cue.TIME, sentence),
+        factor=factor,
+    )
 
 
 def choose(candidates: Sequence[Candidate], tokens_max: int) -> list[int]:

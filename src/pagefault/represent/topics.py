@@ -7,6 +7,7 @@ and grouping pages; nothing is held to be true because of them.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Set
 from functools import lru_cache
 from typing import Final
@@ -133,12 +134,19 @@ def topic_tags(text: str) -> tuple[str, ...]:
     common = common_words(text)
     if not text.isascii():
         text = _RUN_WORDS.sub(" ", text)
-    for place, word in enumerate(_WORD.findall(text)):
+    words = _WORD.findall(text)
+    counts = Counter(words)  # in the order in which they come first
+    first = dict(zip(reversed(words), range(len(words) - 1, -1, -1), strict=True))
+    for word, times in counts.items():
         tag, weight, named = _telling(word, common)
-        if tag in weights:
-            weights[tag] += 1.0
-        elif tag:
+        if not tag:
+            continue
+        if tag not in weights:
+            place = first[word]
             weights[tag] = weight + (named if place else 0.0) - min(place, 200) / 1000
+            times -= 1
+        for _ in range(times):  # not all at once: sums of floats are as they were added
+            weights[tag] += 1.0
     ranked = sorted(weights, key=lambda word: (-weights[word], word))
     return tuple(_distinct(ranked))
 

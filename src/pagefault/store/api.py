@@ -14,6 +14,7 @@ is safe to call again, and nothing was appended.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -334,6 +335,12 @@ class PageIndex(Protocol):
         """For each prefix of page ids in scope, the largest number taken (`{"msg": 302}`).
 
         Numbers stay taken after a forget.
+        """
+        ...
+
+    def moment(self) -> AbstractContextManager[object]:
+        """Within this block whatever this thread asks is answered as of one moment. Not for what
+        waits for anything else.
         """
         ...
 

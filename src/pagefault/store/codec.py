@@ -313,9 +313,10 @@ def confirms(record: Record) -> bool:
     return short(commit) == record.commit.encode()
 
 
-def follows(previous: bytes, line: bytes, record: Record) -> bool:
-    """Whether a record is chained to the link before it."""
-    header, commit, link = line[: line.index(_SALT_FIELD)], long(record.commit), long(record.link)
+def follows(previous: bytes, line: bytes, record: Record, *, own: bytes = b"") -> bool:
+    """Whether a record is chained to the link before it; `own` is its link, where that is known."""
+    header, commit = line[: line.index(_SALT_FIELD)], long(record.commit)
+    link = own or long(record.link)
     if record.redacted:
         return next_link(previous, header, link) == commit
     return next_link(previous, header, commit) == link

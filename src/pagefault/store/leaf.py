@@ -17,8 +17,9 @@ from pagefault.model.kinds import RUNTIME, ClaimType, EventType
 from pagefault.model.times import iso_ms
 from pagefault.store import codec
 from pagefault.store.form import Form, form_of
+from pagefault.store.said import said_by
 from pagefault.store.soundness import content_flaw, header_flaw, sound
-from pagefault.store.tokens import page_terms, said_by, tokens
+from pagefault.store.tokens import page_terms, tokens
 
 USUAL_IMPORTANCE: Final = 0.5  # of a page that nobody weighed
 
@@ -101,7 +102,7 @@ def _leaf(
         body.part,
         body.parts,
         speaker_terms(body.speaker) if body.speaker else None,
-        terms.total(),
+        sum(terms.values()),
         form_of(body, said, at_ms),
         tokens(terms),
         iso_ms(body.occurred_at) if body.occurred_at else None,

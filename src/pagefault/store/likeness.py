@@ -17,7 +17,8 @@ alone. Of data (`likeness_of_data`) nothing may differ but the blanks.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Set
+from bisect import bisect_left
+from collections.abc import Sequence, Set
 from hashlib import blake2b
 from typing import Final
 
@@ -33,6 +34,7 @@ DIFFERING_MAX: Final = 2
 """Bits of 32 in which the words of two long texts may differ."""
 
 _NAME: Final = "'"  # what begins so is a name
+_AFTER_NAMES: Final = chr(ord(_NAME) + 1)
 _HALF: Final = 32
 _LANE: Final = 16  # bits to count the words in, for each bit of a SimHash
 _LONG_MAX: Final = 1 << (_LANE - 1)
@@ -50,17 +52,15 @@ def likeness_of_data(text: str, *, by: str) -> int:
     return int.from_bytes(_hash(by, " ".join(text.split()), size=8), "big", signed=True)
 
 
-def likeness(text: str, terms: Set[str], *, by: str) -> int:
-    """A signed number of 64 bits, from a text and its terms. `by` is what else must be equal for
-    two texts to say the same: who says it, for one.
+def likeness(told: Sequence[str], terms: Set[str], *, by: str) -> int:
+    """A signed number of 64 bits, from what the pieces of a text tell (`told_by`), sorted, and its
+    terms. `by` is what else must be equal for two texts to say the same: who says it, for one.
     """
-    if len(_TOLD) > _REMEMBERED:
-        _TOLD.clear()
-    told = sorted(filter(None, map(_TOLD.__getitem__, text.split())))
     words = terms - set(told)
     is_long = LONG_TERMS <= len(words) < _LONG_MAX
     if not is_long or not "".join(words).isascii():  # whose negations are not known here
-        told = [one for one in told if not one.startswith(_NAME)]  # a name is a word here
+        names = slice(bisect_left(told, _NAME), bisect_left(told, _AFTER_NAMES))
+        told = [*told[: names.start], *told[names.stop :]]  # a name is a word here
         whole = _hash(by, *told, "", *sorted(words), size=8)
         return int.from_bytes(whole, "big", signed=True)
     upper = int.from_bytes(_hash(by, *told, size=4), "big", signed=True)
@@ -82,22 +82,6 @@ def _hash(*parts: str, size: int) -> bytes:
     return blake2b("\0".join(parts).encode(), digest_size=size).digest()
 
 
-class _Told(dict[str, str]):
-    """What a piece of text between blanks tells that must be equal; nothing, if it is a word like
-    any other. As it is asked for: a memory that is quicker than an LRU cache. Long ones are data,
-    seldom seen twice, and would fill it with whole files.
-    """
-
-    def __missing__(self, piece: str) -> str:
-        told = _told(piece)
-        if len(piece) <= TERM_CHARS_MAX:
-            self[piece] = told
-        return told
-
-
-_TOLD: Final = _Told()
-
-
 class _Stems(dict[str, str]):
     """The stem of a word, as it is asked for: one word stands beside many signs."""
 
@@ -113,7 +97,10 @@ class _Stems(dict[str, str]):
 _STEMS: Final = _Stems()
 
 
-def _told(piece: str) -> str:
+def told_by(piece: str) -> str:
+    """What a piece of text between blanks tells that must be equal; nothing, if it is a word like
+    any other.
+    """
     piece = piece.lstrip(_OPENING).rstrip(_CLOSING)
     if piece.isascii() and piece.isalpha():  # as nearly all are
         word = written = piece

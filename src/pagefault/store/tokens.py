@@ -7,12 +7,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final
 
-from pagefault.language.analyzer import analyze, analyze_told, date_terms
+from pagefault.language.analyzer import analyze, date_terms
 from pagefault.language.known import OTHER_CODES
 from pagefault.model.events import PageBody
 from pagefault.model.kinds import EventType
+from pagefault.store.said import Said
 
 COUNT_MAX: Final = 3
 """A term that stands more often in a page counts as standing so often."""
@@ -32,20 +33,6 @@ LANGUAGES: Final[Mapping[str, str]] = {code: f"#{code}" for code in OTHER_CODES}
 _SAYS_AGAIN: Final = frozenset({EventType.SUMMARY, EventType.REPRESENTATION})
 
 
-class Said(NamedTuple):
-    """What a text says: its terms, how often each stands there, and its languages beside the
-    defaults of its scripts.
-    """
-
-    terms: Counter[str]
-    languages: tuple[str, ...]
-
-
-def said_by(text: str) -> Said:
-    terms, languages = analyze_told(text)
-    return Said(Counter(terms), languages)
-
-
 def page_terms(body: PageBody, said: Said) -> Counter[str]:
     """What a page can be found by, and how often: its text, its title and when it happened.
     `said` is what its text says.
@@ -54,6 +41,8 @@ def page_terms(body: PageBody, said: Said) -> Counter[str]:
     """
     if body.event_type in _SAYS_AGAIN:
         return Counter()
+    if not (said.languages or body.title or body.occurred_at):
+        return said.terms
     terms = said.terms.copy()
     if said.languages:
         terms.update([OTHER_LANGUAGE, *(LANGUAGES[code] for code in said.languages)])
@@ -76,8 +65,7 @@ _MARKS: Final = tuple(token("", count) for count in range(2, COUNT_MAX + 1))
 
 def tokens(counts: Mapping[str, int]) -> str:
     """All that a page has. The order is the text's: sort it where it could be read back."""
-    words = [*counts]
-    again = [(term, count) for term, count in counts.items() if count > 1]  # seldom
+    words, again = [*counts], [one for one in counts.items() if one[1] > 1]
     for least, mark in enumerate(_MARKS, 2):
         words += [term + mark for term, count in again if count >= least]
     return " ".join(words)

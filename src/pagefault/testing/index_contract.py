@@ -33,9 +33,9 @@ from pagefault.model.kinds import Kind, Modality, Role
 from pagefault.model.page import DERIVED_ORDER, EVERYTHING, Scope
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.store.api import Candidates, PageFilter, PageIndex, role_number
-from pagefault.store.form import ASKS, TELLS_NAME, TELLS_NUMBER, TELLS_TIME
 from pagefault.store.in_memory.index import MemoryIndex
 from pagefault.store.languages import languages_in
+from pagefault.store.said import ASKS, TELLS_NAME, TELLS_NUMBER, TELLS_TIME
 from pagefault.store.tokens import COUNT_MAX
 from pagefault.testing.records import Records
 
@@ -563,6 +563,23 @@ class PageIndexContract:
         assert index.pages_at(EVERYTHING, [places[0] + 1]) == [index.page_at(Seq(4))]
         assert index.standing(EVERYTHING, [places[1] + 1, *places]) == set(places)
         assert lengths(index, EVERYTHING, places) == {places[0]: 1, places[1]: 3}
+
+    def test_within_a_moment_a_thread_sees_one_state_of_the_index(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        records.say(1, "tea")
+        index.apply(records.events)
+        with index.moment():
+            before = index.candidates(whole(1), ["tea", "milk"], limit=9)
+            with index.moment():
+                again = index.candidates(whole(1), ["tea", "milk"], limit=9)
+        assert before.frequencies == again.frequencies == (1, 0)
+        assert before.places.tolist() == again.places.tolist() == [0]
+
+        records.say(1, "milk")
+        index.apply(records.events)
+        with index.moment():
+            assert index.candidates(whole(1), ["tea", "milk"], limit=9).frequencies == (1, 1)
 
     def test_a_key_names_the_first_record_that_carried_it(self, index: PageIndex) -> None:
         records = Records()

@@ -1,8 +1,8 @@
 """Which claims stand: a fold over them in the order in which they were made.
 
-A claim closes what stood on the same subject, or the choice that it names; the old one is kept,
-closed and linked. A retraction closes without putting anything in its place. What a user said is
-superseded by what a user says, never by what was only proposed.
+A claim closes what stood on the same subject, or the choice that it names, and whatever repeats
+that; the old one is kept, closed and linked. A retraction closes without putting anything in its
+place. What a user said is superseded by what a user says, never by what was only proposed.
 
 Invariants, true between any two public calls:
  (1) Every claim has one status; one that does not stand says by which other it was closed.
@@ -55,7 +55,8 @@ class ClaimBook:
         old = self._held.get(held.supersedes)
         if old is not None:
             status = Status.RETRACTED if retracts else Status.SUPERSEDED
-            self._held[old.claim_id] = replace(old, status=status, closed_by=held.claim_id)
+            for one in (old, *self._repeating(old, held.authority)):
+                self._held[one.claim_id] = replace(one, status=status, closed_by=held.claim_id)
         self._held[held.claim_id] = replace(held, status=Status.CLOSING) if retracts else held
 
     def latest(self, claim_id: PageId) -> PageId:
@@ -162,6 +163,19 @@ class ClaimBook:
             ):
                 return held
         return None
+
+    def _repeating(self, closed: Held, authority: Authority) -> list[Held]:
+        """What says the same as a claim that is closed, and goes with it: what a model proposed in
+        the user's words.
+        """
+        return [
+            held
+            for held in self.standing()
+            if held.claim_id != closed.claim_id
+            and may_close(authority, held)
+            and kind_of(held.type) == kind_of(closed.type)
+            and value_key(held.value) == value_key(closed.value)
+        ]
 
     def check(self) -> None:
         """The invariants, slowly."""

@@ -7,12 +7,17 @@ none in whose place other words were put.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
 from pagefault.language.analyzer import query_terms
+from pagefault.language.english import ENGLISH
+from pagefault.language.known import told
+from pagefault.language.language import Cue
+from pagefault.language.patterns import shows
 from pagefault.model.errors import ArchiveMissing, BadInput, NoSuchPage, RecordGone
 from pagefault.model.ids import PageId, SessionNo
 from pagefault.model.kinds import MODEL_GENERATED, USERS, Origin, Role
@@ -24,6 +29,8 @@ from pagefault.store.api import PageFilter
 _STRETCHES: Final = 256  # of four pages, in which words without a page are looked for
 _NEWEST: Final = 1_000  # pages that are read for words which no index has terms of
 _TOLD_CHARS: Final = 60  # of a quotation, in an error
+_CLAUSE_CHARS: Final = 120  # of a clause, on each side of a quotation
+_CLAUSE_END: Final = re.compile(r"[.!?;:,()…–—\n。！？；：，、]")
 _LETTER: Final = "0-9A-Za-z_\u00c0-\u058f"
 """Of scripts that put blanks between words: no quotation begins or ends within a word."""
 _MARKS: Final = ("'‘’ʼ", '"“”„«»')
@@ -32,11 +39,14 @@ _MARKS: Final = ("'‘’ʼ", '"“”„«»')
 
 @dataclass(frozen=True, slots=True)
 class QuotedWords:
-    """Words of a page, where they stand, and whose they are."""
+    """Words of a page, where they stand, and whose they are. `denial` is what is said right before
+    them, with them, or right behind them, that turns them into their opposite; empty, if nothing.
+    """
 
     span: Evidence
     words: str
     row: PageRow
+    denial: str = ""
 
     @property
     def origin(self) -> Origin:
@@ -68,8 +78,10 @@ class EvidenceFinder:
         if isinstance(quote, Evidence):
             return self._span(quote)
         words = self._clean(quote.words)
-        if not words.strip():
-            raise BadInput("a quotation of blanks proves nothing", hint="give words that were said")
+        if not _says_something(words):
+            raise BadInput(
+                "a quotation without a word proves nothing", hint="give words that were said"
+            )
         pattern = _pattern(words)
         if not quote.page_id:
             return self._anywhere(pattern, words)
@@ -90,13 +102,14 @@ class EvidenceFinder:
             words = piece.decode()
         except UnicodeDecodeError:
             words = ""
-        if len(piece) != given.end - given.start or not words.strip():
+        if len(piece) != given.end - given.start or not _says_something(words):
             raise BadInput(
                 f"bytes {given.start} to {given.end} of {given.page_id} are no words of it",
                 hint=f"a span counts bytes of the page's text in UTF-8, of which it has"
                 f" {len(stored):,}",
             )
-        return QuotedWords(given, words, page.row)
+        start = len(stored[: given.start].decode())
+        return QuotedWords(given, words, page.row, _denial(page.text, start, start + len(words)))
 
     def _page(self, page_id: PageId) -> Page:
         if is_derived(page_id):
@@ -155,13 +168,20 @@ def _pattern(words: str) -> re.Pattern[str]:
 
 
 def _escaped(word: str) -> str:
+    """A word in whichever Unicode form, with whichever form of a mark."""
     for marks in _MARKS:
         word = re.sub(f"[{marks}]", marks[0], word)
-    said = re.escape(word)
+    said = "".join(map(_spelled, unicodedata.normalize("NFC", word)))
     for marks in _MARKS:
         said = said.replace(re.escape(marks[0]), f"[{marks}]")
     is_letter = re.search(rf"[{_LETTER}]\Z", word)
     return said + (rf"(?![{_LETTER}])(?![{_MARKS[0]}][{_LETTER}])" if is_letter else "")
+
+
+def _spelled(char: str) -> str:
+    """A character, whole or in its pieces (`é`, `e` and an accent)."""
+    pieces = unicodedata.normalize("NFD", char)
+    return re.escape(char) if pieces == char else f"(?:{char}|{pieces})"
 
 
 def _in(page: Page, pattern: re.Pattern[str]) -> QuotedWords | None:
@@ -170,7 +190,27 @@ def _in(page: Page, pattern: re.Pattern[str]) -> QuotedWords | None:
         return None
     start = len(page.text[: found.start()].encode())
     end = start + len(found[0].encode())
-    return QuotedWords(Evidence(page_id=page.page_id, start=start, end=end), found[0], page.row)
+    span = Evidence(page_id=page.page_id, start=start, end=end)
+    return QuotedWords(span, found[0], page.row, _denial(page.text, *found.span()))
+
+
+def _denial(text: str, start: int, end: int) -> str:
+    """The words at `start` to `end` with those of their clause that deny them: within three words
+    before, or in the one behind, where English has none.
+    """
+    before = _CLAUSE_END.split(text[max(start - _CLAUSE_CHARS, 0) : start])[-1].split()[-3:]
+    after = _CLAUSE_END.split(text[end : end + _CLAUSE_CHARS])[0].split()[:1]
+    words = text[start:end]
+    if shows(Cue.NEGATION, " ".join(before), within=text):
+        return " ".join([*before, words])
+    if set(told(text)) - {ENGLISH} and shows(Cue.NEGATION, " ".join(after), within=text):
+        return " ".join([words, *after])
+    return ""
+
+
+def _says_something(words: str) -> bool:
+    """Whether there is more than blanks and marks of punctuation."""
+    return any(unicodedata.category(char)[0] not in "PZC" for char in words)
 
 
 def _told(words: str) -> str:

@@ -72,7 +72,7 @@ class Writer(SessionParts):
         """
         at = a_moment(occurred_at)
         said = Incoming(text=text, role=Role.USER, speaker=speaker, occurred_at=at, key=key)
-        return (await self.say([said], origin=USER_TYPED))[0]
+        return (await self._log([said], USER_TYPED))[0]
 
     async def assistant(
         self,
@@ -102,7 +102,7 @@ class Writer(SessionParts):
         )
         if calls:
             return (await self._reply(said, calls))[0]
-        return (await self.say([said], origin=MODEL_GENERATED))[0]
+        return (await self._log([said], MODEL_GENERATED))[0]
 
     async def _reply(
         self, said: Incoming, calls: Sequence[ToolCall]
@@ -333,7 +333,10 @@ class Writer(SessionParts):
         channel = an_origin(origin)
         if any(item.blob for item in items):
             raise BadInput("`say` keeps no bytes", hint="`artifact` does")
-        return await self.owned.whole(lambda: self._say(items, channel))
+        return await self._log(items, channel)
+
+    async def _log(self, items: Sequence[Incoming], origin: Origin) -> list[PageId]:
+        return await self.owned.whole(lambda: self._say(items, origin))
 
     async def _say(self, items: Sequence[Incoming], origin: Origin) -> list[PageId]:
         made, fresh = await self._saying.say(items, origin)

@@ -20,7 +20,7 @@ from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
 
 ANSWERS_MAX: Final = 3  # claims that a search finds which asks for no kind
-ANSWERS_RELEVANCE: Final = 0.5  # of the query's words that any claim has: below, it answers little
+ANSWERS_COVERAGE: Final = 0.5  # of the query's words that any claim has: below, it answers little
 SAID: Final = frozenset({Kind.TRANSCRIPT, Kind.ARTIFACT})
 """The kinds of pages that were said or handed in; the others were made of these."""
 
@@ -53,7 +53,7 @@ class Finder:
             claims = await self.claims(
                 scope, query, limit=limit if kinds else ANSWERS_MAX, wanted=wanted
             )
-            found += [hit for hit in claims if kinds or hit.relevance >= ANSWERS_RELEVANCE]
+            found += [hit for hit in claims if kinds or hit.coverage >= ANSWERS_COVERAGE]
             total += len(found)
         made = kinds - SAID - ({Kind.CLAIM} if is_measured else frozenset())
         for part, some in ((scope, SAID & kinds), (scope.derived, made)):

@@ -17,6 +17,7 @@ from pagefault.pack.manifest import ENTRIES_MAX
 from pagefault.paging.pressure import Gauge
 from pagefault.service.derived.compression import compress_due, due
 from pagefault.service.derived.levels import Levels
+from pagefault.service.derived.reading_ahead import awaits_reading, read_ahead
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
 from pagefault.service.turn.auto_recall import TurnRecall
@@ -55,8 +56,8 @@ class Requests:
         await self._owned.commit(drafts, planned=planned)
         self.asked_s = self._runtime.cache_s()
         self._note()
-        if self._due():
-            self._owned.afterwards(self._compress)
+        if self._due() or awaits_reading(self._owned.state):
+            self._owned.afterwards(self._prepare)
         self.look_ahead()
         return self._owned.state.request()
 
@@ -64,9 +65,12 @@ class Requests:
         now_ms = self._runtime.clock.now_ms()
         return due(self._owned.state, self._pressure.level, now_ms=now_ms)
 
-    async def _compress(self) -> None:
-        """Make what is old shorter, for the next epoch, while the model is at work."""
+    async def _prepare(self) -> None:
+        """Make what is old shorter and read what will leave, for the next epoch, while the model is
+        at work.
+        """
         compress_due(self._owned.state, self._levels, self._due())
+        read_ahead(self._owned.state)
 
     async def _plan(self, recalled: Sequence[Page]) -> list[Draft]:
         state, is_cold = self._owned.state, self._is_cold()

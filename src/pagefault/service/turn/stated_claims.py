@@ -16,8 +16,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from pagefault.language.language import Cue
+from pagefault.language.patterns import shows
 from pagefault.model.defaults import TAIL_TOKENS
-from pagefault.model.errors import BadInput
+from pagefault.model.errors import BadInput, NoSuchPage
 from pagefault.model.events import Draft, PageBody, expected
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import (
@@ -33,7 +35,7 @@ from pagefault.model.kinds import (
 from pagefault.model.page import Evidence, Page, Quote
 from pagefault.service.arguments import an_origin
 from pagefault.service.derived.claims import Claims, authority_of, made_of
-from pagefault.service.derived.evidence import EvidenceFinder
+from pagefault.service.derived.evidence import EvidenceFinder, QuotedWords
 from pagefault.service.ownership import Owned
 from pagefault.service.window.content import page_of
 from pagefault.service.window.derived_drafts import write_derived
@@ -169,6 +171,7 @@ class StatedClaims:
         finder = EvidenceFinder(self._runtime, self._owned.session, self._owned.called, clean)
         found = [finder.find(one) for one in stated.evidence]
         value = " ".join(clean(stated.value or found[0].words).split())
+        _check_whole(found, value)
         if not value:
             raise BadInput("a claim of blanks says nothing", hint="say what is held true")
         if len(value) > VALUE_CHARS:
@@ -201,10 +204,10 @@ class StatedClaims:
             row = self._runtime.index.find_page(self._owned.scope.derived, claim_id)
             if row is not None and row.kind is Kind.CLAIM:
                 raise BadInput(f"{claim_id} is a goal", hint="`Session.goal` sets another")
-            raise BadInput(
-                f"session {self._owned.called!r} has no claim {claim_id!r:.80}",
-                hint="`Session.claims` lists them",
-            )
+            missing = NoSuchPage(claim_id, self._owned.called)
+            missing.args = (f"session {self._owned.called!r} has no claim {claim_id!r:.80}",)
+            missing.hint = "`Session.claims` lists them"
+            raise missing
         if held.status is Status.CLOSING:
             raise BadInput(
                 f"{claim_id} takes another claim back, and holds nothing itself",
@@ -260,6 +263,16 @@ class StatedClaims:
                 f"the {TAIL_TOKENS} tokens in which rules are recited are taken by "
                 + ", ".join(one.page_id for one in rules),
                 hint="replace one of these, take it back with `Session.retract`, or say it shorter",
+            )
+
+
+def _check_whole(found: Sequence[QuotedWords], value: str) -> None:
+    """Raise `BadInput` where a quotation leaves out that it is denied, and the claim says it."""
+    for one in found:
+        if one.denial and not shows(Cue.NEGATION, value):
+            raise BadInput(
+                f"{one.row.page_id} denies these words: “{one.denial}”",
+                hint="quote them with what denies them, or say in the claim that it is not so",
             )
 
 

@@ -39,30 +39,34 @@ def plan_request(
     pages = to_bring(state, recalled)
     shared = state.layout.frozen_tokens() if state.request_next else 0
     schedule = FrozenPrefix(state, is_cold=is_cold)
-    view = View(state, pages)
-    choice = PagesByPolicy(state, session, view, pages)
-    _, plan = step(
-        view.window, view.items, law=LAW, renderer=view, schedule=schedule, choice=choice
-    )
+    tokens, epoch = state.layout.tokens_unlisted(pages) + state.tail_tokens(pages), ""
     drafts: list[Draft] = []
-    if plan.offer is not None:
-        pages = plan.offer.bring
-        # A new head, or new rules of rendering, leave nothing of what was sent.
-        is_anew = plan.epoch in ("configured", "renderer", "tools")
-        shared = 0 if is_anew else state.layout.head_tokens
-        drafts = [*plan.offer.summaries, draft(state, session, plan.offer.epoch)]
+    # Most requests only append, and then it does not matter how the window came about.
+    if schedule.due(tokens):
+        view = View(state, pages)
+        choice = PagesByPolicy(state, session, view, pages)
+        _, plan = step(
+            view.window, view.items, law=LAW, renderer=view, schedule=schedule, choice=choice
+        )
+        tokens, epoch = plan.tokens, plan.epoch
+        if plan.offer is not None:
+            pages = plan.offer.bring
+            # A new head, or new rules of rendering, leave nothing of what was sent.
+            is_anew = epoch in ("configured", "renderer", "tools")
+            shared = 0 if is_anew else state.layout.head_tokens
+            drafts = [*plan.offer.summaries, draft(state, session, plan.offer.epoch)]
     facts = schedule.facts
     packed = Packed(
         request=state.request_next,
         renderer=render.RENDERER,
-        tokens=plan.tokens,
+        tokens=tokens,
         factor=state.factor,
         recalled=tuple(PagedIn(page_id=page.page_id) for page in pages),
-        tokens_without_epoch=facts.prompt_tokens if plan.epoch else 0,
+        tokens_without_epoch=facts.prompt_tokens if epoch else 0,
         shared=shared,
         tail=state.tail_tokens(pages),
-        dead=0 if plan.epoch else facts.dead_tokens,
-        accrued=0.0 if plan.epoch else schedule.accrued,
+        dead=0 if epoch else facts.dead_tokens,
+        accrued=0.0 if epoch else schedule.accrued,
         is_cold=is_cold,
     )
     return [*drafts, draft(state, session, packed)]

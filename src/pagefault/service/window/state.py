@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Final, assert_never
@@ -111,6 +112,7 @@ def turn_now(state: SessionState) -> TurnNo:
 
 
 _FORMED_MAX: Final = 32  # summaries of a plan that may be made again
+_WEIGHED_MAX: Final = 1_024  # summaries whose tokens are remembered
 
 
 class SessionState:
@@ -149,11 +151,13 @@ class SessionState:
         self.epoch_due = ""  # why the next request must begin an epoch, if it must
         self.accrued = 0.0  # rent paid on dead tokens since the last epoch
         self.requests_since = 0  # the last epoch
+        self.unread: deque[Page] = deque()  # said, and not read for summaries yet: oldest first
         self.summaries: list[tuple[Page, Level]] = []  # in the front, oldest first
         self.summaries_older = 0
         self._core = Core(sources.counter, is_adopted=sources.is_adopted)
         self.epoch_seq = NOTHING
         self._formed: dict[tuple[PageId, PageId], Made | None] = {}
+        self._summary_tokens: dict[tuple[Seq, Level], int] = {}
         self.session_id = opened.session_id
         self._frame: tuple[int, Mode, str, LayoutName, ControlMode] | None = None
         self._configure(opened, entries=[])
@@ -223,6 +227,18 @@ class SessionState:
                 self._formed.clear()
             self._formed[key] = self._sources.summarise(run, quotes)
         return self._formed[key]
+
+    def summary_tokens(self, page: Page, level: Level) -> int:
+        """What a summary takes in the front, as it is shown at a level."""
+        key = page.row.seq, level
+        tokens = self._summary_tokens.get(key)
+        if tokens is None:
+            tokens = self.counter.count(render.summary(page, level))
+            if page.row.seq != NOTHING:  # what is only planned may come out as another
+                if len(self._summary_tokens) >= _WEIGHED_MAX:
+                    self._summary_tokens.clear()
+                self._summary_tokens[key] = tokens
+        return tokens
 
     # --- the fold -----------------------------------------------------------------------------
 
@@ -321,6 +337,7 @@ class SessionState:
         if page.row.part < shown:
             self.layout.add(Shown(page))
             self._admit(page)
+            self.unread.append(page)
         if page.row.part + 1 == min(max(shown, 1), page.row.parts) and shown < page.row.parts:
             left = page.row.parts - shown
             self.layout.add(Note(render.rest(page, shown, left * page.row.tokens), page.row.seq))
@@ -337,6 +354,7 @@ class SessionState:
             self.layout.add(Recalled((page,), cause))
         if body.part < body.shown:
             self._admit(page)
+            self.unread.append(page)
 
     @property
     def reply_cause(self) -> Seq:
@@ -426,6 +444,7 @@ class SessionState:
         self.epoch = body.epoch
         self.shorter &= set(self.working_set)
         self._ages.keep(self.working_set)
+        self.unread = deque(page for page in self.unread if page.page_id in self.working_set)
         self.compressed = {
             page_id: made
             for page_id, made in self.compressed.items()

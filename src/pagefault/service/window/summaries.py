@@ -16,7 +16,7 @@ from pagefault.model.events import Draft, PageBody, PagedIn, expected
 from pagefault.model.ids import PageId, SessionNo
 from pagefault.model.kinds import Kind, Level, Role
 from pagefault.model.page import Page
-from pagefault.pack import render
+from pagefault.pack.render import LABEL_TOKENS
 from pagefault.service.window.content import page_of
 from pagefault.service.window.derived_drafts import Made, write_derived
 from pagefault.service.window.state import SessionState
@@ -89,7 +89,7 @@ def plan_summaries(
             folded,
             find_row=state.find_row,
             count=state.counter.count,
-            tokens_max=for_index - render.LABEL_TOKENS,
+            tokens_max=for_index - LABEL_TOKENS,
         )
         if one is None:
             older += len(folded)
@@ -124,14 +124,14 @@ def _demoted(state: SessionState, shown: Sequence[Shown], most: int) -> list[Sho
     room, told = most, True
     kept: list[Shown] = []
     for page, level in reversed(shown):
-        room -= state.counter.count(render.summary(page, level))
+        room -= state.summary_tokens(page, level)
         told = told and room >= 0
         kept.append((page, level if told else Level.REFERENCE))
     return kept[::-1]
 
 
 def _tokens(state: SessionState, shown: Sequence[Shown]) -> int:
-    return sum(state.counter.count_all([render.summary(page, level) for page, level in shown]))
+    return sum(state.summary_tokens(page, level) for page, level in shown)
 
 
 def _runs(pages: Sequence[Page], tokens_max: int) -> Iterator[list[Page]]:

@@ -15,10 +15,10 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import apsw
 
@@ -70,6 +70,16 @@ class IndexReplaced(IndexUnusable):
     hint = "open this memory again"
 
 
+_T = TypeVar("_T")
+
+
+class _Moment(threading.local):
+    """One state of the file that a thread reads, and what it has found there."""
+
+    db: apsw.Connection | None = None
+    known: dict[Hashable, Any] | None = None
+
+
 class Connections:
     """Invariant: a connection is used by one thread at a time."""
 
@@ -92,6 +102,7 @@ class Connections:
         self._is_one = self._path == MEMORY
         self._inode = 0  # of the file that the first connection read
         self._lock = threading.RLock()  # the writer's; with one connection also every reader's
+        self._moment = _Moment()
         self._opened: list[apsw.Connection] = []
         self._idle: list[apsw.Connection] = []  # readers, the last used last: its cache is warm
         self._is_closed = False
@@ -120,6 +131,10 @@ class Connections:
     @contextmanager
     def read(self) -> Iterator[apsw.Connection]:
         """A connection that sees one state of the file until the block ends."""
+        if self._moment.db is not None:
+            with _translated(self._path):
+                yield self._moment.db
+            return
         with self._lock if self._is_one else _NO_LOCK, _translated(self._path):
             connection = self._writer if self._is_one else self._reader()
             try:
@@ -131,6 +146,29 @@ class Connections:
                 raise
             if not self._is_one:
                 self._idle.append(connection)
+
+    @contextmanager
+    def moment(self) -> Iterator[None]:
+        """Within this block all that this thread reads is of one state of the file."""
+        if self._moment.db is not None:
+            yield
+            return
+        with self.read() as db:
+            self._moment.db, self._moment.known = db, {}
+            try:
+                yield
+            finally:
+                self._moment.db = self._moment.known = None
+
+    def once(self, what: Hashable, find: Callable[[], _T]) -> _T:
+        """What `find` tells of the file; within a moment found once. It is named by `what`."""
+        known = self._moment.known
+        if known is None:
+            return find()
+        if what not in known:
+            known[what] = find()
+        found: _T = known[what]
+        return found
 
     @contextmanager
     def apart(self, give_way: Callable[[], bool]) -> Iterator[apsw.Connection]:

@@ -18,8 +18,8 @@ import json
 import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import wraps
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 
@@ -514,6 +514,9 @@ class SqliteIndex:
 
     # --- finding ------------------------------------------------------------------------------
 
+    def moment(self) -> AbstractContextManager[None]:
+        return self._connections.moment()
+
     @_mended
     def candidates(
         self,
@@ -531,17 +534,24 @@ class SqliteIndex:
         from pagefault.store.likely import among, likeliest
 
         with self._connections.read() as db:
-            spans, pages, length_mean = self._extent(db, scope)
+            spans, pages, length_mean = self._connections.once(
+                ("extent", scope), lambda: self._extent(db, scope)
+            )
             any_of = [alternatives(term) for term in terms]
-            postings = SqlitePostings(db, spans, [*chain.from_iterable(any_of)])
+            postings = self._connections.once(
+                ("postings", scope), lambda: SqlitePostings(db, spans)
+            )
             lists = [postings.places_of_any(these, 1) for these in any_of]
             places = likeliest(lists, pages=pages, limit=limit, near=near)
             counts = np.zeros((len(places), len(terms)), dtype=np.int64)
             for column, these in enumerate(any_of):
-                counts[:, column] = among(places, lists[column])
-                if counts[:, column].any():
-                    for count in range(2, count_max + 1):
-                        counts[:, column] += among(places, postings.places_of_any(these, count))
+                again, count = among(places, lists[column]), 1
+                while again.any():  # where none stands so often, none stands oftener
+                    counts[:, column] += again
+                    count += 1
+                    if count > count_max:
+                        break
+                    again = among(places, postings.places_of_any(these, count))
         return Candidates(
             pages=pages,
             length_mean=length_mean,
@@ -556,30 +566,30 @@ class SqliteIndex:
     ) -> Traits:
         import numpy as np
 
-        columns: list[list[int]] = [[] for _ in range(7)]
+        from pagefault.store.embedded.postings import numbers
+
         with self._connections.read() as db:
-            for span in self._spans(db, scope):
-                wanted = _array_within(span, places)
-                [found] = _SQL.rows(db, "traits", wanted, span.origin)
-                for column, text in zip(columns, found, strict=True):
-                    column += json.loads(text)
-            speakers = columns.pop()
-            told = _SQL.rows(db, "names", json.dumps(sorted(set(speakers)))) if names else []
-            words = self._words if self._words.keys() >= set(columns[3]) else self._learn(db)
-        worth = {code: worth_of(name.split(" "), names) for code, name in told}
-        spoken = np.array([worth.get(code, 0.0) for code in speakers], dtype=np.float64)
-        numbers = {
-            (code, is_named): role_number(_ROLES[words[code]], is_named=is_named)
-            for code in set(columns[3])
-            for is_named in (False, True)
-        }
-        columns[3] = [
-            numbers[code, name > 0] for code, name in zip(columns[3], speakers, strict=True)
-        ]
-        values = np.array(columns, dtype=np.int64)
-        order = np.argsort(values[0], kind="stable")
-        at, lengths, days, roles, marks, likenesses = values[:, order]
-        return Traits(at, lengths, days, roles, marks, likenesses, spoken[order])
+            found = [
+                np.stack([numbers(text) for text in columns])
+                for span in self._spans(db, scope)
+                for columns in _SQL.rows(db, "traits", _array_within(span, places), span.origin)
+            ]
+            values = np.concatenate([np.empty((7, 0), dtype=np.int64), *found], axis=1)
+            values = values[:, np.argsort(values[0], kind="stable")]
+            at, lengths, days, codes, marks, likenesses, speakers = values
+            of_names = json.dumps(np.unique(speakers).tolist()) if names else ""
+            told = _SQL.rows(db, "names", of_names) if names else []
+            said_by = set(codes.tolist())
+            words = self._words if self._words.keys() >= said_by else self._learn(db)
+        spoken = np.zeros(len(at))
+        for code, name in told:
+            spoken[speakers == code] = worth_of(name.split(" "), names)
+        roles = np.zeros_like(codes)
+        for code in said_by:
+            for is_named in (False, True):
+                these = (codes == code) & ((speakers > 0) == is_named)
+                roles[these] = role_number(_ROLES[words[code]], is_named=is_named)
+        return Traits(at, lengths, days, roles, marks, likenesses, spoken)
 
     @_mended
     def speakers(self, scope: Scope) -> frozenset[str]:
@@ -597,10 +607,13 @@ class SqliteIndex:
         return [part.span for _, part in self._parts(db, scope)]
 
     def _parts(self, db: apsw.Connection, scope: Scope) -> list[tuple[SessionNo, _Part]]:
-        return [
-            (session, self._part(db, session, upto, of_derived=scope.of_derived))
-            for session, upto in scope.parts
-        ]
+        return self._connections.once(
+            ("parts", scope),
+            lambda: [
+                (session, self._part(db, session, upto, of_derived=scope.of_derived))
+                for session, upto in scope.parts
+            ],
+        )
 
     def _part(
         self, db: apsw.Connection, session: SessionNo, upto: Seq, *, of_derived: bool

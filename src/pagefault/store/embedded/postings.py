@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
@@ -13,38 +12,40 @@ from pagefault.store.embedded.doclists import Doclists
 from pagefault.store.embedded.sql import Queries
 from pagefault.store.likely import Numbers, distinct
 from pagefault.store.place import ALL, Span
-from pagefault.store.tokens import COUNT_MAX, token
+from pagefault.store.tokens import token
 
 _SQL: Final = Queries("index.sql")
 
 
 class SqlitePostings:
-    """The lists of some terms in some spans, at one moment of the file.
+    """The lists of terms in some spans, at one moment of the file, each read once.
 
     Places are told by their distance from their span's origin, and ascend. A long list of all there
     is, is read from the leaves of the index; any other by one statement that returns one value,
     during which the interpreter's lock is free.
     """
 
-    def __init__(self, db: apsw.Connection, spans: Sequence[Span], terms: Sequence[str]) -> None:
+    def __init__(self, db: apsw.Connection, spans: Sequence[Span]) -> None:
         self._db = db
         self._spans = spans
         self._doclists = Doclists(db)
-        self._fresh: dict[str, list[int]] = defaultdict(list)
-        wanted = {token(term, n) for term in terms for n in range(1, COUNT_MAX + 1)}
-        for span in spans:
-            for place, text in _SQL.rows(db, "fresh", span.origin, span.first, span.last):
-                for word in wanted.intersection(text.split(" ")):
-                    self._fresh[word].append(place)
+        self._lists: dict[str, Numbers] = {}
+        self._fresh = [
+            (place, frozenset(text.split(" ")))
+            for span in spans
+            for place, text in _SQL.rows(db, "fresh", span.origin, span.first, span.last)
+        ]
 
     def places(self, term: str, count: int) -> Numbers:
         """Where the term stands at least so often."""
         word = token(term, count)
-        found = [self._stored(word, span) for span in self._spans]
-        waiting = self._fresh.get(word)
-        if len(found) == 1 and not waiting:
-            return found[0]
-        return distinct(np.concatenate([*found, np.array(waiting or (), dtype=np.int64)]))
+        if word not in self._lists:
+            found = [self._stored(word, span) for span in self._spans]
+            fresh = [place for place, words in self._fresh if word in words]
+            if fresh or len(found) > 1:
+                found = [distinct(np.concatenate([*found, np.array(fresh, np.int64)]))]
+            [self._lists[word]] = found
+        return self._lists[word]
 
     def places_of_any(self, terms: Sequence[str], count: int) -> Numbers:
         """Where any of the terms stands at least so often."""
@@ -58,11 +59,11 @@ class SqlitePostings:
             [(text,)] = _SQL.rows(
                 self._db, "posting", f'"{word}"', span.origin, span.first, span.last
             )
-            places = _numbers(text)
+            places = numbers(text)
         return places
 
 
-def _numbers(text: str) -> Numbers:
+def numbers(text: str) -> Numbers:
     """A JSON array of whole numbers."""
     inner = text[1:-1]
     if not inner:

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from pagefault.model.errors import StoreCorrupt
 from pagefault.model.ids import NOTHING, Seq
@@ -59,8 +59,7 @@ class Problem:
 # --- scanning ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """A whole record, and where it is."""
 
     seq: Seq
@@ -120,12 +119,10 @@ def scan(data: bytes) -> Scan:
         elif end == len(data) and (footer := parse_footer(line)):
             result.footer = footer
         elif (record := _record(line)) and (expected is None or record.seq >= expected):
-            chained = record.seq == expected and link is not None
-            own = codec.long(record.link)
-            found = Found(
-                Seq(record.seq), offset, end - offset, record.more, own, record.type == "lost"
-            )
-            if chained and link is not None and not codec.follows(link, line, record):
+            own, is_lost = codec.long(record.link), record.type == "lost"
+            found = Found(Seq(record.seq), offset, end - offset, record.more, own, is_lost)
+            is_next = record.seq == expected and link is not None
+            if is_next and link and not codec.follows(link, line, record, own=own):
                 result.unlinked.append(found)
             result.found.append(found)
             # What followed a lost record was chained to what is lost: its own link is believed.

@@ -13,10 +13,11 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from itertools import islice
-from typing import Concatenate, Final, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -58,8 +59,9 @@ from pagefault.store.form import Form, form_of
 from pagefault.store.leaf import is_note
 from pagefault.store.likely import Flags, Numbers, among, distinct, likeliest
 from pagefault.store.place import ORDER_MAX, place_in, place_of
+from pagefault.store.said import said_by
 from pagefault.store.soundness import sound
-from pagefault.store.tokens import COUNT_MAX, page_terms, said_by
+from pagefault.store.tokens import COUNT_MAX, page_terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -426,6 +428,9 @@ class MemoryIndex:
         for match in filter(None, map(NUMBERED.fullmatch, ids)):
             counts[match[1]] = max(int(match[2]), counts.get(match[1], 0))
         return counts
+
+    def moment(self) -> AbstractContextManager[Any]:
+        return self._lock
 
     @_alone
     def candidates(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from typing import TypeVar
 
@@ -146,6 +147,11 @@ class OverlayIndex:
             for stem, number in layer.prefix_counts(part).items():
                 counts[stem] = max(number, counts.get(stem, 0))
         return counts
+
+    @contextmanager
+    def moment(self) -> Iterator[None]:
+        with self._own.moment(), self._base.moment():  # as the upper layer asks the lower one
+            yield
 
     def candidates(
         self,

@@ -1,0 +1,130 @@
+"""What a text says, found in one look at each piece of it that stands between blanks.
+
+Most pieces were met before, so what is known of one is remembered: its terms, what it tells that
+two texts must share to say the same, and its marks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence, Set
+from itertools import chain
+from operator import itemgetter
+from typing import Final, NamedTuple
+
+from pagefault.language.analyzer import (
+    TERM_CHARS_MAX,
+    TellsLanguage,
+    analyze_told,
+    terms_alone,
+    terms_of,
+)
+from pagefault.language.known import BY_CODE, LANGUAGES, OTHER_CODES
+from pagefault.language.language import Language
+from pagefault.store.likeness import told_by
+
+ASKS: Final = 1  # it ends with a question
+TELLS_TIME: Final = 2  # yesterday, in May, two weeks ago
+TELLS_NUMBER: Final = 4
+TELLS_NAME: Final = 8  # a capital inside a sentence
+
+
+class Said(NamedTuple):
+    """What a text says: its terms, how often each stands there, and its languages beside the
+    defaults of its scripts; what its pieces tell that must be equal, sorted; and which of
+    `TELLS_TIME` and `TELLS_NUMBER` it does.
+    """
+
+    terms: Counter[str]
+    languages: tuple[str, ...]
+    told: Sequence[str]
+    marks: int
+
+
+def said_by(text: str) -> Said:
+    pieces = text.split()
+    if len(_PIECES) > _REMEMBERED:
+        _PIECES.clear()
+    try:
+        seen = [*map(_PIECES.__getitem__, pieces)]
+    except TellsLanguage:
+        return _said_in_languages(text, pieces)
+    terms = Counter(chain.from_iterable(map(_TERMS, seen)))
+    return Said(terms, (), _sorted(map(_TOLD, seen)), _together(map(_MARKS, seen)))
+
+
+_TERMS, _TOLD, _MARKS = map(itemgetter, range(3))  # of what is remembered of a piece
+
+
+def _said_in_languages(text: str, pieces: Sequence[str]) -> Said:
+    found, languages = analyze_told(text)
+    terms = Counter(found)
+    marks = _marks_of(terms.keys(), ("", *languages)) | _digits(text)
+    return Said(terms, languages, _sorted(map(told_by, pieces)), marks)
+
+
+def _sorted(told: Iterable[str]) -> list[str]:
+    return sorted(filter(None, told))
+
+
+def _together(marks: Iterable[int]) -> int:
+    of_all = 0
+    for one in set(marks):
+        of_all |= one
+    return of_all
+
+
+class _Terms(dict[str, frozenset[str]]):
+    """The terms of such words in each language that a page may tell, as it is asked for; under
+    nothing, those of the defaults of scripts.
+    """
+
+    def __init__(self, which: Callable[[Language], Set[str]]) -> None:
+        super().__init__()
+        self._which = which
+
+    def __missing__(self, code: str) -> frozenset[str]:
+        those = [BY_CODE[code]] if code else [one for one in LANGUAGES if one.code not in _OTHERS]
+        terms = (term for one in those for word in self._which(one) for term in terms_of(word, one))
+        told = self[code] = frozenset(terms)
+        return told
+
+
+_OTHERS: Final = frozenset(OTHER_CODES)
+_TIMES: Final = _Terms(lambda one: one.times)
+_NUMBERS: Final = _Terms(lambda one: one.numbers)
+
+
+def _marks_of(terms: Iterable[str], codes: Iterable[str]) -> int:
+    marks, those = 0, [*terms]
+    for code in codes:
+        marks |= 0 if _TIMES[code].isdisjoint(those) else TELLS_TIME
+        marks |= 0 if _NUMBERS[code].isdisjoint(those) else TELLS_NUMBER
+    return marks
+
+
+_DIGIT: Final = re.compile(r"\d")
+
+
+def _digits(text: str) -> int:
+    return TELLS_NUMBER if _DIGIT.search(text) else 0
+
+
+class _Pieces(dict[str, tuple[tuple[str, ...], str, int]]):
+    """Of a piece its terms in the defaults of scripts, what it tells, and its marks, as it is asked
+    for: quicker than an LRU cache. Long ones are data, seldom seen twice, and would fill it with
+    whole files. What may tell another language is never in it, so a text of which all is there
+    needs no look at that.
+    """
+
+    def __missing__(self, piece: str) -> tuple[tuple[str, ...], str, int]:
+        terms = terms_alone(piece)
+        seen = terms, told_by(piece), _marks_of(terms, ("",)) | _digits(piece)
+        if len(piece) <= TERM_CHARS_MAX:
+            self[piece] = seen
+        return seen
+
+
+_REMEMBERED: Final = 65_536
+_PIECES: Final = _Pieces()
