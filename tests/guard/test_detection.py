@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pagefault.guard.detect import Found, Layer
+from pagefault.guard.detect import Finding, Layer
 from pagefault.guard.paths import HomePaths
 from pagefault.guard.screen import Screen
 from pagefault.guard.structure import Structure, kind_of
@@ -329,7 +329,7 @@ class Broken:
     def may_hold(self, text: str) -> bool:
         return len(text) > 20
 
-    def find(self, text: str) -> list[Found]:
+    def find(self, text: str) -> list[Finding]:
         raise RuntimeError(text)
 
     def open_from(self, text: str) -> int:

@@ -10,7 +10,7 @@ import pytest
 import pagefault
 from pagefault import Reply, ToolCall
 from pagefault.guard import layers
-from pagefault.guard.detect import Found
+from pagefault.guard.detect import Finding
 from pagefault.guard.structure import Structure
 from tests.service.memories import Replies, calls, files_with, search
 
@@ -82,7 +82,7 @@ class _Broken(Structure):
     def may_hold(self, text: str) -> bool:
         return len(text) > 24 and " " in text
 
-    def find(self, text: str) -> list[Found]:
+    def find(self, text: str) -> list[Finding]:
         raise RuntimeError(f"no rules for {text}")
 
 

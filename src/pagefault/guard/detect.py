@@ -8,7 +8,7 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Finding:
     """A stretch of a text that should not be kept, and the rule that says so.
 
     `mark` stands in its place; "" is `[REDACTED:rule:hmac8]`.
@@ -30,7 +30,7 @@ class Layer(Protocol):
     def may_hold(self, text: str) -> bool:
         """Whether `find` may find anything: quick, and never wrongly no."""
 
-    def find(self, text: str) -> list[Found]:
+    def find(self, text: str) -> list[Finding]:
         """Every secret, in any order; they may overlap. What it raises withholds the text."""
 
     def open_from(self, text: str) -> int:

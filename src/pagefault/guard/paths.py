@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from pagefault.guard.detect import Found
+from pagefault.guard.detect import Finding
 
 _HOME: Final = re.compile(
     r"(?<![\w~.-])(?:/home|/Users|/var/home)/(?!(?:Shared|linuxbrew|runner)\b)[\w.@-]+(?=[/\\\s\"'`,;:)\]}>|]|\Z)"
@@ -22,8 +22,8 @@ class HomePaths:
     def may_hold(self, text: str) -> bool:
         return "/home/" in text or "Users" in text
 
-    def find(self, text: str) -> list[Found]:
-        return [Found(*match.span(), "path", "~") for match in _HOME.finditer(text)]
+    def find(self, text: str) -> list[Finding]:
+        return [Finding(*match.span(), "path", "~") for match in _HOME.finditer(text)]
 
     def open_from(self, text: str) -> int:
         """The beginning of the last word."""

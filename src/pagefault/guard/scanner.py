@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Final
 
-from pagefault.guard.detect import Found
+from pagefault.guard.detect import Finding
 
 PACKAGE: Final = "kingfisher_sdk"
 
@@ -41,7 +41,7 @@ class Kingfisher:
     def may_hold(self, text: str) -> bool:
         return len(text) >= 16 and _RUN.search(text) is not None
 
-    def find(self, text: str) -> list[Found]:
+    def find(self, text: str) -> list[Finding]:
         raw = text.encode("utf-8", "replace")  # half a surrogate is one byte, as any "?" is
         found = []
         for one in self.load().scan(raw):
@@ -52,7 +52,7 @@ class Kingfisher:
             rule = re.sub(
                 r"[^\w.-]", "-", one.rule_id.rpartition("/")[2].partition(".")[2] or one.rule_id
             )
-            found.append(Found(start, end, rule))
+            found.append(Finding(start, end, rule))
         return found
 
     def open_from(self, text: str) -> int:

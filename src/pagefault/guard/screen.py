@@ -38,7 +38,7 @@ from html.entities import html5
 from typing import Any, Final, TypeVar
 from urllib.parse import unquote
 
-from pagefault.guard.detect import Found, Layer, is_allowed
+from pagefault.guard.detect import Finding, Layer, is_allowed
 from pagefault.guard.names import words_of
 from pagefault.model.errors import ScreenFailed
 from pagefault.model.events import Body
@@ -213,14 +213,14 @@ class Screen:
             return cleaned
         raise ScreenFailed(failure)
 
-    def found(self, text: str) -> list[Found]:
+    def found(self, text: str) -> list[Finding]:
         """Where `clean` would put marks in this text at first sight, in order: to tell why.
 
         Raises `ScreenFailed`.
         """
         try:
             return [
-                Found(start, end, match[1] if (match := _MARK.match(mark)) else "path", mark)
+                Finding(start, end, match[1] if (match := _MARK.match(mark)) else "path", mark)
                 for start, end, mark in self._spans(text)
             ]
         except Exception as error:  # fail closed, whatever it was

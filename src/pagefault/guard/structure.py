@@ -28,7 +28,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from pagefault.guard.detect import Found
+from pagefault.guard.detect import Finding
 from pagefault.guard.names import words_of
 
 # --- tokens ---------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ def _long_words(text: str) -> str:
     return " ".join([word for word in text.split() if len(word) >= _RUN_CHARS_MIN])
 
 
-def _tokens(text: str) -> Iterator[Found]:
+def _tokens(text: str) -> Iterator[Finding]:
     words = _long_words(text)
     for rule, anchor, whole in _COMPILED if words else ():
         if anchor not in words:
@@ -188,7 +188,7 @@ def _tokens(text: str) -> Iterator[Found]:
             if joined and match.re.pattern[0] != "(" and not _ENCODED_BEFORE.search(text, 0, start):
                 continue  # the end of a longer word: `task-force`
             if not _EXAMPLE.search(match[0]):
-                yield Found(start, end, rule)
+                yield Finding(start, end, rule)
 
 
 # --- blocks ---------------------------------------------------------------------------------------
@@ -206,14 +206,14 @@ _PUTTY: Final = re.compile(r"Private-Lines: ?(\d{1,3})\s*\r?\n((?:[A-Za-z0-9+/=]
 _BODY_LINE: Final = re.compile(r"[A-Za-z0-9+/]{32}")
 
 
-def _blocks(text: str) -> Iterator[Found]:
+def _blocks(text: str) -> Iterator[Finding]:
     if "PRIVATE KEY" in text:
         for match in _BLOCK.finditer(text):
             if _BODY_LINE.search(match["body"]):  # not a sentence about such blocks
-                yield Found(match.start(), _end_of_block(match), "private-key")
+                yield Finding(match.start(), _end_of_block(match), "private-key")
     if "Private-Lines" in text:
         for match in _PUTTY.finditer(text):
-            yield Found(match.start(2), match.end(2), "private-key")
+            yield Finding(match.start(2), match.end(2), "private-key")
 
 
 _NOT_OF_KEY: Final = re.compile(r"\n(?=[^\n]*[^A-Za-z0-9+/=\s\\:,.()-])|\n\s*\n(?=[^\n]*\s)")
@@ -258,37 +258,37 @@ _PGPASS: Final = re.compile(
 )
 
 
-def _places(text: str, low: str) -> Iterator[Found]:
+def _places(text: str, low: str) -> Iterator[Finding]:
     if "://" in text:
         for match in _ADDRESS.finditer(text):
             value = match["value"]
             if _is_chosen(value) or (len(value) > 5 and _is_word(value, _SHOWN_PASSWORDS)):
-                yield Found(*match.span("value"), "url-password")
+                yield Finding(*match.span("value"), "url-password")
     if "authorization" in low:
         for match in _HEADER.finditer(text):
             value = match["value"]
             basic = (match["scheme"] or "").lower() == "basic" and not _is_plain(value)
             if basic or _is_made(value):
-                yield Found(*match.span("value"), "authorization")
+                yield Finding(*match.span("value"), "authorization")
     if "bearer" in low:
         for match in _BEARER.finditer(text):
             if _is_made(match["value"]):
-                yield Found(*match.span("value"), "bearer")
+                yield Finding(*match.span("value"), "bearer")
     if "cookie" in low:
         for match in _COOKIE.finditer(text):
             for crumb in _CRUMB.finditer(text, *match.span("rest")):
                 if _is_made(crumb["value"]):
-                    yield Found(*crumb.span("value"), "cookie")
+                    yield Finding(*crumb.span("value"), "cookie")
     if "curl" in low or "wget" in low:
         for match in _USER_FLAG.finditer(text):
             yield from _user_password(match)
     if ":" in text:
         for match in _PGPASS.finditer(text):
             if _is_chosen(match["value"]):
-                yield Found(*match.span("value"), "pgpass")
+                yield Finding(*match.span("value"), "pgpass")
 
 
-def _user_password(match: re.Match[str]) -> Iterator[Found]:
+def _user_password(match: re.Match[str]) -> Iterator[Finding]:
     """The password after the colon, or the user, where the password is empty: a key, then."""
     group = next((g for g in "befg" if match[g]), "a" if match["a"] else "c")
     value, (start, end) = match[group], match.span(group)
@@ -302,7 +302,7 @@ def _user_password(match: re.Match[str]) -> Iterator[Found]:
             value, end = user, end - 1
     mixed = value.isascii() and value.isalpha() and len(value) >= 12 and _turns(value) > 3
     if not _PLACEHOLDER.search(value) and (_is_chosen(value) or mixed):
-        yield Found(start, end, "user-password")
+        yield Finding(start, end, "user-password")
 
 
 # --- assignments ----------------------------------------------------------------------------------
@@ -354,7 +354,7 @@ _MAY_PAIR: Final = re.compile(
 )
 
 
-def _assignments(text: str, low: str) -> Iterator[Found]:
+def _assignments(text: str, low: str) -> Iterator[Finding]:
     upto = 0
     for hit in _NAMES.finditer(low):
         if hit.start() < upto or len(low) != len(text):
@@ -378,7 +378,7 @@ def _sentence_start(text: str, at: int) -> int:
     return max(line, *(text.rfind(end, line, at) + 2 for end in (". ", "! ", "? ")))
 
 
-def _value_of(text: str, start: int, end: int, kind: str) -> Iterator[Found]:
+def _value_of(text: str, start: int, end: int, kind: str) -> Iterator[Finding]:
     paired = _PAIRED.match(text, end)
     if paired and _PAIR_NAME.search(text, max(0, start - 24), start):
         yield from _weighed(text, paired.end(), kind, "sign", is_code=False)
@@ -416,7 +416,7 @@ def _value_of(text: str, start: int, end: int, kind: str) -> Iterator[Found]:
     yield from _weighed(text, separator.end(), kind, how, is_code=is_code)
 
 
-def _weighed(text: str, at: int, kind: str, how: str, *, is_code: bool) -> Iterator[Found]:
+def _weighed(text: str, at: int, kind: str, how: str, *, is_code: bool) -> Iterator[Finding]:
     """The value that begins there, if it looks like what its name says."""
     quoted = None if how == "tag" else _QUOTED.match(text, at)
     if quoted:
@@ -449,7 +449,7 @@ def _weighed(text: str, at: int, kind: str, how: str, *, is_code: bool) -> Itera
     else:
         looks = _is_random(value)
     if looks:
-        yield Found(*span, rule)
+        yield Finding(*span, rule)
 
 
 # --- names ----------------------------------------------------------------------------------------
@@ -667,7 +667,7 @@ class Structure:
         words = _long_words(text)
         return bool(words) and any(anchor in words for anchor in _ANCHORS)
 
-    def find(self, text: str) -> list[Found]:
+    def find(self, text: str) -> list[Finding]:
         low = text.lower()
         found = [*_tokens(text), *_blocks(text), *_places(text, low)]
         if _NAMES.search(low):
