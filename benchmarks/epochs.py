@@ -3,8 +3,8 @@
     python benchmarks/epochs.py WINDOW PAGES [TURNS]
 
 fills a session with so many pages under a temporary folder, then takes turns of a message of 12
-words that asks, its request and an answer of 60. It prints as JSON how many of these requests began an
-epoch, and the processor time of these and of the others (p50 and p95, in milliseconds).
+words that asks, its request and an answer of 60. It prints as JSON how many of these requests began
+an epoch, and the processor time of these and of the others (p50 and p95, in milliseconds).
 """
 
 from __future__ import annotations

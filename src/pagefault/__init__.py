@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pagefault.engine.api import Engine
     from pagefault.engine.embedding import Embedder
     from pagefault.engine.endpoint import Retries, Timeouts
+    from pagefault.engine.onnx_embedding import OnnxEmbedder
     from pagefault.engine.remote import RemoteEngine
     from pagefault.engine.remote_embedding import RemoteEmbedder
     from pagefault.engine.remote_reranking import RemoteReranker
@@ -191,6 +192,7 @@ __all__ = [
     "Movement",
     "NoSuchPage",
     "NotAdopted",
+    "OnnxEmbedder",
     "Options",
     "Origin",
     "Page",
@@ -326,6 +328,7 @@ _HOMES = {
     "adopt": "service.adopt",
     "Adoption": "service.adopt",
     "Incoming": "service.turn.drafts",
+    "OnnxEmbedder": "engine.onnx_embedding",
     "Options": "service.options",
     "Origin": "model.kinds",
     "Page": "model.page",

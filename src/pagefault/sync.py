@@ -55,8 +55,6 @@ from pagefault.service.lookup.questions import Asking
 from pagefault.service.loop_thread import LoopThread
 from pagefault.service.open import open as _open
 from pagefault.service.options import Options
-from pagefault.service.ownership import Owned
-from pagefault.service.runtime import Runtime
 from pagefault.service.turn.drafts import Incoming
 from pagefault.service.turn.drive import Answer
 from pagefault.service.turn.functions import CALLS_MAX, TIMEOUT_S, RunnableTool
@@ -307,16 +305,16 @@ class Memory(_Asks):
         )
 
     def forget_matching(
-        self, wanted: SearchFilter, *, query: str = "", dry_run: bool = False
+        self, query: str = "", *, wanted: SearchFilter = ANY, dry_run: bool = False
     ) -> tuple[Forgetting, ...]:
-        """Erase every page that a filter wants and that holds every word of `query`, in any of its
-        forms: of one session (`wanted.session`) or of all. Each that loses pages is told apart.
+        """Erase every page that holds every word of `query`, in any of its forms, and that a filter
+        wants: of one session (`wanted.session`) or of all. Each that loses pages is told apart.
 
         As `forget` otherwise. What was made of these pages goes too, and earlier words of an edited
         message with it. Raises `BadInput` where neither filter nor query leave anything out: a
         session is forgotten whole by its name.
         """
-        return _LOOP.run(self._memory.forget_matching(wanted, query=query, dry_run=dry_run))
+        return _LOOP.run(self._memory.forget_matching(query, wanted=wanted, dry_run=dry_run))
 
     def retention(self) -> tuple[RetentionRule, ...]:
         """How long pages are kept, as it was set last; without a rule, for ever."""
@@ -707,15 +705,6 @@ class Session(_Asks):
         Raises `BadInput` for what is no count.
         """
         _LOOP.run(self.asynchronous.observe(usage))
-
-    def stand_on(self, owned: Owned, runtime: Runtime) -> None:
-        """Go on with this state, in this store. While no verb runs."""
-        _LOOP.call(lambda: self.asynchronous.stand_on(owned, runtime))
-
-    @property
-    def runtime(self) -> Runtime:
-        """What it shares with the other sessions of its store."""
-        return self.asynchronous.runtime
 
     def claim(
         self,

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import sys
 import threading
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from pagefault.engine.embedding import Embedder
 from pagefault.engine.endpoint import Retries, Timeouts
+from pagefault.engine.onnx_embedding import OVERLAP_TOKENS, WINDOW_TOKENS, OnnxEmbedder
 from pagefault.engine.remote_embedding import BATCH_TEXTS, RemoteEmbedder
 from pagefault.engine.static_embedding import StaticEmbedder
 from pagefault.model.errors import (
     BadInput,
+    CallerError,
     EngineError,
     EngineGarbled,
     EngineRefused,
@@ -27,6 +33,7 @@ from pagefault.service.derived.embedders import EmbedderSpec
 from pagefault.testing.embedder_contract import EmbedderContract
 from pagefault.testing.embedders import WordEmbedder
 from tests.engine.providers import Provider, no_wait, serving
+from tests.engine.tiny_encoder import WORDS, save_encoder, table, write_json
 
 KEY = "sk-test-0123456789abcdef"
 
@@ -79,6 +86,135 @@ class TestStaticEmbedder(EmbedderContract):
 
     def test_nothing_is_loaded_before_it_is_needed(self, tmp_path: Path) -> None:
         assert "nowhere" in repr(StaticEmbedder(tmp_path / "nowhere"))
+
+
+# --- encoders -------------------------------------------------------------------------------------
+
+
+class TestOnnxEmbedder(EmbedderContract):
+    @pytest.fixture
+    def embedder(self, tmp_path: Path) -> Embedder:
+        return OnnxEmbedder(save_encoder(tmp_path / "tiny"))
+
+
+class TestOnnxEmbedderThatPoolsItself(EmbedderContract):
+    @pytest.fixture
+    def embedder(self, tmp_path: Path) -> Embedder:
+        return OnnxEmbedder(save_encoder(tmp_path / "tiny", pooled=True))
+
+
+ENCODER = os.environ.get("PAGEFAULT_TEST_ENCODER", "")
+
+
+@cache
+def real_encoder() -> OnnxEmbedder:
+    return OnnxEmbedder(ENCODER)
+
+
+@pytest.mark.skipif(not ENCODER, reason="PAGEFAULT_TEST_ENCODER names no directory of an encoder")
+class TestARealEncoder(EmbedderContract):
+    @pytest.fixture
+    def embedder(self) -> Embedder:
+        return real_encoder()
+
+    def test_it_knows_what_no_word_tells(self, embedder: Embedder) -> None:
+        asked, answer, other = embedder.embed(
+            ["Where does her sibling live?", "My brother moved to Oslo.", "Dinner is at eight."],
+            kind="page",
+        )
+        assert asked @ answer > asked @ other
+
+
+def vector_of(words: str) -> NDArray[np.float32]:
+    """The mean of the words' vectors, at length 1."""
+    mean = table()[[WORDS.index(word) for word in words.split()]].mean(axis=0)
+    unit: NDArray[np.float32] = mean / np.linalg.norm(mean)
+    return unit
+
+
+def test_an_encoder_takes_the_mean_of_its_tokens_or_the_first_as_its_files_say(
+    tmp_path: Path,
+) -> None:
+    directory = save_encoder(tmp_path / "tiny")
+    [mean] = OnnxEmbedder(directory).embed(["Harbour of Lisbon"], kind="page")
+    assert np.allclose(mean, vector_of("harbour of lisbon"), atol=1e-6)
+    for said in ({"pooling_mode_cls_token": True}, {"pooling_mode": "cls"}):
+        write_json(directory / "1_Pooling" / "config.json", said)
+        [first] = OnnxEmbedder(directory).embed(["Harbour of Lisbon"], kind="page")
+        assert np.allclose(first, vector_of("harbour"), atol=1e-6)
+    write_json(directory / "1_Pooling" / "config.json", {"pooling_mode_lasttoken": True})
+    with pytest.raises(BadInput, match="lasttoken"):
+        OnnxEmbedder(directory).embed(["Harbour of Lisbon"], kind="page")
+
+
+def test_every_part_of_a_long_text_counts_for_its_row(tmp_path: Path) -> None:
+    embedder = OnnxEmbedder(save_encoder(tmp_path / "tiny"))
+    step = WINDOW_TOKENS - OVERLAP_TOKENS
+    text = " ".join(["line"] * WINDOW_TOKENS + ["boats"] * step)
+    [row] = embedder.embed([text], kind="page")
+    second = (OVERLAP_TOKENS * vector_raw("line") + step * vector_raw("boats")) / WINDOW_TOKENS
+    whole = vector_of("line") + second / np.linalg.norm(second)
+    assert np.allclose(row, whole / np.linalg.norm(whole), atol=1e-5)
+
+
+def vector_raw(word: str) -> NDArray[np.float32]:
+    row: NDArray[np.float32] = table()[WORDS.index(word)]
+    return row
+
+
+def test_prompts_are_those_of_the_model_unless_others_are_given(tmp_path: Path) -> None:
+    directory = save_encoder(tmp_path / "tiny")
+    prompts = {"query": "query : ", "document": "page : "}
+    write_json(directory / "config_sentence_transformers.json", {"prompts": prompts})
+    embedder = OnnxEmbedder(directory)
+    [asked] = embedder.embed(["harbour"], kind="query")
+    [page] = embedder.embed(["harbour"], kind="page")
+    assert np.allclose(asked, vector_of("query : harbour"), atol=1e-6)
+    assert np.allclose(page, vector_of("page : harbour"), atol=1e-6)
+    plain = OnnxEmbedder(directory, queries="", pages="first ")
+    assert np.allclose(plain.embed(["harbour"], kind="query")[0], vector_of("harbour"), atol=1e-6)
+    assert "page='first '" in plain.name
+    assert plain.name != embedder.name
+
+
+def test_other_weights_in_the_same_directory_have_another_name(tmp_path: Path) -> None:
+    name = OnnxEmbedder(save_encoder(tmp_path / "tiny")).name
+    assert re.fullmatch(r"onnx:tiny#[0-9a-f]{8}", name)
+    assert OnnxEmbedder(save_encoder(tmp_path / "tiny")).name == name
+    assert OnnxEmbedder(save_encoder(tmp_path / "tiny", seed=8)).name != name
+
+
+def test_an_encoder_is_found_where_repositories_keep_it_or_by_its_file(tmp_path: Path) -> None:
+    directory = save_encoder(tmp_path / "tiny", file="onnx/model.onnx")
+    [here] = OnnxEmbedder(directory).embed(["harbour"], kind="page")
+    [named] = OnnxEmbedder(directory / "onnx" / "model.onnx").embed(["harbour"], kind="page")
+    assert np.array_equal(here, named)
+
+
+def test_what_is_no_encoder_is_refused_with_what_one_has(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="it has no tokenizer") as refused:
+        OnnxEmbedder(tmp_path / "nowhere").embed(["harbour"], kind="page")
+    assert "model.onnx" in refused.value.hint
+    directory = save_encoder(tmp_path / "tiny")
+    write_json(directory / "modules.json", [{"type": "models.Transformer"}, {"type": "a.Dense"}])
+    with pytest.raises(BadInput, match="Dense"):
+        OnnxEmbedder(directory).embed(["harbour"], kind="page")
+    (directory / "model.onnx").write_bytes(b"not a model")
+    with pytest.raises(BadInput, match="no encoder can be loaded"):
+        OnnxEmbedder(directory).embed(["harbour"], kind="page")
+
+
+def test_without_the_runtime_it_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = tmp_path / "tiny"
+    directory.mkdir()
+    for name in ("tokenizer.json", "model.onnx"):
+        (directory / name).write_bytes(b"")
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(CallerError) as refused:
+        OnnxEmbedder(directory).embed(["harbour"], kind="page")
+    assert "pagefault[onnx]" in refused.value.hint
 
 
 # --- remote ---------------------------------------------------------------------------------------
@@ -266,6 +402,8 @@ def made_here() -> WordEmbedder:
 def test_an_embedder_is_named_by_its_form() -> None:
     static = EmbedderSpec(text="model2vec:/models/potion").make()
     assert isinstance(static, StaticEmbedder)
+    encoder = EmbedderSpec(text="onnx:/models/minilm").make()
+    assert isinstance(encoder, OnnxEmbedder)
     own = EmbedderSpec(text="python:tests.engine.test_embedding:made_here").make()
     assert own.name == "made here"
 
@@ -299,6 +437,7 @@ def test_without_an_address_it_is_the_engines_with_its_key(provider: Provider) -
         "",
         "model2vec",
         "model2vec:",
+        "onnx:",
         "word2vec:x",
         "openai:",
         "openai:@http://localhost/v1",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -71,12 +72,12 @@ def test_what_bears_on_nothing_finds_nothing(index: MemoryIndex, query: str) -> 
 
 def test_with_an_embedder_meaning_weighs_most(index: MemoryIndex) -> None:
     def nearest_is_the_second(
-        scope: Scope, query: str, *, limit: int, only: NDArray[np.int64] | None = None
-    ) -> Similar:
+        scope: Scope, queries: Sequence[str], *, limit: int, only: NDArray[np.int64] | None = None
+    ) -> list[Similar]:
         assert only is None, "nothing is left out"
         assert scope.parts[0][0] == SessionNo(1)
         scores = np.array([0.1, 0.1, 0.9, 0.1])
-        return Similar(np.array([5, 50, 401, 408], dtype=np.int64), scores)
+        return [Similar(np.array([5, 50, 401, 408], dtype=np.int64), scores) for _ in queries]
 
     hits = search(index, "harbour lease mayor", nearest_is_the_second).hits
     assert hits[0].page.order == 401

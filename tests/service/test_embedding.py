@@ -19,6 +19,8 @@ from pagefault import SearchFilter
 from pagefault.engine.embedding import TextKind
 from pagefault.model.errors import BadInput, EngineUnreachable, StoreBusy
 from pagefault.model.page import EVERYTHING
+from pagefault.service.bootstrap import open_memory
+from pagefault.service.config import MEMORY
 from pagefault.service.derived.embedding import Embedding
 from pagefault.store.embedded.vectors import SqliteVectors
 from pagefault.store.store import Store
@@ -73,7 +75,7 @@ def places_of(memory: pagefault.Memory, session: pagefault.Session, query: str) 
     """The orders of the pages nearest to a query, the nearest first."""
     embedding = memory._embedding
     assert embedding is not None
-    found = embedding(memory._runtime.scope(session.session), query, limit=10)
+    [found] = embedding(memory._runtime.scope(session.session), [query], limit=10)
     ranked = sorted(zip(found.scores.tolist(), found.places.tolist(), strict=True), reverse=True)
     return [place for score, place in ranked if score > 0.3]
 
@@ -136,7 +138,7 @@ async def test_who_failed_a_search_is_asked_for_no_page_for_a_while(tmp_path: Pa
     embedder = FailingEmbedder()
     async with pagefault.open(tmp_path, embedder=embedder) as memory:
         session = await memory.session("s")
-        assert (await session.recall("boat")).hits
+        assert (await session.recall("boat or ferry")).hits
         assert embedder.calls == 1
         await session.user("It has a red sail.")
         await asyncio.sleep(0.2)  # in which the thread would ask
@@ -282,7 +284,8 @@ async def test_a_fork_finds_what_it_sees_of_its_parent(tmp_path: Path) -> None:
         assert sorted(places_of(memory, session, "boat")) == [0, 1]
         embedding = memory._embedding
         assert embedding is not None
-        assert len(embedding(EVERYTHING, "boat", limit=10).places) == 3
+        [found] = embedding(EVERYTHING, ["boat"], limit=10)
+        assert len(found.places) == 3
 
 
 # --- of some pages alone --------------------------------------------------------------------------
@@ -403,6 +406,64 @@ async def test_a_filter_that_all_pass_changes_nothing(
                 whole = await session.recall(query, limit=50)
                 all_pass = SearchFilter(since="2000-01-01")
                 assert await session.recall(query, limit=50, wanted=all_pass) == whole
+
+
+# --- when it is asked -----------------------------------------------------------------------------
+
+
+class CountingEmbedder(WordEmbedder):
+    """Remembers what each call asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(synonyms=KINDRED)
+        self.calls: list[list[str]] = []
+
+    def embed(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
+        if kind == "query":
+            self.calls.append(list(texts))
+        return super().embed(texts, kind=kind)
+
+
+async def test_an_embedder_is_asked_only_where_words_leave_it_open() -> None:
+    embedder = CountingEmbedder()
+    async with pagefault.open(":memory:", embedder=embedder) as memory:
+        session = await memory.session("s")
+        for line in ("The boat lies in the harbour of Wedel.", "It rained.", "We had soup."):
+            await session.user(line)
+        await memory.embed()
+        stated = await session.recall("the boat in the harbour of Wedel")
+        assert stated.hits[0].page.order == 0
+        assert embedder.calls == []
+        found = await session.recall("the vessel")
+        assert embedder.calls == [["the vessel"]]
+        assert [hit.why for hit in found.hits[:1]] == ["meaning"]
+
+
+async def test_control_a_profile_that_says_what_a_score_is_always_asks() -> None:
+    embedder = CountingEmbedder()
+    async with open_memory(MEMORY, embedder=embedder, profile="studio-v1") as memory:
+        session = await memory.session("s")
+        for line in ("The boat lies in the harbour of Wedel.", "It rained.", "We had soup."):
+            await session.user(line)
+        await memory.embed()
+        await session.recall("the boat in the harbour of Wedel")
+        assert embedder.calls == [["the boat in the harbour of Wedel"]]
+
+
+async def test_all_questions_of_a_message_are_one_call_and_none_is_asked_twice() -> None:
+    embedder = CountingEmbedder()
+    message = "Where is the vessel moored? When does the ferry leave for the island?"
+    async with pagefault.open(":memory:", embedder=embedder) as memory:
+        session = await memory.session("s")
+        for line in ("The boat lies in the harbour of Wedel.", "It rained.", "We had soup."):
+            await session.user(line)
+        await memory.embed()
+        await session.recall(message)
+        [asked] = embedder.calls
+        assert asked[0] == message
+        assert asked[1:] == message.replace("? ", "?\n").splitlines()
+        await session.recall(message)
+        assert len(embedder.calls) == 1
 
 
 # --- an embedder that hangs -----------------------------------------------------------------------

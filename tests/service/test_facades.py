@@ -29,7 +29,7 @@ def _verbs(cls: type) -> set[str]:
 def test_the_verbs_of_a_session_are_those_of_its_facades_and_a_few_that_need_several() -> None:
     public = {name for name, _ in inspect.getmembers(pagefault.Session) if name[0] != "_"}
     of_several = _verbs(pagefault.Session)
-    assert of_several == {"run", "fork", "restore"}
+    assert of_several == {"control", "fork", "restore", "run", "set_control"}
     assert public == of_several.union(*map(_verbs, (*FACADES, Asking)))
     assert _verbs(SessionParts) == set()
 

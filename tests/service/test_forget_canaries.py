@@ -244,7 +244,7 @@ async def _ask(memory: Memory, session: Session, told: Told) -> None:
     wanted = SearchFilter(origins=("tool:" + told.words["Memory.recall.wanted"],))
     await memory.recall("harbour", wanted=wanted)
     told.word("Memory.forget_matching.wanted", "nothing")
-    await memory.forget_matching(wanted, query=word("Memory.forget_matching.query"), dry_run=True)
+    await memory.forget_matching(word("Memory.forget_matching.query"), wanted=wanted, dry_run=True)
     await memory.pages(session, topic=word("Memory.pages.topic"))
     await memory.pages(session, task=word("Memory.pages.task"))
     with pytest.raises(pagefault.BadInput):

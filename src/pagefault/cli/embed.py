@@ -19,8 +19,8 @@ def embed(app: App, embedder: str | None, prune: bool, as_json: bool) -> None:
     """Give every page a vector that has none yet, for search by meaning.
 
     A memory that is in use does that by itself, after each append; this is for catching up at once.
-    The embedder is the setting `embedder`: model2vec:DIRECTORY, openai:MODEL, openai:MODEL@URL or
-    python:MODULE:NAME. Vectors are derived: the log stays as it is.
+    The embedder is the setting `embedder`: onnx:DIRECTORY, model2vec:DIRECTORY, openai:MODEL,
+    openai:MODEL@URL or python:MODULE:NAME. Vectors are derived: the log stays as it is.
 
     JSON: {made, embedder, embedded, missing, failure, hint}.
     """

@@ -85,7 +85,7 @@ def forget(
                 if session_name:
                     row = await find_row(memory, session_name)
                     wanted = replace(wanted, session=row.session_id)
-                plans = await memory.forget_matching(wanted, query=query or "", dry_run=not yes)
+                plans = await memory.forget_matching(query or "", wanted=wanted, dry_run=not yes)
             else:
                 row = await find_row(memory, session_name)
                 plans = (await memory.forget(row.session_id, page_id or "", dry_run=not yes),)

@@ -19,7 +19,7 @@ class Embedder(Protocol):
     """Something that knows how alike texts are. `testing.embedder_contract` proves one.
 
     It blocks, and may be called from several threads at a time. One that has an attribute `weight`
-    says by it how much meaning counts beside words: 1.5 for an encoder of sentences, else 0.1.
+    says by it how much meaning counts beside words: 0.5 for an encoder of sentences, else 0.05.
     """
 
     @property

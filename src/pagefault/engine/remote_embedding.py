@@ -34,7 +34,7 @@ class RemoteEmbedder:
     begins with the first call; `close` ends it, and whatever waits for an answer.
     """
 
-    weight = 1.5  # what has an endpoint is an encoder of sentences
+    weight = 0.5  # what has an endpoint is an encoder of sentences
 
     @checked
     def __init__(

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
+from pagefault.recall.certainty import is_sure
 from pagefault.recall.excerpt import excerpt
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ CANDIDATES_MAX: Final = 40
 """Hits that are judged, each for all of its copies: what one call of a small model takes."""
 
 TEXT_CHARS_MAX: Final = 1_000  # of each: some 250 tokens, half of what small cross-encoders read
-CLEAR: Final = 1.25  # times the score of the next hit
-MOST: Final = 0.7  # of what the question's words tell, by their weight
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,37 +44,19 @@ class Rerank(Protocol):
     def __call__(self, query: str, texts: Sequence[str]) -> Judged | None: ...
 
 
-def is_sure(hits: Sequence[SearchHit], told: float) -> bool:
-    """Whether words settle which of `hits` (best first) answers, so that nobody need be asked.
-
-    They do where the best hit itself states `MOST` of what the question's words tell (`told`, which
-    is `Ranked.told`) and has `CLEAR` times the score of the next. A hit alone has nothing to be put
-    before. Both numbers were chosen on two LoCoMo conversations: there 52 of 300 questions are
-    sure, and of those the first hit is right in 94 %, of all in 54 %. To ask for all of the words
-    would leave 2. On talk with assistants and agents, which had no part in it, 1 of 222 is sure,
-    and wrong: there the rule saves nothing, and costs nothing.
-
-    What it gets wrong: a page that repeats a question without answering it looks sure, and the
-    answer in other words beside it stays where it is. And who asks in words of his own is always
-    judged, though words may have been right: that costs a call.
-    """
-    if len(hits) < 2:
-        return True
-    return told >= MOST and hits[0].score >= CLEAR * hits[1].score
-
-
 def reranked(
     hits: Sequence[SearchHit], query: str, *, told: float, reading: Reading, rerank: Rerank
 ) -> list[SearchHit]:
     """The same hits, the first `CANDIDATES_MAX` of them in the order of their scores with a part
-    `reranked`, if words were not sure and an answer came.
+    `reranked`, if words were not sure (`told` is what they tell of the first) and an answer came.
+    A hit alone has nothing to be put before.
 
     The part is `weight` times the best score by words for the text that is judged best, 0 for the
     one judged worst, and linear between, so that rerankers of different scales weigh alike, and
     one that judges all the same changes nothing. A page whose text is out of reach gains nothing.
     No later hit can pass one that was judged: no part is below 0.
     """
-    if is_sure(hits, told):
+    if len(hits) < 2 or is_sure([hit.score for hit in hits[:2]], told):
         return list(hits)
     head = hits[:CANDIDATES_MAX]
     texts: dict[int, str] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
@@ -16,6 +16,7 @@ from pagefault.model.kinds import Kind, Profile
 from pagefault.model.page import DERIVED_ORDER, PageRow, Scope
 from pagefault.model.signatures import checked
 from pagefault.model.wanted import ANY, SearchFilter
+from pagefault.recall.certainty import is_sure
 from pagefault.recall.likelihood import likelihoods
 from pagefault.recall.reading import PagesAt, Reading
 from pagefault.recall.reranking import reranked
@@ -165,9 +166,10 @@ class Searcher:
         wanted, or stands at no place of `only` (ascending), takes no page's room: the best of the
         others are found; nor does history, unless it is asked for. Of everything, what only
         retells (summaries, indexes, procedures) is found where its kind is wanted. `today` is what
-        a query's "yesterday" counts from; `profile` is the order of what is found. A reranker, if
-        there is one, is asked where words are not sure (`recall/reranking.py`), unless `rerank` is
-        false, or the profile says what a score is to the last part.
+        a query's "yesterday" counts from; `profile` is the order of what is found. An embedder, if
+        there is one, and a reranker, unless `rerank` is false, are asked where words are not sure
+        (`certainty.py`), once for a message and the questions in it. A profile that says what a
+        score is to the last part always asks the first and never the second.
         """
         # With NumPy, which only who searches should wait for.
         import numpy as np
@@ -178,7 +180,16 @@ class Searcher:
             places = self._index.matching(scope, wanted).places
             only = places if only is None else np.intersect1d(places, only, assume_unique=True)
         questions = (query, *decompose(query))
-        similar = [self._similar(scope, one, only) for one in questions]  # may ask a server
+        similar: Sequence[Similar | None] = [None] * len(questions)
+        semantic = self._semantic
+        if semantic is not None:
+            is_open = profile is not Profile.MEASURED
+            if not is_open:
+                with self._index.moment():
+                    asked = self._asking(scope, wanted=wanted, only=only, today=today)
+                    is_open = not _by_words(_ranking(asked, questions, similar)[1])
+            if is_open:  # outside of any moment: it may ask a server
+                similar = semantic(scope, questions, limit=SIMILAR_MAX, only=only)
         with self._index.moment():
             told, total, best = self._found(
                 *(scope, questions, similar),
@@ -211,25 +222,15 @@ class Searcher:
         """What is found for a message and the `questions` in it, the message first; how many there
         are, and the place of the first.
         """
-        from pagefault.recall.decompose import merged
         from pagefault.recall.links import linked
         from pagefault.recall.novelty import settled
 
         query = questions[0]
-        speakers = self._index.speakers(scope)
-        languages = languages_in(self._index, scope)
-        passed = frozenset[int]() if wanted.history else self._index.history(scope)
-        ranked = partial(
-            self._ranking,
-            scope,
-            speakers=speakers,
-            languages=languages,
-            only=only,
-            today=today,
-            passed=passed,
+        asked = self._asking(scope, wanted=wanted, only=only, today=today)
+        speakers, languages, passed = (
+            asked.keywords[name] for name in ("speakers", "languages", "passed")
         )
-        (pages, ranking), *others = map(ranked, questions, similar)
-        ranking = merged(ranking, [other for _, other in others])
+        pages, ranking = _ranking(asked, questions, similar)
         unlooked = max(ranking.total - len(ranking), 0)
         rows = PagesAt(self._index, scope)
         if len(ranking) and self._reading is not None:
@@ -296,21 +297,39 @@ class Searcher:
             for (place, page), recency in zip(admitted, recencies, strict=True)
         ]
 
-    def _ranking(
+    def _asking(
+        self,
+        scope: Scope,
+        *,
+        wanted: SearchFilter,
+        only: NDArray[np.int64] | None,
+        today: date | None,
+    ) -> partial[tuple[int, Callable[[Similar | None], Ranking]]]:
+        """`_asked` of one question, in what this scope is now."""
+        return partial(
+            self._asked,
+            scope,
+            speakers=self._index.speakers(scope),
+            languages=languages_in(self._index, scope),
+            only=only,
+            today=today,
+            passed=frozenset[int]() if wanted.history else self._index.history(scope),
+        )
+
+    def _asked(
         self,
         scope: Scope,
         query: str,
-        similar: Similar | None,
         *,
         speakers: frozenset[str],
         languages: Sequence[str],
         only: NDArray[np.int64] | None,
         today: date | None,
         passed: frozenset[int],
-    ) -> tuple[int, Ranking]:
-        """How many pages there are in scope, and how those rank that may answer. What stands at
-        places that are `passed`, in whose place something else stands now, lends nothing to what
-        stands beside it.
+    ) -> tuple[int, Callable[[Similar | None], Ranking]]:
+        """How many pages there are in scope, and how those rank that may answer, by words alone or
+        with what is near in meaning. What stands at places that are `passed`, in whose place
+        something else stands now, lends nothing to what stands beside it.
         """
         from pagefault.recall.daily import PAGES_MAX, asks_of_days_alone, spans_ms, with_word
         from pagefault.recall.question import read, speakers_named, subject
@@ -319,27 +338,26 @@ class Searcher:
 
         asked = read(query, today=today, languages=languages)
         if not asked.terms:
-            return 0, NOTHING_RANKED
+            return 0, lambda similar: NOTHING_RANKED
         found = self._index.candidates(scope, asked.terms, limit=STRETCHES_MAX, near=only)
         asked, found = counting(asked, without(found, passed))
         named = speakers_named(query, speakers)
         if asks_of_days_alone(asked, named):
             places = self._said_in(scope, spans_ms(asked.days, today), only)
             found = with_word(found, places[-PAGES_MAX:])
-        ranking = rank(
-            found,
-            partial(self._index.traits, scope, names=subject(query, named)),
-            asked,
-            speakers=[
-                at
-                for at, term in enumerate(asked.terms)
-                if not named.keys().isdisjoint(alternatives(term))
-            ],
+        look = partial(self._index.traits, scope, names=subject(query, named))
+        speaking = [
+            at
+            for at, term in enumerate(asked.terms)
+            if not named.keys().isdisjoint(alternatives(term))
+        ]
+        return found.pages, lambda similar: rank(
+            *(found, look, asked),
+            speakers=speaking,
             similar=similar and elsewhere(similar, passed),
             relevance_min=RELEVANCE_MIN,
             only=only,
         )
-        return found.pages, ranking
 
     def _said_in(
         self, scope: Scope, spans: Iterable[tuple[int, int]], only: NDArray[np.int64] | None
@@ -354,10 +372,24 @@ class Searcher:
         places = np.unique(np.concatenate([np.empty(0, np.int64), *found]))
         return places if only is None else np.intersect1d(places, only, assume_unique=True)
 
-    def _similar(self, scope: Scope, query: str, only: NDArray[np.int64] | None) -> Similar | None:
-        if self._semantic is None:
-            return None
-        return self._semantic(scope, query, limit=SIMILAR_MAX, only=only)
+
+def _ranking(
+    asked: Callable[[str], tuple[int, Callable[[Similar | None], Ranking]]],
+    questions: Sequence[str],
+    similar: Sequence[Similar | None],
+) -> tuple[int, Ranking]:
+    """How many pages there are in scope, and what ranks for a message and the questions in it."""
+    from pagefault.recall.decompose import merged
+
+    pages, ranks = zip(*map(asked, questions), strict=True)
+    ranking, *others = [rank(near) for rank, near in zip(ranks, similar, strict=True)]
+    return pages[0], merged(ranking, others)
+
+
+def _by_words(ranking: Ranking) -> bool:
+    """Whether words settle which place answers."""
+    first = ranking.rows(range(min(len(ranking), 2)))
+    return bool(first) and is_sure([place.score for place in first], first[0].told)
 
 
 def without(found: Candidates, passed: frozenset[int]) -> Candidates:

@@ -1,12 +1,14 @@
 """Candidates by meaning: what an embedder and its vectors are to search.
 
-Search needs none. Where there is one, it is asked for a query and for each question in it, and what
-it finds joins what the words find: pages with none of the query's words become candidates, and
-every candidate's score gains a part, `meaning`.
+Search needs none. Where there is one, and words leave it open which page answers (`certainty.py`),
+it is asked once, for a query and each question in it, and what it finds joins what the words find:
+pages with none of the query's words become candidates, and every candidate's score gains a part,
+`meaning`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -35,7 +37,7 @@ class Similar:
     weight: float = 0.05
     """What the nearest page gains, in units of what words are worth for the page they fit best.
     Static embeddings know little that words do not, and should keep to 0.05; an encoder of
-    sentences may take 1.5.
+    sentences takes 0.5 (docs/recall.md).
     """
     scale: tuple[float, float] | None = None
     """Which scores are middling and highest, where the places do not tell it: of few pages that
@@ -47,9 +49,14 @@ class Semantic(Protocol):
     """Finds pages by meaning. The same stored pages and query give the same answer."""
 
     def __call__(
-        self, scope: Scope, query: str, *, limit: int, only: NDArray[np.int64] | None = None
-    ) -> Similar:
-        """The `limit` pages of the scope that are nearest to the query, at most.
+        self,
+        scope: Scope,
+        queries: Sequence[str],
+        *,
+        limit: int,
+        only: NDArray[np.int64] | None = None,
+    ) -> Sequence[Similar]:
+        """For each query the `limit` pages of the scope that are nearest to it, at most.
 
         With `only`, places that ascend: the `limit` nearest that stand there, however many others
         are nearer. Others may be among them, for what stands beside a page counts for it.

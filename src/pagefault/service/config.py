@@ -199,28 +199,22 @@ class Config:
     @property
     def embedder_spec(self) -> EmbedderSpec | None:
         """Which embedder is configured, if one is; `openai:` is asked at the engine's endpoint."""
-        if not self.embedder:
-            return None
-        return EmbedderSpec(
-            text=self.embedder,
-            base_url=self.engine.base_url,
-            api_key=self.engine.api_key,
-            key_from=self.origin("engine.api_key"),
-            allow_http=self.engine.allow_http,
-        )
+        return EmbedderSpec(**self._asked_as(self.embedder)) if self.embedder else None
 
     @property
     def reranker_spec(self) -> RerankerSpec | None:
         """Which reranker is configured, if one is; `rerank:` is asked at the engine's endpoint."""
-        if not self.reranker:
-            return None
-        return RerankerSpec(
-            text=self.reranker,
-            base_url=self.engine.base_url,
-            api_key=self.engine.api_key,
-            key_from=self.origin("engine.api_key"),
-            allow_http=self.engine.allow_http,
-        )
+        return RerankerSpec(**self._asked_as(self.reranker)) if self.reranker else None
+
+    def _asked_as(self, text: str) -> dict[str, Any]:
+        engine = self.engine
+        return {
+            "text": text,
+            "base_url": engine.base_url,
+            "api_key": engine.api_key,
+            "key_from": self.origin("engine.api_key"),
+            "allow_http": engine.allow_http,
+        }
 
     def origin(self, key: str) -> str:
         """Where the value of `key` ("engine.model") came from. Raises `BadInput`."""

@@ -34,7 +34,7 @@ from pagefault.model.kinds import RUNTIME, Actor, ControlMode, LayoutName, Mode,
 from pagefault.model.page import EVERYTHING, Page, PageRow, Scope, SessionRow, is_derived
 from pagefault.model.progress import Progress
 from pagefault.model.signatures import checked_verbs
-from pagefault.model.wanted import SearchFilter
+from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.recall.search import SearchResult
 from pagefault.service.arguments import (
     a_control,
@@ -47,7 +47,7 @@ from pagefault.service.arguments import (
 )
 from pagefault.service.configure import configure
 from pagefault.service.control import Overlay, continued, controls, memory_control, open_above
-from pagefault.service.derived.embedders import FORMS
+from pagefault.service.derived.embedders import EmbedderSpec
 from pagefault.service.derived.embedding import Embedding, EmbeddingStatus
 from pagefault.service.derived.reranking import Reranking, RerankingStatus
 from pagefault.service.forget import (
@@ -308,7 +308,7 @@ class Memory(Asking):
         async with session.owned.quiet():
             below = session.owned
             owned = await open_above(overlay, continued(below, mode, name=session.name))
-            session.stand_on(owned, overlay.runtime)
+            session._stand_on(owned, overlay.runtime)
             session.overlay = overlay
             self._above.append(session)
             below.end(_switched())
@@ -319,7 +319,7 @@ class Memory(Asking):
         assert overlay is not None
         async with session.owned.quiet():
             above, owned = session.owned, await self._owned(session.kept_as)
-            session.stand_on(owned, self._runtime)
+            session._stand_on(owned, self._runtime)
             session.overlay = None
             self._above.remove(session)
             above.end(_switched())
@@ -359,15 +359,15 @@ class Memory(Asking):
         self._check_own(session)
         a_count(limit, called="limit")
         if topic or task:
-            scope = session.runtime.scope(session.session)
+            scope = session._runtime.scope(session.session)
             found = await asyncio.to_thread(
-                lambda: list(pages_about(session.runtime, scope, topic, task))
+                lambda: list(pages_about(session._runtime, scope, topic, task))
             )
             rows = [row for row in found if row.order > after]
             return (rows if newest_first else rows[::-1])[:limit]
         rows = await asyncio.to_thread(
-            session.runtime.index.pages,
-            session.runtime.scope(session.session),
+            session._runtime.index.pages,
+            session._runtime.scope(session.session),
             PageFilter(after_order=after),
             limit=limit,
             newest_first=newest_first,
@@ -466,13 +466,13 @@ class Memory(Asking):
 
     async def forget_matching(
         self,
-        wanted: SearchFilter,
-        *,
         query: str = "",
+        *,
+        wanted: SearchFilter = ANY,
         dry_run: bool = False,
     ) -> tuple[Forgetting, ...]:
-        """Erase every page that a filter wants and that holds every word of `query`, in any of its
-        forms: of one session (`wanted.session`) or of all. Each that loses pages is told apart.
+        """Erase every page that holds every word of `query`, in any of its forms, and that a filter
+        wants: of one session (`wanted.session`) or of all. Each that loses pages is told apart.
 
         As `forget` otherwise. What was made of these pages goes too, and earlier words of an edited
         message with it. Raises `BadInput` where neither filter nor query leave anything out: a
@@ -658,7 +658,7 @@ class Memory(Asking):
 
     def _flush(self) -> None:
         """Let go of every text that is kept to be at hand."""
-        for runtime in (self._runtime, *(session.runtime for session in self._above)):
+        for runtime in (self._runtime, *(session._runtime for session in self._above)):
             runtime.pages.flush()
             runtime.packs.drop()
         if self._embedding is not None:
@@ -675,9 +675,9 @@ class Memory(Asking):
                 gone.owned.end()
         for live in self._live():
             if any(part in owners for part, _ in live.owned.scope.parts):
-                row = await asyncio.to_thread(live.runtime.index.session, live.session)
+                row = await asyncio.to_thread(live._runtime.index.session, live.session)
                 assert row is not None
-                state, folded = await asyncio.to_thread(restore, live.runtime, row)
+                state, folded = await asyncio.to_thread(restore, live._runtime, row)
                 state.epoch_due = "forgotten"
                 live.owned.replace(state, folded)
 
@@ -711,7 +711,10 @@ class Memory(Asking):
         """
         embedding = self._embedding
         if embedding is None:
-            raise BadInput("no embedder is configured", hint=f"set `embedder` to one of {FORMS}")
+            raise BadInput(
+                "no embedder is configured",
+                hint=f"set `embedder` to one of {EmbedderSpec.forms()}",
+            )
         self._committer.check_open()
         stop = threading.Event()
         tell = progress or (lambda done, total: None)
@@ -832,7 +835,7 @@ class Memory(Asking):
         )
 
     def _check_own(self, session: Session) -> None:
-        if session.runtime is not self._runtime and session not in self._above:
+        if session._runtime is not self._runtime and session not in self._above:
             raise BadInput(
                 f"{session!r} is of another memory", hint="get it from this one: `session(name)`"
             )

@@ -42,7 +42,7 @@ class Options(TypedDict, total=False):
         Default: rules.
     limits: what a turn, a page and an answer may take (`pagefault.Limits`).
     embedder: with one, search goes by meaning too: an object, or as it is configured
-        ("model2vec:PATH", "openai:MODEL"). Default: none.
+        ("onnx:PATH", "model2vec:PATH", "openai:MODEL"). Default: none.
     reranker: with one, what words leave open is put in order by it: an object, or as it is
         configured ("rerank:MODEL", "rerank:MODEL@URL"). Default: none.
     prefetch: strategies of yours that name pages to read ahead, beside those of `limits.loading`

@@ -2,9 +2,9 @@
 
 Invariants:
  (1) Nobody waits for an embedder who appends, and an append never fails for one. A search waits for
-     the vector of its query, and of each question in it, for `QUERY_WAIT_S` at most.
+     the vectors of its query and of the questions in it, one call, for `QUERY_WAIT_S` at most.
  (2) After a failure the embedder is left alone for a while, longer each time; search goes by words
-     meanwhile, and `failure` says why. While a query's vector is late, no other is asked for.
+     meanwhile, and `failure` says why. While an answer is late, no other is asked for.
  (3) Of one memory, one thread of one process embeds at a time, so nothing is paid for twice.
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -247,62 +247,74 @@ class Embedding:
     # --- finding ------------------------------------------------------------------------------
 
     def __call__(
-        self, scope: Scope, query: str, *, limit: int, only: NDArray[np.int64] | None = None
-    ) -> Similar:
-        """As `Semantic`: the pages nearest to the query, of those that have a vector so far."""
+        self,
+        scope: Scope,
+        queries: Sequence[str],
+        *,
+        limit: int,
+        only: NDArray[np.int64] | None = None,
+    ) -> list[Similar]:
+        """As `Semantic`: the pages nearest to each, of those that have a vector so far."""
         import numpy as np
-
-        from pagefault.store.likely import among
 
         nothing = Similar(np.empty(0, np.int64), np.empty(0, np.float64))
         try:
-            vectors = self._store.vectors
-            if vectors is None:
-                return nothing
-            asked = self._query(query)
-            if asked is None:
-                return nothing
-            found = vectors.nearest(self._embedder.name, scope, asked, limit=limit, only=only)
+            if self._store.vectors is None:
+                return [nothing] * len(queries)
+            known = self._embedded(queries)
+            return [
+                self._nearest(scope, known[query], limit, only) if query in known else nothing
+                for query in queries
+            ]
         except StoreClosed:
             raise
         except PagefaultError as failure:  # search goes by words
             self.failure = failure
-            return nothing
+            return [nothing] * len(queries)
+
+    def _nearest(
+        self, scope: Scope, asked: NDArray[np.float32], limit: int, only: NDArray[np.int64] | None
+    ) -> Similar:
+        import numpy as np
+
+        from pagefault.store.likely import among
+
+        vectors = self._store.vectors
+        assert vectors is not None
+        found = vectors.nearest(self._embedder.name, scope, asked, limit=limit, only=only)
         order = np.argsort(found.places)
         scores = np.clip(found.similarities[order].astype(np.float64), 0.0, 1.0)
         places, weight = found.places[order], getattr(self._embedder, "weight", WEIGHT)
         scale = None if only is None else _scale(scores, scores[among(places, only)], limit)
         return Similar(places, scores, weight, scale)
 
-    def _query(self, query: str) -> NDArray[np.float32] | None:
-        """The vector of a query; nothing if it cannot be had soon."""
-        query = query[:TEXT_CHARS_MAX]
+    def _embedded(self, queries: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        """The vectors of queries: of those that were not asked before, if they can be had soon."""
         with self._asking:
-            known = self._queries.get(query)
-        if known is not None:
+            known = {query: self._queries[query] for query in queries if query in self._queries}
+        missing = [query for query in dict.fromkeys(queries) if query not in known]
+        if not missing or self._clock.monotonic_s() < self._again_s:
             return known
-        if self._clock.monotonic_s() < self._again_s:
-            return None
         try:
-            return self._query_calls(lambda: self._embed_query(query), QUERY_WAIT_S)
+            return known | self._query_calls(lambda: self._embed_queries(missing), QUERY_WAIT_S)
         except CallTimedOut:
             self._failed(EngineUnreachable(f"no vector of a query within {QUERY_WAIT_S:g} s"))
         except CallRejected:
             pass  # the one that is late has told
         except Exception as failure:
             self._failed(failure)
-        return None
+        return known
 
-    def _embed_query(self, query: str) -> NDArray[np.float32]:
+    def _embed_queries(self, queries: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         kept = self._queries  # of now: see `flush`
-        vector: NDArray[np.float32]
-        [vector] = self._rows([query], "query")
+        rows = self._rows([query[:TEXT_CHARS_MAX] for query in queries], "query")
+        made = dict(zip(queries, rows, strict=True))
         with self._asking:
-            kept[query] = vector
-            if len(kept) > QUERIES_KEPT:
+            kept.update(made)
+            while len(kept) > QUERIES_KEPT:
                 kept.popitem(last=False)
         self._recovered()
-        return vector
+        return made
 
     # --- how it stands ------------------------------------------------------------------------
 

@@ -31,9 +31,9 @@ class SessionParts:
         self.session_id = session_id
         self.name = name
         self.pressure = Gauge()
-        self.stand_on(owned, runtime)
+        self._stand_on(owned, runtime)
 
-    def stand_on(self, owned: Owned, runtime: Runtime) -> None:
+    def _stand_on(self, owned: Owned, runtime: Runtime) -> None:
         """Go on with this state, in this store. While no verb runs."""
         self.owned = owned  # for the floors around: how the session stands among processes
         self.session = owned.session
@@ -64,11 +64,6 @@ class SessionParts:
         )
         self._marker = Marker(runtime.counter, self.session_id)
         self._given: dict[str, str] = {}  # arguments of open calls, as they were given
-
-    @property
-    def runtime(self) -> Runtime:
-        """What it shares with the other sessions of its store."""
-        return self._runtime
 
     @property
     def _state(self) -> SessionState:

@@ -42,7 +42,7 @@ class SqlitePostings:
         if word not in self._lists:
             found = [self._stored(word, span) for span in self._spans]
             fresh = [place for place, words in self._fresh if word in words]
-            if fresh or len(found) > 1:
+            if fresh or len(found) != 1:
                 found = [distinct(np.concatenate([*found, np.array(fresh, np.int64)]))]
             [self._lists[word]] = found
         return self._lists[word]
