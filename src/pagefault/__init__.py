@@ -119,6 +119,7 @@ if TYPE_CHECKING:
         Movement,
         Sent,
     )
+    from pagefault.service.journal import Redaction
     from pagefault.service.limits import Limits
     from pagefault.service.lookup.imported import ImportedSession, ImportReport, SourceCount
     from pagefault.service.memory import Memory
@@ -215,6 +216,7 @@ __all__ = [
     "Quote",
     "RecordDamaged",
     "RecordGone",
+    "Redaction",
     "Relayed",
     "RemoteEmbedder",
     "RemoteEngine",
@@ -362,6 +364,7 @@ _HOMES = {
     "Representation": "represent.api",
     "Request": "model.request",
     "Reranker": "engine.reranking",
+    "Redaction": "service.journal",
     "RerankingStatus": "service.derived.reranking",
     "Retries": "engine.endpoint",
     "Role": "model.kinds",

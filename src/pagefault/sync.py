@@ -49,6 +49,7 @@ from pagefault.service.inspection.relayed import Proxied
 from pagefault.service.inspection.report import Metrics
 from pagefault.service.inspection.status import Status
 from pagefault.service.inspection.timetravel import Difference, Moment, Movement, Sent
+from pagefault.service.journal import Redaction
 from pagefault.service.limits import Limits
 from pagefault.service.lookup.imported import ImportedSession, ImportReport
 from pagefault.service.lookup.questions import Asking
@@ -430,6 +431,10 @@ class Memory(_Asks):
     def reranking(self) -> RerankingStatus | None:
         """How often the reranker was asked, and whether it failed; nothing without one."""
         return _LOOP.run(self._memory.reranking())
+
+    def redaction(self) -> Redaction:
+        """Which layers look for secrets in what is written, and whether one failed."""
+        return _LOOP.run(self._memory.redaction())
 
     def backup(self, target: str | Path, progress: Progress | None = None) -> Copied:
         """Copy this memory to a directory that does not exist yet, while it is in use.

@@ -94,6 +94,7 @@ WALK: dict[str, list[list[str]]] = {
     "forget": [["msg_1"], [ACTING + LINES], ["--query", "ledger"]],
     "retention": [["set", "7d", "--session", NAMED], [], ["set", ACTING + LINES]],
     "adopt": [[], ["--revoke"], [f"no{BIDI}memory\x1b{LINES}"]],
+    "scan": [[f"no{BIDI}file\x1b"]],
     "replay": [[f"no{BIDI}file\x1b.jsonl"]],
     "import": [["list"], [f"no{BIDI}file\x1b.jsonl"], ["approve", "--session", ACTING]],
     "restore": [[f"no{BIDI}backup\x1b"]],
@@ -210,7 +211,21 @@ def test_a_stream_holds_no_secret_however_it_comes_in_pieces(data: st.DataObject
     assert shown.getvalue() == redacted(text)
 
 
-def test_without_a_secret_a_stream_is_shown_as_it_comes() -> None:
+def test_a_stream_is_shown_by_sentences_and_lines() -> None:
+    shown = io.StringIO()
+    with redirect_stdout(shown), Term().stream() as show:
+        show("Once upon a time. There")
+        assert shown.getvalue() == "Once upon a time. "
+        show(" was a")
+        show(" key\nthat")
+        assert shown.getvalue() == "Once upon a time. There was a key\n"
+    assert shown.getvalue() == "Once upon a time. There was a key\nthat"
+
+
+def test_where_known_values_alone_are_redacted_a_stream_is_shown_as_it_comes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PAGEFAULT_REDACT__LEVEL", "known")
     shown = io.StringIO()
     with redirect_stdout(shown), Term().stream() as show:
         show("Once upon")

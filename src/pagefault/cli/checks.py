@@ -67,6 +67,7 @@ def run_checks(app: App, *, network: bool) -> Iterator[Check]:
         yield engine
         if network and engine.status == "ok":
             yield _network(app, config)
+        yield _redaction(config)
         if config.embedder:
             yield _embedder(app, config, network=network)
         if config.reranker:
@@ -328,6 +329,28 @@ def _embedder(app: App, config: Config, *, network: bool) -> Check:
         found = f"{found}; {plural(missing, 'page')} without a vector"
         return Check("embedder", "warn", found, "`pagefault embed` makes them at once")
     return Check("embedder", "ok", found)
+
+
+def _redaction(config: Config) -> Check:
+    """Which layers look for secrets in what is written, each of them tried."""
+    from pagefault.guard.layers import layers_of
+    from pagefault.guard.scanner import is_installed
+    from pagefault.model.kinds import RedactLevel
+    from pagefault.service.bootstrap import scanner_cache
+
+    level = config.redact.level
+    names = ["known values"]
+    for layer in layers_of(level, paths=config.redact.paths, cache=scanner_cache()):
+        try:
+            layer.find("Nothing to see here: 0123456789abcdef0123456789")
+        except Exception as error:
+            told = f"{layer.name} fails: {type(error).__name__}: {error}"
+            return Check("redaction", "warn", told, "texts are withheld, not kept, until it works")
+        names.append(layer.name)
+    if level is RedactLevel.KNOWN:
+        return Check("redaction", "ok", f"{', '.join(names)} (redact.level is known)")
+    more = "" if is_installed() else " (pip install 'pagefault[scanner]' adds rules of a scanner)"
+    return Check("redaction", "ok", f"{', '.join(names)}{more}")
 
 
 def _reranker(config: Config, *, network: bool) -> Check:

@@ -33,6 +33,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "ledger": "What every request should have cost, what the provider reported, and why.",
         "abi": "What a session's window holds and could still take, for programs.",
         "faults": "Every page fault of a session: what was asked for, and what came of it.",
+        "scan": "What of a file would be redacted before it is written, and by which rule.",
         "config": "Show the configuration and where each value came from.",
         "models": "Windows and cache prices of models, as far as they are known offline.",
         "schema": "Print the JSON Schema of a log record.",

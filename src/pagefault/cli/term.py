@@ -103,7 +103,7 @@ def _spelled(char: str) -> str:
 
 
 def redacted(text: str) -> str:
-    """The text without the secrets of the environment."""
+    """The text without the secrets of the environment, and what looks like one."""
     return _redacted_front(text, whole=True)[0]
 
 
@@ -111,7 +111,7 @@ def _redacted_front(text: str, *, whole: bool) -> tuple[str, str]:
     """Unless a text is whole, what of it may be shown by now; and what must wait for the rest."""
     from pagefault.model.errors import ScreenFailed
 
-    screen = _screen(tuple(os.environ.items()))
+    screen = _printing_screen()
     try:
         return (screen.clean(text), "") if whole else screen.clean_front(text)
     except ScreenFailed as failed:
@@ -124,7 +124,7 @@ def _redacted_values(value: Any) -> Any:
         case str():
             return redacted(value)
         case dict():
-            return {redacted(str(key)): _redacted_values(one) for key, one in value.items()}
+            return {redacted(str(key)): _redacted_pair(str(key), one) for key, one in value.items()}
         case list() | tuple():
             return [_redacted_values(one) for one in value]
         case int() | float():
@@ -133,11 +133,29 @@ def _redacted_values(value: Any) -> Any:
     return value
 
 
-@lru_cache(maxsize=1)
-def _screen(environ: tuple[tuple[str, str], ...]) -> Screen:
-    from pagefault.guard.screen import Screen, known_secrets
+def _redacted_pair(name: str, value: Any) -> Any:
+    if not isinstance(value, str):
+        return _redacted_values(value)
+    from pagefault.model.errors import ScreenFailed
 
-    return Screen(known_secrets(dict(environ), {}), None)
+    try:
+        return _printing_screen().clean_value(name, value)
+    except ScreenFailed as failed:
+        return f"[not shown: {failed}]"
+
+
+def _printing_screen() -> Screen:
+    environ = tuple(os.environ.items())
+    return _screen(environ, os.environ.get("PAGEFAULT_REDACT__LEVEL") != "known")
+
+
+@lru_cache(maxsize=1)
+def _screen(environ: tuple[tuple[str, str], ...], detect: bool) -> Screen:
+    from pagefault.guard.screen import Screen, known_secrets
+    from pagefault.guard.structure import Structure
+
+    # A scanner takes a second to load: too long to print by. What is shown was written through it.
+    return Screen(known_secrets(dict(environ), {}), None, [Structure()] if detect else [])
 
 
 def json_text(value: Any) -> str:
@@ -183,7 +201,7 @@ class Term:
     @contextmanager
     def stream(self) -> Iterator[Callable[[str], None]]:
         """A function that prints the parts of a text as they come, but for its end while that may
-        be the beginning of a secret: who has none in the environment waits for nothing.
+        be the beginning of a secret: a sentence at a time, or a line where it tells of one.
         """
         held = ""
 

@@ -1,4 +1,5 @@
-"""The step before the log: every secret that the process knows is replaced wherever it stands.
+"""The step before the log: every secret that the process knows is replaced wherever it stands, and
+so is what layers of rules take for one (`guard/detect.py`).
 
 A secret is searched in the forms in which tools print it: as it is, escaped for JSON, JavaScript
 or HTML or percent-encoded (also twice, also letter by letter), in hexadecimal with nothing between
@@ -8,6 +9,10 @@ for plain letters and digits read as those, then with its line ends taken out, s
 wrapped; what is found is replaced where it stands in the text. The mark, `[REDACTED:name:hmac8]`,
 tells that two secrets were equal and nothing else about them.
 
+Layers are asked of the text as it is. Where a known value and a found one overlap, both are one
+stretch, and the longer names it. A layer that fails costs the text, not the turn: a notice takes
+its place, which tells its size and nothing it says.
+
 Clean a text before it is counted in tokens, split into parts, hashed or shown: a secret that a
 split cut in two is not found.
 
@@ -15,6 +20,7 @@ Invariants:
  (1) No form of a screened secret is in what `clean` returns; what cannot be brought there is
      refused.
  (2) A text without a secret comes back as the same object.
+ (3) What `clean` returned, it returns again: marks and notices are no secrets.
 """
 
 from __future__ import annotations
@@ -22,6 +28,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -31,6 +38,8 @@ from html.entities import html5
 from typing import Any, Final, TypeVar
 from urllib.parse import unquote
 
+from pagefault.guard.detect import Finding, Layer, is_allowed
+from pagefault.guard.names import words_of
 from pagefault.model.errors import ScreenFailed
 from pagefault.model.events import Body
 
@@ -45,6 +54,23 @@ _BACKSLASHES_MAX: Final = 15
 """Before one escaped character: four levels of JSON inside JSON."""
 
 B = TypeVar("B", bound=Body)
+T = TypeVar("T")
+
+_MARK: Final = re.compile(
+    r"\[REDACTED:([\w.-]+)(?::[0-9a-f]{8})?\]|\[WITHHELD:\d+ characters(?::[0-9a-f]{8})?\]",
+    re.ASCII,
+)
+_NOTICE: Final = re.compile(r"\[WITHHELD:\d+ characters(?::[0-9a-f]{8})?\]", re.ASCII)
+
+_NOTED_MAX: Final = 256
+_BLANK: Final = "\x7f"
+
+_Hit = tuple[int, int, tuple[int, bool], str]
+"""From where to where, how long a secret it is and whether it is known, and its mark."""
+
+
+class _LayerFailed(Exception):
+    """A layer raised. Says which and what, and nothing of the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +88,28 @@ class _Form:
 
 
 class Screen:
-    """Replaces the values of `secrets`, by name. `key` is the memory's own; it is not kept here.
+    """Replaces the values of `secrets`, by name, and what `layers` find. `key` is the memory's own.
     Without one, as for what is printed, a mark tells the name alone.
 
     `too_short` names those that are not screened, because their values would be found everywhere;
-    `unscreenable` those whose values are part of every mark, as `REDACTED` is.
+    `unscreenable` those whose values are part of every mark, as `REDACTED` is. `withheld` counts
+    the texts that a layer failed on, and `failure` tells how it did last.
     """
 
-    def __init__(self, secrets: Mapping[str, str], key: bytes | None) -> None:
+    def __init__(
+        self,
+        secrets: Mapping[str, str],
+        key: bytes | None,
+        layers: Sequence[Layer] = (),
+        allow: Sequence[str] = (),
+    ) -> None:
+        """`allow` has values that `layers` find and the user says are none, with `*` and `?`."""
+        self.layers: Final = tuple(layers)
+        self._allow: Final = tuple(allow)
+        self._key: Final = key
+        self._clean: Final[set[tuple[int, int]]] = set()
+        self.withheld = 0
+        self.failure = ""
         short: list[str] = []
         named: dict[str, str] = {}
         for name, value in secrets.items():
@@ -84,7 +124,7 @@ class Screen:
         forms: list[_Form] = []
         unscreenable: list[str] = []
         for number, (value, name) in enumerate(named.items()):
-            tag = ":" + hmac.new(key, _bytes(value), hashlib.sha256).hexdigest()[:8] if key else ""
+            tag = self._tag(value)
             for called in (re.sub(r"[^\w.-]", "_", name, flags=re.ASCII), f"s{number}"):
                 mark = f"[REDACTED:{called}{tag}]"
                 if not any(p.search(mark) for p in everything):
@@ -102,18 +142,42 @@ class Screen:
         return f"Screen({len({f.mark for f in self._forms})} secrets)"
 
     def clean(self, text: str) -> str:
-        """`text` with a mark in place of every secret. Raises `ScreenFailed`: then log nothing."""
+        """`text` with a mark in place of every secret, or a notice in place of all of it where a
+        layer failed. Raises `ScreenFailed`: then log nothing.
+        """
         try:
-            if not self._forms or not (self._anchored(text) or self._may_hold(text)):
+            seen = (hash(text), len(text))
+            if seen in self._clean:
                 return text
+            if not self._is_suspect(text):
+                return self._known_clean(text)
             cleaned = self._replaced(text)
+        except _LayerFailed as failed:
+            return self._notice(text, str(failed))
         except Exception as error:  # fail closed, whatever it was
             failure = type(error).__name__
         else:
             if cleaned is not None:
-                return cleaned
+                return self._known_clean(cleaned)
             failure = "a secret reads on through its mark"
         raise ScreenFailed(failure)  # outside the handler: the context would carry the text
+
+    def clean_value(self, name: str, value: str) -> str:
+        """`value`, clean also as what stands under `name` in an object of JSON: a name may tell
+        what the value alone does not. Raises `ScreenFailed`.
+        """
+        value = self.clean(value)
+        if not self.layers or not value or _NOTICE.fullmatch(value):
+            return value
+        pair = json.dumps({name: value})
+        cleaned = self.clean(pair)
+        if cleaned == pair:
+            return value
+        try:
+            (read,) = json.loads(cleaned).values()
+        except ValueError:  # the pair as a whole was withheld, or a mark took more than the value
+            return self._notice(value, self.failure or "what was found is no value of JSON")
+        return str(read)
 
     def clean_front(self, text: str) -> tuple[str, str]:
         """Of a text that goes on: its beginning, clean, and the rest of it, as it is, in which a
@@ -122,10 +186,12 @@ class Screen:
         A secret is taken to be no longer than if each of its bytes were escaped by six characters.
         """
         try:
-            cut = max(0, len(text) - self._chars_max)
-            for start, end, _ in self._spans(text) if cut else ():
+            cut = self._settled(text, max(0, len(text) - self._chars_max))
+            for start, end, _ in reversed(self._spans(text) if cut else []):
                 if start < cut < end:
-                    cut = start
+                    cut = self._settled(text, start)
+        except _LayerFailed:
+            return "", text  # `clean` says so of the whole
         except Exception as error:  # fail closed, whatever it was
             failure = type(error).__name__
         else:
@@ -147,9 +213,93 @@ class Screen:
             return cleaned
         raise ScreenFailed(failure)
 
-    def _replaced(self, text: str) -> str | None:
+    def found(self, text: str) -> list[Finding]:
+        """Where `clean` would put marks in this text at first sight, in order: to tell why.
+
+        Raises `ScreenFailed`.
+        """
+        try:
+            return [
+                Finding(start, end, match[1] if (match := _MARK.match(mark)) else "path", mark)
+                for start, end, mark in self._spans(text)
+            ]
+        except Exception as error:  # fail closed, whatever it was
+            failure = str(error) if isinstance(error, _LayerFailed) else type(error).__name__
+        raise ScreenFailed(failure)
+
+    def _known_clean(self, text: str) -> str:
+        """The same, and noted: a text is cleaned before it is counted, and again before it is
+        written. Nothing of it is kept but Python's own hash, which is keyed anew in each process.
+        """
+        if len(self._clean) >= _NOTED_MAX:
+            self._clean.clear()
+        self._clean.add((hash(text), len(text)))
+        return text
+
+    def _without_known(self, text: str) -> str:
+        """A name that we gave, without a known value in it."""
+        if not self._forms or not (self._anchored(text) or self._may_hold(text)):
+            return text
+        cleaned = self._replaced(text, detect=False)
+        if cleaned is None:
+            raise ValueError("a secret reads on through its mark")
+        return cleaned
+
+    def _is_suspect(self, text: str) -> bool:
+        """Whether something may be found in `text`: quick, never wrongly no."""
+        if self._forms and (self._anchored(text) or self._may_hold(text)):
+            return True
+        return any(self._asked(layer, layer.may_hold, text) for layer in self.layers)
+
+    def _asked(self, layer: Layer, question: Callable[[str], T], text: str) -> T:
+        try:
+            return question(text)
+        except Exception as error:
+            failure = f"{layer.name}: {type(error).__name__}"
+        raise _LayerFailed(failure)  # outside the handler: the context would carry the text
+
+    def _settled(self, text: str, cut: int) -> int:
+        """The last point up to `cut` before which no finding depends on what comes after."""
+        while cut:
+            least = min(
+                (self._asked(one, one.open_from, text[:cut]) for one in self.layers), default=cut
+            )
+            if least >= cut:
+                break
+            cut = least
+        return cut
+
+    def _detected(self, text: str) -> list[_Hit]:
+        """What the layers find, but for what is allowed. Marks tell them nothing."""
+        read = _MARK.sub(lambda mark: _BLANK * len(mark[0]), text) if "[" in text else text
+        hits: list[_Hit] = []
+        for layer in self.layers:
+            if not self._asked(layer, layer.may_hold, read):
+                continue
+            for one in self._asked(layer, layer.find, read):
+                value = text[one.start : one.end]
+                is_secret = any(map(str.isalnum, read[one.start : one.end]))
+                if is_secret and not is_allowed(value, self._allow):
+                    mark = one.mark or f"[REDACTED:{one.rule}{self._tag(value)}]"
+                    hits.append((one.start, one.end, (len(value), False), mark))
+        return hits
+
+    def _tag(self, value: str) -> str:
+        if self._key is None:
+            return ""
+        return ":" + hmac.new(self._key, _bytes(value), hashlib.sha256).hexdigest()[:8]
+
+    def _notice(self, text: str, failure: str) -> str:
+        """What stands for a text that a layer failed on."""
+        if _NOTICE.fullmatch(text):
+            return text
+        self.withheld += 1
+        self.failure = failure
+        return f"[WITHHELD:{len(text)} characters{self._tag(text)}]"
+
+    def _replaced(self, text: str, *, detect: bool = True) -> str | None:
         for _ in range(ROUNDS_MAX):
-            spans = self._spans(text)
+            spans = self._spans(text, detect=detect)
             if not spans:
                 return text
             pieces: list[str] = []
@@ -160,24 +310,17 @@ class Screen:
             text = "".join(pieces) + text[at:]
         return None
 
-    def _spans(self, text: str) -> list[tuple[int, int, str]]:
+    def _spans(self, text: str, *, detect: bool = True) -> list[tuple[int, int, str]]:
         """Where secrets stand, in order; those that overlap are one span, named by the longest."""
-        hits = self._hits(text)
+        hits = self._detected(text) if detect and self.layers else []
+        if not self._forms or not (self._anchored(text) or self._may_hold(text)):
+            return _merged(hits)
+        hits += self._hits(text)
         for number, view in enumerate(_views(text)):
             if found := self._hits(view):
                 starts, ends = _places(text, _VIEWS[number])
                 hits += [(starts[a], ends[b - 1], chars, mark) for a, b, chars, mark in found]
-        hits.sort()
-        merged: list[tuple[int, int, int, str]] = []
-        for start, end, chars, mark in hits:
-            if merged and start < merged[-1][1]:
-                first, last, most, name = merged[-1]
-                if chars > most:
-                    most, name = chars, mark
-                merged[-1] = (first, max(last, end), most, name)
-            else:
-                merged.append((start, end, chars, mark))
-        return [(start, end, mark) for start, end, _, mark in merged]
+        return _merged(hits)
 
     def _may_hold(self, text: str) -> bool:
         """Whether a view of `text` has an anchor, though it has none: quick, never wrongly no."""
@@ -201,10 +344,10 @@ class Screen:
         text = text.lower()
         return any(anchor in text for anchor in self._anchors_any_case)
 
-    def _hits(self, text: str) -> list[tuple[int, int, int, str]]:
+    def _hits(self, text: str) -> list[_Hit]:
         lowered = text.lower()
         return [
-            (match.start(1), match.end(1), form.chars, form.mark)
+            (match.start(1), match.end(1), (form.chars, True), form.mark)
             for form in self._forms
             if form.anchor in (lowered if form.any_case else text)
             for match in form.pattern.finditer(text)
@@ -223,15 +366,32 @@ class Screen:
             return value if kept else pairs
         if is_dataclass(kind):
             changed = {}
-            for name in _names(kind):
+            for name, is_ours in _names(kind):
                 old = getattr(value, name)
                 if not old or _is_plain(old.__class__):
                     continue  # most fields, most of the time
-                new = self.clean(old) if type(old) is str else self._cleaned(old)
+                if type(old) is str:
+                    new: Any = self._without_known(old) if is_ours else self.clean(old)
+                else:
+                    new = self._cleaned(old)
                 if new is not old:
                     changed[name] = new
             return replace(value, **changed) if changed else value
         return value  # numbers, and the words of the field, which are enums
+
+
+def _merged(hits: list[_Hit]) -> list[tuple[int, int, str]]:
+    """Hits in order; those that overlap are one, named by the longest."""
+    merged: list[_Hit] = []
+    for start, end, chars, mark in sorted(hits):
+        if merged and start < merged[-1][1]:
+            first, last, most, name = merged[-1]
+            if chars > most:
+                most, name = chars, mark
+            merged[-1] = (first, max(last, end), most, name)
+        else:
+            merged.append((start, end, chars, mark))
+    return [(start, end, mark) for start, end, _, mark in merged]
 
 
 def _same(one: object, other: object) -> bool:
@@ -239,8 +399,14 @@ def _same(one: object, other: object) -> bool:
 
 
 @cache
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(f.name for f in fields(kind))
+def _names(kind: type) -> tuple[tuple[str, bool], ...]:
+    """The fields of a value, and which of them hold names that we gave: ids, digests and words of
+    our own, which no layer is asked of. Random letters are what they are made of.
+    """
+    return tuple((f.name, f.name in _OURS or "str" not in str(f.type)) for f in fields(kind))
+
+
+_OURS: Final = frozenset({"session_id", "holder", "blob", "mime_type", "wire", "claim_type"})
 
 
 @cache
@@ -459,9 +625,6 @@ def _base64(raw: bytes, before: int) -> tuple[str, str]:
 
 # --- what the process knows -----------------------------------------------------------------------
 
-_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-"""Of a variable's name, in capitals or with humps."""
-
 _SECRET: Final = re.compile(
     r"(?:TOKENS?|SECRETS?|PASSWORDS?|PASSWD|PASSPHRASE|PASSCODE|CREDENTIALS?|(?<!MON)KEYS?)\Z"
     r"|(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL)"
@@ -550,7 +713,7 @@ def without_password(value: str) -> str:
 
 
 def _is_secret_name(name: str) -> bool:
-    words = _words(name)
+    words = words_of(name)
     if any(map(_SECRET.search, words)) or _SECRET_ADDRESS.search(name):
         return True
     if not words or words == ["PWD"] or words[-1] in _NO_ACCESS:  # PWD alone is a folder
@@ -565,11 +728,7 @@ def _is_public(name: str, value: str) -> bool:
         return True
     if _SECRET_ADDRESS.search(name):
         return False
-    words = _words(name)
+    words = words_of(name)
     if not _PUBLIC_WORDS.isdisjoint(words) or _PLACE_NAME.search(name):
         return "@" not in value
     return bool(_COUNT_NAME.search("_".join(words))) and value.isdigit()
-
-
-def _words(name: str) -> list[str]:
-    return [word.upper() for word in _WORD.findall(name)]

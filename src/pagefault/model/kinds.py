@@ -150,6 +150,13 @@ class Profile(StrEnum):
     STUDIO_V1 = "studio-v1"
 
 
+class RedactLevel(StrEnum):
+    """What is taken out of everything that is written down."""
+
+    KNOWN = "known"  # the values that the process knows to be secret
+    DETECT = "detect"  # and what looks like a secret
+
+
 class ClaimRules(StrEnum):
     """How claims are made of what users say: by rules, or not at all."""
 

@@ -22,6 +22,7 @@ from pagefault.model.kinds import (
     Mode,
     Origin,
     Profile,
+    RedactLevel,
     Sync,
 )
 from pagefault.model.times import is_date, iso_ms, iso_text
@@ -98,6 +99,10 @@ def a_level(level: int, *, least: Level = Level.FULL) -> Level:
 
 def a_mode(mode: str) -> Mode:
     return one_of(Mode, mode, "mode")
+
+
+def a_redact_level(level: str) -> RedactLevel:
+    return one_of(RedactLevel, level, "level of redaction")
 
 
 def a_control(mode: str) -> ControlMode:

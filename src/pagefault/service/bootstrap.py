@@ -12,13 +12,14 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar, Unpack
 
+from pagefault.guard.layers import layers_of
 from pagefault.guard.screen import Screen, known_secrets, password_in
 from pagefault.model import defaults
 from pagefault.model.catalogue import find_model
 from pagefault.model.clock import Clock, SystemClock
 from pagefault.model.errors import BadInput, StoreError
 from pagefault.model.ids import IdMinter
-from pagefault.model.kinds import ClaimRules, ControlMode, LayoutName, Mode, Sync
+from pagefault.model.kinds import ClaimRules, ControlMode, LayoutName, Mode, RedactLevel, Sync
 from pagefault.model.prices import PriceList
 from pagefault.model.progress import Progress
 from pagefault.pack.cache import PackCache
@@ -41,6 +42,7 @@ from pagefault.service.arguments import (
     a_layout,
     a_mode,
     a_profile,
+    a_redact_level,
     a_sync,
     a_window,
 )
@@ -98,6 +100,13 @@ def user_adoptions() -> Adoptions:
     )
 
 
+def scanner_cache() -> Path:
+    """Where a scanner for secrets keeps its compiled rules: a folder of the user's alone."""
+    import platformdirs
+
+    return platformdirs.user_cache_path("pagefault", appauthor=False) / "scanner"
+
+
 class Wiring(Options, total=False):
     """How a memory is put together: what `Options` names, and what only the floors around decide.
     What is left out is the default.
@@ -152,6 +161,9 @@ def wiring_of(config: Config, given: Wiring) -> Wiring:
         "claims": config.claims.extract,
         "profile": config.recall.profile,
         "limits": Limits(**asdict(config.limits)),
+        "redact": config.redact.level,
+        "redact_paths": config.redact.paths,
+        "redact_allow": config.redact.allow.split(),
         "embedder_spec": config.embedder_spec,
         "reranker_spec": config.reranker_spec,
         **given,
@@ -200,6 +212,8 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
     window = a_window(_or(wiring.get("window"), defaults.WINDOW_TOKENS))
     mode = a_mode(_or(wiring.get("mode"), Mode.ACTIVE))
     layout = a_layout(_or(wiring.get("layout"), LayoutName.STABLE))
+    level_of_redaction = a_redact_level(_or(wiring.get("redact"), RedactLevel.DETECT))
+    paths = bool(wiring.get("redact_paths"))
     control = a_control(_or(wiring.get("control"), ControlMode.ASSIST))
 
     def make() -> Store:
@@ -231,7 +245,12 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
     store = await asyncio.to_thread(make)
     with ExitStack() as until_owned:
         until_owned.callback(store.close)
-        screen = Screen(known_secrets(os.environ, wiring.get("secrets") or {}), store.secret)
+        screen = Screen(
+            known_secrets(os.environ, wiring.get("secrets") or {}),
+            store.secret,
+            layers_of(level_of_redaction, paths=paths, cache=scanner_cache()),
+            _or(wiring.get("redact_allow"), ()),
+        )
         embedding: Embedding | None = None
         if embeds is not None:
             owned = isinstance(embedder, EmbedderSpec)

@@ -30,7 +30,15 @@ from pagefault.guard.screen import without_password
 from pagefault.model import defaults
 from pagefault.model.catalogue import find_model, find_prices
 from pagefault.model.errors import BadInput
-from pagefault.model.kinds import ClaimRules, ControlMode, LayoutName, Mode, Profile, Sync
+from pagefault.model.kinds import (
+    ClaimRules,
+    ControlMode,
+    LayoutName,
+    Mode,
+    Profile,
+    RedactLevel,
+    Sync,
+)
 from pagefault.model.prices import PriceList
 from pagefault.service.derived.embedders import EmbedderSpec
 from pagefault.service.derived.rerankers import RerankerSpec
@@ -150,6 +158,15 @@ class RecallConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RedactConfig:
+    """What is taken out of everything that is written down, beside the secrets that are known."""
+
+    level: RedactLevel = setting(RedactLevel.DETECT, trust=True)  # noqa: RUF009
+    paths: bool = setting(False, trust=True)  # the names of users in paths
+    allow: str = setting("", trust=True)  # what is no secret, with * and ?, between spaces
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """Everything that can be configured, read and checked. Made by `load`."""
 
@@ -169,6 +186,7 @@ class Config:
     claims: ClaimsConfig = field(default_factory=ClaimsConfig)
     compress: CompressConfig = field(default_factory=CompressConfig)
     recall: RecallConfig = field(default_factory=RecallConfig)
+    redact: RedactConfig = field(default_factory=RedactConfig)
     origins: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from pagefault.guard.screen import Screen
@@ -18,6 +18,15 @@ from pagefault.store.leases import Leased
 from pagefault.store.store import Store
 
 B = TypeVar("B", bound=Body)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redaction:
+    """How secrets are kept out of a memory, since it was opened."""
+
+    layers: tuple[str, ...]  # what looks for them, in order
+    withheld: int  # texts that were not kept, because a layer failed on them
+    failure: str = ""  # which layer failed last, and how; it quotes nothing
 
 
 class Journal:
@@ -46,6 +55,19 @@ class Journal:
         """
         check_text(text, called="a text")
         return self._screen.clean(text)
+
+    def clean_value(self, name: str, value: str) -> str:
+        """The same of a text that stands under a name in JSON, which may tell what it is."""
+        check_text(value, called="a text")
+        return self._screen.clean_value(name, value)
+
+    def redaction(self) -> Redaction:
+        """Which layers look for secrets, and whether one failed."""
+        return Redaction(
+            layers=("known values", *(layer.name for layer in self._screen.layers)),
+            withheld=self._screen.withheld,
+            failure=self._screen.failure,
+        )
 
     def clean_body(self, body: B) -> B:
         """The body with secrets redacted; what is folded before the write must equal it."""

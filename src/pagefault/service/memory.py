@@ -61,6 +61,7 @@ from pagefault.service.forget import (
     with_former,
 )
 from pagefault.service.inspection.relayed import SAID_TYPES, Proxied, find_said, proxied_of
+from pagefault.service.journal import Redaction
 from pagefault.service.limits import Limits
 from pagefault.service.lookup.imported import (
     IMPORT_PREFIX,
@@ -878,6 +879,10 @@ class Memory(Asking):
         if self._reranking is None:
             return None
         return await asyncio.to_thread(self._reranking.status)
+
+    async def redaction(self) -> Redaction:
+        """Which layers look for secrets in what is written, and whether one failed."""
+        return self._runtime.journal.redaction()
 
     async def backup(self, target: str | Path, progress: Progress | None = None) -> Copied:
         """Copy this memory to a directory that does not exist yet, while it is in use.

@@ -24,6 +24,7 @@ _SETTINGS: Final = {  # that an option sets as a flag of the command line would
     "eviction_policy": "eviction_policy",
     "embedder": "embedder",
     "reranker": "reranker",
+    "redact": "redact.level",
 }
 
 

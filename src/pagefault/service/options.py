@@ -49,6 +49,10 @@ class Options(TypedDict, total=False):
         (docs/paging.md).
     secrets: values, by name, that must never be logged, beside those that the environment and the
         configuration have.
+    redact: what is taken out of every text before it is written: "detect" (the default), known
+        secrets and what looks like one; or "known", known secrets alone.
+    redact_paths: whether the names of users are taken out of paths too: `/home/ann` becomes `~`.
+    redact_allow: values that look like secrets and are none, with `*` and `?`.
     read_only: whether this program only reads: a verb that writes raises `StoreReadOnly`.
     """
 
@@ -67,4 +71,7 @@ class Options(TypedDict, total=False):
     reranker: str | Reranker | None
     prefetch: Sequence[Strategy]
     secrets: Mapping[str, str] | None
+    redact: str | None
+    redact_paths: bool | None
+    redact_allow: Sequence[str] | None
     read_only: bool

@@ -37,10 +37,15 @@ _STARTS: Final = re.compile(r"^\s*|>\s*|\n\s*\n|\"", re.MULTILINE)
 
 
 def cut(
-    value: Any, texts: Sequence[str], clean: Callable[[str], str], put: Callable[[bytes], str]
+    value: Any,
+    texts: Sequence[str],
+    clean: Callable[[str], str],
+    put: Callable[[bytes], str],
+    clean_value: Callable[[str, str], str] | None = None,
 ) -> tuple[str, tuple[Hole, ...]]:
     """The JSON of a value less what stands in `texts`, and the holes. `clean` redacts each of its
-    strings before; `put` keeps a blob and gives its name.
+    strings before, and `clean_value` those that stand under a name; `put` keeps a blob and gives
+    its name.
 
     Raises what these two raise, and ValueError or RecursionError for what cannot be kept.
     """
@@ -51,7 +56,7 @@ def cut(
         kept[name] = data
         return name
 
-    cutter = _Cutter(texts, clean, keep)
+    cutter = _Cutter(texts, clean, keep, clean_value)
     cutter.write(value)
     told, holes = "".join(cutter.pieces), tuple(cutter.holes)
     filled = fill(told, holes, texts.__getitem__, kept.__getitem__)
@@ -106,6 +111,7 @@ class _Cutter:
     texts: Sequence[str]
     clean: Callable[[str], str]
     put: Callable[[bytes], str]
+    clean_value: Callable[[str, str], str] | None = None
     pieces: list[str] = field(default_factory=list)
     holes: list[Hole] = field(default_factory=list)
     whole: list[str] = field(default_factory=list)  # the JSON with nothing taken out
@@ -120,7 +126,10 @@ class _Cutter:
                 self._add("{")
                 for count, (name, one) in enumerate(value.items()):
                     self._add(f"{',' if count else ''}{_literal(self._cleaned(name))}:")
-                    self.write(one)
+                    if type(one) is str and self.clean_value and _is_unicode(one + name):
+                        self._write_string(self.clean_value(name, one))
+                    else:
+                        self.write(one)
                 self._add("}")
             case list():
                 self._add("[")

@@ -127,7 +127,8 @@ def _received(
     turn = turn_now(state) if turn is None else turn
     if turn in runtime.receipts.turns(scope.parts[0][0]):
         raise RecordGone("something of its turn was forgotten, whose words it may repeat")
-    told, holes = cut(one.message, texts, runtime.journal.clean, runtime.blobs.put)
+    journal = runtime.journal
+    told, holes = cut(one.message, texts, journal.clean, runtime.blobs.put, journal.clean_value)
     body = Received(
         json=told,
         items=one.items,

@@ -1,0 +1,25 @@
+"""Which layers of detection there are, and which of them a level has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pagefault.guard.detect import Layer
+from pagefault.guard.paths import HomePaths
+from pagefault.guard.scanner import Kingfisher, is_installed
+from pagefault.guard.structure import Structure
+from pagefault.model.kinds import RedactLevel
+
+
+def layers_of(
+    level: RedactLevel, *, paths: bool = False, scanner: bool = True, cache: Path | None = None
+) -> list[Layer]:
+    """The layers that a level has here, with the scanner where it is installed. `cache` is its."""
+    layers: list[Layer] = []
+    if level is RedactLevel.DETECT:
+        layers.append(Structure())
+        if scanner and is_installed():
+            layers.append(Kingfisher(cache))
+    if paths:
+        layers.append(HomePaths())
+    return layers

@@ -1,0 +1,14 @@
+"""The words of a name, as programs write names."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+"""In capitals or with humps."""
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a variable's name, in capitals: `dbPassword` and `DB_PASSWORD` alike."""
+    return [word.upper() for word in _WORD.findall(name)]
