@@ -465,6 +465,18 @@ async def test_what_looks_like_a_secret_is_told_first_and_never_written(
     assert not any(SECRET.encode() in data for data in files)
 
 
+async def test_a_token_that_nobody_configured_is_told_and_redacted_as_well(tmp_path: Path) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    path = tmp_path / "x"
+    path.write_text(json.dumps([{"role": "user", "content": f"Push with {token} then"}]))
+    async with opened(tmp_path / "m") as memory:
+        report = await memory.import_history([path])
+        assert sum(report.secrets.values()) == 1
+        [[text]] = await talks(memory)
+        assert token not in text
+        assert "[REDACTED:" in text
+
+
 async def test_forgetting_its_sessions_leaves_nothing_of_an_import(tmp_path: Path) -> None:
     lines = [{"role": "user", "content": "A canary called Ambrosius"}]
     (tmp_path / "x").write_text(json.dumps({"title": "About Ambrosius", "messages": lines}))

@@ -374,7 +374,7 @@ class Importer:
         return family.forks[key]
 
     def _fork_name(self, family: _Family, key: str) -> str:
-        return f"{family.name}~{self._keyed(f'{family.name} {key}')[:8]}"
+        return self._named(family.name, self._keyed(f"{family.name} {key}")[:8], "~")
 
     def _forked(self, family: _Family, key: str, before: _Target, parent: str) -> _Target:
         """A fork of a session behind one of its entries."""
@@ -526,7 +526,7 @@ class Importer:
                 self._look(target, row)
 
     def _drafts(self, target: _Target) -> Iterator[Draft]:
-        runtime, clean = self._runtime, self._runtime.journal.clean
+        runtime = self._runtime
         if not target.is_announced:
             target.is_announced = True
             yield Draft(
@@ -557,7 +557,7 @@ class Importer:
                 turn=target.turn,
                 number=number,
                 order=target.order,
-                clean=clean,
+                clean=str,  # that was done when its secrets were counted
             )
             target.order += len(parts)
 
@@ -591,7 +591,7 @@ class Importer:
             title=title or _TITLES.get(entry.form, ""),
             occurred_at=entry.at,
             call_id=self._clean(_short(entry.call_id), place),
-            model=_short(entry.model),
+            model=self._clean(_short(entry.model), place),
             is_error=entry.is_error and entry.form is Form.RESULT,
             goes_on=entry.goes_on,
             key=entry.key,
