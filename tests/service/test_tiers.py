@@ -45,9 +45,9 @@ async def told_of(session: Session, page_id: str) -> dict[str, Any]:
 
 async def test_a_picture_and_a_text_have_one_tier_each_wherever_it_is_named() -> None:
     limits = Limits(recall_tokens_max=0, faults_per_turn_max=4, searches_per_turn_max=4)
-    async with open_memory(":memory:", window=1_600, limits=limits) as memory:
+    async with open_memory(":memory:", window=2_400, limits=limits) as memory:
         session = await memory.session("s")
-        await talked(session)
+        await talked(session, turns=40)
         await session.user("What is on the drawing of the bridge?")
         await session.request()
         away = await session.tiers(["art_1", "msg_1"])

@@ -459,7 +459,9 @@ class Memory(Asking):
     async def read(self, row: PageRow) -> Page:
         """The page of a row, such as a hit's, at level 0. `RecordGone` if it was forgotten."""
         self._committer.check_open()
-        return await asyncio.to_thread(self._runtime.pages.read, row)
+        unkept = (one._runtime for one in self._above if one.session == row.session)
+        runtime = next(unkept, self._runtime)
+        return await asyncio.to_thread(runtime.pages.read, row)
 
     async def forget(
         self, session: Session | str, page_id: str = "", *, dry_run: bool = False

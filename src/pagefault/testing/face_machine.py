@@ -25,6 +25,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from pagefault.engine.scripted import ScriptedEngine
 from pagefault.model.clock import SystemClock
 from pagefault.model.errors import CallerError, PagefaultError, SessionNotFound
+from pagefault.model.events import RetentionRule
 from pagefault.model.ids import IdMinter
 from pagefault.model.kinds import ORIGINS, EventType, Modality, Role, Source
 from pagefault.model.page import Evidence, Quote
@@ -150,6 +151,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "callback": st.just(lambda *_: None),
     "checkpoint": NAMES | st.none(),
     "claim_id": st.sampled_from(["clm_1", "clm_2", "clm_3", "clm_9", "msg_1", "", "\0"]),
+    "control": st.sampled_from([None, "assist", "capture_only", "paused", "off", "loud"]),
     "create": st.booleans(),
     "data": st.sampled_from([b"", b"x", bytearray(b"y"), memoryview(b"z"), b"x" * 4_000]),
     "details": st.booleans(),
@@ -167,6 +169,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "format": st.sampled_from([None, "openai", "openai-responses", "anthropic", "gemini", "morse"]),
     "items": st.lists(SAID.filter(lambda said: said is not None), max_size=3),
     "is_error": st.booleans(),
+    "keep": st.sampled_from([None, "30d", "forever", "a while", ""]),
     "key": st.sampled_from(["", "k1", "k2", "k" * 5_000]),
     "kind": st.sampled_from(["decision", "fact", "preference", "rule", "goal", "retraction", "x"]),
     "layout": st.sampled_from([None, "stable", "developer", "upside down"]),
@@ -174,7 +177,9 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "limit": COUNTS,
     "media_type": st.sampled_from(["", "image/png", "text/plain", "audio", "?/?"]),
     "message_seq": COUNTS,
-    "mode": st.sampled_from([None, "passive", "active", "strict", "lazy"]),
+    "mode": st.sampled_from(
+        [None, "passive", "active", "strict", "lazy", "assist", "capture_only", "paused", "off"]
+    ),
     "model": TEXTS,
     "name": NAMES,
     "newest_first": st.booleans(),
@@ -183,6 +188,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "origin": st.sampled_from([*ORIGINS, "tool:x", "tool:", "elsewhere"]),
     "page_id": IDS,
     "page_ids": st.lists(IDS, max_size=3),
+    "paths": st.lists(st.sampled_from(["", "\0", "nowhere", "x" * 300]), max_size=2),
     "per_turn": st.booleans(),
     "profile": st.sampled_from(["", "measured", "studio-v1", "guessed"]),
     "progress": st.just(lambda _done, _total: None) | st.none(),
@@ -191,6 +197,8 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "replaces": st.sampled_from(["", "clm_1", "clm_2", "msg_1", "\0"]),
     "request": COUNTS | st.none(),
     "result": st.sampled_from([None, "12:00", {"t": [1]}, b"x", [], 7, object(), float("nan")]),
+    "rules": st.lists(st.builds(RetentionRule, days=st.integers(0, 99)), max_size=2) | st.none(),
+    "run": st.sampled_from(["", "1", "nobody's"]),
     "said": TEXTS,
     "seq": COUNTS | st.none(),
     "source": st.sampled_from([*Source, "docs", "dogs"]),
@@ -344,12 +352,16 @@ class FaceMachine(RuleBasedStateMachine):
         self, cls: type, verb: str, name: str, given: dict[str, Any], result: Any
     ) -> None:
         """Keep the model: what was said, and what was forgotten."""
-        if cls is Memory and verb == "forget" and result is not None and result.done:
+        forgot = result if isinstance(result, tuple) else (result,)
+        is_forgetting = cls is Memory and verb in ("forget", "forget_matching", "expire")
+        if is_forgetting and any(one is not None and one.done for one in forgot):
             self._sessions = {}
             self._said = {}  # whoever forgets, and from where: what is left is found again
             for row in self._do(self._memory.sessions()):
                 if row.name in ("one", "two"):
                     self._said[row.name] = self._everything(self._session(row.name))
+        elif self._session(name).overlay is not None:
+            pass  # nothing of it is kept
         elif cls is Session and verb in ("user", "assistant") and result and not given.get("key"):
             self._said.setdefault(name, {})[result] = given["text"]
 

@@ -138,7 +138,7 @@ class Connections:
         with self._lock if self._is_one else _NO_LOCK, _translated(self._path):
             connection = self._writer if self._is_one else self._reader()
             try:
-                with _transaction(connection):
+                with _transaction(connection, reads=True):
                     yield connection
             except BaseException:
                 if not self._is_one:
@@ -452,9 +452,10 @@ def check_files(path: str) -> None:
 
 
 @contextmanager
-def _transaction(connection: apsw.Connection) -> Iterator[None]:
+def _transaction(connection: apsw.Connection, *, reads: bool = False) -> Iterator[None]:
     """A transaction that fails as a whole, and with what made it fail: some errors end it inside
-    SQLite, which then complains that there is nothing left to roll back.
+    SQLite, which then complains that there is nothing left to roll back. One that only `reads` may
+    have met such an error, and somebody has dealt with it: then nothing is left to end.
     """
     failure: BaseException | None = None
     try:
@@ -467,7 +468,8 @@ def _transaction(connection: apsw.Connection) -> Iterator[None]:
     except apsw.SQLError:
         if failure is not None:
             raise failure from None
-        raise
+        if not (reads and not connection.in_transaction):
+            raise
 
 
 @contextmanager
