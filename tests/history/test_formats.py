@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from pagefault.history.recognise import Recognised, recognised
-from pagefault.history.values import Conversation, Entry, Flaw, Form
+from pagefault.history.values import Entry, EntryKind, Flaw, Transcript
 from pagefault.model.kinds import Role
 from tests.history import exports
 
 
-def read(path: Path) -> tuple[list[tuple[str, Conversation, list[Entry]]], list[Flaw]]:
+def read(path: Path) -> tuple[list[tuple[str, Transcript, list[Entry]]], list[Flaw]]:
     """Every conversation at a path, with its source and its entries; and what was wrong."""
-    talks: list[tuple[str, Conversation, list[Entry]]] = []
+    talks: list[tuple[str, Transcript, list[Entry]]] = []
     flaws: list[Flaw] = []
     for found in recognised(path):
         if isinstance(found, Flaw):
@@ -68,7 +68,7 @@ def test_a_session_of_claude_code_has_its_calls_branches_and_subagents(tmp_path:
         *(
             "Who counted them?",
             "Ottilie did.",
-            "Conversation compacted",
+            "Transcript compacted",
             "Summary: swifts.",
             "Go on",
         ),
@@ -77,12 +77,14 @@ def test_a_session_of_claude_code_has_its_calls_branches_and_subagents(tmp_path:
     assert second[5:9] == [
         *('{"command": "make test"}', '{"file_path": "a.py"}', "11 passed in 0.3s", "eaves = north")
     ]
-    typed = [entry.text for entry in main if entry.role is Role.USER and entry.form is Form.MESSAGE]
+    typed = [
+        entry.text for entry in main if entry.role is Role.USER and entry.form is EntryKind.MESSAGE
+    ]
     assert typed == ["Where do the swifts nest?", "And this one?", "Who counted them?", "Go on"]
-    results = {entry.call_id: entry.title for entry in main if entry.form is Form.RESULT}
+    results = {entry.call_id: entry.title for entry in main if entry.form is EntryKind.RESULT}
     assert results == {"toolu_1": "Bash", "toolu_2": "Read"}
-    assert [entry.data for entry in main if entry.form is Form.FILE] == [exports.PIXEL]
-    assert [e.text for e in main if e.form is Form.REASONING] == ["Perhaps the eaves."]
+    assert [entry.data for entry in main if entry.form is EntryKind.FILE] == [exports.PIXEL]
+    assert [e.text for e in main if e.form is EntryKind.REASONING] == ["Perhaps the eaves."]
     assert {entry.model for entry in main} == {"", "claude-test-1"}
     side = [entry.text for entry in entries if entry.lane]
     assert side == ["Look into the archive", "Archive: 1911."]
@@ -110,10 +112,10 @@ def test_an_export_of_chatgpt_has_its_branches_calls_and_pictures(
         *("print(5 + 6)", "11", "Eleven in June, too.", "", "What bird is it?"),
     ]
     assert edited[2:] == ["Under the eaves.", "How many holes?", "Eleven."]
-    call, result = (e for e in entries if e.form in (Form.CALL, Form.RESULT))
+    call, result = (e for e in entries if e.form in (EntryKind.CALL, EntryKind.RESULT))
     assert (call.title, result.title) == ("python", "python")
     assert call.call_id == result.call_id != ""
-    [picture] = [entry for entry in entries if entry.form is Form.FILE]
+    [picture] = [entry for entry in entries if entry.form is EntryKind.FILE]
     assert (picture.title, picture.media_type, picture.data) == (
         *("bird.png", "image/png", exports.PIXEL),
     )
@@ -136,9 +138,9 @@ def test_an_export_of_claude_has_its_attachments_and_projects(tmp_path: Path) ->
     assert other[-1] == "Nobody knows."
     forms = {entry.title: entry.form for entry in entries if entry.title}
     assert forms == {
-        "ring-list.txt": Form.DOCUMENT,
-        "web_search": Form.RESULT,
-        "swift.jpg": Form.FILE,
+        "ring-list.txt": EntryKind.DOCUMENT,
+        "web_search": EntryKind.RESULT,
+        "swift.jpg": EntryKind.FILE,
     }
     assert (project.id, project.project) == ("project-pr-1", "Tower")
     assert [(one.title, one.text) for one in documents][1:] == [
@@ -159,7 +161,7 @@ def test_a_rollout_of_codex_has_its_calls_and_turns_that_were_taken_back(tmp_pat
     assert [entry.text for entry in entries if entry.role is Role.USER] == [
         *("Where do the swifts nest?", "Paint them green", "Who counted them?"),
     ]
-    call, result = (e for e in entries if e.form in (Form.CALL, Form.RESULT))
+    call, result = (e for e in entries if e.form in (EntryKind.CALL, EntryKind.RESULT))
     assert (call.title, result.title, result.text) == ("shell", "shell", "eaves.txt")
 
 
@@ -167,10 +169,10 @@ def test_a_rollout_of_before_envelopes_is_read_as_well(tmp_path: Path) -> None:
     [(source, talk, entries)], flaws = read(exports.jsonl(tmp_path / "x", exports.codex_old()))
     assert (flaws, source, talk.id) == ([], "codex", "old-1")
     assert [(entry.form, entry.text) for entry in entries] == [
-        (Form.MESSAGE, "Where do the swifts nest?"),
-        (Form.CALL, '{"type": "exec", "command": ["ls"]}'),
-        (Form.RESULT, "eaves.txt"),
-        (Form.MESSAGE, "Under the eaves."),
+        (EntryKind.MESSAGE, "Where do the swifts nest?"),
+        (EntryKind.CALL, '{"type": "exec", "command": ["ls"]}'),
+        (EntryKind.RESULT, "eaves.txt"),
+        (EntryKind.MESSAGE, "Under the eaves."),
     ]
 
 
@@ -181,10 +183,10 @@ def test_a_store_of_opencode_is_read_whole(tmp_path: Path) -> None:
     (source, talk, entries), (_, side, _) = talks
     assert (source, talk.id, talk.title, talk.project) == ("opencode", "ses_1", "Swifts", "aviary")
     assert [(entry.form, entry.role, entry.text) for entry in entries] == [
-        (Form.MESSAGE, Role.USER, "Where do the swifts nest?"),
-        (Form.CALL, Role.ASSISTANT, '{"command": "ls"}'),
-        (Form.RESULT, Role.TOOL, "eaves.txt"),
-        (Form.MESSAGE, Role.ASSISTANT, "Under the eaves."),
+        (EntryKind.MESSAGE, Role.USER, "Where do the swifts nest?"),
+        (EntryKind.CALL, Role.ASSISTANT, '{"command": "ls"}'),
+        (EntryKind.RESULT, Role.TOOL, "eaves.txt"),
+        (EntryKind.MESSAGE, Role.ASSISTANT, "Under the eaves."),
     ]
     assert (side.id, side.of) == ("ses_2", "ses_1")
 
@@ -268,12 +270,12 @@ def test_messages_are_read_however_they_stand(tmp_path: Path, form: str) -> None
     source, _, entries = talks[0]
     assert source == "messages"
     assert [(entry.form, entry.role, entry.text) for entry in entries] == [
-        (Form.MESSAGE, Role.SYSTEM, "You know birds."),
-        (Form.MESSAGE, Role.USER, "How many holes?"),
-        (Form.MESSAGE, Role.ASSISTANT, ""),
-        (Form.CALL, Role.ASSISTANT, '{"what": "holes"}'),
-        (Form.RESULT, Role.TOOL, "11"),
-        (Form.MESSAGE, Role.ASSISTANT, "Eleven."),
+        (EntryKind.MESSAGE, Role.SYSTEM, "You know birds."),
+        (EntryKind.MESSAGE, Role.USER, "How many holes?"),
+        (EntryKind.MESSAGE, Role.ASSISTANT, ""),
+        (EntryKind.CALL, Role.ASSISTANT, '{"what": "holes"}'),
+        (EntryKind.RESULT, Role.TOOL, "11"),
+        (EntryKind.MESSAGE, Role.ASSISTANT, "Eleven."),
     ]
     assert len(talks) == (2 if form == "one a line" else 1)
 
@@ -284,7 +286,7 @@ def test_a_note_is_a_document_and_source_code_is_none(tmp_path: Path) -> None:
     [(source, talk, [entry])], flaws = read(tmp_path)
     assert flaws == []
     assert (source, talk.title, entry.text) == ("notes", "The swifts of the tower", exports.NOTE)
-    assert (entry.form, entry.at) == (Form.DOCUMENT, "2024-06-21T00:00:00.000Z")
+    assert (entry.form, entry.at) == (EntryKind.DOCUMENT, "2024-06-21T00:00:00.000Z")
 
 
 RECORDINGS = Path(__file__).parent / "recordings"
@@ -300,7 +302,7 @@ def test_what_a_real_client_wrote_is_read_without_a_flaw(client: str) -> None:
     said = [
         (entry.role, entry.text)
         for entry in entries
-        if entry.form is Form.MESSAGE and entry.role is not Role.SYSTEM
+        if entry.form is EntryKind.MESSAGE and entry.role is not Role.SYSTEM
     ]
     assert [one for one in said if one[1] != "Let me look."] == [
         (Role.USER, "Where do the swifts of the tower nest?"),
@@ -308,7 +310,7 @@ def test_what_a_real_client_wrote_is_read_without_a_flaw(client: str) -> None:
         (Role.USER, "And who counted them?"),
         (Role.ASSISTANT, "Under the northern eaves."),
     ]
-    call, result = (e for e in entries if e.form in (Form.CALL, Form.RESULT))
+    call, result = (e for e in entries if e.form in (EntryKind.CALL, EntryKind.RESULT))
     assert "echo eaves" in call.text
     assert "eaves" in result.text
     assert call.call_id == result.call_id

@@ -23,6 +23,7 @@ FEW: Final = 3
 
 ALLOWED: Final = {
     "guard/neutralise.py": "the names of tags",
+    "guard/structure.py": "parts of the names of what holds a secret, and keywords of programs",
     "guard/screen.py": "parts of the names of settings that are no secrets",
     "recall/when.py": "the keys of units, which every language fills",
     "represent/sentences.py": "keywords of programming languages",

@@ -17,7 +17,7 @@ from typing import Final
 from pagefault.history.files import File, Told
 from pagefault.history.parts import YEARS
 from pagefault.history.stream import TOO_LONG, VALUE_BYTES
-from pagefault.history.values import Conversation, Entry, Flaw, Form
+from pagefault.history.values import Entry, EntryKind, Flaw, Transcript
 from pagefault.model.kinds import Role
 
 SOURCE: Final = "aider"
@@ -31,7 +31,7 @@ def recognises(head: bytes) -> bool:
     return _HEAD.search(head) is not None
 
 
-def read(file: File, told: Told) -> Iterator[Conversation | Flaw]:
+def read(file: File, told: Told) -> Iterator[Transcript | Flaw]:
     begun = Counter[str]()
     chat: list[tuple[int, str]] = []
     at, first, size = "", 1, 0
@@ -55,7 +55,7 @@ def read(file: File, told: Told) -> Iterator[Conversation | Flaw]:
 
 def _chat(
     chat: list[tuple[int, str]], at: str, first: int, begun: Counter[str]
-) -> Iterator[Conversation | Flaw]:
+) -> Iterator[Transcript | Flaw]:
     if not any(text.strip() for _, text in chat):
         return
     begun[at] += 1
@@ -63,7 +63,7 @@ def _chat(
     if when is None:
         yield Flaw(place=f"line {first}", why=f"{at!r} is no time", kept=True)
     name = re.sub(r"\D", "", at) or "before"
-    yield Conversation(
+    yield Transcript(
         id=f"#{name}-{begun[at]}", entries=_entries(chat, when or ""), place=f"line {first}"
     )
 
@@ -85,7 +85,7 @@ def _entries(chat: list[tuple[int, str]], at: str) -> Iterator[Entry]:
             key=f"{number}/{digest}",
             text=text,
             role=role,
-            form=Form.MESSAGE,
+            form=EntryKind.MESSAGE,
             at=at,
             speaker="aider" if role is Role.SYSTEM else "",
             place=f"line {first}",

@@ -15,7 +15,7 @@ from pagefault.history.files import Attachment, File, Told, Unreadable
 from pagefault.history.parts import ROLES, a_dict, a_list, a_str, as_json, moment, text_in
 from pagefault.history.stream import elements
 from pagefault.history.tree import in_order
-from pagefault.history.values import Conversation, Entry, Flaw, Form
+from pagefault.history.values import Entry, EntryKind, Flaw, Transcript
 from pagefault.model.kinds import Role
 
 SOURCE: Final = "chatgpt"
@@ -23,14 +23,14 @@ SOURCE: Final = "chatgpt"
 _HEAD: Final = re.compile(rb'(?<!\\)"mapping"\s*:\s*\{')
 _ASSET: Final = re.compile(r"^[\w-]+://(?:.*[/#])?([\w.-]+)")
 
-Block = tuple[Form, str, dict[str, Any]]
+Block = tuple[EntryKind, str, dict[str, Any]]
 
 
 def recognises(head: bytes) -> bool:
     return head.lstrip()[:1] in (b"[", b"{") and _HEAD.search(head) is not None
 
 
-def read(file: File, told: Told) -> Iterator[Conversation | Flaw]:
+def read(file: File, told: Told) -> Iterator[Transcript | Flaw]:
     files: dict[str, Attachment] | None = None
 
     def find(asset: str) -> Attachment | None:
@@ -49,7 +49,7 @@ def read(file: File, told: Told) -> Iterator[Conversation | Flaw]:
             if not isinstance(mapping, dict):
                 yield Flaw(place=f"line {line}", why="no conversation: it has no `mapping`")
                 continue
-            yield Conversation(
+            yield Transcript(
                 id=a_str(value.get("conversation_id")) or a_str(value.get("id")),
                 entries=_Reader(mapping, find).entries(a_str(value.get("current_node"))),
                 title=a_str(value.get("title")),
@@ -93,18 +93,20 @@ class _Reader:
             a_str(one.get("id")): one for one in map(a_dict, a_list(metadata.get("attachments")))
         }
         blocks = list(_blocks(a_dict(message.get("content"))))
-        shown = {_asset(block) for form, _, block in blocks if form is Form.FILE}
+        shown = {_asset(block) for form, _, block in blocks if form is EntryKind.FILE}
         blocks += [
-            (Form.FILE, "", {"asset_pointer": f"file://{key}"})
+            (EntryKind.FILE, "", {"asset_pointer": f"file://{key}"})
             for key in attachments
             if key and key not in shown
         ]
         for index, (form, text, block) in enumerate(blocks):
-            if form is Form.MESSAGE:
-                form = Form.CALL if is_call else Form.RESULT if role is Role.TOOL else form
+            if form is EntryKind.MESSAGE:
+                form = (
+                    EntryKind.CALL if is_call else EntryKind.RESULT if role is Role.TOOL else form
+                )
             data: bytes | None = None
             title, media_type = "", ""
-            if form is Form.FILE:
+            if form is EntryKind.FILE:
                 told = attachments.get(_asset(block), {})
                 title = a_str(told.get("name")) or _asset(block)
                 media_type = a_str(told.get("mime_type")) or a_str(told.get("mimeType"))
@@ -112,7 +114,7 @@ class _Reader:
                     data = self._data(_asset(block))
                 except Unreadable as problem:
                     yield Flaw(place=f"{place}, {title}", why=str(problem), kept=True)
-            elif form in (Form.CALL, Form.RESULT):
+            elif form in (EntryKind.CALL, EntryKind.RESULT):
                 title = recipient if is_call else a_str(author.get("name"))
             key = f"{name}/{index}"
             yield Entry(
@@ -123,8 +125,8 @@ class _Reader:
                 parent=end,
                 at=at or "",
                 title=title,
-                call_id=self._calls[name] if form in (Form.CALL, Form.RESULT) else "",
-                is_error=form is Form.RESULT and block.get("content_type") == "system_error",
+                call_id=self._calls[name] if form in (EntryKind.CALL, EntryKind.RESULT) else "",
+                is_error=form is EntryKind.RESULT and block.get("content_type") == "system_error",
                 model=a_str(metadata.get("model_slug")) if role is Role.ASSISTANT else "",
                 data=data,
                 media_type=media_type,
@@ -151,31 +153,31 @@ def _blocks(content: dict[str, Any]) -> Iterator[Block]:
         case "thoughts":
             for thought in map(a_dict, a_list(content.get("thoughts"))):
                 told = (a_str(thought.get("summary")), a_str(thought.get("content")))
-                yield Form.REASONING, "\n".join(filter(None, told)), thought
+                yield EntryKind.REASONING, "\n".join(filter(None, told)), thought
         case "reasoning_recap":
-            yield Form.REASONING, a_str(content.get("content")), content
+            yield EntryKind.REASONING, a_str(content.get("content")), content
         case "tether_browsing_display":
-            yield Form.MESSAGE, a_str(content.get("result")) or text_in(content), content
+            yield EntryKind.MESSAGE, a_str(content.get("result")) or text_in(content), content
         case "user_editable_context" | "model_editable_context":
             texts = (v for k, v in content.items() if k != "content_type" and isinstance(v, str))
-            yield Form.MESSAGE, "\n".join(texts), content
+            yield EntryKind.MESSAGE, "\n".join(texts), content
         case _ if isinstance(content.get("parts"), list):
             for part in content["parts"]:
                 yield from _part(part, content)
         case _:
-            yield Form.MESSAGE, text_in(content), content
+            yield EntryKind.MESSAGE, text_in(content), content
 
 
 def _part(part: Any, content: dict[str, Any]) -> Iterator[Block]:
     if isinstance(part, str):
-        yield Form.MESSAGE, part, content
+        yield EntryKind.MESSAGE, part, content
         return
     told = a_dict(part)
     pointers = [told, *(a_dict(v) for v in told.values())]
     found = [one for one in pointers if isinstance(one.get("asset_pointer"), str)]
     if found:
-        yield from ((Form.FILE, "", one) for one in found)
+        yield from ((EntryKind.FILE, "", one) for one in found)
     elif text := text_in(told):
-        yield Form.MESSAGE, text, told
+        yield EntryKind.MESSAGE, text, told
     elif told:
-        yield Form.MESSAGE, as_json(told), told
+        yield EntryKind.MESSAGE, as_json(told), told

@@ -30,7 +30,7 @@ from pagefault.history.parts import (
     text_in,
 )
 from pagefault.history.stream import lines
-from pagefault.history.values import Conversation, Entry, Flaw, Form
+from pagefault.history.values import Entry, EntryKind, Flaw, Transcript
 from pagefault.model.kinds import Role
 
 SOURCE: Final = "claude-code"
@@ -49,7 +49,7 @@ def recognises(head: bytes) -> bool:
     return head.lstrip()[:1] == b"{" and _HEAD.search(head) is not None
 
 
-def read(file: File, told: Told) -> Iterator[Conversation | Flaw]:
+def read(file: File, told: Told) -> Iterator[Transcript | Flaw]:
     with file.open(told) as opened:
         found = lines(opened)
         first: list[Line] = []
@@ -61,7 +61,7 @@ def read(file: File, told: Told) -> Iterator[Conversation | Flaw]:
                 break
             if len(first) >= _LOOKED_FOR:
                 break
-        yield Conversation(
+        yield Transcript(
             id=a_str(session.get("sessionId")),
             entries=_Reader().entries(chain(first, found)),
             title=_title(first),
@@ -109,10 +109,10 @@ class _Reader:
         end = follows
         for index, (form, role, text, block) in enumerate(blocks):
             call_id = a_str(block.get("tool_use_id")) or a_str(block.get("id"))
-            is_call = form is Form.CALL
+            is_call = form is EntryKind.CALL
             if is_call:
                 self._tools[call_id] = a_str(block.get("name"))
-            data, media_type = data_of(block) if form is Form.FILE else (None, "")
+            data, media_type = data_of(block) if form is EntryKind.FILE else (None, "")
             message = a_dict(line.get("message"))
             model = a_str(message.get("model")) if role is Role.ASSISTANT else ""
             key = f"{uuid or number}/{index}"
@@ -125,9 +125,9 @@ class _Reader:
                 lane=lane,
                 at=at or "",
                 title=self._tools.get(call_id, "")
-                if form in (Form.CALL, Form.RESULT)
+                if form in (EntryKind.CALL, EntryKind.RESULT)
                 else a_str(block.get("title")),
-                call_id=call_id if form in (Form.CALL, Form.RESULT) else "",
+                call_id=call_id if form in (EntryKind.CALL, EntryKind.RESULT) else "",
                 is_error=bool(block.get("is_error")),
                 model="" if model.startswith("<") else model,
                 data=data,
@@ -156,13 +156,13 @@ class _Reader:
         return named if self._prompts.get(named, 0) < self._prompts.get(tip, 0) else tip
 
 
-def _blocks(line: dict[str, Any]) -> Iterator[tuple[Form, Role, str, dict[str, Any]]]:
+def _blocks(line: dict[str, Any]) -> Iterator[tuple[EntryKind, Role, str, dict[str, Any]]]:
     """What a line says, block for block."""
     kind = line.get("type")
     if kind == "summary":
-        yield Form.MESSAGE, Role.SYSTEM, a_str(line.get("summary")), {"title": "summary"}
+        yield EntryKind.MESSAGE, Role.SYSTEM, a_str(line.get("summary")), {"title": "summary"}
     elif kind == "system" and line.get("subtype") == "compact_boundary":
-        yield Form.MESSAGE, Role.SYSTEM, a_str(line.get("content")), {"title": "compaction"}
+        yield EntryKind.MESSAGE, Role.SYSTEM, a_str(line.get("content")), {"title": "compaction"}
     elif kind in ("user", "assistant"):
         content = a_dict(line.get("message")).get("content")
         role = ROLES.get(a_str(a_dict(line.get("message")).get("role")), ROLES[kind])
@@ -175,20 +175,20 @@ def _blocks(line: dict[str, Any]) -> Iterator[tuple[Form, Role, str, dict[str, A
 
 def _block(
     block: dict[str, Any], role: Role, *, typed: bool
-) -> Iterator[tuple[Form, Role, str, dict[str, Any]]]:
+) -> Iterator[tuple[EntryKind, Role, str, dict[str, Any]]]:
     match block.get("type"):
         case "text":
             text = a_str(block.get("text"))
             is_own = role is Role.USER and (not typed or _OWN_WORDS.match(text) is not None)
-            yield Form.MESSAGE, Role.SYSTEM if is_own else role, text, {}
+            yield EntryKind.MESSAGE, Role.SYSTEM if is_own else role, text, {}
         case "thinking":
-            yield Form.REASONING, role, a_str(block.get("thinking")), {}
+            yield EntryKind.REASONING, role, a_str(block.get("thinking")), {}
         case "tool_use" | "server_tool_use" | "mcp_tool_use":
-            yield Form.CALL, Role.ASSISTANT, as_json(block.get("input", {})), block
+            yield EntryKind.CALL, Role.ASSISTANT, as_json(block.get("input", {})), block
         case "image" | "document":
-            yield Form.FILE, Role.TOOL, "", block
+            yield EntryKind.FILE, Role.TOOL, "", block
         case str() as kind if kind.endswith("tool_result"):
-            yield Form.RESULT, Role.TOOL, text_in(block.get("content")), block
+            yield EntryKind.RESULT, Role.TOOL, text_in(block.get("content")), block
             for part in a_list(block.get("content")):
                 if a_dict(part).get("type") in ("image", "document"):
-                    yield Form.FILE, Role.TOOL, "", part
+                    yield EntryKind.FILE, Role.TOOL, "", part

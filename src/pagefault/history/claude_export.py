@@ -14,7 +14,7 @@ from pagefault.history.files import File, Told
 from pagefault.history.parts import ROLES, a_dict, a_list, a_str, as_json, moment, text_in
 from pagefault.history.stream import elements
 from pagefault.history.tree import in_order
-from pagefault.history.values import Conversation, Entry, Flaw, Form
+from pagefault.history.values import Entry, EntryKind, Flaw, Transcript
 from pagefault.model.kinds import Role
 
 SOURCE: Final = "claude"
@@ -26,7 +26,7 @@ def recognises(head: bytes) -> bool:
     return head.lstrip()[:1] in (b"[", b"{") and _HEAD.search(head) is not None
 
 
-def read(file: File, told: Told) -> Iterator[Conversation | Flaw]:
+def read(file: File, told: Told) -> Iterator[Transcript | Flaw]:
     with file.open(told) as opened:
         for found in elements(opened):
             if isinstance(found, Flaw):
@@ -34,7 +34,7 @@ def read(file: File, told: Told) -> Iterator[Conversation | Flaw]:
                 continue
             line, value = found[0], a_dict(found[1])
             if "chat_messages" in value:
-                yield Conversation(
+                yield Transcript(
                     id=a_str(value.get("uuid")),
                     entries=_entries(value),
                     title=a_str(value.get("name")),
@@ -42,7 +42,7 @@ def read(file: File, told: Told) -> Iterator[Conversation | Flaw]:
                     place=f"line {line}",
                 )
             elif "docs" in value or "prompt_template" in value:
-                yield Conversation(
+                yield Transcript(
                     id=f"project-{a_str(value.get('uuid'))}",
                     entries=_documents(value),
                     title=a_str(value.get("name")),
@@ -86,44 +86,44 @@ def _message(name: str, message: dict[str, Any], end: str) -> Iterator[Entry | F
         yield Flaw(place=place, why=f"{message.get('created_at')!r:.40} is no time", kept=True)
     for index, (form, text, block) in enumerate(_blocks(message)):
         key = f"{name}/{index}"
-        has_call = form in (Form.CALL, Form.RESULT)
+        has_call = form in (EntryKind.CALL, EntryKind.RESULT)
         yield Entry(
             key=key,
             text=text,
-            role=Role.TOOL if form is Form.RESULT else role,
+            role=Role.TOOL if form is EntryKind.RESULT else role,
             form=form,
             parent=end,
             at=at or "",
             title=a_str(block.get("name")) if has_call else a_str(block.get("file_name")),
             call_id=a_str(block.get("tool_use_id")) or a_str(block.get("id")) if has_call else "",
             is_error=bool(block.get("is_error")),
-            media_type=a_str(block.get("file_type")) if form is Form.FILE else "",
+            media_type=a_str(block.get("file_type")) if form is EntryKind.FILE else "",
             goes_on=index > 0,
             place=place,
         )
         end = key
 
 
-def _blocks(message: dict[str, Any]) -> Iterator[tuple[Form, str, dict[str, Any]]]:
+def _blocks(message: dict[str, Any]) -> Iterator[tuple[EntryKind, str, dict[str, Any]]]:
     content = [one for one in a_list(message.get("content")) if isinstance(one, dict)]
     for block in content:
         match block.get("type"):
             case "thinking":
-                yield Form.REASONING, a_str(block.get("thinking")), block
+                yield EntryKind.REASONING, a_str(block.get("thinking")), block
             case "tool_use":
-                yield Form.CALL, as_json(block.get("input", {})), block
+                yield EntryKind.CALL, as_json(block.get("input", {})), block
             case "tool_result":
-                yield Form.RESULT, text_in(block.get("content")), block
+                yield EntryKind.RESULT, text_in(block.get("content")), block
             case "text":
-                yield Form.MESSAGE, a_str(block.get("text")), {}
+                yield EntryKind.MESSAGE, a_str(block.get("text")), {}
     if not any(a_str(block.get("text")) for block in content):
-        yield Form.MESSAGE, a_str(message.get("text")), {}
+        yield EntryKind.MESSAGE, a_str(message.get("text")), {}
     for one in map(a_dict, a_list(message.get("attachments"))):
         text = a_str(one.get("extracted_content"))
-        yield (Form.DOCUMENT if text else Form.FILE), text, one
+        yield (EntryKind.DOCUMENT if text else EntryKind.FILE), text, one
     for name in ("files", "files_v2"):
         for one in map(a_dict, a_list(message.get(name))):
-            yield Form.FILE, "", one
+            yield EntryKind.FILE, "", one
 
 
 def _documents(project: dict[str, Any]) -> Iterator[Entry | Flaw]:
@@ -141,7 +141,7 @@ def _documents(project: dict[str, Any]) -> Iterator[Entry | Flaw]:
             key=f"{own or title}/{len(text)}",
             text=text,
             role=Role.USER,
-            form=Form.DOCUMENT,
+            form=EntryKind.DOCUMENT,
             at=moment(one.get("created_at")) or "",
             title=title,
             place=f"document {title}",

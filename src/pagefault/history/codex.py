@@ -27,7 +27,7 @@ from pagefault.history.parts import (
     text_in,
 )
 from pagefault.history.stream import lines
-from pagefault.history.values import Conversation, Entry, Flaw, Form
+from pagefault.history.values import Entry, EntryKind, Flaw, Transcript
 from pagefault.model.kinds import Role
 
 SOURCE: Final = "codex"
@@ -49,7 +49,7 @@ def recognises(head: bytes) -> bool:
     return head.lstrip()[:1] == b"{" and bool(_HEAD.search(head) or _OLD_HEAD.match(head.lstrip()))
 
 
-def read(file: File, told: Told) -> Iterator[Conversation | Flaw]:
+def read(file: File, told: Told) -> Iterator[Transcript | Flaw]:
     with file.open(told) as opened:
         found = lines(opened)
         first = next(found, None)
@@ -58,7 +58,7 @@ def read(file: File, told: Told) -> Iterator[Conversation | Flaw]:
         value = {} if isinstance(first, Flaw) else a_dict(first[1])
         meta = a_dict(value.get("payload")) if "payload" in value else value
         meta = meta if value.get("type", "session_meta") == "session_meta" else {}
-        yield Conversation(
+        yield Transcript(
             id=a_str(meta.get("id")),
             entries=_Reader().entries(chain([first], found)),
             project=last_folder(meta.get("cwd")),
@@ -92,7 +92,7 @@ class _Reader:
                     self._roll_back(payload.get("num_turns"))
                 case "compacted":
                     text = a_str(payload.get("message"))
-                    yield self._entry(number, 0, at, (Form.MESSAGE, Role.SYSTEM, text, {}))
+                    yield self._entry(number, 0, at, (EntryKind.MESSAGE, Role.SYSTEM, text, {}))
                 case "session_meta" | "event_msg":
                     pass
                 case _:  # a response item, in its envelope or, in the old form, without
@@ -109,15 +109,15 @@ class _Reader:
         number: int,
         index: int,
         at: str | None,
-        block: tuple[Form, Role, str, dict[str, Any]],
+        block: tuple[EntryKind, Role, str, dict[str, Any]],
     ) -> Entry:
         form, role, text, item = block
         key = f"{number}/{index}"
         call_id = a_str(item.get("call_id")) or a_str(item.get("id"))
-        has_call = form in (Form.CALL, Form.RESULT)
-        if form is Form.CALL:
+        has_call = form in (EntryKind.CALL, EntryKind.RESULT)
+        if form is EntryKind.CALL:
             self._tools[call_id] = a_str(item.get("name")) or a_str(item.get("type"))
-        data, media_type = data_of(item) if form is Form.FILE else (None, "")
+        data, media_type = data_of(item) if form is EntryKind.FILE else (None, "")
         output = item.get("output")
         entry = Entry(
             key=key,
@@ -128,21 +128,21 @@ class _Reader:
             at=at or "",
             title=self._tools.get(call_id, "") if has_call else "",
             call_id=call_id if has_call else "",
-            is_error=form is Form.RESULT and a_dict(output).get("success") is False,
+            is_error=form is EntryKind.RESULT and a_dict(output).get("success") is False,
             model=self._model if role is Role.ASSISTANT else "",
             data=data,
             media_type=media_type,
             goes_on=index > 0,
             place=f"line {number}",
         )
-        if role is Role.USER and form is Form.MESSAGE and index == 0:
+        if role is Role.USER and form is EntryKind.MESSAGE and index == 0:
             self._turns.append(self._tip)
-        if text or form is not Form.MESSAGE:
+        if text or form is not EntryKind.MESSAGE:
             self._tip = key
         return entry
 
 
-def _blocks(item: dict[str, Any]) -> Iterator[tuple[Form, Role, str, dict[str, Any]]]:
+def _blocks(item: dict[str, Any]) -> Iterator[tuple[EntryKind, Role, str, dict[str, Any]]]:
     kind = a_str(item.get("type"))
     match kind:
         case "message":
@@ -151,19 +151,19 @@ def _blocks(item: dict[str, Any]) -> Iterator[tuple[Form, Role, str, dict[str, A
             for part in [content] if isinstance(content, str) else a_list(content):
                 told = a_dict(part)
                 if told.get("type") in ("input_image", "input_file"):
-                    yield Form.FILE, role, "", told
+                    yield EntryKind.FILE, role, "", told
                     continue
                 text = text_in(part)
                 is_own = role is Role.USER and _OWN_WORDS.match(text) is not None
-                yield Form.MESSAGE, Role.SYSTEM if is_own else role, text, {}
+                yield EntryKind.MESSAGE, Role.SYSTEM if is_own else role, text, {}
         case "reasoning":
             text = text_in(item.get("summary")) or text_in(item.get("content"))
-            yield Form.REASONING, Role.ASSISTANT, text, {}
+            yield EntryKind.REASONING, Role.ASSISTANT, text, {}
         case "function_call":
-            yield Form.CALL, Role.ASSISTANT, a_str(item.get("arguments")), item
+            yield EntryKind.CALL, Role.ASSISTANT, a_str(item.get("arguments")), item
         case "custom_tool_call":
-            yield Form.CALL, Role.ASSISTANT, a_str(item.get("input")), item
+            yield EntryKind.CALL, Role.ASSISTANT, a_str(item.get("input")), item
         case "local_shell_call" | "web_search_call" | "tool_search_call":
-            yield Form.CALL, Role.ASSISTANT, as_json(item.get("action") or {}), item
+            yield EntryKind.CALL, Role.ASSISTANT, as_json(item.get("action") or {}), item
         case _ if kind.endswith("_output"):
-            yield Form.RESULT, Role.TOOL, text_in(item.get("output")), item
+            yield EntryKind.RESULT, Role.TOOL, text_in(item.get("output")), item

@@ -24,7 +24,7 @@ from pagefault.history.parts import (
     text_in,
 )
 from pagefault.history.stream import elements, lines, value_of
-from pagefault.history.values import Conversation, Entry, Flaw, Form
+from pagefault.history.values import Entry, EntryKind, Flaw, Transcript
 from pagefault.model.kinds import Role
 
 SOURCE: Final = "messages"
@@ -42,7 +42,7 @@ def recognises(head: bytes) -> bool:
     return head.lstrip()[:1] in (b"[", b"{") and _ROLE.search(head) is not None
 
 
-def read(file: File, told: Told) -> Iterator[Conversation | Flaw]:
+def read(file: File, told: Told) -> Iterator[Transcript | Flaw]:
     head = file.head()
     with file.open(told) as opened:
         found = lines(opened) if is_lines(head) else elements(opened)
@@ -54,7 +54,7 @@ def read(file: File, told: Told) -> Iterator[Conversation | Flaw]:
             return
         rest: Iterator[Found] = chain([first], found)
         if _messages_of(first[1]) is None:
-            yield Conversation(id="", entries=_entries(rest))
+            yield Transcript(id="", entries=_entries(rest))
             return
         for number, one in enumerate(rest):
             if isinstance(one, Flaw):
@@ -66,7 +66,7 @@ def read(file: File, told: Told) -> Iterator[Conversation | Flaw]:
                 yield Flaw(place=f"line {one[0]}", why="no list of messages")
                 continue
             called = a_str(value.get("id")) or a_str(value.get("conversation_id"))
-            yield Conversation(
+            yield Transcript(
                 id=f"#{called}" if called else f"#{number}" if number else "",
                 entries=_entries((one[0], message) for message in messages),
                 title=a_str(value.get("title")),
@@ -120,9 +120,9 @@ def _message(number: int, message: dict[str, Any], place: str) -> Iterator[Entry
     if at is None:
         yield Flaw(place=place, why=f"{told!r:.40} is no time", kept=True)
     for index, (form, said_by, text, block) in enumerate(_blocks(message, role, kind)):
-        data, media_type = data_of(block) if form is Form.FILE else (None, "")
+        data, media_type = data_of(block) if form is EntryKind.FILE else (None, "")
         digest = hashlib.sha256(f"{form}\0{said_by}\0{text}".encode("utf-8", "replace"))
-        has_call = form in (Form.CALL, Form.RESULT)
+        has_call = form in (EntryKind.CALL, EntryKind.RESULT)
         call_id = a_str(block.get("tool_call_id")) or a_str(block.get("tool_use_id"))
         call_id = call_id or a_str(block.get("call_id")) or a_str(block.get("id"))
         function = a_dict(block.get("function")) or block
@@ -146,20 +146,20 @@ def _message(number: int, message: dict[str, Any], place: str) -> Iterator[Entry
 
 def _blocks(
     message: dict[str, Any], role: Role, kind: str
-) -> Iterator[tuple[Form, Role, str, dict[str, Any]]]:
+) -> Iterator[tuple[EntryKind, Role, str, dict[str, Any]]]:
     content = message.get("content")
     if kind == "function_call":
-        yield Form.CALL, role, a_str(message.get("arguments")), message
+        yield EntryKind.CALL, role, a_str(message.get("arguments")), message
         return
     if role is Role.TOOL:
         text = text_in(message.get("output") if content is None else content)
-        yield Form.RESULT, role, text, message
+        yield EntryKind.RESULT, role, text, message
         return
     if kind == "reasoning":
-        yield Form.REASONING, role, text_in(message.get("summary")) or text_in(content), {}
+        yield EntryKind.REASONING, role, text_in(message.get("summary")) or text_in(content), {}
         return
     if thought := message.get("reasoning_content") or message.get("reasoning"):
-        yield Form.REASONING, role, text_in(thought), {}
+        yield EntryKind.REASONING, role, text_in(thought), {}
     if content is None:
         content = message.get("value") if "value" in message else message.get("text")
     for block in content if isinstance(content, list) else [{"type": "text", "text": content}]:
@@ -167,18 +167,20 @@ def _blocks(
     calls = [message["function_call"]] if message.get("function_call") else []
     for call in [*a_list(message.get("tool_calls")), *calls]:
         function = a_dict(a_dict(call).get("function")) or a_dict(call)
-        yield Form.CALL, Role.ASSISTANT, as_json(function.get("arguments", {})), a_dict(call)
+        yield EntryKind.CALL, Role.ASSISTANT, as_json(function.get("arguments", {})), a_dict(call)
 
 
-def _block(block: dict[str, Any], role: Role) -> Iterator[tuple[Form, Role, str, dict[str, Any]]]:
+def _block(
+    block: dict[str, Any], role: Role
+) -> Iterator[tuple[EntryKind, Role, str, dict[str, Any]]]:
     match block.get("type"):
         case "tool_use":
-            yield Form.CALL, Role.ASSISTANT, as_json(block.get("input", {})), block
+            yield EntryKind.CALL, Role.ASSISTANT, as_json(block.get("input", {})), block
         case "tool_result":
-            yield Form.RESULT, Role.TOOL, text_in(block.get("content")), block
+            yield EntryKind.RESULT, Role.TOOL, text_in(block.get("content")), block
         case "thinking" | "reasoning":
-            yield Form.REASONING, role, text_in(block), {}
+            yield EntryKind.REASONING, role, text_in(block), {}
         case "image" | "image_url" | "input_image" | "document" | "file" | "input_file":
-            yield Form.FILE, role, "", {**block, **a_dict(block.get("file"))}
+            yield EntryKind.FILE, role, "", {**block, **a_dict(block.get("file"))}
         case _:
-            yield Form.MESSAGE, role, text_in(block), {}
+            yield EntryKind.MESSAGE, role, text_in(block), {}

@@ -13,7 +13,7 @@ from typing import Final
 from pagefault.history.files import File, Told
 from pagefault.history.files import read as read_bytes
 from pagefault.history.parts import moment
-from pagefault.history.values import Conversation, Entry, Flaw, Form
+from pagefault.history.values import Entry, EntryKind, Flaw, Transcript
 from pagefault.model.kinds import Role
 
 SOURCE: Final = "notes"
@@ -39,7 +39,7 @@ def recognises(head: bytes, file: File) -> bool:
     return _MARKDOWN.search(text) is not None
 
 
-def read(file: File, told: Told) -> Iterator[Conversation | Flaw]:
+def read(file: File, told: Told) -> Iterator[Transcript | Flaw]:
     with file.open(told) as opened:
         data = read_bytes(opened, NOTE_BYTES + 1)
     if len(data) > NOTE_BYTES:
@@ -55,9 +55,9 @@ def read(file: File, told: Told) -> Iterator[Conversation | Flaw]:
         key=hashlib.sha256(data).hexdigest()[:32],
         text=text,
         role=Role.USER,
-        form=Form.DOCUMENT,
+        form=EntryKind.DOCUMENT,
         at=(moment(dated[1].strip()) or "") if dated else "",
         title=title,
     )
     project = PurePath(file.name.rpartition("!")[0] or file.path).parent.name
-    yield Conversation(id="", entries=[entry], title=title, project=project)
+    yield Transcript(id="", entries=[entry], title=title, project=project)

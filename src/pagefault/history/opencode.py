@@ -31,7 +31,7 @@ from pagefault.history.parts import (
     moment,
 )
 from pagefault.history.stream import VALUE_BYTES, elements, value_of
-from pagefault.history.values import Conversation, Entry, Flaw, Form
+from pagefault.history.values import Entry, EntryKind, Flaw, Transcript
 from pagefault.model.kinds import Role
 
 SOURCE: Final = "opencode"
@@ -48,7 +48,7 @@ def recognises(head: bytes) -> bool:
     return head.lstrip()[:1] == b"{" and _HEAD.search(head) is not None
 
 
-def read(file: File, told: Told) -> Iterator[Conversation | Flaw]:
+def read(file: File, told: Told) -> Iterator[Transcript | Flaw]:
     with file.open(told) as opened:
         for found in elements(opened):
             if isinstance(found, Flaw):
@@ -74,7 +74,7 @@ def is_store(folder: Path) -> bool:
     )
 
 
-def read_store(folder: Path, told: Told) -> Iterator[Conversation | Flaw]:
+def read_store(folder: Path, told: Told) -> Iterator[Transcript | Flaw]:
     is_old = (folder / "session" / "info").is_dir()
     groups = [folder / "session" / "info"] if is_old else listed(folder / "session")
     for group in groups:
@@ -153,7 +153,7 @@ _MESSAGES: Final = (
 _PARTS: Final = "SELECT id, data FROM part WHERE message_id = ? ORDER BY id"
 
 
-def read_database(file: File, told: Told) -> Iterator[Conversation | Flaw]:
+def read_database(file: File, told: Told) -> Iterator[Transcript | Flaw]:
     """Nothing is written to it, and whoever else uses it is not kept waiting."""
     try:
         with closing(_connected(file.path)) as db:
@@ -210,8 +210,8 @@ def _row(name: Any, data: Any) -> dict[str, Any] | Flaw:
 # --- all -----------------------------------------------------------------------------------------
 
 
-def _conversation(info: dict[str, Any], messages: Iterator[Message | Flaw]) -> Conversation:
-    return Conversation(
+def _conversation(info: dict[str, Any], messages: Iterator[Message | Flaw]) -> Transcript:
+    return Transcript(
         id=a_str(info.get("id")),
         entries=_entries(messages),
         title=a_str(info.get("title")),
@@ -243,8 +243,8 @@ def _message(info: dict[str, Any], parts: list[dict[str, Any]]) -> Iterator[Entr
     is_first = True
     for part in parts:
         for index, (form, said_by, text) in enumerate(_blocks(part, role)):
-            data, media_type = data_of(part) if form is Form.FILE else (None, "")
-            has_call = form in (Form.CALL, Form.RESULT)
+            data, media_type = data_of(part) if form is EntryKind.FILE else (None, "")
+            has_call = form in (EntryKind.CALL, EntryKind.RESULT)
             title = part.get("tool") if has_call else part.get("filename")
             yield Entry(
                 key=f"{a_str(part.get('id')) or name}/{index}",
@@ -254,7 +254,8 @@ def _message(info: dict[str, Any], parts: list[dict[str, Any]]) -> Iterator[Entr
                 at=at or "",
                 title=a_str(title),
                 call_id=a_str(part.get("callID")) if has_call else "",
-                is_error=form is Form.RESULT and a_dict(part.get("state")).get("status") == "error",
+                is_error=form is EntryKind.RESULT
+                and a_dict(part.get("state")).get("status") == "error",
                 model=model if said_by is Role.ASSISTANT else "",
                 data=data,
                 media_type=media_type,
@@ -264,18 +265,18 @@ def _message(info: dict[str, Any], parts: list[dict[str, Any]]) -> Iterator[Entr
             is_first = False
 
 
-def _blocks(part: dict[str, Any], role: Role) -> Iterator[tuple[Form, Role, str]]:
+def _blocks(part: dict[str, Any], role: Role) -> Iterator[tuple[EntryKind, Role, str]]:
     match part.get("type"):
         case "text":
             is_own = role is Role.USER and bool(part.get("synthetic"))
-            yield Form.MESSAGE, Role.SYSTEM if is_own else role, a_str(part.get("text"))
+            yield EntryKind.MESSAGE, Role.SYSTEM if is_own else role, a_str(part.get("text"))
         case "reasoning":
-            yield Form.REASONING, role, a_str(part.get("text"))
+            yield EntryKind.REASONING, role, a_str(part.get("text"))
         case "file":
-            yield Form.FILE, role, ""
+            yield EntryKind.FILE, role, ""
         case "tool":
             state = a_dict(part.get("state"))
-            yield Form.CALL, Role.ASSISTANT, as_json(state.get("input", {}))
+            yield EntryKind.CALL, Role.ASSISTANT, as_json(state.get("input", {}))
             if state.get("status") in ("completed", "error"):
                 answer = state.get("output") or state.get("error")
-                yield Form.RESULT, Role.TOOL, a_str(answer)
+                yield EntryKind.RESULT, Role.TOOL, a_str(answer)

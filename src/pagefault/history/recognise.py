@@ -23,9 +23,9 @@ from pagefault.history import (
     opencode,
 )
 from pagefault.history.files import File, Told, Unreadable, find_files
-from pagefault.history.values import Conversation, Flaw
+from pagefault.history.values import Flaw, Transcript
 
-Read = Callable[[File, Told], Iterator[Conversation | Flaw]]
+Read = Callable[[File, Told], Iterator[Transcript | Flaw]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Recognised:
     name: str
     path: str
     size: int
-    read: Callable[[Told], Iterator[Conversation | Flaw]]
+    read: Callable[[Told], Iterator[Transcript | Flaw]]
 
 
 def recognised(path: Path) -> Iterator[Recognised | Flaw | File]:

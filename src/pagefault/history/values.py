@@ -13,7 +13,7 @@ from enum import StrEnum
 from pagefault.model.kinds import Role
 
 
-class Form(StrEnum):
+class EntryKind(StrEnum):
     """What an entry is."""
 
     MESSAGE = "message"
@@ -38,7 +38,7 @@ class Entry:
     key: str
     text: str
     role: Role
-    form: Form = Form.MESSAGE
+    form: EntryKind = EntryKind.MESSAGE
     parent: str | None = None
     lane: str = ""
     at: str = ""  # ISO 8601 with its zone; "" where the file tells no time that can be
@@ -63,7 +63,7 @@ class Flaw:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conversation:
+class Transcript:
     """`id` is what its program calls it; "" where nothing does, and its file has to tell it."""
 
     id: str

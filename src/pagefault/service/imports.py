@@ -27,7 +27,7 @@ from typing import Any, Final, TypeVar
 
 from pagefault.history.files import File, Unreadable
 from pagefault.history.recognise import Recognised, recognised
-from pagefault.history.values import Conversation, Entry, Flaw, Form
+from pagefault.history.values import Entry, EntryKind, Flaw, Transcript
 from pagefault.model.errors import BadInput, PlanOutdated, ScreenFailed, SessionBusy, StoreBusy
 from pagefault.model.events import Draft, Imported, OriginalBody, SessionOpened
 from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
@@ -232,7 +232,7 @@ class Importer:
         except Unreadable as problem:
             self._flaw(Flaw(place=one.name, why=f"{problem}: nothing after that was read"))
 
-    def _take(self, one: Recognised, found: Conversation, hashed: str) -> None:
+    def _take(self, one: Recognised, found: Transcript, hashed: str) -> None:
         tally = self._tally(one.source)
         tally.conversations += 1
         own = found.id if found.id and not found.id.startswith("#") else hashed + found.id
@@ -351,7 +351,7 @@ class Importer:
         target.tip = entry.key
         family.placed[entry.key] = target, NOTHING
         family.tally.messages += 1
-        family.tally.attachments += entry.form is Form.FILE
+        family.tally.attachments += entry.form is EntryKind.FILE
         family.tally.dated(incoming.occurred_at)
         self._waiting += 1
         if self._waiting >= BATCH:
@@ -567,7 +567,7 @@ class Importer:
         """An entry as what is written down. Raises `BadInput`, `ScreenFailed`."""
         text = self._clean(entry.text, place)
         title = self._clean(_short(entry.title), place)
-        if entry.form is Form.FILE:
+        if entry.form is EntryKind.FILE:
             data = entry.data or b""
             said = describe(
                 data,
@@ -585,14 +585,14 @@ class Importer:
             )
         return Incoming(
             text=text,
-            role=Role.USER if entry.form is Form.DOCUMENT else entry.role,
+            role=Role.USER if entry.form is EntryKind.DOCUMENT else entry.role,
             event_type=_EVENTS[entry.form],
             speaker=self._clean(_short(entry.speaker), place),
             title=title or _TITLES.get(entry.form, ""),
             occurred_at=entry.at,
             call_id=self._clean(_short(entry.call_id), place),
             model=self._clean(_short(entry.model), place),
-            is_error=entry.is_error and entry.form is Form.RESULT,
+            is_error=entry.is_error and entry.form is EntryKind.RESULT,
             goes_on=entry.goes_on,
             key=entry.key,
         )
@@ -649,15 +649,15 @@ class Importer:
 
 
 _EVENTS: Final = {
-    Form.MESSAGE: EventType.CHAT_TURN,
-    Form.REASONING: EventType.CHAT_TURN,
-    Form.CALL: EventType.TOOL_CALL,
-    Form.RESULT: EventType.TOOL_RESULT,
-    Form.DOCUMENT: EventType.DOCUMENT,
+    EntryKind.MESSAGE: EventType.CHAT_TURN,
+    EntryKind.REASONING: EventType.CHAT_TURN,
+    EntryKind.CALL: EventType.TOOL_CALL,
+    EntryKind.RESULT: EventType.TOOL_RESULT,
+    EntryKind.DOCUMENT: EventType.DOCUMENT,
 }
 """What each form is written as. A client's shell, edit and test calls are calls like others."""
 
-_TITLES: Final = {Form.REASONING: "reasoning"}
+_TITLES: Final = {EntryKind.REASONING: "reasoning"}
 
 
 def keyed(runtime: Runtime, text: str) -> str:
@@ -669,7 +669,7 @@ def keyed(runtime: Runtime, text: str) -> str:
 
 
 def _says_nothing(entry: Entry) -> bool:
-    return not entry.text and entry.form not in (Form.FILE, Form.CALL, Form.RESULT)
+    return not entry.text and entry.form not in (EntryKind.FILE, EntryKind.CALL, EntryKind.RESULT)
 
 
 def _sound(text: str) -> str:
