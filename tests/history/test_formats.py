@@ -68,7 +68,7 @@ def test_a_session_of_claude_code_has_its_calls_branches_and_subagents(tmp_path:
         *(
             "Who counted them?",
             "Ottilie did.",
-            "Transcript compacted",
+            "Conversation compacted",
             "Summary: swifts.",
             "Go on",
         ),
