@@ -133,3 +133,22 @@ def test_a_conversation_as_a_whole_is_about_no_word_of_grammar(talk: Talk) -> No
     tags = topic_tags("\n".join(turn.partition(": ")[2] for turn in talk.turns))
     assert tags
     assert not set(tags) & set(talk.empty)
+
+
+@pytest.mark.parametrize(
+    ("written", "days"),
+    [
+        ("17.08.2026", {(17, 8)}),
+        ("3.8.2026", {(3, 8)}),
+        ("17/08/2026", {(17, 8)}),
+        ("8/17/2026", {(17, 8)}),
+        ("03/08/2026", {(3, 8), (8, 3)}),
+        ("2026-08-17", {(17, 8)}),
+        ("32.08.2026", set()),
+        ("1.2.2.2026", set()),
+    ],
+)
+def test_a_day_in_digits_is_read_as_it_is_written(written: str, days: set[tuple[int, int]]) -> None:
+    found = days_named(f"What happened on {written}?")
+    assert {(one.first.day, one.first.month) for one in found} == days
+    assert {one.first.year for one in found} <= {2026}

@@ -212,3 +212,42 @@ async def test_a_conversation_survives_kill_after_kill(tmp_path: Path, seed: int
         root = tmp_path / str(number)
         acknowledged = _talk_until_killed(root, 0, chance.randrange(1, 150))
         await _check_like_a_twin(root, acknowledged)
+
+
+@pytest.mark.parametrize("chance", [1, 2, 3])
+async def test_a_restart_within_a_turn_changes_no_request_after_it(
+    tmp_path: Path, chance: int
+) -> None:
+    """An epoch spares what the turn's message calls for, also where the window had it already."""
+    told = (
+        "alpha server ferry Lisbon pigeon budget Tokyo python cache queue lantern garden Wedel "
+        "harbour onion"
+    ).split()
+    day = "2026-01-01T00:00:00Z"
+
+    async def requests(root: Path, *, reopens: bool) -> list[str]:
+        drawn = random.Random(chance)
+        found: list[str] = []
+
+        def words_of(count: int) -> str:
+            return " ".join(drawn.choice(told) for _ in range(count)) + "."
+
+        opening = pagefault.open(root, window=2_500, epochs="window_full")
+        session = await (await opening.__aenter__()).session("talk")
+        for turn in range(6):
+            await session.user(words_of(drawn.randrange(8, 50)), occurred_at=day)
+            found.append(json.dumps(await session.request(format="openai")))
+            if reopens and turn == 5:
+                await opening.__aexit__(None, None, None)
+                opening = pagefault.open(root, window=2_500, epochs="window_full")
+                session = await (await opening.__aenter__()).session("talk")
+            call = pagefault.ToolCall(f"c{turn}", "logs", "{}")
+            await session.assistant("", calls=[call])
+            await session.tool_result(call.call_id, words_of(drawn.randrange(50, 300)))
+            found.append(json.dumps(await session.request(format="openai")))
+            await session.assistant(words_of(20), occurred_at=day)
+        await opening.__aexit__(None, None, None)
+        return found
+
+    whole = await requests(tmp_path / "whole", reopens=False)
+    assert await requests(tmp_path / "reopened", reopens=True) == whole

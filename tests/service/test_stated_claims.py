@@ -174,6 +174,14 @@ async def test_words_are_looked_for_where_the_user_typed_them_and_the_newest_fir
         ("We will never go back to Oracle.", "go back to Oracle"),
         ("Wir nehmen Oracle nicht, das ist zu teuer.", "Wir nehmen Oracle"),
         ("我们不用 Oracle 数据库。", "Oracle 数据库"),
+        ("Nous n'utilisons pas Oracle pour la facturation.", "Oracle pour la facturation"),
+        ("On n'utilise plus Oracle chez nous.", "Oracle chez nous"),
+        ("Ya no usamos Oracle para la facturación.", "Oracle para la facturación"),
+        ("Non usiamo Oracle per la fatturazione, e non è una buona idea.", "usiamo Oracle"),
+        ("We gebruiken geen Oracle voor onze facturen, dat is te duur.", "Oracle voor onze"),
+        ("We dont use Oracle for billing.", "use Oracle for billing"),
+        ("We can´t use Oracle for billing.", "use Oracle for billing"),
+        ("Das ist klar.\n\nWe talked. Kein Oracle für uns, bitte.", "Oracle für uns"),
     ],
 )
 async def test_a_quotation_that_leaves_out_its_denial_says_the_opposite(

@@ -443,7 +443,8 @@ ENGLISH: Final = Language(
         ),
         Cue.NEGATION: (
             r"\b(?:not|never|no(?!\.\s?\d)|nor|neither|none|nothing|nobody|nowhere|cannot|without"
-            r"|instead of|rather than|except|unless|no longer)\b|\b\w+n[’']t\b"
+            r"|instead of|rather than|except|unless|no longer)\b|\b\w+n[’'´`]t\b"
+            r"|\b(?:do|does|did|ca|wo|ai|is|are|was|were|has|have|had|could|should|would|must)nt\b"
         ),
         Cue.TIME: (
             r"\b(?:yesterday|today|tomorrow|tonight|last|next|ago|weekend|weeks?|months?|years?"

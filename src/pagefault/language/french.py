@@ -163,7 +163,10 @@ FRENCH: Final = Language(
         Cue.PREFERENCE: r"\b(?:je préfère|nous préférons|allergique)\b",
         Cue.FACT: r"\b(?:habite à|travaille (?:chez|comme)|s['’]appelle|date limite)\b",
         Cue.TURNING: r"\b(?:finalement|au lieu de|annulé|changé d['’]avis)\b",
-        Cue.NEGATION: r"\b(?:jamais|aucune?|n['’](?:est|a|ai|avons|ont|était) (?:\S+ )?pas|ne \S+ pas)\b",
+        Cue.NEGATION: (
+            r"\b(?:jamais|aucune?|n['’´`]\S+ (?:\S+ )?(?:pas|plus|guère)"
+            r"|ne \S+ (?:\S+ )?(?:pas|plus|guère))\b"
+        ),
         Cue.TIME: (
             r"\b(?:hier|aujourd['’]hui|demain|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|janvier|février|avril|juin"
             r"|juillet|août|septembre|octobre|novembre|décembre|semaines?|années?)\b"

@@ -196,7 +196,7 @@ GERMAN: Final = Language(
         Cue.PREFERENCE: r"\b(?:ich bevorzuge|mag ich (?:nicht|lieber)|am liebsten|allergisch|verträgt kein\w*)\b",
         Cue.FACT: r"\b(?:denk daran|wohnt in|arbeitet (?:bei|als)|heißt|Frist)\b",
         Cue.TURNING: r"\b(?:doch nicht|stattdessen|widerrufen|zurückgenommen|abgesagt|doch lieber)\b",
-        Cue.NEGATION: r"\b(?:nicht|kein(?:e[nmrs]?)?|niemals)\b",
+        Cue.NEGATION: r"\b(?:nicht|kein(?:e[nmrs]?|esfalls|eswegs)?|niemals)\b",
         Cue.TIME: (
             r"\b(?:gestern|heute|vorgestern|montags?|dienstags?|mittwochs?|donnerstags?|freitags?|samstags?|sonntags?|januar"
             r"|februar|märz|mai|juni|juli|oktober|dezember|wochenende|wochen?|monate?n?|jahre?n?)\b"

@@ -337,6 +337,7 @@ class Packed:
     is_cold: bool = False  # the provider's cache had lapsed, as far as anybody can tell
     prefetched: tuple[PageId, ...] = ()  # read ahead since the request before
     prefetch_used: tuple[PageId, ...] = ()  # of all that were read ahead, those wanted since
+    called_for: tuple[PageId, ...] = ()  # in the window already, and bearing on the newest message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

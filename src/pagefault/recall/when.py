@@ -23,6 +23,7 @@ BEFORE: Final = 3.0  # so much sooner ends nearness before the day
 YEARS_MAX: Final = 200  # of which a date without a year is looked at in
 
 _ISO: Final = re.compile(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b")
+_YEAR_LAST: Final = re.compile(r"(?<![\w.])(\d{1,2})([./])(\d{1,2})\2((?:19|20)\d\d)(?!\w)")
 _UNIT_DAYS: Final = {"day": 1, "week": 7, "weekend": 7, "month": 30, "year": 365}
 
 
@@ -57,11 +58,17 @@ def months_named(query: str) -> Iterator[tuple[str, int]]:
 
 
 def days_in_digits(query: str) -> Iterator[Days]:
-    """Days and months written as 2026-10-08 and 2026-10."""
+    """Days and months written as 2026-10-08 and 2026-10; days as 8.10.2026, and as 8/10/2026, which
+    is one of two wherever both can be.
+    """
     for match in _ISO.finditer(query):
         found = _of(int(match[1]), int(match[2]), match[3])
         if found is not None:
             yield found
+    for match in _YEAR_LAST.finditer(query):
+        one, between, other, year = match.groups()
+        orders = [(one, other)] if between == "." else [(one, other), (other, one)]
+        yield from filter(None, (_of(int(year), int(month), day) for day, month in orders))
 
 
 def nearness(named: Sequence[Days], days: NDArray[np.int64]) -> NDArray[np.float64]:

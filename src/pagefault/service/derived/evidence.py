@@ -17,7 +17,7 @@ from pagefault.language.analyzer import query_terms
 from pagefault.language.english import ENGLISH
 from pagefault.language.known import told
 from pagefault.language.language import Cue
-from pagefault.language.patterns import shows
+from pagefault.language.patterns import anywhere
 from pagefault.model.errors import ArchiveMissing, BadInput, NoSuchPage, RecordGone
 from pagefault.model.ids import PageId, SessionNo
 from pagefault.model.kinds import MODEL_GENERATED, USERS, Origin, Role
@@ -26,6 +26,7 @@ from pagefault.model.signatures import check_fields
 from pagefault.service.runtime import Runtime
 from pagefault.store.api import PageFilter
 
+_NEGATION: Final = anywhere(Cue.NEGATION)
 _STRETCHES: Final = 256  # of four pages, in which words without a page are looked for
 _NEWEST: Final = 1_000  # pages that are read for words which no index has terms of
 _TOLD_CHARS: Final = 60  # of a quotation, in an error
@@ -33,7 +34,7 @@ _CLAUSE_CHARS: Final = 120  # of a clause, on each side of a quotation
 _CLAUSE_END: Final = re.compile(r"[.!?;:,()…–—\n。！？；：，、]")
 _LETTER: Final = "0-9A-Za-z_\u00c0-\u058f"
 """Of scripts that put blanks between words: no quotation begins or ends within a word."""
-_MARKS: Final = ("'‘’ʼ", '"“”„«»')
+_MARKS: Final = ("'‘’ʼ´`", '"“”„«»')
 """Forms of one mark: the apostrophe, the quotation mark."""
 
 
@@ -201,11 +202,21 @@ def _denial(text: str, start: int, end: int) -> str:
     before = _CLAUSE_END.split(text[max(start - _CLAUSE_CHARS, 0) : start])[-1].split()[-3:]
     after = _CLAUSE_END.split(text[end : end + _CLAUSE_CHARS])[0].split()[:1]
     words = text[start:end]
-    if shows(Cue.NEGATION, " ".join(before), within=text):
+    if _denies(" ".join(before), text):
         return " ".join([*before, words])
-    if set(told(text)) - {ENGLISH} and shows(Cue.NEGATION, " ".join(after), within=text):
+    if set(told(text)) - {ENGLISH} and _denies(" ".join(after), text):
         return " ".join([words, *after])
     return ""
+
+
+def _denies(words: str, text: str) -> bool:
+    """Whether words of a text deny: in any language that has a cue for it, as a message may be in
+    several; or by a word that turns what is said in another than English that the text tells.
+    """
+    if _NEGATION.search(words):
+        return True
+    said = {word.strip(".,;:!?()").casefold() for word in words.split()}
+    return any(not said.isdisjoint(one.opposites) for one in told(text) if one is not ENGLISH)
 
 
 def _says_something(words: str) -> bool:

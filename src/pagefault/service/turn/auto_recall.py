@@ -56,7 +56,10 @@ class TurnRecall:
     async def pages(self) -> list[Page]:
         """What the newest user message calls for and the window does not show, best first."""
         state = self._owned.state
-        if not state.awaits_request or not state.control.recalls:
+        if not state.awaits_request:
+            return []
+        if not state.control.recalls:
+            state.called_for = frozenset()
             return []
         query = "".join(page.text for page in state.newest_user)
         if is_chat(query):

@@ -68,6 +68,7 @@ def plan_request(
         dead=0 if epoch else facts.dead_tokens,
         accrued=0.0 if epoch else schedule.accrued,
         is_cold=is_cold,
+        called_for=tuple(sorted(state.called_for)),
     )
     return [*drafts, draft(state, session, packed)]
 

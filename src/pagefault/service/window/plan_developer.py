@@ -96,6 +96,7 @@ def plan_developer(
         shared=shared,
         tail=tail,
         is_cold=is_cold,
+        called_for=tuple(sorted(state.called_for)),
     )
     return [*drafts, draft(state, session, packed)]
 

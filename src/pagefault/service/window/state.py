@@ -426,6 +426,7 @@ class SessionState:
         self.requests_since += 1
         self.token_factor.value = body.factor
         self.accrued = body.accrued
+        self.called_for = frozenset(body.called_for)
         self.packed_seq = event.seq
         self._packed_tokens = body.tokens - body.tail
 
