@@ -229,12 +229,13 @@ class Memory(_Asks):
         """The control mode that was given to the whole memory last, or that new sessions have."""
         return _LOOP.run(self._memory.control())
 
-    def set_control(self, mode: str) -> None:
-        """Give every session this control mode (`Session.set_control`), and each that is opened
-        later, until it is given another. In other processes a session has it once it is asked for
-        again (`Memory.session`), and in `serve` with its next request.
+    def set_control(self, mode: str, *, session: str = "") -> None:
+        """Give a session (its name or id) this control mode (`Session.set_control`), or every one,
+        and each that is opened later, until it is given another. In other processes a session has
+        it once it is asked for again (`Memory.session`), and in `serve` with its next request,
+        whoever writes to it meanwhile. Raises `BadInput`, `SessionNotFound`.
         """
-        _LOOP.run(self._memory.set_control(mode))
+        _LOOP.run(self._memory.set_control(mode, session=session))
 
     def control_of(self, session: str) -> str:
         """The control mode of a session, by its name or id; of one that is not written, that which

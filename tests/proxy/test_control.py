@@ -57,6 +57,29 @@ async def test_a_mode_of_the_whole_memory_counts_with_the_next_request(
         assert kept.pages > row.pages
 
 
+async def test_a_request_asks_for_less_than_a_person_allows_and_never_for_more(
+    upstream: Upstream, tmp_path: Path
+) -> None:
+    sent = body(user("The word is zqsecret."))
+    async with standing(upstream, root=tmp_path / "m") as to:
+        await to.memory.set_control("paused")
+        await to.http.post(PATH, json=sent, headers=SESSION | {"x-pagefault-mode": "assist"})
+        await to.proxy.settled()
+        assert await to.memory.sessions() == []
+        await to.memory.set_control("assist")
+        await to.http.post(PATH, json=sent, headers=SESSION)
+        await to.proxy.settled()
+        [row] = await to.memory.sessions()
+        assert row.pages == 2
+        await to.memory.set_control("off", session=row.session_id)
+        more = body(user("The word is zqsecret."), model("Noted."), user("And another: zqother."))
+        await to.http.post(PATH, json=more, headers=SESSION)
+        await to.proxy.settled()
+        assert any("off: passed on, not kept" in line for line in to.log)
+        [row] = await to.memory.sessions()
+        assert row.pages == 2
+
+
 async def test_an_unknown_mode_is_refused_and_goes_nowhere(upstream: Upstream) -> None:
     async with standing(upstream) as to:
         answer = await to.http.post(

@@ -54,6 +54,9 @@ async def test_what_is_said_while_nothing_is_kept_leaves_no_byte(tmp_path: Path,
         session = await memory.session("talk", create=False)
         assert session.control == mode, "it outlives the process"
         assert [row.page_id for row in await memory.pages(session)] == ["msg_1", "msg_2"]
+        await talk(session, f"Once more: {SECRET}.")
+    assert not Files(root).traces({"said": SECRET})
+    async with pagefault.open(root) as memory:
         assert (await memory.verify()).problems == ()
 
 
@@ -163,6 +166,35 @@ async def test_a_mode_for_the_whole_memory_reaches_every_session(tmp_path: Path)
         await session.set_control("off")
         assert await memory.controls() == {session.session_id: "off"}, "the last that was said"
     assert not Files(root).traces({"said": SECRET})
+
+
+@pytest.mark.parametrize("mode", DARK)
+async def test_a_mode_that_another_process_gives_a_session_counts_whoever_writes_to_it(
+    tmp_path: Path, mode: str
+) -> None:
+    root = tmp_path / "m"
+    async with pagefault.open(root) as memory, pagefault.open(root) as other:
+        session = await memory.session("talk")
+        await talk(session, "Hello")
+        await other.set_control(mode, session="talk")
+        assert (await memory.session("talk")).control == mode
+        await talk(session, f"It is {SECRET}.")
+        await other.set_control("assist", session="talk")
+        assert (await memory.session("talk")).control == "assist"
+        assert [row.page_id for row in await memory.pages(session)] == ["msg_1", "msg_2"]
+        with pytest.raises(pagefault.SessionNotFound):
+            await other.set_control("off", session="nobody")
+    assert not Files(root).traces({"said": SECRET})
+
+
+async def test_nothing_is_forgotten_by_its_age_while_nothing_is_written(tmp_path: Path) -> None:
+    async with pagefault.open(tmp_path / "m") as memory:
+        await talk(await memory.session("talk"), "Hello")
+        await memory.set_retention("7d")
+        await memory.set_control("paused")
+        with pytest.raises(pagefault.StoreReadOnly):
+            await memory.expire()
+        assert await memory.keep_retention() == ""
 
 
 async def test_what_another_verb_was_doing_is_not_written_after_the_switch(tmp_path: Path) -> None:

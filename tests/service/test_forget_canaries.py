@@ -51,7 +51,7 @@ TIMES = {
 
 NAMES_OF_OURS = {
     "Memory.forget.page_id", "Memory.forget.session",
-    "Memory.control_of.session", "Memory.set_retention.session",
+    "Memory.control_of.session", "Memory.set_control.session", "Memory.set_retention.session",
     "Memory.import_history.paths",  # whose words are looked for in test_imports.py
     "Memory.imports.source", "Memory.approve_import.run", "Memory.approve_import.session",
     "Memory.approve_import.source", "Memory.revoke_import.run", "Memory.revoke_import.session",

@@ -36,13 +36,9 @@ def mode(app: App, mode: str | None, session_name: str | None, as_json: bool) ->
 
     async def work() -> dict[str, Any]:
         async with app.reading() if mode is None else app.writing() as memory:
-            if mode is not None and session_name is None:
-                await memory.set_control(mode)
-            elif mode is not None:
-                row = await find_row(memory, session_name)
-                session = await memory.session(row.session_id, create=False)
-                await session.set_control(mode)
             only = (await find_row(memory, session_name)).session_id if session_name else ""
+            if mode is not None:
+                await memory.set_control(mode, session=only)
             names = {row.session_id: row.name or row.session_id for row in await memory.sessions()}
             return {
                 "mode": await memory.control(),

@@ -156,10 +156,18 @@ async def _replay(
 ) -> dict[str, Any]:
     from pagefault.lab.replay import replay as run_replay
     from pagefault.lab.turns import ConversationClock
+    from pagefault.model.errors import StoreReadOnly
+    from pagefault.model.kinds import ControlMode
     from pagefault.service.stopwatch import Stopwatch
 
     watch, clock = Stopwatch(), ConversationClock()
     async with app.writing(config, meter=watch, cache_s=clock.monotonic_s) as memory:
+        control = await memory.control()
+        if not ControlMode(control).captures:
+            raise StoreReadOnly(
+                f"the memory is {control}: no session of a replay would be kept",
+                hint="`pagefault mode assist`, or --ephemeral",
+            )
         with app.term.progress() as progress:
             report = await run_replay(
                 memory,

@@ -105,7 +105,8 @@ def apply(app: App, yes: bool, as_json: bool) -> None:
     async def work() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         async with app.writing(expire=False) if yes else app.reading() as memory:
             rules = await memory.retention()
-            return await _told(memory, rules, await memory.expire(dry_run=not yes))
+            names = await _names(memory)  # before any is gone
+            return _objects(names, rules, await memory.expire(dry_run=not yes))
 
     rules, expired = app.run(work())
     _print(app, rules, expired, as_json=as_json)
@@ -116,9 +117,18 @@ def apply(app: App, yes: bool, as_json: bool) -> None:
 async def _told(
     memory: Memory, rules: Sequence[RetentionRule], expired: Sequence[Forgetting]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    return _objects(await _names(memory), rules, expired)
+
+
+async def _names(memory: Memory) -> dict[str, str]:
+    return {row.session_id: row.name or row.session_id for row in await memory.sessions()}
+
+
+def _objects(
+    names: dict[str, str], rules: Sequence[RetentionRule], expired: Sequence[Forgetting]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     from pagefault.service.retention import told_days
 
-    names = {row.session_id: row.name or row.session_id for row in await memory.sessions()}
     return (
         [
             {

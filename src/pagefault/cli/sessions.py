@@ -32,7 +32,7 @@ def sessions(app: App, forks: bool, as_json: bool) -> None:
         return
     marked = any(mode != ControlMode.ASSIST for mode in modes.values())
     by_number = {row.session: row for row in rows}
-    shown = [row for row in rows if forks or not row.parent]
+    shown = [row for row in rows if forks or row.parent not in by_number]
     if shown:
         app.term.table(
             [

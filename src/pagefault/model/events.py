@@ -631,9 +631,12 @@ class ForgetDone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlSet:
-    """From now on every session has this control mode, until it is given another."""
+    """From now on a session has this control mode, or every one where none is named, until it is
+    given another.
+    """
 
     control: ControlMode
+    session_id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

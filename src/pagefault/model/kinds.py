@@ -96,6 +96,16 @@ class ControlMode(StrEnum):
         """Whether what was kept is brought in."""
         return self not in (ControlMode.OFF, ControlMode.CAPTURE_ONLY)
 
+    def within(self, other: ControlMode) -> ControlMode:
+        """What both allow: whoever asks for less has it."""
+        recalls = self.recalls and other.recalls
+        if self.captures and other.captures:
+            return ControlMode.ASSIST if recalls else ControlMode.CAPTURE_ONLY
+        if not recalls:
+            return ControlMode.OFF
+        is_incognito = ControlMode.INCOGNITO in (self, other)
+        return ControlMode.INCOGNITO if is_incognito else ControlMode.PAUSED
+
 
 class LayoutName(StrEnum):
     """How a request is laid out.

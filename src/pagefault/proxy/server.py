@@ -265,11 +265,10 @@ class Proxy:
             if not history.has_all:
                 raise Unreadable("the provider holds the rest of the conversation")
             history = history.of_program(program(asked.headers, document))
-            mode = ControlMode(asked.headers.get(CONTROL_HEADER) or await self._memory.control())
+            mode = ControlMode(asked.headers.get(CONTROL_HEADER, ControlMode.ASSIST))
             if mode.captures:
                 conversation, chain, mark = await self._find(wire, asked, document, history)
-                if CONTROL_HEADER not in asked.headers:
-                    mode = ControlMode(await self._memory.control_of(conversation.name))
+                mode = mode.within(ControlMode(await self._memory.control_of(conversation.name)))
             if not mode.captures:
                 told.words = f"{mode}: passed on, not kept"
                 return None

@@ -41,24 +41,26 @@ class Overlay:
         self.store.close()
 
 
-def memory_control(runtime: Runtime) -> tuple[ControlMode | None, Seq]:
-    """What was given to the whole memory last, and when. Blocks on the store."""
+def given_control(runtime: Runtime, session_id: str = "") -> tuple[ControlMode | None, Seq]:
+    """What was given last, and when: to the whole memory, or to this session, if one is named.
+    Blocks on the store.
+    """
     for seq in reversed(runtime.index.events(STORE, types=("control_set",))):
-        with suppress(StoreCorrupt):
+        with suppress(StoreCorrupt, ArchiveMissing):
             body = runtime.log.get(seq).body
-            if isinstance(body, ControlSet):
+            if isinstance(body, ControlSet) and body.session_id in ("", session_id):
                 return body.control, seq
     return None, NOTHING
 
 
 def controls(runtime: Runtime, only: SessionNo | None = None) -> dict[str, str]:
-    """The mode of each session by its id: the memory's, where that was given later than its own.
-    Blocks on the store.
+    """The mode of each session by its id: what was given to it or to the memory, if that is later
+    than what its own records say. Blocks on the store.
     """
-    given, at = memory_control(runtime)
     rows = runtime.index.sessions() if only is None else [runtime.index.session(only)]
     told: dict[str, str] = {}
     for row in filter(None, rows):
+        given, at = given_control(runtime, row.session_id)
         last = max(runtime.index.events(row.session, types=_SETTINGS), default=Seq(row.session))
         own = ControlMode.ASSIST
         with suppress(StoreCorrupt, ArchiveMissing):

@@ -20,6 +20,7 @@ from pagefault.model.errors import (
     SessionNotFound,
     StoreBusy,
     StoreCorrupt,
+    StoreReadOnly,
 )
 from pagefault.model.events import (
     ControlSet,
@@ -48,7 +49,7 @@ from pagefault.service.arguments import (
     check_name,
 )
 from pagefault.service.configure import configure
-from pagefault.service.control import Overlay, continued, controls, memory_control, open_above
+from pagefault.service.control import Overlay, continued, controls, given_control, open_above
 from pagefault.service.derived.embedders import EmbedderSpec
 from pagefault.service.derived.embedding import Embedding, EmbeddingStatus
 from pagefault.service.derived.reranking import Reranking, RerankingStatus
@@ -223,7 +224,7 @@ class Memory(Asking):
                         hint="`Memory.import_history` does; give this one another name",
                     )
             if wanted_control is None:
-                given, _ = await asyncio.to_thread(memory_control, self._runtime)
+                given, _ = await asyncio.to_thread(given_control, self._runtime)
                 wanted_control = given or self._control
             opened = SessionOpened(
                 session_id=self._runtime.mint_session_id(),
@@ -242,19 +243,29 @@ class Memory(Asking):
         """The control mode that was given to the whole memory last, or that new sessions have."""
         self._committer.check_open()
         await self._runtime.journal.look()
-        given, _ = await asyncio.to_thread(memory_control, self._runtime)
+        given, _ = await asyncio.to_thread(given_control, self._runtime)
         return str(given or self._control)
 
-    async def set_control(self, mode: str) -> None:
-        """Give every session this control mode (`Session.set_control`), and each that is opened
-        later, until it is given another. In other processes a session has it once it is asked for
-        again (`Memory.session`), and in `serve` with its next request.
+    async def set_control(self, mode: str, *, session: str = "") -> None:
+        """Give a session (its name or id) this control mode (`Session.set_control`), or every one,
+        and each that is opened later, until it is given another. In other processes a session has
+        it once it is asked for again (`Memory.session`), and in `serve` with its next request,
+        whoever writes to it meanwhile. Raises `BadInput`, `SessionNotFound`.
         """
-        control = a_control(mode)
-        await self._committer.run(lambda: self._store.note(ControlSet(control=control)))
+        control, session_id = a_control(mode), ""
+        if session:
+            row = await asyncio.to_thread(self._runtime.index.find_session, session)
+            if row is None:
+                raise SessionNotFound(session)
+            session_id = row.session_id
+        await self._note_control(control, session_id)
         async with self._opening:
-            for session in self._live():
-                await self._follow(session)
+            for one in self._live():
+                await self._follow(one)
+
+    async def _note_control(self, control: ControlMode, session_id: str) -> None:
+        body = ControlSet(control=control, session_id=session_id)
+        await self._committer.run(lambda: self._store.note(body))
 
     async def control_of(self, session: str) -> str:
         """The control mode of a session, by its name or id; of one that is not written, that which
@@ -285,34 +296,30 @@ class Memory(Asking):
             return
         told = await asyncio.to_thread(controls, self._runtime, session.kept_as)
         for mode in map(ControlMode, told.values()):
-            if mode is not session.owned.state.control:
-                await self._give(session, mode, is_told=True)
+            await self._have(session, mode)
 
     async def _switch(self, session: Session, mode: ControlMode) -> None:
         async with self._opening:
             await self._give(session, mode)
 
-    async def _give(self, session: Session, mode: ControlMode, *, is_told: bool = False) -> None:
-        """Have a session in a mode. Unless it `is_told` by the log already, it is written down."""
-        if mode.captures:
-            if session.kept_as is None:
-                raise BadInput(
-                    f"the conversation began {session.control}, so nothing of it is written",
-                    hint="begin a new one that is kept",
-                )
-            if session.overlay is not None:
-                await self._come_down(session)
-            await self._tell(session.owned, mode, session.name)
-            return
-        if session.kept_as is not None and not is_told:
-            below = session.owned
-            if session.overlay is not None:
-                below = await self._owned(session.kept_as)
-            await self._tell(below, mode, session.name)
-        if session.overlay is not None:
-            await self._tell(session.owned, mode, session.name)
-        else:
+    async def _give(self, session: Session, mode: ControlMode) -> None:
+        """Have a session in a mode, and say so in the log, if it is in that at all."""
+        if session.kept_as is not None:
+            await self._note_control(mode, session.session_id)
+        await self._have(session, mode)
+
+    async def _have(self, session: Session, mode: ControlMode) -> None:
+        if mode.captures and session.kept_as is None:
+            raise BadInput(
+                f"the conversation began {session.control}, so nothing of it is written",
+                hint="begin a new one that is kept",
+            )
+        if mode.captures and session.overlay is not None:
+            await self._come_down(session)
+        if not mode.captures and session.overlay is None:
             await self._go_above(session, mode)
+        elif session.owned.state.control is not mode:
+            await self._tell(session.owned, mode, session.name)
 
     async def _tell(self, owned: Owned, mode: ControlMode, name: str) -> None:
         await owned.whole(lambda: configure(owned, owned.runtime, name=name, control=mode))
@@ -556,6 +563,12 @@ class Memory(Asking):
         """
         self._committer.check_open()
         now_ms = self._runtime.clock.now_ms()
+        given, _ = await asyncio.to_thread(given_control, self._runtime)
+        if not dry_run and given is not None and not given.captures:
+            raise StoreReadOnly(
+                f"the memory is {given}: nothing is written, and nothing forgotten by its age",
+                hint="`Memory.set_control` has it written to again",
+            )
         by = await self.retention() if rules is None else tuple(rules)
         if not by:
             return ()
@@ -574,7 +587,7 @@ class Memory(Asking):
         go; "" where nothing was to. While nothing is written, nothing goes either.
         """
         try:
-            given, _ = await asyncio.to_thread(memory_control, self._runtime)
+            given, _ = await asyncio.to_thread(given_control, self._runtime)
             if given is not None and not given.captures:
                 return ""
             found = await self.expire()
