@@ -75,10 +75,10 @@ def _best_stretches(lists: Sequence[Numbers], gains: Sequence[float], limit: int
     They are valued a block at a time, so that what it takes besides the lists does not grow with
     the store. Worth is counted in whole numbers, so that equals are equal.
     """
-    at, first_of, laid = _laid_out(lists)
-    size = max(int(one[-1]) for one in at) + 1
+    first_of, laid, size = _laid_out(lists)
     values = [_values(gain) for gain in gains]
     best, best_worth, least = _NONE, _NONE, 0
+    at = [_lay(one, first_of, laid) for one in lists]
     edges = np.append(np.arange(0, size, _BLOCK), size)
     cuts = np.array([np.searchsorted(one, edges) for one in at])
     for block in np.flatnonzero(np.diff(cuts).any(axis=0)).tolist():
@@ -101,29 +101,39 @@ def _best_stretches(lists: Sequence[Numbers], gains: Sequence[float], limit: int
     return best + (first_of - laid)[np.searchsorted(laid, best, side="right") - 1]
 
 
-def _laid_out(lists: Sequence[Numbers]) -> tuple[list[NDArray[np.int32]], Numbers, Numbers]:
-    """All stretches that matter, side by side: where those of each list are laid, and of each
-    region its first stretch and where that is laid.
+def _laid_out(lists: Sequence[Numbers]) -> tuple[Numbers, Numbers, int]:
+    """All stretches that matter, side by side: the first of each region, where that one is laid,
+    and how many there are.
 
     From one region to the next an empty stretch is left, but where they touch, so that neighbours
     stay neighbours and nothing else becomes one.
     """
-    places = np.concatenate(lists)
-    regions = places >> _REGION_BITS
-    begins = np.flatnonzero(np.append(True, regions[1:] != regions[:-1]))  # of runs in one region
-    lengths = np.diff(begins, append=len(places))
-    places >>= STRETCH_BITS
-    # A run that goes on in the next list has its least and its last stretch somewhere inside.
-    first, last = np.minimum.reduceat(places, begins), np.maximum.reduceat(places, begins)
-    _, run, region = np.unique(regions[begins], return_index=True, return_inverse=True)
-    order = np.argsort(region, kind="stable")
-    groups = np.searchsorted(region[order], np.arange(len(run)))
-    first = np.minimum.reduceat(first[order], groups)
-    last = np.maximum.reduceat(last[order], groups)
-    laid = np.cumsum(np.append(0, last[:-1] - first[:-1] + np.minimum(first[1:] - last[:-1], 2)))
-    places -= np.repeat((first - laid)[region], lengths)
-    ends = np.cumsum([len(one) for one in lists])[:-1]
-    return np.split(places.astype(np.int32), ends), first, laid
+    begins = [_begins(one) for one in lists]
+    first = np.concatenate([one[at] for one, at in zip(lists, begins, strict=True)])
+    last = np.concatenate(
+        [one[np.append(at[1:], len(one)) - 1] for one, at in zip(lists, begins, strict=True)]
+    )
+    order = np.argsort(first, kind="stable")
+    groups = _begins(first[order])
+    first = first[order][groups] >> STRETCH_BITS
+    last = np.maximum.reduceat(last[order], groups) >> STRETCH_BITS
+    steps = last[:-1] - first[:-1] + np.minimum(first[1:] - last[:-1], 2)
+    laid = np.cumsum(np.append(0, steps))
+    return first, laid, int(laid[-1] + last[-1] - first[-1]) + 1
+
+
+def _lay(places: Numbers, first: Numbers, laid: Numbers) -> NDArray[np.int32]:
+    """Where the stretches of these places are laid."""
+    begins = _begins(places)
+    region = np.searchsorted(first, places[begins] >> STRETCH_BITS, side="right") - 1
+    moved = np.repeat((first - laid)[region], np.diff(begins, append=len(places)))
+    return ((places >> STRETCH_BITS) - moved).astype(np.int32)
+
+
+def _begins(places: Numbers) -> Numbers:
+    """Where another region begins among these places."""
+    region = places >> _REGION_BITS
+    return np.flatnonzero(np.append(True, region[1:] != region[:-1]))
 
 
 def _values(gain: float) -> NDArray[np.int32]:
