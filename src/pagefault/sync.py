@@ -225,28 +225,6 @@ class Memory(_Asks):
             )
         )
 
-    def control(self) -> str:
-        """The control mode that was given to the whole memory last, or that new sessions have."""
-        return _LOOP.run(self._memory.control())
-
-    def set_control(self, mode: str, *, session: str = "") -> None:
-        """Give a session (its name or id) this control mode (`Session.set_control`), or every one,
-        and each that is opened later, until it is given another. In other processes a session has
-        it once it is asked for again (`Memory.session`), and in `serve` with its next request,
-        whoever writes to it meanwhile. Raises `BadInput`, `SessionNotFound`.
-        """
-        _LOOP.run(self._memory.set_control(mode, session=session))
-
-    def control_of(self, session: str) -> str:
-        """The control mode of a session, by its name or id; of one that is not written, that which
-        a new one has.
-        """
-        return _LOOP.run(self._memory.control_of(session))
-
-    def controls(self) -> dict[str, str]:
-        """The control mode of each session that is written, by its id."""
-        return _LOOP.run(self._memory.controls())
-
     def sessions(self) -> list[SessionRow]:
         """Every session, the most recently used first."""
         return _LOOP.run(self._memory.sessions())
@@ -284,6 +262,28 @@ class Memory(_Asks):
     def read(self, row: PageRow) -> Page:
         """The page of a row, such as a hit's, at level 0. `RecordGone` if it was forgotten."""
         return _LOOP.run(self._memory.read(row))
+
+    def control(self) -> str:
+        """The control mode that was given to the whole memory last, or that new sessions have."""
+        return _LOOP.run(self._memory.control())
+
+    def set_control(self, mode: str, *, session: str = "") -> None:
+        """Give a session (its name or id) this control mode (`Session.set_control`), or every one,
+        and each that is opened later, until it is given another. In other processes a session has
+        it once it is asked for again (`Memory.session`), and in `serve` with its next request,
+        whoever writes to it meanwhile. Raises `BadInput`, `SessionNotFound`.
+        """
+        _LOOP.run(self._memory.set_control(mode, session=session))
+
+    def control_of(self, session: str) -> str:
+        """The control mode of a session, by its name or id; of one that is not written, that which
+        a new one has.
+        """
+        return _LOOP.run(self._memory.control_of(session))
+
+    def controls(self) -> dict[str, str]:
+        """The control mode of each session that is written, by its id."""
+        return _LOOP.run(self._memory.controls())
 
     def forget(
         self, session: Session | str, page_id: str = "", *, dry_run: bool = False
