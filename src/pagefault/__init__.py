@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         NotAdopted,
         PagefaultError,
         PinsFull,
+        QuotaExceeded,
         RecordDamaged,
         RecordGone,
         ScreenFailed,
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
         SessionRow,
     )
     from pagefault.model.prices import Measured, PriceList, calibrate
+    from pagefault.model.quotas import Quotas
     from pagefault.model.request import Message, Reply, Request, ToolCall, ToolSpec, Usage
     from pagefault.model.wanted import SearchFilter
     from pagefault.pack.abi import MemoryABI, PageManifestEntry
@@ -129,6 +131,7 @@ if TYPE_CHECKING:
     from pagefault.service.turn.drafts import Incoming
     from pagefault.service.turn.drive import Answer
     from pagefault.service.turn.undo import Undone
+    from pagefault.store.allowance import QuotaUse
     from pagefault.store.api import Copied
     from pagefault.store.store import Verification
 
@@ -213,6 +216,9 @@ __all__ = [
     "PressureStatus",
     "PriceList",
     "Proxied",
+    "QuotaExceeded",
+    "QuotaUse",
+    "Quotas",
     "Quote",
     "RecordDamaged",
     "RecordGone",
@@ -353,6 +359,9 @@ _HOMES = {
     "PressureStatus": "service.inspection.status",
     "PriceList": "model.prices",
     "Proxied": "service.inspection.relayed",
+    "QuotaExceeded": "model.errors",
+    "QuotaUse": "store.allowance",
+    "Quotas": "model.quotas",
     "Quote": "model.page",
     "RecordDamaged": "model.errors",
     "RecordGone": "model.errors",

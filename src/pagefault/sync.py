@@ -62,6 +62,7 @@ from pagefault.service.turn.functions import CALLS_MAX, TIMEOUT_S, RunnableTool
 from pagefault.service.turn.host_tools import ToolOutput
 from pagefault.service.turn.toolset import Tool
 from pagefault.service.turn.undo import Undone
+from pagefault.store.allowance import QuotaUse
 from pagefault.store.api import Copied
 from pagefault.store.store import Verification
 
@@ -436,6 +437,12 @@ class Memory(_Asks):
     def redaction(self) -> Redaction:
         """Which layers look for secrets in what is written, and whether one failed."""
         return _LOOP.run(self._memory.redaction())
+
+    def usage(self, session: str = "") -> list[QuotaUse]:
+        """What is used of each quota that is set (`pagefault.Quotas`): of those of the project, and
+        of a session (its name or id) and its tenant, or else of all. Raises `SessionNotFound`.
+        """
+        return _LOOP.run(self._memory.usage(session))
 
     def backup(self, target: str | Path, progress: Progress | None = None) -> Copied:
         """Copy this memory to a directory that does not exist yet, while it is in use.

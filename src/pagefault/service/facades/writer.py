@@ -271,6 +271,7 @@ class Writer(SessionParts):
                     key="",
                     bytes_max=self._runtime.limits.artifact_bytes_max,
                 )
+                self._expect(f"tool:{call.name}", result)
                 blob = await asyncio.to_thread(self._runtime.blobs.put, result)
                 items = [replace(kept, blob=blob)]
                 text = kept_as(state, kept)
@@ -287,6 +288,9 @@ class Writer(SessionParts):
             return made[len(items) :]
 
         return await self.owned.whole(verb)
+
+    def _expect(self, origin: str, data: bytes) -> None:
+        self._runtime.journal.expect(self.session, origin, len(data))
 
     def _open_call(self, call_id: str) -> ToolCall | None:
         kept = as_kept(ToolCall(call_id, "", ""), self._runtime.journal.clean).call_id
@@ -323,6 +327,7 @@ class Writer(SessionParts):
             known, fresh = await self._saying.known([said])  # first: what was forgotten stays away
             if not fresh:
                 return known[0][0]
+            self._expect(LOCAL_FILE, data)
             blob = await asyncio.to_thread(put, data)
             return (await self._say([replace(said, blob=blob)], LOCAL_FILE))[0]
 
