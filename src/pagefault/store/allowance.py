@@ -336,7 +336,7 @@ class Allowance:
             self._seen, self._is_counted = NOTHING, False
             self._count(index, index.applied_seq())
             if session is None:
-                owners = sorted(self._held.keys() | self._rates.keys(), key=str)
+                owners = sorted({PROJECT, *self._held, *self._rates}, key=str)
             else:
                 self._name(index, session)
                 mine = self._owners(session)

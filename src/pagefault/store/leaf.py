@@ -18,7 +18,7 @@ from pagefault.model.times import iso_ms
 from pagefault.store import codec
 from pagefault.store.form import Form, form_of
 from pagefault.store.said import said_by
-from pagefault.store.sizes import size_of
+from pagefault.store.sizes import page_size
 from pagefault.store.soundness import content_flaw, header_flaw, sound
 from pagefault.store.tokens import page_terms, tokens
 
@@ -110,7 +110,7 @@ def _leaf(
         iso_ms(body.occurred_at) if body.occurred_at else None,
         body.supersedes or None,
         is_note(origin, body),
-        size_of(body),
+        page_size(body),
     )
 
 

@@ -15,19 +15,17 @@ from pagefault.model.events import (
     Received,
     SessionConfigured,
     SessionOpened,
-    Stored,
 )
 
 BYTES_MAX: Final = 1 << 40
 """Of one blob, as far as a record is believed."""
 
 
-def size_of(body: Body | PageBody) -> int:
+def size_of(body: Body) -> int:
     """The bytes that a body says; 0 of one that tells of other records only."""
     match body:
         case PageBody():
-            said = _utf8(body.text)
-            return said + _sane(body.size_bytes) if isinstance(body, Stored) else said
+            return page_size(body)
         case SessionOpened() | SessionConfigured():
             tools = (_utf8(one.description) + _utf8(one.parameters) for one in body.tools)
             return _utf8(body.system) + sum(tools)
@@ -35,6 +33,11 @@ def size_of(body: Body | PageBody) -> int:
             return _utf8(body.json) + sum(_sane(hole.end) for hole in body.holes if hole.blob)
         case _:
             return 0
+
+
+def page_size(body: PageBody) -> int:
+    """The same of a page, by what its body has, whatever class it is of."""
+    return _utf8(body.text) + _sane(getattr(body, "size_bytes", 0))
 
 
 def _sane(told: int) -> int:
