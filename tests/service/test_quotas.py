@@ -49,7 +49,8 @@ async def test_a_session_that_is_full_refuses_and_keeps_what_was_said(
         told = refused.value
         assert (told.quota, told.used, told.limit, told.asked) == ("session_pages_max", 2, 2, 1)
         assert "'talk'" in told.message
-        assert "`Memory.forget`" in told.hint and "quotas.session_pages_max" in told.hint
+        assert "`Memory.forget`" in told.hint
+        assert "quotas.session_pages_max" in told.hint
         assert await _texts(memory, "talk") == ["Tea, please.", "Here it is."]
         assert "Tea" in str(await session.request()), "it can be asked, and read"
         await (await memory.session("other")).user("Others are not in its way.")
@@ -150,7 +151,7 @@ async def test_a_tool_is_bounded_and_nobody_else_by_it(tmp_path: Path) -> None:
         with pytest.raises(QuotaExceeded, match="tool_bytes_max"):
             await session.tool_result("x" * 51, name="cat")
         await session.tool_result("x" * 40, name="cat")
-        with pytest.raises(QuotaExceeded, match="tool 'cat'.*tool_bytes_per_minute"):
+        with pytest.raises(QuotaExceeded, match="tool_bytes_per_minute"):
             await session.tool_result("x" * 40, name="cat")
         await session.tool_result("x" * 40, name="ls")
         await session.user("Go on. " * 20)
