@@ -44,6 +44,7 @@ from pagefault.store.sizes import size_of
 
 TOOL: Final = "tool:"
 _OWNERS: Final = ("session", "tenant", "project")
+_UNITS: Final = ("pages", "bytes")
 
 
 class Owner(NamedTuple):
@@ -63,6 +64,9 @@ class Held:
 
     pages: int = 0
     bytes: int = 0
+
+
+_NONE: Final = Held()
 
 
 @dataclass(slots=True)
@@ -109,14 +113,22 @@ class Allowance:
         self._held: dict[Owner, Held] = {}
         self._rates: dict[Owner, Rate] = {}
         self._names: dict[SessionNo, str] = {}
-        self._bounds_tools = bool(
-            quotas.tool_bytes_max or quotas.tool_pages_per_minute or quotas.tool_bytes_per_minute
-        )
-        self._bounds_owners = any(
-            getattr(quotas, f"{owner}_{what}")
-            for owner in _OWNERS
-            for what in ("pages_max", "bytes_max", "pages_per_minute")
-        )
+        self._owners_of: dict[SessionNo, tuple[Owner, ...]] = {}
+        self._held_max = {
+            (owner, unit): limit
+            for owner in (*_OWNERS, "tool")
+            for unit in _UNITS
+            if (limit := getattr(quotas, f"{owner}_{unit}_max", 0))
+        }
+        self._rate_max = {
+            (owner, unit): limit
+            for owner in (*_OWNERS, "tool")
+            for unit in _UNITS
+            if (limit := getattr(quotas, f"{owner}_{unit}_per_minute", 0))
+        }
+        bounded = {owner for owner, _ in (*self._held_max, *self._rate_max)}
+        self._bounds_tools = "tool" in bounded
+        self._bounds_owners = bool(bounded & set(_OWNERS))
 
     # --- counting -----------------------------------------------------------------------------
 
@@ -134,7 +146,7 @@ class Allowance:
             for event in events:
                 body = event.body
                 if isinstance(body, SessionOpened):
-                    self._names[event.session] = body.name
+                    self._call(event.session, body.name)
                 is_page, said = isinstance(body, PageBody), size_of(body)
                 if event.session and (is_page or said):
                     origin = event.origin if is_page else ""
@@ -152,9 +164,10 @@ class Allowance:
         if not self._is_counted:
             self._held.clear()
             self._names.clear()
+            self._owners_of.clear()
             if self._bounds_owners:
                 for row in index.sessions():
-                    self._names[row.session] = row.name
+                    self._call(row.session, row.name)
                     for owner in self._owners(row.session):
                         self._grow(owner, row.own_pages, row.bytes)
             if not self._seen:
@@ -193,9 +206,7 @@ class Allowance:
             self._rates.setdefault(owner, Rate()).add(one.minute, one.pages, one.bytes)
 
     def _owners(self, session: SessionNo) -> tuple[Owner, ...]:
-        tenant = tenant_of(self._names.get(session, ""))
-        found = (Owner("session", session), PROJECT)
-        return (*found, Owner("tenant", tenant)) if tenant else found
+        return self._owners_of.get(session) or (Owner("session", session), PROJECT)
 
     def _tools(self, session: SessionNo, origin: str) -> tuple[Owner, ...]:
         if not origin.startswith(TOOL):
@@ -206,7 +217,13 @@ class Allowance:
     def _name(self, index: PageIndex, session: SessionNo) -> None:
         if session and session not in self._names:
             row = index.session(session)
-            self._names[session] = "" if row is None else row.name
+            self._call(session, "" if row is None else row.name)
+
+    def _call(self, session: SessionNo, name: str) -> None:
+        tenant = tenant_of(name)
+        of = (Owner("tenant", tenant),) if tenant else ()
+        self._names[session] = name
+        self._owners_of[session] = (Owner("session", session), PROJECT, *of)
 
     # --- refusing -----------------------------------------------------------------------------
 
@@ -258,22 +275,25 @@ class Allowance:
             self._check_held(owner, more)
 
     def _check_held(self, owner: Owner, more: Held) -> None:
-        held = self._held.get(owner, Held()) if owner.what != "tool" else Held()
-        for unit in ("pages", "bytes"):
-            limit = getattr(self.quotas, f"{owner.what}_{unit}_max", 0)
-            used, asked = getattr(held, unit), getattr(more, unit)
+        held = (
+            self._held.get(owner) or _NONE
+        )  # a tool holds nothing: its writes are bounded one by one
+        for unit, used, asked in (
+            ("pages", held.pages, more.pages),
+            ("bytes", held.bytes, more.bytes),
+        ):
+            limit = self._held_max.get((owner.what, unit))
             if limit and asked and used + asked > limit:
                 raise self._refusal(owner, f"{owner.what}_{unit}_max", used, limit, asked)
 
     def _check_rate(self, owner: Owner, more: Held) -> None:
-        for unit in ("pages", "bytes"):
-            quota = f"{owner.what}_{unit}_per_minute"
-            limit = getattr(self.quotas, quota, 0)
-            asked = getattr(more, unit)
+        for unit, asked in (("pages", more.pages), ("bytes", more.bytes)):
+            limit = self._rate_max.get((owner.what, unit))
             if not limit or not asked:
                 continue
             used, wait_s = self._used(owner, unit, asked, limit)
             if used + asked > limit:
+                quota = f"{owner.what}_{unit}_per_minute"
                 raise self._refusal(owner, quota, used, limit, asked, retry_s=wait_s)
 
     def _used(self, owner: Owner, unit: str, asked: int, limit: int) -> tuple[int, int]:
@@ -349,15 +369,14 @@ class Allowance:
         which = owner.which
         if owner.what == "session":
             which = self._names.get(SessionNo(int(owner.which)), "") or f"{owner.which}"
-        held = self._held.get(owner, Held())
-        for unit in ("pages", "bytes"):
-            quota = f"{owner.what}_{unit}_max"
-            if owner.what != "tool" and (limit := getattr(self.quotas, quota)):
+        held = self._held.get(owner) or _NONE
+        for unit in _UNITS:
+            if owner.what != "tool" and (limit := self._held_max.get((owner.what, unit))):
+                quota = f"{owner.what}_{unit}_max"
                 yield QuotaUse(quota, str(which), getattr(held, unit), limit)
-            quota = f"{owner.what}_{unit}_per_minute"
-            if limit := getattr(self.quotas, quota, 0):
+            if limit := self._rate_max.get((owner.what, unit)):
                 used, _ = self._used(owner, unit, 0, limit)
-                yield QuotaUse(quota, str(which), used, limit)
+                yield QuotaUse(f"{owner.what}_{unit}_per_minute", str(which), used, limit)
 
 
 def _is_said(draft: Draft) -> bool:
