@@ -42,6 +42,7 @@ from pagefault.model.times import MINUTE_MS
 from pagefault.store.api import PageIndex, Written
 from pagefault.store.sizes import size_of
 
+RATES_MAX: Final = 4_096  # that are kept before those that are over are dropped
 TOOL: Final = "tool:"
 _OWNERS: Final = ("session", "tenant", "project")
 _UNITS: Final = ("pages", "bytes")
@@ -204,6 +205,9 @@ class Allowance:
         owners = self._owners(one.session) if self._bounds_owners else ()
         for owner in (*owners, *self._tools(one.session, one.origin)):
             self._rates.setdefault(owner, Rate()).add(one.minute, one.pages, one.bytes)
+        if len(self._rates) > RATES_MAX:
+            of_late = one.minute - 1
+            self._rates = {who: rate for who, rate in self._rates.items() if rate.minute >= of_late}
 
     def _owners(self, session: SessionNo) -> tuple[Owner, ...]:
         return self._owners_of.get(session) or (Owner("session", session), PROJECT)
