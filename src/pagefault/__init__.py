@@ -124,6 +124,7 @@ if TYPE_CHECKING:
     from pagefault.service.journal import Redaction
     from pagefault.service.limits import Limits
     from pagefault.service.lookup.imported import ImportedSession, ImportReport, SourceCount
+    from pagefault.service.lookup.work_events import WorkEvent
     from pagefault.service.memory import Memory
     from pagefault.service.open import open
     from pagefault.service.options import Options
@@ -270,6 +271,7 @@ __all__ = [
     "Usage",
     "Verification",
     "WindowTooSmall",
+    "WorkEvent",
     "adopt",
     "build_vm_developer_message",
     "calibrate",
@@ -412,6 +414,7 @@ _HOMES = {
     "VM_STRICT_PROMPT": "pack.vm_prompts",
     "VM_TOOLS": "pack.vm_wire",
     "Verification": "store.store",
+    "WorkEvent": "service.lookup.work_events",
     "WindowTooSmall": "model.errors",
     "build_vm_developer_message": "pack.developer",
     "calibrate": "model.prices",

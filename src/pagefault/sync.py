@@ -14,7 +14,7 @@ runs on that one thread, it would wait for itself, and is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -53,6 +53,7 @@ from pagefault.service.journal import Redaction
 from pagefault.service.limits import Limits
 from pagefault.service.lookup.imported import ImportedSession, ImportReport
 from pagefault.service.lookup.questions import Asking
+from pagefault.service.lookup.work_events import WorkEvent
 from pagefault.service.loop_thread import LoopThread
 from pagefault.service.open import open as _open
 from pagefault.service.options import Options
@@ -402,6 +403,43 @@ class Memory(_Asks):
         """
         return _LOOP.run(self._memory.revoke_import(run=run, session=session, source=source))
 
+    def events(
+        self,
+        *,
+        session: str = "",
+        event_type: str = "",
+        path: str = "",
+        command: str = "",
+        test: str = "",
+        outcome: str = "",
+        since: str | datetime = "",
+        until: str | datetime = "",
+        limit: int = 50,
+    ) -> list[WorkEvent]:
+        """What was done, newest first: commands that ran, files that changed, tests and how they went,
+        read from the calls of clients and their results; and what `Session.record_event` states.
+
+        Of one session (its name or id) or of all; of one `event_type`; of a file, by its path or the
+        end of it; of commands that hold these words, in a row; of a test by its name or the end of
+        it, which then has an `outcome`. `outcome` is "passed" or "failed": when a test last passed
+        is `events(test=…, outcome="passed", limit=1)`. `since` and `until` bound when it was done.
+
+        It reads every call of the sessions that are asked. Raises `SessionNotFound`, `BadInput`.
+        """
+        return _LOOP.run(
+            self._memory.events(
+                session=session,
+                event_type=event_type,
+                path=path,
+                command=command,
+                test=test,
+                outcome=outcome,
+                since=since,
+                until=until,
+                limit=limit,
+            )
+        )
+
     def verify(self, progress: Progress | None = None) -> Verification:
         """Read everything and check it against itself, while others write, here and elsewhere.
 
@@ -683,6 +721,32 @@ class Session(_Asks):
     def say(self, items: Sequence[Incoming], *, origin: str) -> list[PageId]:
         """Log several things in one batch: all or none. Returns the id of every page made."""
         return _LOOP.run(self.asynchronous.say(items, origin=origin))
+
+    def record_event(
+        self,
+        event_type: str,
+        text: str = "",
+        *,
+        facts: Mapping[str, Any] | None = None,
+        occurred_at: str | datetime = "",
+        key: str = "",
+    ) -> PageId:
+        """State what happened, where no call tells it; `Memory.events` finds it. Returns the id of its
+        (first) page.
+
+        A "voice_transcript" is what the user said aloud, and opens a turn; a "command_intent" what
+        somebody wants to be run: both are their `text`. The others have `facts`, and may have what
+        was printed as `text`. "command_run": `argv` (a list), `exit_code`, `duration_ms`.
+        "file_change": `path`, `change` (written, edited, deleted), and `content`, of which a keyed
+        hash is kept alone. "test_result": `runner`, `passed`, `failed`, `skipped` (counts),
+        `passing`, `failing` (names), `duration_ms`; without facts these are read from the text.
+        Raises `BadInput` for what none of them has.
+        """
+        return _LOOP.run(
+            self.asynchronous.record_event(
+                event_type, text, facts=facts, occurred_at=occurred_at, key=key
+            )
+        )
 
     def pin(self, page_id: str) -> None:
         """Keep a page in the window whatever policy says. Raises `PinsFull`, naming the pins."""

@@ -1,5 +1,5 @@
-"""Requirement 004's typed events, as a fold of what the log has: what clients' calls did, and what a
-host stated by `Session.record_event`.
+"""Requirement 004's typed events, as a fold of what the log has: what clients' calls did, and what
+a host stated by `Session.record_event`.
 
 Nothing is written for a call: `activity/` reads it and its result, which the log has, whenever
 somebody asks. So what was imported long ago has its events too, a better reader finds more in it,
