@@ -416,13 +416,13 @@ class Memory(_Asks):
         until: str | datetime = "",
         limit: int = 50,
     ) -> list[WorkEvent]:
-        """What was done, newest first: commands that ran, files that changed, tests and how they went,
-        read from the calls of clients and their results; and what `Session.record_event` states.
+        """What was done, newest first: commands that ran, files that changed, tests and how they
+        went, read from clients' calls and their results; and what `Session.record_event` states.
 
-        Of one session (its name or id) or of all; of one `event_type`; of a file, by its path or the
-        end of it; of commands that hold these words, in a row; of a test by its name or the end of
-        it, which then has an `outcome`. `outcome` is "passed" or "failed": when a test last passed
-        is `events(test=…, outcome="passed", limit=1)`. `since` and `until` bound when it was done.
+        Of one session (its name or id) or of all; of one `event_type`; of a file, by its path or
+        the end of it; of commands that hold these words, in a row; of a test by its name or the end
+        of it, which then has an `outcome`: "passed" or "failed". When a test last passed is
+        `events(test=…, outcome="passed", limit=1)`. `since` and `until` bound when it was done.
 
         It reads every call of the sessions that are asked. Raises `SessionNotFound`, `BadInput`.
         """
@@ -727,12 +727,12 @@ class Session(_Asks):
         event_type: str,
         text: str = "",
         *,
-        facts: Mapping[str, Any] | None = None,
+        facts: Mapping[str, object] | None = None,
         occurred_at: str | datetime = "",
         key: str = "",
     ) -> PageId:
-        """State what happened, where no call tells it; `Memory.events` finds it. Returns the id of its
-        (first) page.
+        """State what happened, where no call tells it; `Memory.events` finds it. Returns the id of
+        its (first) page.
 
         A "voice_transcript" is what the user said aloud, and opens a turn; a "command_intent" what
         somebody wants to be run: both are their `text`. The others have `facts`, and may have what

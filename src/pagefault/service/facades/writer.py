@@ -359,12 +359,12 @@ class Writer(SessionParts):
         event_type: str,
         text: str = "",
         *,
-        facts: Mapping[str, Any] | None = None,
+        facts: Mapping[str, object] | None = None,
         occurred_at: str | datetime = "",
         key: str = "",
     ) -> PageId:
-        """State what happened, where no call tells it; `Memory.events` finds it. Returns the id of its
-        (first) page.
+        """State what happened, where no call tells it; `Memory.events` finds it. Returns the id of
+        its (first) page.
 
         A "voice_transcript" is what the user said aloud, and opens a turn; a "command_intent" what
         somebody wants to be run: both are their `text`. The others have `facts`, and may have what

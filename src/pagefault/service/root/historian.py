@@ -125,13 +125,13 @@ class Historian(MemoryParts):
         until: str | datetime = "",
         limit: int = 50,
     ) -> list[WorkEvent]:
-        """What was done, newest first: commands that ran, files that changed, tests and how they went,
-        read from the calls of clients and their results; and what `Session.record_event` states.
+        """What was done, newest first: commands that ran, files that changed, tests and how they
+        went, read from clients' calls and their results; and what `Session.record_event` states.
 
-        Of one session (its name or id) or of all; of one `event_type`; of a file, by its path or the
-        end of it; of commands that hold these words, in a row; of a test by its name or the end of
-        it, which then has an `outcome`. `outcome` is "passed" or "failed": when a test last passed
-        is `events(test=…, outcome="passed", limit=1)`. `since` and `until` bound when it was done.
+        Of one session (its name or id) or of all; of one `event_type`; of a file, by its path or
+        the end of it; of commands that hold these words, in a row; of a test by its name or the end
+        of it, which then has an `outcome`: "passed" or "failed". When a test last passed is
+        `events(test=…, outcome="passed", limit=1)`. `since` and `until` bound when it was done.
 
         It reads every call of the sessions that are asked. Raises `SessionNotFound`, `BadInput`.
         """

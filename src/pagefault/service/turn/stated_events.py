@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from pagefault.activity.values import Change
 from pagefault.model.errors import BadInput
@@ -40,7 +40,7 @@ _NEEDED: Final = {EventType.COMMAND_RUN: "argv", EventType.FILE_CHANGE: "path"}
 
 
 def stated(
-    event_type: str, text: str, facts: Mapping[str, Any], hashed: Callable[[str], str]
+    event_type: str, text: str, facts: Mapping[str, object], hashed: Callable[[str], str]
 ) -> Incoming:
     """What is written of it. `hashed` gives a keyed hash. Raises `BadInput`."""
     kind = one_of(EventType, event_type, "event type")
@@ -55,7 +55,7 @@ def stated(
     if not text and not known:
         raise BadInput(f"a {kind} that says nothing", hint="give its text or its facts")
     if "content" in known:
-        known["hash"] = hashed(known.pop("content"))
+        known["hash"] = hashed(str(known.pop("content")))
     first = json.dumps(known, ensure_ascii=False) if known else ""
     is_users = STATED_BY[kind] == USER_TYPED
     return Incoming(
