@@ -268,7 +268,11 @@ def _tap(text: str) -> TestRun | None:
     if not _TAP.search(text):
         return None
     by: dict[str, list[str]] = {"passed": [], "failed": [], "skipped": []}
+    depth = 0
     for one in _TAP_TEST.finditer(text):
+        before, depth = depth, len(one["space"])
+        if depth < before:  # it sums up those that stand in from it
+            continue
         why = (one["why"] or "").upper()
         word = "skipped" if why in ("SKIP", "TODO") else "failed" if one["no"] else "passed"
         by[word].append(one["name"])
