@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Sequence
+from itertools import dropwhile
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -38,9 +39,13 @@ def script_of(argv: Sequence[str]) -> str:
 
 def argv_of(script: str) -> tuple[str, ...]:
     """The program and its arguments, or the shell that a line needs which has several."""
-    commands = list(commands_in(script))
-    if len(commands) == 1 and not any(char in script for char in "|;&<>$`\n"):
-        return tuple(commands[0])
+    if not any(char in script for char in "|;&<>$`\n"):
+        try:
+            words = list(dropwhile(_SET.match, shlex.split(script)))
+        except ValueError:  # a quote that is not closed
+            words = []
+        if words:
+            return tuple(words)
     return ("sh", "-c", script)
 
 
