@@ -96,35 +96,6 @@ GO_JSON = """\
 {"Time":"2026-03-01T10:00:00Z","Action":"pass","Package":"example.com/tea","Test":"TestBoils","Elapsed":0}
 {"Time":"2026-03-01T10:00:00Z","Action":"pass","Package":"example.com/tea","Elapsed":0.004}
 """
-JEST = """\
- FAIL  src/tea.test.js
-  pot
-    ✓ pours (2 ms)
-    ✕ leaks (3 ms)
-
-  ● pot › leaks
-
-    expect(received).toBe(expected)
-
-Test Suites: 1 failed, 1 total
-Tests:       1 failed, 1 passed, 2 total
-Snapshots:   0 total
-Time:        0.412 s
-"""
-VITEST = """\
- ✓ src/cake.test.ts (3 tests) 2ms
- ❯ src/tea.test.ts (2 tests | 1 failed) 5ms
-   × pot > leaks 3ms
-
-⎯⎯⎯⎯⎯⎯⎯ Failed Tests 1 ⎯⎯⎯⎯⎯⎯⎯
-
- FAIL  src/tea.test.ts > pot > leaks
-AssertionError: expected 1 to be 2
-
- Test Files  1 failed | 1 passed (2)
-      Tests  1 failed | 4 passed (5)
-   Duration  312ms (transform 20ms)
-"""
 
 
 def test_what_go_writes() -> None:
@@ -136,13 +107,23 @@ def test_what_go_writes() -> None:
     assert (run.failed, run.passing) == (0, ("TestBoils",))
 
 
-def test_what_jest_and_vitest_write() -> None:
-    run = run_of(JEST)
-    assert (run.runner, run.passed, run.failed, run.duration_ms) == ("jest", 1, 1, 412)
-    assert (run.failing, run.passing) == (("pot › leaks",), ("pours",))
-    run = run_of(VITEST)
-    assert (run.runner, run.passed, run.failed, run.duration_ms) == ("vitest", 4, 1, 312)
-    assert "src/tea.test.ts > pot > leaks" in run.failing
+@pytest.mark.parametrize("name", ["jest", "jest_short"])
+def test_what_jest_writes(name: str) -> None:
+    run = run_of((OUTPUTS / f"{name}.txt").read_text())
+    assert (run.runner, run.passed, run.failed, run.skipped) == ("jest", 1, 1, 1)
+    assert run.failing == ("pot › leaks",)
+    assert run.passing == (("pours",) if name == "jest" else ())
+    assert run.duration_ms
+
+
+@pytest.mark.parametrize("name", ["vitest", "vitest_verbose"])
+def test_what_vitest_writes(name: str) -> None:
+    run = run_of((OUTPUTS / f"{name}.txt").read_text())
+    assert (run.runner, run.passed, run.failed, run.skipped) == ("vitest", 1, 1, 1)
+    assert run.failing == ("v/tea.test.mjs > pot > leaks",)
+    assert len(run.passing) == 1
+    assert run.passing[0].endswith("pot > pours")
+    assert run.duration_ms
 
 
 def test_colours_hide_nothing() -> None:
@@ -168,7 +149,7 @@ def test_without_a_runners_own_summary_nothing_ran(text: str) -> None:
 
 @given(
     st.text()
-    | st.lists(st.sampled_from([GO, JEST, VITEST, "ok 1\n", "1..2\n", "<testsuite>"])).map("".join)
+    | st.lists(st.sampled_from([GO, GO_JSON, "ok 1\n", "1..2\n", "<testsuite>"])).map("".join)
 )
 def test_whatever_a_command_prints_is_read_without_an_error(text: str) -> None:
     for run in runs_in(text):

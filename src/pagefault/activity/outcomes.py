@@ -152,10 +152,16 @@ def _vitest(text: str) -> TestRun | None:
         passed=counts.get("passed", 0),
         failed=counts.get("failed", 0),
         skipped=counts.get("skipped", 0) + counts.get("todo", 0),
-        failing=_names(_VITEST_FAILED.findall(text)),
+        failing=_longest(_VITEST_FAILED.findall(text)),
         passing=_names(_VITEST_PASSED.findall(text)),
         duration_ms=_unit_ms(_VITEST_TIME.search(text)),
     )
+
+
+def _longest(found: Iterable[str]) -> tuple[str, ...]:
+    """The names, less those that only lack the file in which another has them."""
+    names = _names(found)
+    return tuple(one for one in names if not any(o.endswith(f" > {one}") for o in names))
 
 
 def _unit_ms(found: re.Match[str] | None) -> int | None:

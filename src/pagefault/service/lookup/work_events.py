@@ -8,8 +8,8 @@ reads the calls and results that are asked of.
 
 Whether a run of tests says of one test that it passed is told in three ways, and named (`how`): the
 runner `named` it; the command `selected` it, or what holds it, and nothing failed of it; or the
-command ran the `whole` suite. The last two are inferences: a test that was skipped, or not there
-yet, passes for passed.
+command ran the `whole` suite, of a runner that names the test elsewhere, and nothing failed
+unnamed. The last two are inferences: a test that was skipped, or not there yet, passes for passed.
 """
 
 from __future__ import annotations
@@ -120,7 +120,17 @@ def find_events(
     runtime: Runtime, rows: Iterable[SessionRow], asked: Asked, limit: int
 ) -> list[WorkEvent]:
     """The newest events of these sessions that are wanted, newest first. Blocks on the store."""
-    found = [one for row in rows for one in _of_session(runtime, row, asked)]
+    broad = replace(asked, outcome="", after_ms=None, before_ms=None) if asked.test else asked
+    found = [one for row in rows for one in _of_session(runtime, row, broad)]
+    if asked.test:
+        known = {one.runner for one in found if one.how == "named"}
+        real = (one for one in found if one.how != "whole" or one.runner in known)
+        bounds = replace(asked, test="", outcome="")
+        found = [
+            one
+            for one in real
+            if asked.outcome in ("", one.outcome) and _wanted(one, bounds) is not None
+        ]
     found.sort(key=lambda one: (one.at_ms, one.seq), reverse=True)
     return found[: max(limit, 0)]
 
