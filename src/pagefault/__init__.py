@@ -121,10 +121,10 @@ if TYPE_CHECKING:
         Movement,
         Sent,
     )
+    from pagefault.service.inspection.work_events import WorkEvent
     from pagefault.service.journal import Redaction
     from pagefault.service.limits import Limits
     from pagefault.service.lookup.imported import ImportedSession, ImportReport, SourceCount
-    from pagefault.service.lookup.work_events import WorkEvent
     from pagefault.service.memory import Memory
     from pagefault.service.open import open
     from pagefault.service.options import Options
@@ -414,7 +414,7 @@ _HOMES = {
     "VM_STRICT_PROMPT": "pack.vm_prompts",
     "VM_TOOLS": "pack.vm_wire",
     "Verification": "store.store",
-    "WorkEvent": "service.lookup.work_events",
+    "WorkEvent": "service.inspection.work_events",
     "WindowTooSmall": "model.errors",
     "build_vm_developer_message": "pack.developer",
     "calibrate": "model.prices",

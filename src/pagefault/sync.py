@@ -49,11 +49,11 @@ from pagefault.service.inspection.relayed import Proxied
 from pagefault.service.inspection.report import Metrics
 from pagefault.service.inspection.status import Status
 from pagefault.service.inspection.timetravel import Difference, Moment, Movement, Sent
+from pagefault.service.inspection.work_events import WorkEvent
 from pagefault.service.journal import Redaction
 from pagefault.service.limits import Limits
 from pagefault.service.lookup.imported import ImportedSession, ImportReport
 from pagefault.service.lookup.questions import Asking
-from pagefault.service.lookup.work_events import WorkEvent
 from pagefault.service.loop_thread import LoopThread
 from pagefault.service.open import open as _open
 from pagefault.service.options import Options

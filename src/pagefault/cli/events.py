@@ -14,7 +14,7 @@ from pagefault.cli.when import after_ms, first_ms
 from pagefault.model.errors import BadInput
 
 if TYPE_CHECKING:
-    from pagefault.service.lookup.work_events import WorkEvent
+    from pagefault.service.inspection.work_events import WorkEvent
 
 _TYPES = ("command_run", "file_change", "test_result", "command_intent", "voice_transcript")
 

@@ -19,8 +19,8 @@ from pagefault.model.signatures import checked_verbs
 from pagefault.model.times import iso_ms
 from pagefault.service.arguments import a_count, a_moment, a_path, one_of
 from pagefault.service.control import controls
+from pagefault.service.inspection.work_events import Asked, WorkEvent, find_events
 from pagefault.service.lookup.imported import ImportedSession, ImportReport, imported_sessions
-from pagefault.service.lookup.work_events import Asked, WorkEvent, find_events
 from pagefault.service.root.parts import MemoryParts, check_open
 from pagefault.store.store import STORE
 

@@ -1,5 +1,5 @@
 """What a host states to have happened, as it is written down: facts in JSON on the first line, then
-the text. `service/lookup/work_events.py` reads it.
+the text. `service/inspection/work_events.py` reads it.
 """
 
 from __future__ import annotations

@@ -21,16 +21,17 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, assert_never
 
-from pagefault.activity.calls import deeds
+from pagefault.activity.calls import deeds, members
 from pagefault.activity.outcomes import named_in, runs_in
 from pagefault.activity.shell import argv_of, only_reads, selected
 from pagefault.activity.values import Change, CommandRun, Deed, FileChange, TestRun
-from pagefault.model.errors import ArchiveMissing, StoreCorrupt
-from pagefault.model.events import Called, Event, OriginalBody, Returned, Said
+from pagefault.model.errors import ArchiveMissing, CallerError, StoreCorrupt, StoreError
+from pagefault.model.events import Called, Event, OriginalBody, Received, Returned, Said
 from pagefault.model.ids import PageId, Seq, SessionNo
 from pagefault.model.kinds import EventType, Origin
 from pagefault.model.page import SessionRow
 from pagefault.model.times import iso_ms
+from pagefault.service.inspection.received import client_json
 from pagefault.service.runtime import Runtime
 
 STATED: Final = (
@@ -41,6 +42,8 @@ STATED: Final = (
     EventType.VOICE_TRANSCRIPT,
 )
 _TYPES: Final = (*map(str, STATED), str(EventType.TOOL_CALL), str(EventType.TOOL_RESULT))
+ID_CHARS_MIN: Final = 16  # of an id of a call that tells it from all others
+CUT_CHARS_MIN: Final = 1_000  # a call that is shorter was not cut
 _AIDER: Final = "import:aider:"
 _TYPED: Final = re.compile(r"(?:/(?:run|test) |!)(.+)")
 _CALL: Final = re.compile(r"\[calls ([^\]]*)\] ")
@@ -121,7 +124,9 @@ def find_events(
 ) -> list[WorkEvent]:
     """The newest events of these sessions that are wanted, newest first. Blocks on the store."""
     broad = replace(asked, outcome="", after_ms=None, before_ms=None) if asked.test else asked
-    found = [one for row in rows for one in _of_session(runtime, row, broad)]
+    seen = set[tuple[str, str, str]]()
+    oldest = sorted(rows, key=lambda row: row.session)
+    found = [one for row in oldest for one in _of_session(runtime, row, broad, seen)]
     if asked.test:
         known = {one.runner for one in found if one.how == "named"}
         real = (one for one in found if one.how != "whole" or one.runner in known)
@@ -135,7 +140,12 @@ def find_events(
     return found[: max(limit, 0)]
 
 
-def _of_session(runtime: Runtime, row: SessionRow, asked: Asked) -> Iterator[WorkEvent]:
+def _of_session(
+    runtime: Runtime, row: SessionRow, asked: Asked, seen: set[tuple[str, str, str]]
+) -> Iterator[WorkEvent]:
+    """The events of a session, less those of calls that were `seen` in another: a client that forks
+    a conversation sends all of it again, and one that is proxied may be imported, too.
+    """
     is_aiders = row.name.startswith(_AIDER)
     types = (*_TYPES, str(EventType.CHAT_TURN)) if is_aiders else _TYPES
     texts = _texts(runtime, row.session, types)
@@ -144,10 +154,17 @@ def _of_session(runtime: Runtime, row: SessionRow, asked: Asked) -> Iterator[Wor
         for one in texts
         if isinstance(one.body, Returned) and one.body.call_id
     }
+    whole = _WholeCalls(runtime, row.session)
     for place, one in enumerate(texts):
         body = one.body
         if isinstance(body, Called):
-            found = _called(runtime, row, one, results.get(body.call_id))
+            result = results.get(body.call_id)
+            if len(body.call_id) >= ID_CHARS_MIN:
+                what = (body.call_id, one.text, "" if result is None else result.text)
+                if what in seen:
+                    continue
+                seen.add(what)
+            found = _called(runtime, row, one, result, whole)
         elif isinstance(body, Said) and body.event_type in STATED:
             found = _stated(row, one, body.event_type)
         elif isinstance(body, Said) and is_aiders:
@@ -184,12 +201,60 @@ def _texts(runtime: Runtime, session: SessionNo, types: Collection[str]) -> list
 # --- what each says -------------------------------------------------------------------------------
 
 
+class _WholeCalls:
+    """Calls as a proxy's client sent them: of a long one its page holds the beginning."""
+
+    def __init__(self, runtime: Runtime, session: SessionNo) -> None:
+        self._runtime = runtime
+        self._session = session
+        self._messages: dict[PageId, Seq] | None = None  # by the pages of their items
+
+    def arguments(self, call: _Text) -> str:
+        """The arguments of a call, "" where no message has them."""
+        if self._messages is None:
+            self._messages = {}
+            for event in self._runtime.events_of(self._session, ("received",)):
+                if isinstance(event.body, Received):
+                    pages = (one.page_id for one in event.body.items if one.page_id)
+                    self._messages |= dict.fromkeys(pages, event.seq)
+        seq = self._messages.get(call.body.page_id)
+        if seq is None or not isinstance(call.body, Called):
+            return ""
+        with suppress(StoreError, CallerError, ValueError, RecursionError):
+            scope = self._runtime.scope(self._session)
+            message = json.loads(client_json(self._runtime, scope, seq))
+            return next(_arguments(message, call.body.call_id), "")
+        return ""
+
+
+def _arguments(value: Any, call_id: str) -> Iterator[str]:
+    """Of the call of this id in a message of any wire."""
+    match value:
+        case list():
+            for one in value:
+                yield from _arguments(one, call_id)
+        case dict():
+            if call_id in (value.get("id"), value.get("call_id")):
+                function = value.get("function")
+                told: dict[str, Any] = function if isinstance(function, dict) else value
+                for name in ("input", "arguments"):
+                    given = told.get(name)
+                    if isinstance(given, (dict, str)):
+                        yield given if isinstance(given, str) else json.dumps(given)
+            for one in value.values():
+                yield from _arguments(one, call_id)
+        case _:
+            pass
+
+
 def _called(
-    runtime: Runtime, row: SessionRow, call: _Text, result: _Text | None
+    runtime: Runtime, row: SessionRow, call: _Text, result: _Text | None, whole: _WholeCalls
 ) -> Iterator[WorkEvent]:
     text, name = call.text, call.body.title
     if (named := _CALL.match(text)) is not None:
         text, name = text[named.end() :], name or named[1]
+    if len(text) >= CUT_CHARS_MIN and not members(text)[1]:
+        text = whole.arguments(call) or text
     is_error = isinstance(result, _Text) and getattr(result.body, "is_error", False)
     base = _base(row, call, result)
     told = None if result is None else result.text
