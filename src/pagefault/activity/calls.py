@@ -42,9 +42,16 @@ _TOOL_ERROR: Final = "<tool_use_error>"
 
 
 def deeds(
-    name: str, arguments: str, result: str | None, *, is_error: bool = False
+    name: str,
+    arguments: str,
+    result: str | None,
+    *,
+    is_error: bool = False,
+    tests: bool = True,
 ) -> Iterator[Deed]:
-    """What a call of the tool `name` did; without a `result` it is not over, or not known."""
+    """What a call of the tool `name` did; without a `result` it is not over, or not known. `tests`
+    says whether somebody wants to know of runs of tests, which take longer to read.
+    """
     told, is_whole = members(arguments)
     script = _script(told)
     exit_code, duration_ms = outcome(result or "")
@@ -62,8 +69,9 @@ def deeds(
         yield from _patched(patch, failed=failed)
     elif not script:
         yield from _changed(name, told, is_whole=is_whole, failed=failed)
-    if script and result and not only_reads(script):
-        yield from runs_in(printed(result))
+    runs = runs_in(printed(result)) if tests and script and result else ()
+    if runs and not only_reads(script):
+        yield from runs
 
 
 def members(arguments: str) -> tuple[Mapping[str, Any], bool]:

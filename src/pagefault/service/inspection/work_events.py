@@ -155,6 +155,7 @@ def _of_session(
         if isinstance(one.body, Returned) and one.body.call_id
     }
     whole = _WholeCalls(runtime, row.session)
+    tests = not (asked.path or asked.command) and asked.event_type in ("", EventType.TEST_RESULT)
     for place, one in enumerate(texts):
         body = one.body
         if isinstance(body, Called):
@@ -164,7 +165,7 @@ def _of_session(
                 if what in seen:
                     continue
                 seen.add(what)
-            found = _called(runtime, row, one, result, whole)
+            found = _called(runtime, row, one, result, whole, tests=tests)
         elif isinstance(body, Said) and body.event_type in STATED:
             found = _stated(row, one, body.event_type)
         elif isinstance(body, Said) and is_aiders:
@@ -248,7 +249,13 @@ def _arguments(value: Any, call_id: str) -> Iterator[str]:
 
 
 def _called(
-    runtime: Runtime, row: SessionRow, call: _Text, result: _Text | None, whole: _WholeCalls
+    runtime: Runtime,
+    row: SessionRow,
+    call: _Text,
+    result: _Text | None,
+    whole: _WholeCalls,
+    *,
+    tests: bool,
 ) -> Iterator[WorkEvent]:
     text, name = call.text, call.body.title
     if (named := _CALL.match(text)) is not None:
@@ -258,7 +265,7 @@ def _called(
     is_error = isinstance(result, _Text) and getattr(result.body, "is_error", False)
     base = _base(row, call, result)
     told = None if result is None else result.text
-    for deed in deeds(name, text, told, is_error=is_error):
+    for deed in deeds(name, text, told, is_error=is_error, tests=tests):
         if isinstance(deed, CommandRun):  # comes first: whatever follows is of it
             base = replace(base, argv=deed.argv, script=deed.script)
         yield _event(base, deed, runtime)

@@ -36,6 +36,12 @@ _FACTS: Final[Mapping[EventType, frozenset[str]]] = {
         {"runner", "passed", "failed", "skipped", "passing", "failing", "duration_ms", "argv"}
     ),
 }
+_TAKES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(_LISTS, "a list of texts"),
+    **dict.fromkeys(_COUNTS, "a whole number, 0 or more"),
+    "exit_code": "a whole number",
+    "change": f"one of {', '.join(Change)}",
+}
 _NEEDED: Final = {EventType.COMMAND_RUN: "argv", EventType.FILE_CHANGE: "path"}
 
 
@@ -80,4 +86,4 @@ def _check(kind: EventType, name: str, value: object) -> None:
     else:
         is_right = isinstance(value, str)
     if not is_right:
-        raise BadInput(f"{name} is {value!r:.80}", hint="`Session.record_event` says what it takes")
+        raise BadInput(f"{name} is {value!r:.80}", hint=f"it takes {_TAKES.get(name, 'a text')}")
