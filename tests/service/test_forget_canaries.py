@@ -252,6 +252,8 @@ async def _ask(memory: Memory, session: Session, told: Told) -> None:
     await memory.recall("harbour", wanted=wanted)
     told.word("Memory.forget_matching.wanted", "nothing")
     await memory.forget_matching(word("Memory.forget_matching.query"), wanted=wanted, dry_run=True)
+    told.word("Memory.export.wanted", "nothing")
+    await memory.export("nowhere", wanted=wanted, dry_run=True)
     await memory.pages(session, topic=word("Memory.pages.topic"))
     await memory.pages(session, task=word("Memory.pages.task"))
     with pytest.raises(pagefault.BadInput):
