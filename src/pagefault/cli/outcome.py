@@ -150,6 +150,7 @@ COMMANDS: Final = {
     "Memory.forget": "`pagefault forget`",
     "Memory.set_retention": "`pagefault retention`",
     "Memory.embed": "`pagefault embed`",
+    "Memory.export": "`pagefault export DEST`",
     "Memory.import_history": "`pagefault import PATH`",
     "Memory.approve_import": "`pagefault import approve`",
     "Memory.set_control": "`pagefault mode assist`",
