@@ -123,7 +123,7 @@ class TurnRecall:
         chosen: list[PageRow] = []
         # Of before the message: what it claims itself stands in it.
         find = self._finder.claims
-        for hit in await find(self._before_newest(), query, limit=CLAIMS_RECALLED):
+        for hit in await find(self._before_newest(), query, limit=CLAIMS_RECALLED, strict=True):
             row, cost = hit.page, hit.page.tokens + LABEL_TOKENS
             if self._runtime.quarantine.holds(row):
                 continue
@@ -165,7 +165,7 @@ class TurnRecall:
     async def find_for_model(
         self, query: str, limit: int, modality: Modality | None
     ) -> SearchResult:
-        """What `search_pages` finds: as `find_earlier`, and before it the claims that answer. Of
+        """What `search_pages` finds before the newest user message, and the claims that answer. Of
         the present turn, what the window does not show: the rest of a long result, a document.
         """
         state = self._owned.state
@@ -185,18 +185,18 @@ class TurnRecall:
         ]
         return SearchResult(tuple(hits[:limit]), found.total - len(found.hits) + len(hits))
 
-    async def find_earlier(self, query: str, limit: int, modality: Modality | None) -> SearchResult:
-        """Search what was said before the newest user message."""
-        return await self._runtime.search(
-            self._before_newest(), query, limit=limit, wanted=_of(modality)
-        )
+    async def find_earlier(self, query: str, limit: int) -> SearchResult:
+        """What was said before the newest user message and bears on a query that nobody asked to
+        be searched for.
+        """
+        return await self._runtime.search(self._before_newest(), query, limit=limit, strict=True)
 
     async def _released(self, query: str) -> list[SearchHit]:
         """What `find_earlier` finds, less what is in quarantine: that takes nobody's room."""
-        found = await self.find_earlier(query, RECALL_CANDIDATES, None)
+        found = await self.find_earlier(query, RECALL_CANDIDATES)
         holds = self._runtime.quarantine.holds
         if any(holds(hit.page) for hit in found.hits):
-            found = await self.find_earlier(query, _BEHIND_QUARANTINE, None)
+            found = await self.find_earlier(query, _BEHIND_QUARANTINE)
         hits = []
         for hit in found.hits:
             page = next((row for row in (hit.page, *hit.also) if not holds(row)), None)
