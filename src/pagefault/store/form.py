@@ -52,7 +52,7 @@ def form_of(body: PageBody, said: Said, at_ms: int) -> Form:
     who = "\0".join(by)
     if body.role is Role.TOOL or body.kind is Kind.ARTIFACT or body.parts > 1:
         return Form(day, marks, likeness_of_data(body.text, by=who))
-    return Form(day, marks, likeness(said.told, said.terms.keys(), by=who))
+    return Form(day, marks, likeness(said.told, said.order, by=who))
 
 
 def _day(occurred_at: str, at_ms: int) -> int:

@@ -389,7 +389,7 @@ class PageIndexContract:
         records.say(1, "Shall we meet?", occurred_at="2026-05-07T09:00:00")
         records.say(1, "On Friday, with Ann, at 9.", occurred_at="2026-05-08T09:00:00+02:00")
         third = records.say(1, "on friday WITH ann at 9")
-        records.say(1, "ON friday at 9 with with ANN", occurred_at="2026-05-08")
+        records.say(1, "ON friday: WITH ann at 9!", occurred_at="2026-05-08")
         index.apply(records.events)
         seen = index.traits(whole(1), [7, 3, 2, 1, 0])
         assert seen.places.tolist() == [0, 1, 2, 3]
