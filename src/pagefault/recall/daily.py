@@ -72,7 +72,7 @@ def _begin_ms(day: date) -> int:
 def with_word(found: Candidates, at: Numbers) -> Candidates:
     """The same candidates and those `at` these places (ascending), which have one word more."""
     places = distinct(np.append(found.places, at))
-    counts = np.zeros((len(places), found.counts.shape[1] + 1), dtype=np.int64)
+    counts = np.zeros((len(places), found.counts.shape[1] + 1))
     counts[np.searchsorted(places, found.places), :-1] = found.counts
     counts[np.searchsorted(places, at), -1] = 1
     return replace(found, frequencies=(*found.frequencies, len(at)), places=places, counts=counts)

@@ -348,6 +348,7 @@ class Searcher:
         stands beside it.
         """
         from pagefault.recall.daily import PAGES_MAX, asks_of_days_alone, spans_ms, with_word
+        from pagefault.recall.kin import kin_of, with_kin
         from pagefault.recall.question import read, speakers_named, subject
         from pagefault.recall.rank import rank
         from pagefault.recall.ranking import NOTHING_RANKED
@@ -355,7 +356,11 @@ class Searcher:
         asked = read(query, today=today, languages=languages)
         if not asked.terms:
             return 0, lambda similar, strict: NOTHING_RANKED
-        found = self._index.candidates(scope, asked.terms, limit=STRETCHES_MAX, near=only)
+        kin = kin_of(asked.terms)
+        found = self._index.candidates(
+            scope, [*asked.terms, *kin.values()], limit=STRETCHES_MAX, near=only
+        )
+        found = with_kin(found, kin)
         asked, found = counting(asked, without(found, passed))
         named = speakers_named(query, speakers)
         if asks_of_days_alone(asked, named):

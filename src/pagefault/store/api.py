@@ -203,8 +203,8 @@ class Candidates:
     length_mean: float  # terms in a page of the scope, on average; of everything, in what was said
     frequencies: tuple[int, ...]  # how many pages in scope contain each term
     places: NDArray[np.int64]  # of pages that contain a term, ascending
-    counts: NDArray[np.int64]  # for each place (row) how often each term (column) stands there,
-    # up to `COUNT_MAX`
+    counts: NDArray[np.int64] | NDArray[np.float64]  # for each place (row) how often each term
+    # (column) stands there, up to `COUNT_MAX`; a part of once, where its kin do (`recall/kin.py`)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -356,7 +356,7 @@ class PageIndex(Protocol):
         """Pages in scope that contain any of `terms` (already analysed), and how often each stands
         there, up to `count_max`: 1 tells where they stand, at a third of the cost. Several of which
         any will do are one term: a page contains it that has one of them, as often as the most
-        frequent.
+        frequent. A beginning (`language/sought.py`) counts once, however many stand there.
 
         Statistics are over the whole scope; pages are those of the `limit` stretches of four
         where most is told about the terms, and those beside them (`likely.py`); with `near`, of

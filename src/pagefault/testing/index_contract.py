@@ -371,6 +371,17 @@ class PageIndexContract:
         counts = [(0, (2, 1, 0)), (1, (1, 0, 0)), (2, (3, 0, 0))]
         assert told(found) == (4, 9 / 4, (3, 1, 0), counts)
 
+    def test_a_beginning_finds_whatever_begins_so_and_counts_once(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        for text in ("deploy deploy", "the deployer, a depot", "dep", "redeploy", "Déployé"):
+            records.say(1, text)
+        records.say(1, "milk")
+        index.apply(records.events)
+        found = index.candidates(whole(1), ["deplo*", ("dep*", "milk"), "zeb*"], limit=9)
+        counts = [(0, (1, 1, 0)), (1, (1, 1, 0)), (2, (0, 1, 0)), (4, (1, 1, 0)), (5, (0, 1, 0))]
+        assert told(found)[2:] == ((3, 5, 0), counts)
+
     def test_the_languages_of_a_scope_are_known(self, index: PageIndex) -> None:
         records = Records()
         records.open("planning")

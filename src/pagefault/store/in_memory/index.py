@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import threading
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -22,7 +22,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 import numpy as np
 
 from pagefault.language.analyzer import analyze
-from pagefault.language.sought import Sought, alternatives
+from pagefault.language.sought import Sought, alternatives, beginning
 from pagefault.model.errors import StoreError
 from pagefault.model.events import (
     Erased,
@@ -76,17 +76,28 @@ def _orders() -> array[int]:
     return array("q")
 
 
+_AFTER_ANY: Final = "\U0010ffff"  # comes after every letter
+
+
+def _count(terms: Counter[str], term: str) -> int:
+    """How often a term stands there; once, if any does that begins as it looks for."""
+    begins = beginning(term)
+    return int(any(one.startswith(begins) for one in terms)) if begins else terms[term]
+
+
 @dataclass(slots=True)
 class _Part:
     """The pages of one session that were said, or those that were made of them, by their order.
 
-    Invariants: `orders` ascends, and `seqs` and `lengths` are of each; the orders of a term ascend.
+    Invariants: `orders` ascends, and `seqs` and `lengths` are of each; the orders of a term ascend;
+    `words` are the terms, ascending.
     """
 
     orders: array[int] = field(default_factory=_orders)
     seqs: array[int] = field(default_factory=_orders)
     lengths: array[int] = field(default_factory=_orders)  # in terms
     postings: dict[str, array[int]] = field(default_factory=dict)
+    words: list[str] = field(default_factory=list)
     names: Counter[frozenset[str]] = field(default_factory=Counter)  # of who spoke
 
     def add(self, entry: _Entry) -> None:
@@ -96,7 +107,10 @@ class _Part:
         self.seqs.insert(at, entry.row.seq)
         self.lengths.insert(at, entry.terms.total())
         for term in entry.terms:
-            orders = self.postings.setdefault(term, _orders())
+            if term not in self.postings:
+                insort(self.words, term)
+                self.postings[term] = _orders()
+            orders = self.postings[term]
             orders.insert(bisect_left(orders, order), order)
         self.names[entry.name] += 1
 
@@ -108,9 +122,17 @@ class _Part:
             orders = self.postings[term]
             del orders[bisect_left(orders, order)]
             if not orders:
-                del self.postings[term]
+                del self.postings[term], self.words[bisect_left(self.words, term)]
         self.names[entry.name] -= 1
         self.names += Counter()  # a name that nobody has any more is not kept
+
+    def meant(self, term: str) -> Sequence[str]:
+        """Which terms that stand here are looked for."""
+        begins = beginning(term)
+        if not begins:
+            return (term,) if term in self.postings else ()
+        last = bisect_left(self.words, begins + _AFTER_ANY)
+        return self.words[bisect_left(self.words, begins) : last]
 
     def seen(self, upto: Seq) -> Numbers:
         """The orders of pages whose records go up to `upto`."""
@@ -124,8 +146,9 @@ class _Part:
         return np.array(self.seqs, dtype=np.int64) <= upto
 
     def containing(self, term: str, seen: Numbers) -> Numbers:
-        """The orders among `seen` where a term stands."""
-        orders = np.array(self.postings.get(term, ()), dtype=np.int64)
+        """The orders among `seen` where a term stands, or any of those that are looked for."""
+        found = [np.array(self.postings[one], dtype=np.int64) for one in self.meant(term)]
+        orders = found[0] if len(found) == 1 else distinct(np.concatenate([_NONE, *found]))
         return orders if len(seen) == len(self.orders) else orders[among(orders, seen)]
 
 
@@ -463,7 +486,7 @@ class MemoryIndex:
         places = likeliest(lists, pages=pages, limit=limit, near=near)
         entries = self._seen_at(scope, places.tolist()).values()
         counts = [
-            [min(max(entry.terms[term] for term in these), count_max) for these in any_of]
+            [min(max(_count(entry.terms, term) for term in these), count_max) for these in any_of]
             for entry in entries
         ]
         return Candidates(

@@ -170,7 +170,9 @@ class OverlayIndex:
         length = sum(one.pages * one.length_mean for one in found)
         places = _joined([one.places for one in found])
         order = np.argsort(places, kind="stable")
-        counts = [one.counts for one in found] or [np.zeros((0, len(terms)), dtype=np.int64)]
+        counts = [one.counts.astype(np.int64) for one in found] or [
+            np.zeros((0, len(terms)), dtype=np.int64)
+        ]
         return Candidates(
             pages=pages,
             length_mean=length / pages if pages else 0.0,
