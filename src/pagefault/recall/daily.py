@@ -15,12 +15,12 @@ from typing import Final
 import numpy as np
 
 from pagefault.language.analyzer import terms_of
-from pagefault.language.known import LANGUAGES
+from pagefault.language.known import DEFAULT, LANGUAGES
 from pagefault.language.language import Script
 from pagefault.language.sought import alternatives
 from pagefault.model.times import DAY_MS
 from pagefault.recall.question import Question
-from pagefault.recall.when import Days, in_year
+from pagefault.recall.when import Days, of_year
 from pagefault.store.api import Candidates
 from pagefault.store.likely import Numbers, distinct
 
@@ -29,7 +29,11 @@ YEARS: Final = 5  # of which "3 May" may be: this one and those before
 
 _EPOCH: Final = date(1970, 1, 1)
 _ANYTHING: Final = frozenset(
-    term for one in LANGUAGES for word in one.anything for term in terms_of(word, one)
+    term
+    for one in LANGUAGES
+    for read_as in {one, DEFAULT.get(one.script, one)}  # as it is asked for where nobody speaks it
+    for word in one.anything
+    for term in terms_of(word, read_as)
 )
 _OF_RUNS: Final = frozenset(
     char
@@ -61,7 +65,7 @@ def spans_ms(days: Collection[Days], today: date | None) -> Iterator[tuple[int, 
             yield _begin_ms(one.first), _begin_ms(one.last) + DAY_MS
         elif today is not None:
             for year in range(max(1, today.year - YEARS + 1), today.year + 1):
-                first, last = in_year(one.first, year), in_year(one.last, year)
+                first, last = of_year(one, year)
                 yield _begin_ms(first), _begin_ms(last) + DAY_MS
 
 

@@ -27,27 +27,54 @@ _YEAR_LAST: Final = re.compile(r"(?<![\w.])(\d{1,2})([./])(\d{1,2})\2((?:19|20)\
 _UNIT_DAYS: Final = {"day": 1, "week": 7, "weekend": 7, "month": 30, "year": 365}
 
 
+class Nth(NamedTuple):
+    """Days that begin on some weekday of a month: on the first of that name, the second, …; on the
+    last, if `number` is -1. Without a weekday, a week of those that the first of the month begins,
+    or the one that its last day ends.
+    """
+
+    number: int
+    weekday: int | None
+    days: int
+
+
 class Days(NamedTuple):
     """From `first` to `last`, inclusive. Of any year if `of_any_year`: theirs is then a leap year
-    that stands for it.
+    that stands for it; `nth` are those of the month that are meant, which another year has on other
+    days. A season may go on into the next year.
     """
 
     first: date
     last: date
     of_any_year: bool = False
+    nth: Nth | None = None
 
 
 def days_named(query: str, *, today: date | None = None) -> tuple[Days, ...]:
     """Dates, months and years, and what is relative to `today`, if that is known, as the languages
-    say it that the query tells.
+    say it that the query tells. Of days within others those alone: other languages may know less of
+    a date.
     """
     known = [_reader(one.dates, one.script) for one in told_or_all(query) if one.dates is not None]
     found = [days for one in known for days in one.dates(query)]
     found += days_in_digits(query)
+    found += [days for one in known for days in one.seasons(query)]
     found += [days for one in known for days in one.years(query)]
     if today is not None:
         found += [days for one in known for days in one.relative(query, today)]
-    return tuple(dict.fromkeys(found))
+    different = tuple(dict.fromkeys(found))
+    return tuple(one for one in different if not any(_holds(one, other) for other in different))
+
+
+def _holds(one: Days, other: Days) -> bool:
+    """Whether the other days are some of these, and not all."""
+    if one == other or (other.of_any_year and not one.of_any_year):
+        return False
+    first, last = of_year(one, other.first.year) if one.of_any_year else (one.first, one.last)
+    begins, ends = (
+        of_year(other, other.first.year) if other.of_any_year else (other.first, other.last)
+    )
+    return first <= begins and ends <= last and (first, last) != (begins, ends)
 
 
 def months_named(query: str) -> Iterator[tuple[str, int]]:
@@ -87,16 +114,36 @@ def _spans(one: Days, earliest: int, latest: int) -> Iterator[tuple[int, int]]:
     if not one.of_any_year:
         yield one.first.toordinal(), one.last.toordinal()
         return
-    since, until = _year(earliest), _year(latest)
-    for year in range(max(since, until - YEARS_MAX), until + 1):
-        yield in_year(one.first, year).toordinal(), in_year(one.last, year).toordinal()
+    since, until = _year(earliest) - 1, _year(latest)
+    for year in range(max(since, until - YEARS_MAX, 1), min(until, date.max.year - 1) + 1):
+        first, last = of_year(one, year)
+        yield first.toordinal(), last.toordinal()
 
 
 def _year(ordinal: int) -> int:
     return date.fromordinal(min(max(ordinal, 1), date.max.toordinal())).year
 
 
-def in_year(day: date, year: int) -> date:
+def of_year(one: Days, year: int) -> tuple[date, date]:
+    """The first and the last of days of any year, in this one."""
+    if one.nth is not None:
+        return _nth(one.nth, year, one.first.month)
+    goes_on = one.last < one.first
+    return _in_year(one.first, year), _in_year(one.last, year + goes_on)
+
+
+def _nth(nth: Nth, year: int, month: int) -> tuple[date, date]:
+    length = monthrange(year, month)[1]
+    if nth.weekday is None:
+        first = length - nth.days + 1 if nth.number < 0 else 1 + nth.days * (nth.number - 1)
+        return date(year, month, first), date(year, month, min(first + nth.days - 1, length))
+    days = [day for day in range(1, length + 1) if date(year, month, day).weekday() == nth.weekday]
+    at = days[min(nth.number, len(days)) - 1] if nth.number > 0 else days[-1]
+    begins = date(year, month, at)
+    return begins, begins + timedelta(nth.days - 1)
+
+
+def _in_year(day: date, year: int) -> date:
     """The same day of another year; of February its last, where it has no 29th."""
     return day.replace(year=year, day=min(day.day, monthrange(year, day.month)[1]))
 
@@ -115,7 +162,10 @@ class _Names:
         return next((means for name, means in self._names if name.fullmatch(text)), None)
 
 
-_PLACE: Final = re.compile(r"\{(d|month|y|weekday|unit|n)(\d?)\}")
+_PLACE: Final = re.compile(r"\{(d|month|y|weekday|unit|nth|n|part|season)(\d?)\}")
+_PART_DAYS: Final = {"early": (1, 10), "mid": (11, 20), "late": (21, 31)}
+_SEASON_MONTHS: Final = 3
+_SPRING: Final = 3  # begins in March
 
 
 class _Reader:
@@ -129,6 +179,9 @@ class _Reader:
             "weekday": _Names({name: at for at, name in enumerate(told.weekdays)}),
             "unit": _Names({name: unit for unit, name in told.units.items()}),
             "n": _Names({**told.numbers, r"\d{1,3}": 0}),
+            "nth": _Names(told.ordinals),
+            "part": _Names(told.parts),
+            "season": _Names({name: at for at, name in enumerate(told.seasons)}),
         }
         near = "|".join(f"(?:{word})" for word in told.near) or r"(?!)"
         has_blanks = script not in (Script.HAN, Script.KANA)
@@ -136,33 +189,92 @@ class _Reader:
         self._near_days = _Names(told.near)
 
     def dates(self, query: str) -> Iterator[Days]:
-        for month, number, year in self._dates(query):
+        narrower = self._within_months(query)
+        yield from (days for days, _ in narrower)
+        for month, number, year, span in self._dates(query):
+            if _overlaps(span, [within for _, within in narrower]):
+                continue
             found = _of(int(year) if year else None, self._month(month), number or None)
             if found is not None:
                 yield found
 
     def months(self, query: str) -> Iterator[tuple[str, int]]:
         """Each month as it is written, and its number."""
-        for month, _, _ in self._dates(query):
+        for month, _, _, _ in self._dates(query):
             yield month, self._month(month)
+        for template in (self._told.part, self._told.nth):
+            for match in self._found(template, query):
+                month = _part(match, "month")
+                yield month, self._month(month)
 
-    def _dates(self, query: str) -> Iterator[tuple[str, str, str]]:
-        """Month, day and year as they are written."""
+    def _within_months(self, query: str) -> list[tuple[Days, tuple[int, int]]]:
+        """Parts of months, and where each is told."""
+        found: list[tuple[Days, tuple[int, int]]] = []
+        for match in self._found(self._told.nth, query):
+            number = int(self._names["nth"].meant(_part(match, "nth")) or 1)
+            if _part(match, "weekday"):
+                nth = Nth(number, self._weekday(match), 1)
+            elif self._unit(match) == "weekend":
+                nth = Nth(number, _SATURDAY, 2)
+            elif self._unit(match) == "week":
+                nth = Nth(number, None, 7)
+            else:
+                continue
+            if nth.weekday is None and number > _WEEKS:
+                continue
+            found.append((self._of_month(match, nth), match.span()))
+        for match in self._found(self._told.part, query):
+            part = str(self._names["part"].meant(_part(match, "part")))
+            found.append((self._of_month(match, None, _PART_DAYS[part]), match.span()))
+        return found
+
+    def _of_month(
+        self, match: re.Match[str], nth: Nth | None, days: tuple[int, int] = (1, 31)
+    ) -> Days:
+        year, month = _part(match, "y"), self._month(_part(match, "month"))
+        within = int(year) if year else _ANY_YEAR
+        length = monthrange(within, month)[1]
+        first, last = (date(within, month, min(day, length)) for day in days)
+        if year and nth is not None:
+            return Days(*_nth(nth, within, month))
+        return Days(first, last, not year, nth)
+
+    def seasons(self, query: str) -> Iterator[Days]:
+        """Seasons, of a year or of any."""
+        for match in self._found(self._told.season, query):
+            year = _part(match, "y")
+            yield self._season(match, int(year) if year else None)
+
+    def _season(self, match: re.Match[str], year: int | None) -> Days:
+        number = int(self._names["season"].meant(_part(match, "season")) or 0)
+        first = _SPRING + _SEASON_MONTHS * number
+        last = (first + _SEASON_MONTHS - 2) % 12 + 1
+        within = year or _ANY_YEAR
+        ends = within + (last < first) * (year is not None)
+        length = monthrange(ends, last)[1]
+        return Days(date(within, first, 1), date(ends, last, length), year is None)
+
+    def _dates(self, query: str) -> Iterator[tuple[str, str, str, tuple[int, int]]]:
+        """Month, day and year as they are written, and where."""
         for match in self._found(self._told.date, query):
             month, number, year = (_part(match, name) for name in ("month", "d", "y"))
             is_doubtful = month.casefold() in self._told.doubtful_months and not (number or year)
             before = query[: match.start()]
             if not is_doubtful or re.search(self._told.before_a_month, before, re.IGNORECASE):
-                yield month, number, year
+                yield month, number, year, match.span()
 
     def _month(self, name: str) -> int:
         return int(self._names["month"].meant(name) or 0)
 
     def years(self, query: str) -> Iterator[Days]:
-        """Years alone: that of a date is part of it."""
-        dates = [match.span() for match in self._found(self._told.date, query)]
+        """Years alone: that of a date or a season is part of it."""
+        whole = [
+            match.span()
+            for template in (self._told.date, self._told.season)
+            for match in self._found(template, query)
+        ]
         for match in self._found(self._told.year, query):
-            if not any(start < match.end() <= end for start, end in dates):
+            if not any(start < match.end() <= end for start, end in whole):
                 year = int(_part(match, "y"))
                 yield Days(date(year, 1, 1), date(year, 12, 31))
 
@@ -174,7 +286,10 @@ class _Reader:
             count = int(number) if number.isdecimal() else int(self._names["n"].meant(number) or 0)
             days = _UNIT_DAYS[self._unit(match)]
             yield _around(_before(today, count * days), days // 4)
+        narrower = [span for _, span in self._within_months(query)]
         for match in self._found(self._told.weekday, query):
+            if _overlaps(match.span(), narrower):
+                continue
             back = (today.weekday() - self._weekday(match) - 1) % 7 + 1
             yield _around(_before(today, back), 0)
         for match in self._found(self._told.weekday_of_last_week, query):
@@ -182,8 +297,13 @@ class _Reader:
         for template, is_this in ((self._told.last, False), (self._told.this, True)):
             for match in self._found(template, query):
                 unit = self._unit(match)
-                if unit != "day":
+                if unit != "day" and not _overlaps(match.span(), narrower):
                     yield _last(unit, today, is_this=is_this)
+        for match in self._found(self._told.this_season, query):
+            yield self._season(match, today.year)
+        for match in self._found(self._told.last_season, query):
+            before = (self._season(match, year) for year in range(today.year, today.year - 3, -1))
+            yield next(one for one in before if one.last < today)
 
     def _found(self, template: str, query: str) -> Iterator[re.Match[str]]:
         if template not in self._patterns:
@@ -204,6 +324,12 @@ class _Reader:
 
 
 _reader: Final = cache(_Reader)
+_SATURDAY: Final = 5
+_WEEKS: Final = 4  # of a month, whole ones
+
+
+def _overlaps(span: tuple[int, int], others: Sequence[tuple[int, int]]) -> bool:
+    return any(span[0] < last and first < span[1] for first, last in others)
 
 
 def _part(match: re.Match[str], name: str) -> str:
