@@ -7,8 +7,9 @@ from datetime import UTC, date, datetime, timedelta
 import numpy as np
 import pytest
 
+from pagefault.language.days import days_named, of_year
 from pagefault.recall.search import Searcher
-from pagefault.recall.when import days_named, nearness, of_year
+from pagefault.recall.when import nearness
 from pagefault.store.in_memory.index import MemoryIndex
 from pagefault.testing.index_contract import whole
 from pagefault.testing.records import Records
@@ -152,3 +153,63 @@ def test_pages_of_such_days_are_found_in_whatever_language_is_asked(
     ]
     assert len(days) == 2
     assert all(first <= day <= last for day in days)
+
+
+TOLD_LATER = {
+    "The tent leaked all night last weekend.": "What happened on the first weekend of October?",
+    "Letztes Wochenende war das Zelt undicht.": "Was ist am ersten Wochenende im Oktober passiert?",
+    "La tente fuyait le week-end dernier, et nous étions dedans.": (
+        "Qu'est-ce qui s'est passé le premier week-end d'octobre ?"
+    ),
+    "La tienda se mojó el fin de semana pasado.": "¿Qué pasó el primer fin de semana de octubre?",
+    "We had a leak in the tent on Oct. 3, of all days.": "¿Qué pasó el 3 de octubre de 2026?",
+}
+
+
+def told_on(day: str, text: str) -> Searcher:
+    """A session in which other things are told on other days."""
+    records, index = Records(), MemoryIndex()
+    records.open("diary")
+    for back in range(1, 60):
+        at = datetime(2026, 9, 20, 9, tzinfo=UTC) - timedelta(days=back)
+        records.say(1, f"Walked round lake {back}.", occurred_at=at.isoformat())
+    records.say(1, text, occurred_at=f"{day}T09:00:00+00:00")
+    index.apply(records.events)
+    return Searcher(index)
+
+
+@pytest.mark.parametrize(("text", "query"), TOLD_LATER.items(), ids=str)
+@pytest.mark.parametrize("asked", ["its own language", "another"])
+def test_what_is_told_later_is_found_by_the_days_when_it_happened(
+    text: str, query: str, asked: str
+) -> None:
+    if asked == "another":
+        query = "What happened on the first weekend of October?"
+    hits = told_on("2026-10-06", text).search(whole(1), query, limit=3, today=TODAY).hits
+    assert [hit.page.order for hit in hits[:1]] == [59]
+
+
+@pytest.mark.parametrize(("text", "is_found"), [(" last weekend", True), ("", False)])
+def test_control_what_tells_of_no_other_day_is_found_by_its_own_alone(
+    text: str, is_found: bool
+) -> None:
+    telling = told_on("2026-10-01", f"The tent leaked all night{text}.")
+    asked = ("What happened on the last weekend of September?", "What happened on 1 October?")
+    then, own = (telling.search(whole(1), one, limit=9, today=TODAY).hits for one in asked)
+    assert (59 in [hit.page.order for hit in then]) == is_found
+    assert own[0].page.order == 59
+
+
+def test_of_two_pages_with_the_words_that_comes_first_that_tells_of_the_days() -> None:
+    records, index = Records(), MemoryIndex()
+    records.open("diary")
+    for text, day in (
+        ("The boiler broke two weeks ago.", "2026-03-20"),
+        ("The boiler broke again just now.", "2026-03-22"),
+        ("The boiler broke last Monday.", "2026-06-20"),
+    ):
+        records.say(1, text, occurred_at=f"{day}T09:00:00+00:00")
+    index.apply(records.events)
+    query = "When did the boiler break in early March?"
+    hits = Searcher(index).search(whole(1), query, limit=3, today=TODAY).hits
+    assert hits[0].page.order == 0

@@ -15,12 +15,12 @@ from typing import Final
 import numpy as np
 
 from pagefault.language.analyzer import terms_of
+from pagefault.language.days import Days, of_year
 from pagefault.language.known import DEFAULT, LANGUAGES
 from pagefault.language.language import Script
 from pagefault.language.sought import alternatives
 from pagefault.model.times import DAY_MS
 from pagefault.recall.question import Question
-from pagefault.recall.when import Days, of_year
 from pagefault.store.api import Candidates
 from pagefault.store.likely import Numbers, distinct
 
@@ -67,6 +67,12 @@ def spans_ms(days: Collection[Days], today: date | None) -> Iterator[tuple[int, 
             for year in range(max(1, today.year - YEARS + 1), today.year + 1):
                 first, last = of_year(one, year)
                 yield _begin_ms(first), _begin_ms(last) + DAY_MS
+
+
+def days_of(since_ms: int, until_ms: int) -> tuple[int, int]:
+    """The first and the last day from then until before then, as `date.toordinal` counts them."""
+    since, until = since_ms // DAY_MS, (until_ms - 1) // DAY_MS
+    return _EPOCH.toordinal() + since, _EPOCH.toordinal() + until
 
 
 def _begin_ms(day: date) -> int:

@@ -176,6 +176,7 @@ def _evidence(
         best=float(worth.max()) or 1.0,
         relative_lengths=here.lengths / usual,
         days=here.days,
+        told_days=(here.told_first, here.told_last),
         roles=here.roles,
         marks=here.marks,
         likenesses=here.likenesses,

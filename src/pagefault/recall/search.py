@@ -384,13 +384,15 @@ class Searcher:
     def _said_in(
         self, scope: Scope, spans: Iterable[tuple[int, int]], only: NDArray[np.int64] | None
     ) -> NDArray[np.int64]:
-        """Where the pages stand that were said then."""
+        """Where the pages stand that were said then, or tell of then."""
         import numpy as np
 
-        found = [
-            self._index.matching(scope, SearchFilter(since=since, until=until)).places
-            for since, until in spans
-        ]
+        from pagefault.recall.daily import days_of
+
+        found = []
+        for since, until in spans:
+            found.append(self._index.matching(scope, SearchFilter(since=since, until=until)).places)
+            found.append(self._index.telling_of(scope, *days_of(since, until)))
         places = np.unique(np.concatenate([np.empty(0, np.int64), *found]))
         return places if only is None else np.intersect1d(places, only, assume_unique=True)
 

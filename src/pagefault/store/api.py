@@ -228,6 +228,8 @@ class Traits:
     marks: NDArray[np.int64]
     likenesses: NDArray[np.int64]
     spoken: NDArray[np.float64]  # what who says it is worth, by the names that were asked for
+    told_first: NDArray[np.int64]  # the days that it tells of, 0 for none
+    told_last: NDArray[np.int64]
 
 
 _ROLE_NUMBERS: Final = {role: number for number, role in enumerate(Role)}
@@ -361,6 +363,12 @@ class PageIndex(Protocol):
         Statistics are over the whole scope; pages are those of the `limit` stretches of four
         where most is told about the terms, and those beside them (`likely.py`); with `near`, of
         the stretches at these places (ascending), whatever is told elsewhere.
+        """
+        ...
+
+    def telling_of(self, scope: Scope, first_day: int, last_day: int) -> NDArray[np.int64]:
+        """Where pages in scope stand, ascending, that tell of days from one to the other, as
+        `store/form.py` counts them, and of none before or behind.
         """
         ...
 

@@ -415,6 +415,31 @@ class PageIndexContract:
         assert len(index.traits(whole(1), []).places) == 0
         assert len(index.traits(whole(77), [0]).places) == 0
 
+    def test_the_days_that_a_page_tells_of_are_known(self, index: PageIndex) -> None:
+        records = Records()
+        records.open("planning")
+        for text in (
+            "We met Ann last weekend.",
+            "We meet on 5 October and on the 7th.",
+            "In October we moved.",
+            "Nothing is told here.",
+            "Today it rains.",
+        ):
+            records.say(1, text, occurred_at="2026-10-06T09:00:00")
+        index.apply(records.events)
+        of = [date(2026, 10, day).toordinal() for day in (1, 3, 4, 5, 31)]
+        first, third, fourth, fifth, last = of
+        seen = index.traits(whole(1), range(5))
+        assert seen.told_first.tolist() == [third, fifth, first, 0, 0]
+        assert seen.told_last.tolist() == [fourth, fifth, last, 0, 0]
+        assert index.telling_of(whole(1), first, last).tolist() == [0, 1, 2]
+        assert index.telling_of(whole(1), first, fifth).tolist() == [0, 1]
+        assert index.telling_of(whole(1), fourth, last).tolist() == [1]
+        assert index.telling_of(whole(77), first, last).tolist() == []
+        assert len(index.telling_of(EVERYTHING, first, last)) == 3
+        index.forget([Seq(2)], [])
+        assert index.telling_of(whole(1), first, last).tolist() == [1, 2]
+
     def test_a_term_counts_so_often_at_most(self, index: PageIndex) -> None:
         records = Records()
         records.open("planning")

@@ -490,6 +490,22 @@ class SqliteIndex:
             )
 
     @_mended
+    def telling_of(self, scope: Scope, first_day: int, last_day: int) -> NDArray[np.int64]:
+        import numpy as np
+
+        from pagefault.store.embedded.postings import numbers
+
+        with self._connections.read() as db:
+            found = [
+                numbers(text)
+                for span in self._spans(db, scope)
+                for (text,) in _SQL.rows(
+                    *(db, "telling", span.first, span.last, span.origin, first_day, last_day)
+                )
+            ]
+        return np.sort(np.concatenate([numbers("[]"), *found]))
+
+    @_mended
     def prefix_counts(self, scope: Scope) -> dict[str, int]:
         counts: dict[str, int] = {}
         with self._connections.read() as db:
@@ -574,9 +590,9 @@ class SqliteIndex:
                 for span in self._spans(db, scope)
                 for columns in _SQL.rows(db, "traits", _array_within(span, places), span.origin)
             ]
-            values = np.concatenate([np.empty((7, 0), dtype=np.int64), *found], axis=1)
+            values = np.concatenate([np.empty((9, 0), dtype=np.int64), *found], axis=1)
             values = values[:, np.argsort(values[0], kind="stable")]
-            at, lengths, days, codes, marks, likenesses, speakers = values
+            at, lengths, days, codes, marks, likenesses, speakers, told_first, told_last = values
             of_names = json.dumps(np.unique(speakers).tolist()) if names else ""
             told = _SQL.rows(db, "names", of_names) if names else []
             said_by = set(codes.tolist())
@@ -589,7 +605,11 @@ class SqliteIndex:
             for is_named in (False, True):
                 these = (codes == code) & ((speakers > 0) == is_named)
                 roles[these] = role_number(_ROLES[words[code]], is_named=is_named)
-        return Traits(at, lengths, days, roles, marks, likenesses, spoken)
+        return Traits(
+            *(at, lengths, days, roles, marks, likenesses, spoken),
+            told_first=told_first,
+            told_last=told_last,
+        )
 
     @_mended
     def speakers(self, scope: Scope) -> frozenset[str]:

@@ -524,7 +524,21 @@ class MemoryIndex:
             marks=np.array([one.form.marks for one in entries], dtype=np.int64),
             likenesses=np.array([one.form.likeness for one in entries], dtype=np.int64),
             spoken=np.array([worth_of(one.name, names) for one in entries], dtype=np.float64),
+            told_first=np.array([one.form.told_first or 0 for one in entries], dtype=np.int64),
+            told_last=np.array([one.form.told_last or 0 for one in entries], dtype=np.int64),
         )
+
+    @_alone
+    def telling_of(self, scope: Scope, first_day: int, last_day: int) -> Numbers:
+        places = [
+            place_in(scope, entry.row)
+            for entry in self._in_scope(scope)
+            if entry.form.told_first is not None
+            and entry.form.told_last is not None
+            and first_day <= entry.form.told_first
+            and entry.form.told_last <= last_day
+        ]
+        return np.sort(np.array(places, dtype=np.int64))
 
     @_alone
     def speakers(self, scope: Scope) -> frozenset[str]:

@@ -196,6 +196,14 @@ class OverlayIndex:
             marks=_joined([one.marks for one in found])[order],
             likenesses=_joined([one.likenesses for one in found])[order],
             spoken=np.concatenate([np.empty(0), *(one.spoken for one in found)])[order],
+            told_first=_joined([one.told_first for one in found])[order],
+            told_last=_joined([one.told_last for one in found])[order],
+        )
+
+    def telling_of(self, scope: Scope, first_day: int, last_day: int) -> NDArray[np.int64]:
+        layers = self._layers(scope)
+        return np.sort(
+            _joined([layer.telling_of(part, first_day, last_day) for layer, part in layers])
         )
 
     def speakers(self, scope: Scope) -> frozenset[str]:
