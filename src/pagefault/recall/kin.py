@@ -14,35 +14,16 @@ the beginning makes cheap; and kin whose beginnings differ (*mice*, *mouse*; pre
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
-from pagefault.language.sought import Sought, alternatives, beginning_with
 from pagefault.store.api import Candidates
 from pagefault.store.likely import rarity
 
-LETTERS: Final = 5  # that kin share; what is shorter has none
 KIN: Final = 0.5  # of a word, as which one counts that begins like it
-KIN_MAX: Final = 16  # words of a query, the first, of which kin are looked for: more are a text
-
-
-def kin_of(terms: Sequence[Sought], but: Collection[int] = ()) -> dict[int, tuple[str, ...]]:
-    """For each of these terms that may have kin, `but` for those at some positions, what looks for
-    them: names of code, numbers and pairs of characters have none.
-    """
-    kin: dict[int, tuple[str, ...]] = {}
-    for at, term in enumerate(terms):
-        begins = {one[:LETTERS]: None for one in alternatives(term) if _is_word(one)}
-        if begins and at not in but and len(kin) < KIN_MAX:
-            kin[at] = tuple(map(beginning_with, begins))
-    return kin
-
-
-def _is_word(term: str) -> bool:
-    return len(term) >= LETTERS and term.isidentifier() and not any(map(str.isdigit, term))
 
 
 def with_kin(found: Candidates, kin: Collection[int]) -> Candidates:

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from pagefault.language.analyzer import query_terms, unseen_joints
+from pagefault.language.kin import kin_of
 from pagefault.language.sought import alternatives
 from pagefault.model.ids import Seq
 from pagefault.model.kinds import Kind, Profile
@@ -348,7 +349,7 @@ class Searcher:
         stands beside it.
         """
         from pagefault.recall.daily import PAGES_MAX, asks_of_days_alone, spans_ms, with_word
-        from pagefault.recall.kin import kin_of, with_kin
+        from pagefault.recall.kin import with_kin
         from pagefault.recall.question import read, speakers_named, subject
         from pagefault.recall.rank import rank
         from pagefault.recall.ranking import NOTHING_RANKED
