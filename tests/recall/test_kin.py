@@ -54,6 +54,15 @@ def test_control_without_kin_it_is_not(
     assert 30 not in [hit.page.order for hit in searched(text, query).hits[:1]]
 
 
+def test_a_large_memory_is_not_searched_for_kin(monkeypatch: pytest.MonkeyPatch) -> None:
+    text, query = KIN_OF["English"]
+    records = 62  # with that of the session
+    monkeypatch.setattr("pagefault.recall.search.KIN_RECORDS_MAX", records)
+    assert searched(text, query).hits
+    monkeypatch.setattr("pagefault.recall.search.KIN_RECORDS_MAX", records - 1)
+    assert not searched(text, query).hits
+
+
 def test_the_word_itself_counts_more_than_its_kin() -> None:
     records, index = Records(), MemoryIndex()
     records.open("talk")
