@@ -41,7 +41,7 @@ settings.register_profile(
     "fixed",
     settings.get_profile("drawn"),
     derandomize=True,
-    max_examples=25,
+    max_examples=10,
     phases=(Phase.explicit, Phase.generate),
 )
 settings.load_profile("fixed")

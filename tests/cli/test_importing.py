@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import warm
 from tests.cli.conftest import Cli, start
 from tests.history import exports
 
@@ -170,7 +171,7 @@ def test_a_terminal_is_asked(root: Path, talk: Path, answer: str, written: bool)
     ours, theirs = os.openpty()
     try:
         process = subprocess.Popen(
-            [sys.executable, "-m", "pagefault.cli", "--root", root, "import", talk],
+            [*warm.python(), "-m", "pagefault.cli", "--root", root, "import", talk],
             stdin=theirs,
             stdout=theirs,
             stderr=subprocess.PIPE,

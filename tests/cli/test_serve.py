@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +18,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from tests import warm
 from tests.cli.conftest import Cli
 from tests.proxy.histories import body, user
 from tests.proxy.upstream import Say, Seen, Upstream, always
@@ -26,8 +27,10 @@ KEY = "sk-ant-api03-none-of-your-business-0123456789"
 
 
 @contextmanager
-def serving(*words: str, root: Path) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "pagefault.cli", "serve", "--port", "0", *words]
+def serving(
+    *words: str, root: Path, python: Sequence[str] = (sys.executable,)
+) -> Iterator[subprocess.Popen[str]]:
+    command = [*python, "-m", "pagefault.cli", "serve", "--port", "0", *words]
     process = subprocess.Popen(
         [*command, "--root", str(root)],
         stdout=subprocess.PIPE,
@@ -116,7 +119,7 @@ def test_what_would_be_unsafe_is_refused_before_anything_listens(
     tmp_path: Path, words: list[str], why: str
 ) -> None:
     root = tmp_path / "memory"
-    with serving(*words, root=root) as process:
+    with serving(*words, root=root, python=warm.python()) as process:
         _, said = process.communicate(timeout=30)
     assert process.returncode == 2
     assert why in said
@@ -130,7 +133,7 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
         taken.listen()
         port = taken.getsockname()[1]
         words = ["--upstream", "https://api.example.com", "--port", str(port)]
-        with serving(*words, root=tmp_path) as process:
+        with serving(*words, root=tmp_path, python=warm.python()) as process:
             _, said = process.communicate(timeout=30)
     assert process.returncode == 2
     assert f"port {port} is taken" in said

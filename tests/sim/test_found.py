@@ -88,7 +88,7 @@ def _roll_and_lose_power(machine: StoreMachine, after: int) -> None:
 def test_no_seal_survives_a_power_cut_that_what_it_seals_does_not(
     lives: Callable[[int], StoreMachine], after: int
 ) -> None:
-    for seed in range(30):
+    for seed in range(8):
         _roll_and_lose_power(lives(seed), after)
 
 

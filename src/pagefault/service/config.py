@@ -476,8 +476,11 @@ def _withhold_key(found: dict[str, _Found]) -> None:
         found["engine.api_key"] = _Found("", why, key.layer, key.folder)
 
 
+_types_of = cache(get_type_hints)  # to evaluate them takes longer than all else here
+
+
 def _build(owner: type[Any], prefix: str, values: Mapping[str, object], **given: object) -> Any:
-    types = get_type_hints(owner)
+    types = _types_of(owner)
     for one in fields(owner):
         key, kind = prefix + one.name, types[one.name]
         if is_dataclass(kind) and isinstance(kind, type):
