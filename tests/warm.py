@@ -57,7 +57,7 @@ def close() -> None:
     """End it, if it was started."""
     while _running:
         server, folder = _running.pop()
-        server.communicate(timeout=60)
+        server.communicate(timeout=300)
         folder.cleanup()
 
 

@@ -133,7 +133,7 @@ def test_watching_imports_what_is_added(cli: Cli, root: Path, tmp_path: Path) ->
     exports.jsonl(path, lines)
     added = json.loads(process.stdout.readline())
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
+    process.communicate(timeout=300)
     whole = cli("--root", root, "import", path.parent, "--dry-run", "--json").data
     assert added["messages"] > 0
     assert (whole["messages"], whole["known"]) == (
@@ -152,12 +152,12 @@ def test_killed_at_any_moment_it_goes_on(cli: Cli, root: Path, tmp_path: Path) -
         (folder / f"{number}.json").write_text(json.dumps(lines))
     for number, how in enumerate((signal.SIGKILL, signal.SIGINT, signal.SIGKILL, signal.SIGINT)):
         process = start("--root", root, "import", folder, "--yes", "--json")
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 300
         while not list(root.glob("log/*")) and time.monotonic() < deadline:
             time.sleep(0.01)
         time.sleep(0.15 * number)
         process.send_signal(how)
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
     report = cli("--root", root, "import", folder, "--yes", "--json").data
     assert report["messages"] + report["known"] == 4_000
     listed = cli("--root", root, "import", "list", "--json").data
@@ -183,7 +183,7 @@ def test_a_terminal_is_asked(root: Path, talk: Path, answer: str, written: bool)
             assert piece, told
             told += piece
         os.write(ours, answer.encode())
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
         assert process.returncode == (0 if written else 1)
         assert root.exists() == written
     finally:

@@ -137,9 +137,9 @@ def test_links_fifos_and_sockets_are_not_opened(tmp_path: Path) -> None:
     (folder / "link").symlink_to(tmp_path / "elsewhere")
     (folder / "loop").symlink_to(folder)
     os.mkfifo(folder / "pipe")
-    began = time.monotonic()
+    began = time.process_time()
     [(_, _, entries)], flaws = read(folder)
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
     assert [entry.text for entry in entries] == ["A good line"]
     assert {Path(flaw.place).name: flaw.why.split(":")[0] for flaw in flaws} == {
         "link": "a link",
