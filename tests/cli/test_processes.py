@@ -110,7 +110,6 @@ def test_an_interrupted_replay_leaves_a_sound_memory_and_its_neighbours_can_work
     assert writer.returncode == 130
     assert "Traceback" not in err
     assert "interrupted" in err
-    with start("--root", root, "verify", "--json") as process:
-        out, err = process.communicate(timeout=300)
-    assert process.returncode == 0, out
-    assert json.loads(out)["notices"] == []
+    verified = nursery.bear("attempt", root=root, words=["verify", "--json"]).result
+    assert verified["code"] == 0, verified
+    assert json.loads(verified["out"])["notices"] == []
