@@ -23,9 +23,9 @@ def large() -> Run:
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Conversations of fewer turns."""
-    monkeypatch.setattr(northstar, "DECIDING_TURNS", 30)
-    monkeypatch.setattr(northstar, "OTHER_TURNS", 30)
-    monkeypatch.setattr(northstar, "TURNS_MIN", 90)
+    monkeypatch.setattr(northstar, "DECIDING_TURNS", 15)
+    monkeypatch.setattr(northstar, "OTHER_TURNS", 20)
+    monkeypatch.setattr(northstar, "TURNS_MIN", 50)
 
 
 @pytest.mark.parametrize("which", [pytest.param("large", marks=pytest.mark.torture), "small"])
