@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, Phase, settings
 
 from tests import warm
 
-# Before anything imports numpy: on many cores its threads wait for small sums longer than these take,
-# and the processes that tests start are told the same.
+# Before anything imports numpy: on many cores its threads wait for one another longer than a small
+# sum takes. The processes that tests start are told the same.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 if typing.TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 To start Python, import what a command needs and load a vocabulary takes a second of a core, and the
 tests start hundreds of processes. So one warm process, which starts no thread and opens no memory,
-listens at a socket. `warm_child.py` stands for `python` and asks there for a child, which is forked;
-it stops, ends and is killed with the child, and the child with it.
+listens at a socket. `warm_child.py` stands for `python` and asks there for a child, which is
+forked; it stops, ends and is killed with the child, and the child with it.
 
 Other signals do not reach the child. Where they have to, or where what is tested is how a process
 starts, take a real one.

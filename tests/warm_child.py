@@ -1,7 +1,7 @@
 """Stands for `python`: asks the warm process (`warm.py`) for a child that does the work.
 
-It hands over its stdin, stdout and stderr, folder, environment and words, and the child has them. It
-stops when the child stops, ends as the child ends, and the child is killed when it is. It is
+It hands over its stdin, stdout and stderr, folder, environment and words, and the child has them.
+It stops when the child stops, ends as the child ends, and the child is killed when it is. It is
 compiled and run at each command, so it is short, and imports only what is built in.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from _signal import SIG_DFL, SIGKILL, signal
+from _signal import SIG_DFL, SIGKILL, signal  # type: ignore[import-not-found]
 from _socket import AF_UNIX, SCM_RIGHTS, SOCK_STREAM, SOL_SOCKET, socket
 
 

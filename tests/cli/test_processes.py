@@ -106,7 +106,7 @@ def test_an_interrupted_replay_leaves_a_sound_memory_and_its_neighbours_can_work
                     json.loads(neighbour["out"])
         finally:
             writer.send_signal(signal.SIGINT)
-        out, err = writer.communicate(timeout=300)
+        _, err = writer.communicate(timeout=300)
     assert writer.returncode == 130
     assert "Traceback" not in err
     assert "interrupted" in err

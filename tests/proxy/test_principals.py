@@ -61,7 +61,9 @@ def requests_of(said: list[Json]) -> list[list[Json]]:
 @pytest.mark.parametrize(
     ("path", "more", "bob"),
     [  # each beside each of the others; in torture all three at once as well
-        pytest.param(path, more, bob, marks=() if (one + two + three) % 2 == 0 else pytest.mark.torture)
+        pytest.param(
+            path, more, bob, marks=() if (one + two + three) % 2 == 0 else pytest.mark.torture
+        )
         for one, path in enumerate(PATHS)
         for two, more in enumerate(({}, {"prompt_cache_key": "app"}))
         for three, bob in enumerate((BOB, ANN))

@@ -46,9 +46,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Path
         path = tmp_path_factory.mktemp("index") / "m"
 
         async def talk() -> Request:
-            async with open_memory(
-                path, sync="os", window=3_000, layout=layout, seed=1
-            ) as memory:
+            async with open_memory(path, sync="os", window=3_000, layout=layout, seed=1) as memory:
                 return await _talk(await memory.session("work"), 160)
 
         return path, _index_lines(asyncio.run(talk()))
