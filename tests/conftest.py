@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, Phase, settings
 
 from tests import warm
 
-# Before anything imports numpy: on many cores its threads wait for one another longer than a small
-# sum takes. The processes that tests start are told the same.
+# On many cores the threads of numpy wait for one another longer than a small sum takes. Workers of
+# xdist, and the processes that tests start, are told so; this one may have numpy already.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 if typing.TYPE_CHECKING:
