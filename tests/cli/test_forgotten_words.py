@@ -70,7 +70,7 @@ def _typed(root: Path, *words: str, said: str = "") -> None:
     environment = os.environ | {"PAGEFAULT_HOME": str(root)}
     done = subprocess.run(
         [*python(), "-m", "pagefault.cli", *words],
-        input=said, text=True, capture_output=True, check=False, env=environment, timeout=60,
+        input=said, text=True, capture_output=True, check=False, env=environment, timeout=300,
     )  # fmt: skip
     assert done.returncode in (0, 3), done.stderr
 

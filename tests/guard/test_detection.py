@@ -10,6 +10,7 @@ import json
 import random
 import re
 import string
+import time
 from collections.abc import Sequence
 
 import pytest
@@ -395,6 +396,7 @@ def test_a_home_folder_loses_its_owner(text: str, cleaned: str) -> None:
         "authorization: " * 10_000,
     ],
 )
-@pytest.mark.timeout(20)
 def test_a_hostile_text_takes_no_longer_than_its_length_allows(text: str) -> None:
+    began = time.process_time()
     screen(Structure(), HomePaths()).clean(text)
+    assert time.process_time() - began < 20
