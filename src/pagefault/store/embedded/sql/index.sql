@@ -304,10 +304,12 @@ SELECT json_group_array(rowid - ?2) FROM event_fts WHERE event_fts MATCH ?1 AND 
 -- segments: What the full-text index is made of, and the version of its format.
 SELECT block, (SELECT v FROM event_fts_config WHERE k = 'version') FROM event_fts_data WHERE id = 10;
 
--- leaves_of_term: The leaf of a segment where a term's list begins if it has one, and where it ends.
+-- leaves_of_term: Of each of these segments (a JSON array), in their order, the leaf where a term's
+-- list begins if it has one, and where it ends.
 SELECT
-    (SELECT pgno >> 1 FROM event_fts_idx WHERE segid = ?1 AND term <= ?2 ORDER BY term DESC LIMIT 1),
-    (SELECT pgno >> 1 FROM event_fts_idx WHERE segid = ?1 AND term > ?2 ORDER BY term LIMIT 1);
+    (SELECT pgno >> 1 FROM event_fts_idx WHERE segid = value AND term <= ?2 ORDER BY term DESC LIMIT 1),
+    (SELECT pgno >> 1 FROM event_fts_idx WHERE segid = value AND term > ?2 ORDER BY term LIMIT 1)
+FROM json_each(?1) ORDER BY key;
 
 -- leaves: A range of leaves, in order.
 SELECT block FROM event_fts_data WHERE id BETWEEN ? AND ? ORDER BY id;
