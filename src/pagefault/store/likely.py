@@ -79,28 +79,25 @@ def _best_stretches(lists: Sequence[Numbers], gains: Sequence[float], limit: int
     first_of, laid, size = _laid_out(lists)
     worth = np.ones(size, dtype=np.int32)  # one more than it is
     has_term = np.zeros(size, dtype=np.bool_)
+    stands = np.empty((size, 1 << STRETCH_BITS), dtype=np.bool_)
+    in_each = stands.view(np.uint32)[:, 0]
     # Some terms at a time: what they are worth together is looked up once, by all their counts.
     for first in range(0, len(lists), _AT_ONCE):
         values, counts = np.zeros(1, dtype=np.int32), np.zeros(size, dtype=np.uint16)
         for one, gain in zip(lists[first:][:_AT_ONCE], gains[first:], strict=False):
-            own = _counted(_lay(one, first_of, laid), size)
+            stands.fill(False)
+            stands.reshape(-1)[_lay(one, first_of, laid)] = True
+            own = np.bitwise_count(in_each)
             has_term |= own > 0
-            own[:-1] += own[1:]
+            own[:-1] += own[1:]  # a stretch and the next one
             counts *= _COUNTS
             counts += own
             values = np.add.outer(values, _values(gain)).ravel()
-        worth += values[counts]
+        worth += values.take(counts, mode="wrap")  # which looks for none beyond the end: quicker
     worth *= has_term
     found = np.flatnonzero(worth >= _least(worth, limit))
     best = found[_best(worth[found], limit)]
     return best + (first_of - laid)[np.searchsorted(laid, best, side="right") - 1]
-
-
-def _counted(places: Numbers, size: int) -> NDArray[np.uint8]:
-    """How many of these places stand in each of so many stretches."""
-    stands = np.zeros((size, 1 << STRETCH_BITS), dtype=np.bool_)
-    stands.reshape(-1)[places] = True
-    return np.bitwise_count(stands.view(np.uint32)[:, 0])
 
 
 def _least(worth: NDArray[np.int32], limit: int) -> int:
