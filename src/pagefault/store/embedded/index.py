@@ -80,7 +80,7 @@ if TYPE_CHECKING:
 MERGE_PAGES: Final = 16
 """Of the full-text index, written at a time when its parts are merged: some milliseconds."""
 
-SCHEMA: Final = 9
+SCHEMA: Final = 10
 """Changes with the tables and with what stands in them. No migration: the index is made again."""
 
 _SQL: Final = Queries("index.sql")
