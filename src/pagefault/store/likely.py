@@ -159,7 +159,7 @@ def _from(places: Numbers, stretches: Numbers) -> Numbers:
     return chosen
 
 
-def _best(worth: Numbers, limit: int) -> Flags:
+def _best(worth: Numbers | NDArray[np.int32], limit: int) -> Flags:
     """The `limit` that are worth most; of equals the last."""
     if len(worth) <= limit:
         return np.ones(len(worth), dtype=np.bool_)

@@ -20,7 +20,6 @@ import json
 from collections.abc import Iterator
 from contextlib import closing
 from itertools import accumulate
-from os.path import commonprefix
 from typing import Final, NamedTuple
 
 import apsw
@@ -62,20 +61,23 @@ class Doclists:
         key = _MAIN + word.encode()
         ends = _SQL.rows(self._db, "leaves_of_term", self._numbers, key)
         spans = [
-            (segment.number, max(first or 0, segment.first), segment.last if last is None else last)
-            for segment, (first, last) in zip(self._segments, ends, strict=True)
+            _within(segment, *leaves) for segment, leaves in zip(self._segments, ends, strict=True)
         ]
-        if not spans or spans[0][2] - spans[0][1] < LEAVES_MIN:
+        if not spans or spans[0].last - spans[0].first < LEAVES_MIN:
             return None
-        pieces: list[bytes] = []
-        for number, first, last in spans:
-            pieces += self._pieces(number << _SEGMENT_BITS | first, number << _SEGMENT_BITS | last, key)
-        return _places(pieces)
+        return _places([piece for span in spans for piece in self._pieces(span, key)])
 
-    def _pieces(self, first: int, last: int, key: bytes) -> list[bytes]:
-        """The parts of a term's list, one of each leaf that has one. Read no further than it goes."""
-        with closing(self._db.execute(_SQL["leaves"], (first, last))) as leaves:
+    def _pieces(self, span: _Segment, key: bytes) -> list[bytes]:
+        """The parts of a term's list, one of each leaf that has one; no leaf after them is read."""
+        rows = (span.number << _SEGMENT_BITS | leaf for leaf in (span.first, span.last))
+        with closing(self._db.execute(_SQL["leaves"], (*rows,))) as leaves:
             return [*_pieces((leaf for (leaf,) in leaves), key)]
+
+
+def _within(segment: _Segment, first: int | None, last: int | None) -> _Segment:
+    """The part of a segment from one leaf to another: what was merged away stands there no more."""
+    first = max(first or 0, segment.first)
+    return _Segment(segment.number, first, segment.last if last is None else max(last, first))
 
 
 def _segments(db: apsw.Connection) -> list[_Segment]:
@@ -117,7 +119,7 @@ def _pieces(leaves: Iterator[bytes], key: bytes) -> Iterator[bytes]:
         size = int.from_bytes(leaf[2:4], "big")
         has_terms = size < len(leaf)
         end = _varints(leaf[size : size + 3])[0] if has_terms else size
-        if _HEADER < end:
+        if end > _HEADER:
             yield leaf[_HEADER:end]
         if has_terms:
             return
@@ -141,7 +143,7 @@ def _list_of(leaf: bytes, size: int, key: bytes) -> tuple[int, int] | None:
             return at + new, (*offsets[number + 1 : number + 2], size)[0]
         if own > rest:
             return None
-        common += len(commonprefix((own, rest)))
+        common += next((n for n, (a, b) in enumerate(zip(own, rest, strict=False)) if a != b), new)
     return None
 
 
