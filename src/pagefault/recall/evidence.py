@@ -39,10 +39,12 @@ class Evidence:
     @property
     def sittings(self) -> Numbers:
         """A number for each session and day: what was said in one sitting, most likely."""
-        _, numbers = np.unique(
-            np.stack([self.places >> ORDER_BITS, self.days]), axis=1, return_inverse=True
-        )
-        return numbers.ravel().astype(np.int64)
+        sessions = self.places >> ORDER_BITS
+        order = np.lexsort((self.days, sessions))
+        begins = (np.diff(sessions[order]) != 0) | (np.diff(self.days[order]) != 0)
+        numbers = np.empty_like(order)
+        numbers[order] = np.cumsum(np.append(0, begins))
+        return numbers
 
 
 def aligned(traits: Traits, places: Numbers) -> Traits:

@@ -66,15 +66,15 @@ def rank(
         return NOTHING_RANKED
     # First as if every page were of mean length, which costs no look-up.
     places = distinct(np.append(lexical.windows(at), near))
+    mean = max(found.length_mean, 1e-9)
+    told = lexical.roughly(places, at, counts, mean, weights)
     if only is not None:
-        places = places[among(places, only)]
+        are_wanted = among(places, only)
+        places, told = places[are_wanted], lexical.Worth(*(one[are_wanted] for one in told))
         if not len(places):
             return NOTHING_RANKED
-    mean = max(found.length_mean, 1e-9)
-    unknown = lexical.Lengths(_NOWHERE, np.empty(0), _NOWHERE, mean)
-    told = lexical.worth(places, at, counts, np.full(len(places), mean), unknown, weights)
     relevance, _ = _relevance(told, similar, places)
-    order = np.lexsort((places, -(told.own + NEIGHBOURHOOD * told.around)))
+    order = np.argsort(-(told.own + NEIGHBOURHOOD * told.around), kind="stable")
     order = order[relevance[order] >= relevance_min]
     if words_min > 0:
         having = at[(counts > 0).mean(axis=1) >= words_min]

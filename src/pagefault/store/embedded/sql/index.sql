@@ -94,6 +94,9 @@ CREATE TABLE key (
 CREATE VIRTUAL TABLE event_fts USING fts5 (
     terms, content = '', contentless_delete = 1, detail = none, tokenize = "ascii tokenchars ':.-#'"
 );
+-- A leaf with what stands before it in its row, and the checksum of its page, fits one page of the
+-- file. FTS5's own 4050 is a few bytes too many: each leaf would take a second page.
+INSERT INTO event_fts (event_fts, rank) VALUES ('pgsz', 4036);
 -- Merging is asked for (merge_terms), never done within an append; the last resort stays far away.
 INSERT INTO event_fts (event_fts, rank) VALUES ('automerge', 0);
 INSERT INTO event_fts (event_fts, rank) VALUES ('crisismerge', 500);
@@ -308,10 +311,12 @@ SELECT json_group_array(rowid - ?2) FROM event_fts WHERE event_fts MATCH ?1 AND 
 -- segments: What the full-text index is made of, and the version of its format.
 SELECT block, (SELECT v FROM event_fts_config WHERE k = 'version') FROM event_fts_data WHERE id = 10;
 
--- leaves_of_term: The leaf of a segment where a term's list begins if it has one, and where it ends.
+-- leaves_of_term: Of each of these segments (a JSON array), in their order, the leaf where a term's
+-- list begins if it has one, and where it ends.
 SELECT
-    (SELECT pgno >> 1 FROM event_fts_idx WHERE segid = ?1 AND term <= ?2 ORDER BY term DESC LIMIT 1),
-    (SELECT pgno >> 1 FROM event_fts_idx WHERE segid = ?1 AND term > ?2 ORDER BY term LIMIT 1);
+    (SELECT pgno >> 1 FROM event_fts_idx WHERE segid = value AND term <= ?2 ORDER BY term DESC LIMIT 1),
+    (SELECT pgno >> 1 FROM event_fts_idx WHERE segid = value AND term > ?2 ORDER BY term LIMIT 1)
+FROM json_each(?1) ORDER BY key;
 
 -- leaves: A range of leaves, in order.
 SELECT block FROM event_fts_data WHERE id BETWEEN ? AND ? ORDER BY id;
