@@ -210,6 +210,21 @@ class Searcher:
         likely = map(_relevant, told[: max(limit, 0)], relevances)
         return SearchResult(tuple(likely), total)
 
+    def with_sequels(self, scope: Scope, query: str, hits: Sequence[SearchHit]) -> list[PageRow]:
+        """The pages of these hits of a query, best first, with what came of those that lead by
+        their own words (`sequels.py`).
+        """
+        from pagefault.recall.sequels import Sequels
+
+        rows = [hit.page for hit in hits]
+        if self._reading is None:
+            return rows
+        leading = [hit.page for hit in hits if hit.why == "words"]
+        with self._index.moment():
+            languages = languages_in(self._index, scope)
+            sequels = Sequels(self._index, self._reading, scope, query, languages)
+            return sequels.with_sequels(rows, leading)
+
     def _found(
         self,
         scope: Scope,

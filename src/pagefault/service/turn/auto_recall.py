@@ -72,7 +72,7 @@ class TurnRecall:
         chosen += await self._procedures_for_turn(query, recall_room)
         hits = await self._released(query)
         self.bearing = [hit.page.page_id for hit in hits]
-        admitted = [hit.page for hit in calls_for.admitted(hits)]
+        admitted = await self._with_sequels(query, calls_for.admitted(hits))
         wanted = [row for row in admitted if row.page_id not in state.working_set]
         room = int(calls_for.room_share * recall_room)
         here = [row for row in admitted if row.page_id in state.working_set]
@@ -203,6 +203,12 @@ class TurnRecall:
             if page is not None:
                 hits.append(hit if page is hit.page else replace(hit, page=page))
         return hits[:RECALL_CANDIDATES]
+
+    async def _with_sequels(self, query: str, hits: Sequence[SearchHit]) -> list[PageRow]:
+        """The pages of these hits, and what came of the best of them, less what is in quarantine."""
+        follow = self._runtime.searcher.with_sequels
+        rows = await asyncio.to_thread(follow, self._before_newest(), query, hits)
+        return [row for row in rows if not self._runtime.quarantine.holds(row)]
 
     def _read_all(self, rows: Sequence[PageRow]) -> list[Page]:
         pages = []
