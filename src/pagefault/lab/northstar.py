@@ -120,7 +120,8 @@ class Run:
     changed: int = 0  # questions about what was decided otherwise before
     outdated: int = 0  # of these, with the old choice shown and the new one not
     both: int = 0  # of these, with both shown
-    both_marked: int = 0  # of these, with a claim that names the old one as closed
+    both_marked: int = 0  # of these, with a mark of which is newer, or a claim that closes another
+    both_told: int = 0  # of these, or with both as turns, in the order in which they were said
     decisions_claimed: int = 0
     faults_max: int = 0
     faults: int = 0
@@ -185,6 +186,7 @@ def figures(runs: Sequence[Run], window: int) -> dict[str, Any]:
         "outdated_alone_frac": _share(sum(run.outdated for run in runs), changed),
         "both_shown_frac": _share(both, changed),
         "both_marked_frac": _share(sum(run.both_marked for run in runs), both),
+        "both_told_frac": _share(sum(run.both_told for run in runs), both),
         "rate": round(rate, 4),
         "reached": rate >= RATE_MIN,
         "window_tokens": window,
@@ -364,9 +366,10 @@ class _Script:
         self.run.changed += 1
         self.run.outdated += is_old_shown and not is_shown
         self.run.both += is_old_shown and is_shown
-        self.run.both_marked += (
-            is_old_shown and is_shown and any("(instead of clm_" in p.text for p in last)
-        )
+        if is_old_shown and is_shown:
+            is_marked = _is_marked(last, topic)
+            self.run.both_marked += is_marked
+            self.run.both_told += is_marked or _in_place(last, topic)
 
     async def _show(self, shown: Sequence[Passage], sources: set[PageId], value: str) -> bool:
         """Whether one of these is a source that has the value, or a claim that rests on one."""
@@ -420,6 +423,22 @@ class _Script:
         self.run.request_tokens_max = max(self.run.request_tokens_max, request.tokens)
         if request.tokens * request.factor > request.window_tokens:
             self.run.requests_over_window += 1
+
+
+def _is_marked(shown: Sequence[Passage], topic: Topic) -> bool:
+    """Whether something shown says which of a topic's pages, or claims, is the newer."""
+    return any(
+        "(instead of clm_" in passage.text
+        or (passage.page_id in topic.sources and topic.outdated & set(passage.newer_than))
+        or (passage.page_id in topic.outdated and topic.sources & set(passage.older_than))
+        for passage in shown
+    )
+
+
+def _in_place(shown: Sequence[Passage], topic: Topic) -> bool:
+    """Whether a topic's pages stand as turns, in the order in which they were said."""
+    either = topic.sources | topic.outdated
+    return all(not passage.letter for passage in shown if passage.page_id in either)
 
 
 async def thrash_index(session: Session, turns: int) -> float:

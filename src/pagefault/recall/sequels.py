@@ -1,8 +1,8 @@
 """What came of a page: the answer that takes it up, and what was said later of the same thing.
 
 A search finds pages by the words of a question. What was settled need not have them: *which queue?*
-– *NATS or RabbitMQ.* – *NATS, then.*; and a change of mind may call the thing by what was chosen for
-it before: *NATS fell over last night, RabbitMQ does it now.* Both have a word that few pages have,
+– *NATS or RabbitMQ.* – *NATS, then.*; and a change of mind may call the thing by what was chosen
+for it before: *NATS fell over last night, RabbitMQ does it now.* Both have a word that few pages have,
 and it stands in a page that was found. So from the pages that lead, two steps go on:
 
  - **Taken up.** A user's next message, if it is short and has a rare word of what was replied, or
@@ -20,17 +20,18 @@ Nothing here knows a phrase of any language. A rare word is one of few pages of 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from pagefault.language.analyzer import query_terms
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Role
-from pagefault.model.page import Page, PageRow, Scope
+from pagefault.model.page import PageRow, Scope
 from pagefault.recall.novelty import SHORT_TOKENS, telling
 from pagefault.recall.reading import PagesAt, Reading
 from pagefault.store.api import PageIndex
 from pagefault.store.likely import rarity
+from pagefault.store.likeness import told_by
 from pagefault.store.place import place_in
 
 LEADING: Final = 5  # pages whose sequels are looked for
@@ -38,6 +39,9 @@ REACH: Final = 4  # pages after it, in which one is taken up
 RARE_MAX: Final = 8  # pages with a word: what more of them have is no bond
 LATER_MAX: Final = 4  # pages that were said later
 STRETCHES_MAX: Final = 100
+COMPARED_MAX: Final = 24  # pages of which it is told which are newer
+BEARING: Final = 0.7  # of what the best of them tells of the question: it is about the same
+NAMED_MAX: Final = 2  # pages that one is newer than
 
 
 class Sequels:
@@ -57,7 +61,8 @@ class Sequels:
         self._asked = frozenset(query_terms(query, languages))
         self._pages = PagesAt(index, scope)
         self._terms: dict[PageId, frozenset[str]] = {}
-        self._rare: dict[str, int] = {}
+        self._frequencies: dict[str, int] = {}
+        self._total = 0  # pages in scope, once a term was looked up
 
     def with_sequels(self, found: Sequence[PageRow], leading: Sequence[PageRow]) -> list[PageRow]:
         """What was found, best first, each page that leads with what takes it up, and after them
@@ -82,59 +87,105 @@ class Sequels:
         """The user's next message, if it takes this page up, or what was replied to it."""
         place = place_in(self._scope, row)
         after = self._pages.rows(range(place + 1, place + 1 + REACH))
-        between = [row] if row.role is Role.ASSISTANT else []
+        replied = [row] if row.role is Role.ASSISTANT else []
         for one in after.values():
             if one.session != row.session:
                 break
-            if one.role is Role.USER:
-                if not between or one.tokens > SHORT_TOKENS:
-                    break
-                said = frozenset[str]().union(*map(self._telling, between))
-                asked = self._asked if between[0] is row else self._telling(row)
-                shared = (self._telling(one) & said) - asked
-                return [one] if self._rare_of(shared) and not self._only_asks(one) else []
             if one.role is Role.ASSISTANT:
-                between.append(one)
+                replied.append(one)
+            elif one.role is Role.USER:
+                if not replied or one.tokens > SHORT_TOKENS or self._asks(one):
+                    break
+                said = frozenset[str]().union(*map(self._telling, replied))
+                known = self._asked if replied[0] is row else self._telling(row)
+                return [one] if self._bonds((self._telling(one) & said) - known) else []
         return []
 
     def later(self, rows: Sequence[PageRow]) -> list[PageRow]:
         """What people said after one of these that has a rare word of it, most such words first."""
         adds = {row.page_id: self._telling(row) - self._asked for row in rows}
-        rare = sorted(self._rare_of(frozenset[str]().union(*adds.values())))
+        rare = sorted(self._bonds(frozenset[str]().union(*adds.values())))
         if not rare:
             return []
-        column = {term: at for at, term in enumerate(rare)}
         found = self._index.candidates(self._scope, rare, limit=STRETCHES_MAX, count_max=1)
-        worth = {
-            term: rarity(found.pages, frequency) / rarity(found.pages, 1)
-            for term, frequency in zip(rare, found.frequencies, strict=True)
-        }
         candidates = self._pages.rows(found.places.tolist())
         has = dict(zip(found.places.tolist(), (found.counts > 0).tolist(), strict=True))
-        told: dict[PageId, tuple[float, int, PageRow]] = {}
+        told: dict[int, float] = {}  # how much each has of the page that it shares most with
         for row in rows:
-            mine = [column[term] for term in adds[row.page_id] if term in column]
             place = place_in(self._scope, row)
-            for at, one in candidates.items():
-                if at <= place or one.role is not Role.USER:
-                    continue
-                much = sum(worth[rare[c]] for c in mine if has[at][c])
-                if much > told.get(one.page_id, (0.0,))[0]:
-                    told[one.page_id] = (much, at, one)
-        best = sorted(told.values(), key=lambda one: (-one[0], -one[1]))
+            worth = [self._worth(term) if term in adds[row.page_id] else 0.0 for term in rare]
+            for at in candidates:
+                if at > place:
+                    much = sum(w for w, there in zip(worth, has[at], strict=True) if there)
+                    told[at] = max(much, told.get(at, 0.0))
         known = {row.page_id for row in rows}
-        chosen = [
-            row for _, _, row in best if row.page_id not in known and not self._only_asks(row)
-        ]
-        return chosen[:LATER_MAX]
+        best = sorted((at for at in told if told[at]), key=lambda at: (-told[at], -at))
+        chosen = (
+            row
+            for row in map(candidates.__getitem__, best)
+            if row.page_id not in known and self._is_persons(row) and not self._asks(row)
+        )
+        return list(islice(chosen, LATER_MAX))
 
-    def _rare_of(self, terms: Collection[str]) -> set[str]:
-        """Those of these terms that few pages have, and not one alone."""
-        unknown = sorted(term for term in terms if term not in self._rare)
+    def newer(self, rows: Sequence[PageRow]) -> dict[PageId, tuple[PageId, ...]]:
+        """Which of these pages (best first) others of them are newer than: the ids of those, the
+        last said first.
+        """
+        told = [row for row in rows[:COMPARED_MAX] if not self._asks(row)]
+        terms = {row.page_id: self._telling(row) for row in told}
+        self._look_up(frozenset[str]().union(*terms.values()))
+        bears = {page_id: self._weight(some & self._asked) for page_id, some in terms.items()}
+        least = BEARING * max(bears.values(), default=0.0)
+        told.sort(key=lambda row: row.order)
+        found: dict[PageId, tuple[PageId, ...]] = {}
+        for at, new in enumerate(told):
+            if not self._is_persons(new):
+                continue
+            earlier = []
+            for old in reversed(told[:at]):
+                shared = terms[old.page_id] & terms[new.page_id]
+                is_about_it = self._weight(shared & self._asked) >= least > 0
+                names_it = bears[old.page_id] >= least and self._bonds(shared - self._asked)
+                if (is_about_it or names_it) and self._differ(old, new):
+                    earlier.append(old.page_id)
+            if earlier:
+                found[new.page_id] = tuple(earlier[:NAMED_MAX])
+        return found
+
+    def _differ(self, old: PageRow, new: PageRow) -> bool:
+        """Whether one names, counts or denies what the other does not, or they have rare words of
+        their own: else they say the same.
+        """
+        one, other = self._telling(old), self._telling(new)
+        are_others = self._few(one - other) and self._few(other - one)
+        return bool(are_others) or self._details(old) != self._details(new)
+
+    # --- words ----------------------------------------------------------------------------------
+
+    def _look_up(self, terms: Collection[str]) -> None:
+        unknown = sorted(term for term in terms if term not in self._frequencies)
         if unknown:
             found = self._index.candidates(self._scope, unknown, limit=0)
-            self._rare |= dict(zip(unknown, found.frequencies, strict=True))
-        return {term for term in terms if 1 < self._rare[term] <= RARE_MAX}
+            self._frequencies |= dict(zip(unknown, found.frequencies, strict=True))
+            self._total = found.pages
+
+    def _few(self, terms: Collection[str]) -> set[str]:
+        """Those of these terms that few pages have."""
+        self._look_up(terms)
+        return {term for term in terms if self._frequencies[term] <= RARE_MAX}
+
+    def _bonds(self, terms: Collection[str]) -> set[str]:
+        """Those that few pages have, and not one alone."""
+        return {term for term in self._few(terms) if self._frequencies[term] > 1}
+
+    def _worth(self, term: str) -> float:
+        """How rare a term is that was looked up, of what stands in one page alone."""
+        return rarity(self._total, self._frequencies[term]) / rarity(self._total, 1)
+
+    def _weight(self, terms: Iterable[str]) -> float:
+        return sum(map(self._worth, terms))
+
+    # --- pages ----------------------------------------------------------------------------------
 
     def _telling(self, row: PageRow) -> frozenset[str]:
         if row.page_id not in self._terms:
@@ -142,7 +193,19 @@ class Sequels:
             self._terms[row.page_id] = telling(page.text) if page is not None else frozenset()
         return self._terms[row.page_id]
 
-    def _only_asks(self, row: PageRow) -> bool:
+    def _details(self, row: PageRow) -> frozenset[str]:
+        """The names, numbers and negations in a page."""
+        page = self._reading.page(row)
+        pieces = page.text.split() if page is not None else ()
+        return frozenset(filter(None, map(told_by, pieces)))
+
+    def _is_persons(self, row: PageRow) -> bool:
+        """Whether a user said it, or somebody with a name."""
+        page = self._reading.page(row)
+        return row.role is Role.USER or (page is not None and bool(page.speaker))
+
+    def _asks(self, row: PageRow) -> bool:
+        """Whether it ends with a question, or cannot be read."""
         page = self._reading.page(row)
         return page is None or page.text.rstrip()[-1:] in _QUESTION_MARKS
 

@@ -61,7 +61,7 @@ def plan_request(
         renderer=render.RENDERER,
         tokens=tokens,
         factor=state.factor,
-        recalled=tuple(PagedIn(page_id=page.page_id) for page in pages),
+        recalled=paged_in(pages),
         tokens_without_epoch=facts.prompt_tokens if epoch else 0,
         shared=shared,
         tail=state.tail_tokens(pages),
@@ -79,6 +79,14 @@ def plan_backlog(state: SessionState, session: SessionNo) -> list[Draft]:
     choice = PagesByPolicy(state, session, View(state, []), [])
     plan = choice.offer("backlog", Round(turns, target_tokens(state), [], state.unsent()))
     return [*plan.summaries, draft(state, session, plan.epoch)]
+
+
+def paged_in(pages: Sequence[Page]) -> tuple[PagedIn, ...]:
+    """What a record says of the pages that a request brings."""
+    return tuple(
+        PagedIn(page_id=page.page_id, newer_than=page.newer_than, older_than=page.older_than)
+        for page in pages
+    )
 
 
 def draft(state: SessionState, session: SessionNo, body: EpochBegun | Packed) -> Draft:
