@@ -487,7 +487,7 @@ def _front_lines(front: Front) -> list[str]:
     if front.older:
         lines.append(render.older(front.older))
     lines += [render.summary(page, level) for page, level in front.summaries]
-    kept = sorted(front.kept, key=lambda page: page.row.order)
+    kept = newest_first(sorted(front.kept, key=lambda page: page.row.order))
     return [*lines, *(render.line(parts) for parts in runs(kept))]
 
 

@@ -1,9 +1,9 @@
 """What came of a page: the answer that takes it up, and what was said later of the same thing.
 
-A search finds pages by the words of a question. What was settled need not have them: *which queue?*
-– *NATS or RabbitMQ.* – *NATS, then.*; and a change of mind may call the thing by what was chosen
-for it before: *NATS fell over last night, RabbitMQ does it now.* Both have a word that few pages have,
-and it stands in a page that was found. So from the pages that lead, two steps go on:
+A search finds pages by the words of a question. What was settled need not have them: *which
+queue?* – *NATS or RabbitMQ.* – *NATS, then.*; and a change of mind may call the thing by what was
+chosen for it before: *NATS fell over last night, RabbitMQ does it now.* Both have a word that few
+pages have, and it stands in a page that was found. So from the pages that lead, two steps go on:
 
  - **Taken up.** A user's next message, if it is short and has a rare word of what was replied, or
    of the page itself where that was a reply, belongs to them.
@@ -40,7 +40,7 @@ RARE_MAX: Final = 8  # pages with a word: what more of them have is no bond
 LATER_MAX: Final = 4  # pages that were said later
 STRETCHES_MAX: Final = 100
 COMPARED_MAX: Final = 24  # pages of which it is told which are newer
-BEARING: Final = 0.7  # of what the best of them tells of the question: it is about the same
+BEARING: Final = 0.45  # of what the best of them tells of the question: it is about the same
 NAMED_MAX: Final = 2  # pages that one is newer than
 
 
@@ -144,13 +144,22 @@ class Sequels:
             earlier = []
             for old in reversed(told[:at]):
                 shared = terms[old.page_id] & terms[new.page_id]
-                is_about_it = self._weight(shared & self._asked) >= least > 0
-                names_it = bears[old.page_id] >= least and self._bonds(shared - self._asked)
-                if (is_about_it or names_it) and self._differ(old, new):
+                is_about_it = self._weight(shared & self._asked) >= least
+                bearing = max(bears[old.page_id], bears[new.page_id])
+                is_named = bearing >= least and self._names_again(old, new)
+                if least and (is_about_it or is_named) and self._differ(old, new):
                     earlier.append(old.page_id)
             if earlier:
                 found[new.page_id] = tuple(earlier[:NAMED_MAX])
         return found
+
+    def _names_again(self, old: PageRow, new: PageRow) -> bool:
+        """Whether both have a rare word that the question has not, which one of them writes as a
+        name, or several such words.
+        """
+        bonds = self._bonds((self._telling(old) & self._telling(new)) - self._asked)
+        names = query_terms(" ".join(self._details(old) | self._details(new)))
+        return len(bonds) > 1 or not bonds.isdisjoint(names)
 
     def _differ(self, old: PageRow, new: PageRow) -> bool:
         """Whether one names, counts or denies what the other does not, or they have rare words of

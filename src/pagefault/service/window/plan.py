@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from pagefault.model.errors import ArchiveMissing, RecordGone
-from pagefault.model.events import Draft, EpochBegun, Packed, PagedIn
+from pagefault.model.events import Draft, EpochBegun, Packed
 from pagefault.model.ids import SessionNo
 from pagefault.model.kinds import RUNTIME, Actor
 from pagefault.model.page import Page
 from pagefault.pack import render
 from pagefault.policy.epochs import CallFacts
 from pagefault.service.window.eviction import PagesByPolicy, Round, target_tokens
-from pagefault.service.window.state import SessionState, turn_now
+from pagefault.service.window.state import SessionState, paged_in, turn_now
 from pagefault.service.window.view import LAW, View
 from pagefault.window.engine import step
 
@@ -79,14 +79,6 @@ def plan_backlog(state: SessionState, session: SessionNo) -> list[Draft]:
     choice = PagesByPolicy(state, session, View(state, []), [])
     plan = choice.offer("backlog", Round(turns, target_tokens(state), [], state.unsent()))
     return [*plan.summaries, draft(state, session, plan.epoch)]
-
-
-def paged_in(pages: Sequence[Page]) -> tuple[PagedIn, ...]:
-    """What a record says of the pages that a request brings."""
-    return tuple(
-        PagedIn(page_id=page.page_id, newer_than=page.newer_than, older_than=page.older_than)
-        for page in pages
-    )
 
 
 def draft(state: SessionState, session: SessionNo, body: EpochBegun | Packed) -> Draft:

@@ -21,8 +21,8 @@ from pagefault.pack.envelope import dump
 from pagefault.pack.layout import Entry, pages_of, with_recalled
 from pagefault.pack.manifest import ENTRIES_MAX, Listed, listed_entry
 from pagefault.service.window.eviction import Leaving, PagesByPolicy, Round
-from pagefault.service.window.plan import draft, paged_in, to_bring
-from pagefault.service.window.state import SessionState
+from pagefault.service.window.plan import draft, to_bring
+from pagefault.service.window.state import SessionState, paged_in
 from pagefault.service.window.view import LAW, View
 from pagefault.window.engine import WINDOW_FULL, Offers, step
 from pagefault.window.slots import Item, Window

@@ -111,6 +111,14 @@ UNFOLDABLE: Final = (
 """What a record can provoke in a fold by what it says, as against what a machine can."""
 
 
+def paged_in(pages: Sequence[Page]) -> tuple[PagedIn, ...]:
+    """What a record says of the pages that a request brings."""
+    return tuple(
+        PagedIn(page_id=page.page_id, newer_than=page.newer_than, older_than=page.older_than)
+        for page in pages
+    )
+
+
 def turn_now(state: SessionState) -> TurnNo:
     """The turn that a record made now belongs to."""
     return TurnNo(max(state.turn, 0))
