@@ -24,7 +24,11 @@ from statistics import mean
 from typing import Any, Final
 
 from pagefault.engine.scripted import Passage, ScriptedEngine, passages_of
-from pagefault.lab import northstar_templates, northstar_templates_talk
+from pagefault.lab import (
+    northstar_templates,
+    northstar_templates_further,
+    northstar_templates_talk,
+)
 from pagefault.model.defaults import THRASH_WINDOW_TURNS
 from pagefault.model.errors import NoSuchPage, RecordGone
 from pagefault.model.events import Faulted
@@ -64,6 +68,8 @@ class Phrasing:
     change: Sequence[str]  # none where no mind is changed
     recall: Sequence[str]
     chatter: Sequence[tuple[str, str]]
+    offer: str = "There is {w}, and there is {v}."
+    noted: str = "Noted."
 
 
 _SCRIPT, _TALK = northstar_templates, northstar_templates_talk
@@ -90,6 +96,9 @@ PHRASINGS: Final = {
         recall=_TALK.RECALL,
         chatter=_TALK.CHATTER,
     ),
+    "club": Phrasing(**northstar_templates_further.CLUB),
+    "german": Phrasing(**northstar_templates_further.GERMAN),
+    "spanish": Phrasing(**northstar_templates_further.SPANISH),
 }
 
 
@@ -289,22 +298,22 @@ class _Script:
         match chance.choice(("decide", "agree", "ask")):
             case "decide":
                 await self._user(self._fill(self._phrasing.opening, topic))
-                await self._assistant(f"There is {topic.other}, and there is {topic.value}.")
+                await self._assistant(self._fill(self._phrasing.offer, topic))
                 said = self._fill(chance.choice(self._phrasing.decide), topic)
                 topic.sources.add(await self._user(said))
-                await self._assistant("Noted.")
+                await self._assistant(self._phrasing.noted)
             case "agree":
                 shown, yes = chance.choice(self._phrasing.agree)
                 await self._user(self._fill(self._phrasing.asking, topic))
                 topic.sources.add(await self._assistant(self._fill(shown, topic)))
                 topic.sources.add(await self._user(self._fill(yes, topic)))
-                await self._assistant("Noted.")
+                await self._assistant(self._phrasing.noted)
             case _:
                 question, options, decision = chance.choice(self._phrasing.ask)
                 await self._user(self._fill(question, topic))
                 await self._assistant(self._fill(options, topic))
                 topic.sources.add(await self._user(self._fill(decision, topic)))
-                await self._assistant("Noted.")
+                await self._assistant(self._phrasing.noted)
 
     async def _change(self, topic: Topic) -> None:
         """Decide a topic otherwise."""
@@ -314,7 +323,7 @@ class _Script:
         topic.value = self._chance.choice(values)
         said = self._fill(self._chance.choice(self._phrasing.change), topic)
         topic.sources = {await self._user(said)}
-        await self._assistant("Noted.")
+        await self._assistant(self._phrasing.noted)
 
     def _values(self, topic: Topic) -> Sequence[str]:
         return next(v for v, names in self._phrasing.topics.values() if names == topic.names)

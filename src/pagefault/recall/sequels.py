@@ -19,6 +19,7 @@ Nothing here knows a phrase of any language. A rare word is one of few pages of 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 from typing import Final
@@ -41,7 +42,7 @@ LATER_MAX: Final = 4  # pages that were said later
 STRETCHES_MAX: Final = 100
 COMPARED_MAX: Final = 24  # pages of which it is told which are newer
 BEARING: Final = 0.45  # of what the best of them tells of the question: it is about the same
-NAMED_MAX: Final = 2  # pages that one is newer than
+NAMED_MAX: Final = 3  # pages that one is newer than
 
 
 class Sequels:
@@ -61,6 +62,7 @@ class Sequels:
         self._asked = frozenset(query_terms(query, languages))
         self._pages = PagesAt(index, scope)
         self._terms: dict[PageId, frozenset[str]] = {}
+        self._takes_up: dict[PageId, PageRow] = {}
         self._frequencies: dict[str, int] = {}
         self._total = 0  # pages in scope, once a term was looked up
 
@@ -98,7 +100,10 @@ class Sequels:
                     break
                 said = frozenset[str]().union(*map(self._telling, replied))
                 known = self._asked if replied[0] is row else self._telling(row)
-                return [one] if self._bonds((self._telling(one) & said) - known) else []
+                if not self._bonds((self._telling(one) & said) - known):
+                    break
+                self._takes_up[one.page_id] = row
+                return [one]
         return []
 
     def later(self, rows: Sequence[PageRow]) -> list[PageRow]:
@@ -132,7 +137,7 @@ class Sequels:
         last said first.
         """
         told = [row for row in rows[:COMPARED_MAX] if not self._asks(row)]
-        terms = {row.page_id: self._telling(row) for row in told}
+        terms = {row.page_id: self._tells(row) for row in told}
         self._look_up(frozenset[str]().union(*terms.values()))
         bears = {page_id: self._weight(some & self._asked) for page_id, some in terms.items()}
         least = BEARING * max(bears.values(), default=0.0)
@@ -202,6 +207,11 @@ class Sequels:
             self._terms[row.page_id] = telling(page.text) if page is not None else frozenset()
         return self._terms[row.page_id]
 
+    def _tells(self, row: PageRow) -> frozenset[str]:
+        """What it tells, and what of the question stands in the page that it takes up."""
+        asked = self._takes_up.get(row.page_id)
+        return self._telling(row) | (self._telling(asked) & self._asked if asked else frozenset())
+
     def _details(self, row: PageRow) -> frozenset[str]:
         """The names, numbers and negations in a page."""
         page = self._reading.page(row)
@@ -214,9 +224,16 @@ class Sequels:
         return row.role is Role.USER or (page is not None and bool(page.speaker))
 
     def _asks(self, row: PageRow) -> bool:
-        """Whether it ends with a question, or cannot be read."""
+        """Whether it asks and tells nothing, or cannot be read."""
         page = self._reading.page(row)
-        return page is None or page.text.rstrip()[-1:] in _QUESTION_MARKS
+        return page is None or only_asks(page.text)
+
+
+def only_asks(text: str) -> bool:
+    """Whether every sentence ends with a question mark."""
+    sentences = [one for one in _END.split(text.strip()) if any(map(str.isalnum, one))]
+    return all(one[-1] in _QUESTION_MARKS for one in sentences)
 
 
 _QUESTION_MARKS: Final = frozenset("?？؟՞፧꘏⁇⁈⁉")
+_END: Final = re.compile(rf"(?<=[.!…।]) |(?<=[{''.join(sorted(_QUESTION_MARKS))}。！])\s*|\n+")
