@@ -298,7 +298,7 @@ class _Script:
         match chance.choice(("decide", "agree", "ask")):
             case "decide":
                 await self._user(self._fill(self._phrasing.opening, topic))
-                await self._assistant(self._fill(self._phrasing.offer, topic))
+                await self._assistant(self._phrasing.offer.format(w=topic.other, v=topic.value))
                 said = self._fill(chance.choice(self._phrasing.decide), topic)
                 topic.sources.add(await self._user(said))
                 await self._assistant(self._phrasing.noted)

@@ -1,5 +1,5 @@
-"""Sentences of further north-star scripts: people who run a club, a practice and a house, in English,
-in German and in Spanish.
+"""Sentences of further north-star scripts: people who run a club, a practice and a house, in
+English, in German and in Spanish.
 
 They were written after what brings pages back was done, and nothing was changed for them. `{v}`,
 `{w}` and `{s}` are as in `northstar_templates_talk.py`.
