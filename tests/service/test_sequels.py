@@ -89,7 +89,11 @@ async def test_what_was_said_since_of_something_else_does_not_come(memory: Memor
             "Never flush the heron tank on Fridays.",
             "When is the heron tank flushed?",
         ),
-        ("Use tabs in the feeder code.", "Don't use tabs in the feeder code.", "Tabs in the feeder?"),
+        (
+            "Use tabs in the feeder code.",
+            "Don't use tabs in the feeder code.",
+            "Tabs in the feeder?",
+        ),
     ],
 )
 async def test_what_was_said_since_stands_before_what_it_may_change_and_says_so(

@@ -62,6 +62,8 @@ class Sequels:
         self._asked = frozenset(query_terms(query, languages))
         self._pages = PagesAt(index, scope)
         self._terms: dict[PageId, frozenset[str]] = {}
+        self._told: dict[PageId, frozenset[str]] = {}
+        self._named: dict[PageId, frozenset[str]] = {}
         self._takes_up: dict[PageId, PageRow] = {}
         self._frequencies: dict[str, int] = {}
         self._total = 0  # pages in scope, once a term was looked up
@@ -141,6 +143,8 @@ class Sequels:
         self._look_up(frozenset[str]().union(*terms.values()))
         bears = {page_id: self._weight(some & self._asked) for page_id, some in terms.items()}
         least = BEARING * max(bears.values(), default=0.0)
+        if not least:
+            return {}
         told.sort(key=lambda row: row.order)
         found: dict[PageId, tuple[PageId, ...]] = {}
         for at, new in enumerate(told):
@@ -151,8 +155,8 @@ class Sequels:
                 shared = terms[old.page_id] & terms[new.page_id]
                 is_about_it = self._weight(shared & self._asked) >= least
                 bearing = max(bears[old.page_id], bears[new.page_id])
-                is_named = bearing >= least and self._names_again(old, new)
-                if least and (is_about_it or is_named) and self._differ(old, new):
+                is_same = is_about_it or (bearing >= least and self._names_again(old, new))
+                if is_same and self._differ(old, new):
                     earlier.append(old.page_id)
             if earlier:
                 found[new.page_id] = tuple(earlier[:NAMED_MAX])
@@ -163,8 +167,7 @@ class Sequels:
         name, or several such words.
         """
         bonds = self._bonds((self._telling(old) & self._telling(new)) - self._asked)
-        names = query_terms(" ".join(self._details(old) | self._details(new)))
-        return len(bonds) > 1 or not bonds.isdisjoint(names)
+        return len(bonds) > 1 or any(not bonds.isdisjoint(self._names(one)) for one in (old, new))
 
     def _differ(self, old: PageRow, new: PageRow) -> bool:
         """Whether one names, counts or denies what the other does not, or they have rare words of
@@ -214,9 +217,17 @@ class Sequels:
 
     def _details(self, row: PageRow) -> frozenset[str]:
         """The names, numbers and negations in a page."""
-        page = self._reading.page(row)
-        pieces = page.text.split() if page is not None else ()
-        return frozenset(filter(None, map(told_by, pieces)))
+        if row.page_id not in self._told:
+            page = self._reading.page(row)
+            pieces = page.text.split() if page is not None else ()
+            self._told[row.page_id] = frozenset(filter(None, map(told_by, pieces)))
+        return self._told[row.page_id]
+
+    def _names(self, row: PageRow) -> frozenset[str]:
+        """The terms of these."""
+        if row.page_id not in self._named:
+            self._named[row.page_id] = frozenset(query_terms(" ".join(self._details(row))))
+        return self._named[row.page_id]
 
     def _is_persons(self, row: PageRow) -> bool:
         """Whether a user said it, or somebody with a name."""
