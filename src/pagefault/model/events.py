@@ -311,6 +311,8 @@ class PagedIn:
 
     page_id: PageId
     level: int = 0
+    newer_than: tuple[PageId, ...] = ()  # what tells of the same and was said before it
+    older_than: tuple[PageId, ...] = ()  # or since
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from pagefault.language.analyzer import query_terms, unseen_joints
 from pagefault.language.kin import kin_of
 from pagefault.language.sought import alternatives
-from pagefault.model.ids import Seq
+from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import Kind, Profile
 from pagefault.model.page import DERIVED_ORDER, PageRow, Scope
 from pagefault.model.signatures import checked
@@ -227,6 +227,24 @@ class Searcher:
         relevances = likelihoods([hit.score for hit in told], [hit.coverage for hit in told])
         likely = map(_relevant, told[: max(limit, 0)], relevances)
         return SearchResult(tuple(likely), total)
+
+    def with_sequels(
+        self, scope: Scope, query: str, hits: Sequence[SearchHit]
+    ) -> tuple[list[PageRow], dict[PageId, tuple[PageId, ...]]]:
+        """The pages of these hits of a query, best first, with what came of those that lead by
+        their own words; and which of them are newer than which others (`sequels.py`).
+        """
+        from pagefault.recall.sequels import Sequels
+
+        rows = [hit.page for hit in hits]
+        if self._reading is None or not rows:
+            return rows, {}
+        leading = [hit.page for hit in hits if hit.why == "words"]
+        with self._index.moment():
+            languages = languages_in(self._index, scope)
+            sequels = Sequels(self._index, self._reading, scope, query, languages)
+            rows = sequels.with_sequels(rows, leading)
+            return rows, sequels.newer(rows)
 
     def _found(
         self,
