@@ -36,6 +36,8 @@ from pagefault.model.events import (
     Relayed,
     Reported,
     RetentionSet,
+    ScrubBegun,
+    ScrubDone,
     Searched,
     SessionConfigured,
     SessionLeased,
@@ -175,6 +177,8 @@ class Ledger:
                 pass  # no request
             case ImportApproved() | ImportRevoked():
                 pass  # what may be recalled, and not what was
+            case ScrubBegun() | ScrubDone():
+                pass  # of the whole store
             case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Erased() | Lost():
                 pass  # the store's own
             case Opaque() | SetAside():
