@@ -19,10 +19,11 @@
   SHA-256(link before || header || link), cut likewise, which joins the redacted line to its
   neighbours.
 * Scrubbing gives a record another payload, salt and commitment, and takes its key away where that
-  may be made of its text (and its model or tool, where the name held a secret). The link stays, for the same reason; `"join"`, after
-  the link, is SHA-256(link before || header || commit || link), cut likewise, and does what the
-  commitment does in a redacted line. A `scrub_begun` record vouches for the new commitment. What
-  the old one was nobody knows, so nobody can confirm a guess at what stood there.
+  may be made of its text (and its model or tool, where the name held a secret). The link stays, for
+  the same reason; `"join"`, after the link, is SHA-256(link before || header || commit || link),
+  cut likewise, and does what the commitment does in a redacted line. A `scrub_begun` record vouches
+  for the new commitment. What the old one was nobody knows, so nobody can confirm a guess at what
+  stood there.
 * `crc` is CRC-32C over every byte of the line before `,"crc":`.
 
 How the format may change. In every version a record is one line that begins with `{"v":` and ends

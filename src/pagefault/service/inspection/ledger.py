@@ -54,7 +54,7 @@ from pagefault.pack.cost import effective_input_cost
 from pagefault.policy import hindsight
 
 _HEAD_CHANGED: Final = frozenset({"configured", "renderer", "tools"})  # epochs that keep nothing
-_FORCED: Final = frozenset({"configured", "renderer", "tools", "forgotten", "lost"})
+_FORCED: Final = frozenset({"configured", "renderer", "tools", "forgotten", "scrubbed", "lost"})
 """Epochs that no choice could have spared: their cause is not the window nor the price."""
 _CLIENTS_DOING: Final = frozenset(
     {"begun", "branched", "compacted", "edited", "remodelled", "reinstructed"}

@@ -40,9 +40,7 @@ def without(data: bytes, seqs: Collection[Seq], generation: int, last: Seq) -> R
     return _changed(data, dict.fromkeys(seqs, codec.erase), generation, last)
 
 
-def with_lines(
-    data: bytes, lines_of: Mapping[Seq, bytes], generation: int, last: Seq
-) -> Rewritten:
+def with_lines(data: bytes, lines_of: Mapping[Seq, bytes], generation: int, last: Seq) -> Rewritten:
     """A segment with these lines in the place of those of the same records. Errors likewise."""
     changes = {seq: partial(_put, new) for seq, new in lines_of.items()}
     return _changed(data, changes, generation, last)
@@ -75,9 +73,7 @@ _Change = Callable[[bytes, bytes], bytes]
 """The line that stands in the place of one, given that and the link before it."""
 
 
-def _changed(
-    data: bytes, changes: Mapping[Seq, _Change], generation: int, last: Seq
-) -> Rewritten:
+def _changed(data: bytes, changes: Mapping[Seq, _Change], generation: int, last: Seq) -> Rewritten:
     header, body, footer = _taken_apart(data, last)
     changed = 0
     for seq, line in _lines_made(header, body, changes):
