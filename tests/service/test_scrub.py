@@ -5,7 +5,6 @@ rests on it, whatever ends the process in between; and the rest of it stays as i
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,6 @@ from pagefault.model.clock import SystemClock
 from pagefault.model.kinds import USER_TYPED, Role
 from pagefault.store.embedded.archiver import archive
 from pagefault.store.embedded.root import rebuild
-from pagefault.store.store import Store
 from tests.service.memories import files_with, text_of
 from tests.service.test_forget_canaries import Told, tell
 from tests.service.test_redaction import PASSWORD, TOKEN
@@ -38,7 +36,9 @@ VALUE = "Kvothe" + "-9f83!ä"
 
 
 def _words(told: Told) -> dict[str, str]:
-    return {name: word for name, word in told.words.items() if told.of["nothing"].isdisjoint([name])}
+    return {
+        name: word for name, word in told.words.items() if told.of["nothing"].isdisjoint([name])
+    }
 
 
 async def _answers(memory: Memory) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar, Unpack
+from typing import Final, TypeVar, Unpack
 
 from pagefault.guard.detect import Layer
 from pagefault.guard.layers import layers_of
@@ -61,6 +61,7 @@ from pagefault.service.options import Options
 from pagefault.service.quarantine import Quarantine
 from pagefault.service.receipts import Receipts
 from pagefault.service.runtime import PageReader, Runtime
+from pagefault.service.scrub import CountingScreen, screen_of
 from pagefault.store.api import Copied
 from pagefault.store.commit import Committer
 from pagefault.store.embedded.adoption import Adoptions
@@ -69,9 +70,6 @@ from pagefault.store.embedded.root import open_store
 from pagefault.store.in_memory.store import memory_store
 from pagefault.store.overlay.store import overlay_store
 from pagefault.store.store import Store
-
-if TYPE_CHECKING:
-    from pagefault.service.scrub import CountingScreen
 
 T = TypeVar("T")
 
@@ -322,8 +320,6 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
             )
 
         def screen_for(values: Sequence[str], with_paths: bool) -> CountingScreen:
-            from pagefault.service.scrub import screen_of
-
             return screen_of(values, secrets, store.secret, layers_for(paths or with_paths), allow)
 
         memory = Memory(

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Sequ
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 from weakref import WeakValueDictionary
 
 from pagefault.model.errors import (
@@ -79,15 +79,13 @@ from pagefault.service.ownership import Owned
 from pagefault.service.restore import restore, unopenable
 from pagefault.service.retention import a_period_days, changed, find_expired, rules_of
 from pagefault.service.runtime import Runtime
+from pagefault.service.scrub import CountingScreen, Scrub, Scrubbing
 from pagefault.service.session import Session
 from pagefault.store.api import Copied, PageFilter
 from pagefault.store.commit import Committer
 from pagefault.store.references import NAMING, References
 from pagefault.store.soundness import blobs_of
 from pagefault.store.store import STORE, Store, Verification
-
-if TYPE_CHECKING:
-    from pagefault.service.scrub import CountingScreen, Scrub, Scrubbing
 
 T = TypeVar("T")
 
@@ -541,8 +539,6 @@ class Memory(Asking):
         Raises `BadInput` for a value that is too short to be told from ordinary text,
         `ScreenFailed` where a rule fails, with nothing changed, and otherwise as `forget` does.
         """
-        from pagefault.service.scrub import Scrub  # and what it reads, for who scrubs
-
         self._committer.check_open()
         screen = self._screen_for(values, paths)
         if dry_run:

@@ -33,7 +33,6 @@ from typing import Any, Final, cast
 
 from pagefault.guard.detect import Finding, Layer
 from pagefault.guard.screen import CHARS_MIN, Screen, applied, composed
-from pagefault.history import chatgpt, claude_code, claude_export, codex, opencode
 from pagefault.model.errors import BadInput, RecordGone, ScreenFailed, StoreCorrupt
 from pagefault.model.events import (
     Body,
@@ -64,10 +63,8 @@ from pagefault.service.inspection.holes import cut, fill
 from pagefault.service.runtime import Runtime
 from pagefault.store.soundness import flaw
 
-KEYED_BY_ID: Final = frozenset(
-    one.SOURCE for one in (chatgpt, claude_code, claude_export, codex, opencode)
-)
-"""Sources whose entries have ids of their own, which alone their keys are made of."""
+KEYED_BY_ID: Final = frozenset({"chatgpt", "claude", "claude-code", "codex", "opencode"})
+"""Sources of imports whose entries have ids of their own, which alone their keys are made of."""
 
 _UNKEPT: Final = "0" * 64  # names a blob that a dry run does not put
 _BINARY: Final = "binary"  # stands for the name of one that cannot be redacted
