@@ -20,6 +20,7 @@ from pagefault.model.errors import (
     PlanOutdated,
     SessionNotFound,
     StoreBusy,
+    StoreCorrupt,
     StoreError,
     StoreLatched,
 )
@@ -370,12 +371,18 @@ class Store:
         receipts = [self.log.get(seq) for seq in self.index.events(STORE, types=RECEIPTS)]
         done = {e.body.begun for e in receipts if isinstance(e.body, ForgetDone | ScrubDone)}
         begun = [event for event in receipts if event.type in BEGUN and event.seq not in done]
+        lost: StoreError | None = None
         for event in begun:
             if isinstance(event.body, ForgetBegun):
                 records = [self.log.get(seq) for seq in targets(event.body)]
                 self._carry_out(event, self._blobs_of(records))
             elif isinstance(event.body, ScrubBegun):
-                self._carry_out_scrub(event)
+                try:
+                    self._carry_out_scrub(event)
+                except StoreCorrupt as gone:  # what was staged: another may follow that is whole
+                    lost = gone
+        if lost is not None:
+            raise lost
         self.log.unstage()  # by a process that was killed before it began
         return len(begun)
 
@@ -426,6 +433,9 @@ class Store:
         Their sessions must be ours: see `lease`. Raises `ArchiveMissing`, with nothing begun, if
         some of them cannot be reached; otherwise as `forget`, `known` included.
         """
+        if self.unfinished:
+            with suppress(StoreCorrupt):  # what was staged is lost: nothing is to be kept of it
+                self.finish_forgetting()
         seqs = [event.seq for event in events]
         self.log.check_reach(seqs)
         old = [self.log.get(seq) for seq in seqs]
