@@ -320,11 +320,11 @@ class Memory(_Asks):
         return _LOOP.run(self._memory.forget_matching(query, wanted=wanted, dry_run=dry_run))
 
     def scrub(
-        self, values: Sequence[str] = (), *, paths: bool = False, dry_run: bool = False
+        self, values: Sequence[str] = (), *, home_paths: bool = False, dry_run: bool = False
     ) -> Scrubbing:
         """Redact what is written already as what is written from now on is: by the rules and the
-        known values of this memory, and besides these `values`, in every spelling; with `paths`
-        the names of home folders, too. Irreversible. `dry_run` only says what would be redacted.
+        known values of this memory, and besides these `values`, in every spelling; with
+        `home_paths` the names of users in paths, too. Irreversible. `dry_run` only says what would be redacted.
 
         Afterwards no byte of it is in log, index, vectors, blobs or archive, and sessions that
         showed it begin a new epoch. A claim is stale that rests on what went. What a client sends
@@ -333,7 +333,7 @@ class Memory(_Asks):
         Raises `BadInput` for a value that is too short to be told from ordinary text,
         `ScreenFailed` where a rule fails, with nothing changed, and otherwise as `forget` does.
         """
-        return _LOOP.run(self._memory.scrub(values, paths=paths, dry_run=dry_run))
+        return _LOOP.run(self._memory.scrub(values, home_paths=home_paths, dry_run=dry_run))
 
     def retention(self) -> tuple[RetentionRule, ...]:
         """How long pages are kept, as it was set last; without a rule, for ever."""

@@ -257,7 +257,7 @@ async def test_home_paths_go_where_that_is_asked(tmp_path: Path) -> None:
         session = await memory.session("talk")
         await session.user("It lies in /home/ann/code/x.py.")
         assert (await memory.scrub(dry_run=True)).records == 0
-        assert (await memory.scrub(paths=True)).found == {"path": 1}
+        assert (await memory.scrub(home_paths=True)).found == {"path": 1}
         assert (await session.page("msg_1")).text == "It lies in ~/code/x.py."
 
 

@@ -53,7 +53,7 @@ def scrub(
 
     async def work() -> Scrubbing:
         async with app.writing() if yes else app.reading() as memory:
-            return await memory.scrub(values, paths=paths, dry_run=not yes)
+            return await memory.scrub(values, home_paths=paths, dry_run=not yes)
 
     done = app.run(work())
     root = ["--root", app.root] if app.root else []

@@ -526,11 +526,11 @@ class Memory(Asking):
         return await self._whole(self._erase(plans))
 
     async def scrub(
-        self, values: Sequence[str] = (), *, paths: bool = False, dry_run: bool = False
+        self, values: Sequence[str] = (), *, home_paths: bool = False, dry_run: bool = False
     ) -> Scrubbing:
         """Redact what is written already as what is written from now on is: by the rules and the
-        known values of this memory, and besides these `values`, in every spelling; with `paths`
-        the names of home folders, too. Irreversible. `dry_run` only says what would be redacted.
+        known values of this memory, and besides these `values`, in every spelling; with
+        `home_paths` the names of users in paths, too. Irreversible. `dry_run` only says what would be redacted.
 
         Afterwards no byte of it is in log, index, vectors, blobs or archive, and sessions that
         showed it begin a new epoch. A claim is stale that rests on what went. What a client sends
@@ -540,7 +540,7 @@ class Memory(Asking):
         `ScreenFailed` where a rule fails, with nothing changed, and otherwise as `forget` does.
         """
         self._committer.check_open()
-        screen = self._screen_for(values, paths)
+        screen = self._screen_for(values, home_paths)
         if dry_run:
             for session in self._live():
                 await session.owned.written()
