@@ -324,7 +324,8 @@ class Memory(_Asks):
     ) -> Scrubbing:
         """Redact what is written already as what is written from now on is: by the rules and the
         known values of this memory, and besides these `values`, in every spelling; with
-        `home_paths` the names of users in paths, too. Irreversible. `dry_run` only says what would be redacted.
+        `home_paths` the names of users in paths, too. Irreversible. `dry_run` only says what would
+        be redacted.
 
         Afterwards no byte of it is in log, index, vectors, blobs or archive, and sessions that
         showed it begin a new epoch. A claim is stale that rests on what went. What a client sends

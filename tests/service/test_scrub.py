@@ -299,3 +299,71 @@ async def test_tools_arguments_and_results_stay_readable(tmp_path: Path) -> None
         text = (await session.page(page_id)).text
         assert json.loads(text[text.index("{") :])["user"] == "ann"
         assert PASSWORD not in text_of(await session.request())
+
+
+async def test_an_import_of_entries_with_ids_that_is_repeated_brings_nothing_twice(
+    tmp_path: Path,
+) -> None:
+    lines = [
+        {
+            "type": "user",
+            "uuid": f"00000000-0000-4000-8000-{number:012}",
+            "parentUuid": f"00000000-0000-4000-8000-{number - 1:012}" if number else None,
+            "sessionId": "11111111-1111-4111-8111-111111111111",
+            "timestamp": f"2025-01-01T00:00:{number:02}.000Z",
+            "cwd": "/tmp",
+            "version": "1.0.0",
+            "message": {"role": "user", "content": f"Entry {number} says {VALUE}."},
+        }
+        for number in range(3)
+    ]
+    file = tmp_path / "one.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    root = tmp_path / "m"
+    async with pagefault.open(root, sync="os") as memory:
+        await memory.import_history([file])
+        assert (await memory.scrub([VALUE])).records == 3
+        records = memory.records
+        await memory.import_history([file])
+        texts = [(await memory.read(hit.page)).text for hit in (await memory.recall("Entry")).hits]
+        assert len(texts) == 3
+        assert not any(VALUE in text for text in texts)
+        assert memory.records - records < 3
+    assert Files(root).traces({"it": VALUE}) == {}
+
+
+async def test_vectors_of_what_changed_are_made_again(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    class Embedder:
+        name = "letters"
+        dimensions = 4
+
+        def embed(self, texts: Any, *, kind: str) -> Any:
+            import numpy as np
+
+            seen.extend(texts)
+            return np.ones((len(texts), 4), dtype=np.float32)
+
+    async with pagefault.open(tmp_path / "m", sync="os", embedder=Embedder()) as memory:
+        session = await memory.session("talk")
+        await session.user(f"It is {VALUE}.")
+        await session.user("Another.")
+        await memory.embed()
+        seen.clear()
+        await memory.scrub([VALUE])
+        await memory.embed()
+        assert [text for text in seen if "[REDACTED:given.1:" in text]
+        assert (await memory.verify()).problems == ()
+
+
+async def test_what_is_not_written_is_told_to_be_out_of_reach(tmp_path: Path) -> None:
+    async with pagefault.open(tmp_path / "m", sync="os", redact="known") as memory:
+        kept = await memory.session("kept")
+        await kept.user(f"It is {VALUE}.")
+        await kept.set_control("incognito")
+        await kept.user("And on.")
+        done = await memory.scrub([VALUE])
+        assert done.records
+        assert any("incognito" in one for one in done.beyond_reach)
+        assert VALUE not in text_of(await kept.request())
