@@ -27,6 +27,7 @@ from pagefault.model.kinds import USER_TYPED, Role
 from pagefault.store.embedded.archiver import archive
 from pagefault.store.embedded.root import rebuild
 from tests.service.memories import files_with, text_of
+from tests.service.test_compressors import Liar
 from tests.service.test_forget_canaries import Told, tell
 from tests.service.test_redaction import PASSWORD, TOKEN
 from tests.service.traces import Files
@@ -367,3 +368,21 @@ async def test_what_is_not_written_is_told_to_be_out_of_reach(tmp_path: Path) ->
         assert done.records
         assert any("incognito" in one for one in done.beyond_reach)
         assert VALUE not in text_of(await kept.request())
+
+
+async def test_a_shorter_form_that_ends_within_a_secret_keeps_no_part_of_it(
+    tmp_path: Path,
+) -> None:
+    secret = "kvothe-" + "q7Rk2" * 8
+    cut = f"The word is {secret}"[:36]
+    async with pagefault.open(tmp_path / "m", sync="os", compressor=Liar(cut)) as memory:
+        session = await memory.session("talk")
+        await session.user(f"The word is {secret}. " + "And much else is said here. " * 30)
+        await session.compress("msg_1", 2)
+        await session.flush()
+        assert files_with(tmp_path / "m", b'"text":"' + cut.encode()), "control"
+        await memory.scrub([secret])
+        made = await session.compress("msg_1", 2)
+        assert secret[:12] not in made.text
+        assert (await memory.verify()).problems == ()
+    assert files_with(tmp_path / "m", secret[:12].encode()) == []

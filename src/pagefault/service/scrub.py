@@ -58,13 +58,16 @@ from pagefault.model.events import (
 )
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import Origin
-from pagefault.model.page import Evidence, Scope
+from pagefault.model.page import Evidence, Scope, is_derived
 from pagefault.service.inspection.holes import cut, fill
 from pagefault.service.runtime import Runtime
 from pagefault.store.soundness import flaw
 
 KEYED_BY_ID: Final = frozenset({"chatgpt", "claude", "claude-code", "codex", "opencode"})
 """Sources of imports whose entries have ids of their own, which alone their keys are made of."""
+
+REMNANT_CHARS: Final = 12
+"""Of a secret that is shown in part: fewer stand in ordinary text by chance."""
 
 _UNKEPT: Final = "0" * 64  # names a blob that a dry run does not put
 _BINARY: Final = "binary"  # stands for the name of one that cannot be redacted
@@ -155,6 +158,11 @@ class _Rewording:
         return replace(
             span, start=len(self.new[:first].encode()), end=len(self.new[:last].encode())
         ), lost
+
+    @property
+    def gone(self) -> list[tuple[str, str]]:
+        """The words that go, and the mark that takes their place."""
+        return [(self.old[one.start : one.end], one.mark) for one in self.found]
 
     def _at(self, place: int, *, after: bool) -> int:
         shift = 0
@@ -331,9 +339,25 @@ class Scrub:
                 )
                 if moved != spans and isinstance(body, Claimed | Learned | Represented):
                     body = replace(body, evidence=moved)
-                self._revise(event, self._reworded(event.seq, body))
+                gone = self._gone_from(event.session, body)
+                self._revise(event, self._reworded(event.seq, body, _remnants(body.text, gone)))
             case body:
                 self._revise(event, self._screen.clean_body(body))
+
+    def _gone_from(self, session: SessionNo, body: DerivedBody) -> list[tuple[str, str]]:
+        """What goes from the pages that this was made of: it may show a part of that."""
+        named = {*body.provenance, *(span.page_id for span in body.evidence)}
+        if isinstance(body, Represented):
+            named.add(body.represents)
+        gone: list[tuple[str, str]] = []
+        for page_id in sorted(named):
+            scope = self._scope(session)
+            row = self._runtime.index.find_page(
+                scope.derived if is_derived(page_id) else scope, page_id
+            )
+            now = None if row is None else self._texts.get(row.seq)
+            gone += [] if now is None else now.gone
+        return gone
 
     def _moved(self, session: SessionNo, span: Evidence) -> tuple[Evidence, bool]:
         row = self._runtime.index.find_page(self._scope(session), span.page_id)
@@ -530,6 +554,21 @@ def _within(found: Iterable[Finding], start: int, end: int) -> list[Finding]:
         for one in found
         if one.start < end and start < one.end
     ]
+
+
+def _remnants(text: str, gone: Iterable[tuple[str, str]]) -> list[Finding]:
+    """Where a text shows a part of what goes from the pages that it was made of: a shorter form may
+    end within a secret, and a part of one is found by nobody who looks for the whole.
+    """
+    found: list[tuple[int, int, str]] = []
+    for words, mark in gone:
+        size = min(REMNANT_CHARS, len(words))
+        parts = {words[at : at + size] for at in range(len(words) - size + 1)}
+        for at in range(len(text) - size + 1):
+            if text[at : at + size] in parts:
+                start = found.pop()[0] if found and at <= found[-1][1] else at
+                found.append((start, at + size, mark))
+    return [Finding(start, end, "", mark) for start, end, mark in sorted(found)]
 
 
 def _spans(found: Iterable[Finding]) -> list[tuple[int, int, str]]:
