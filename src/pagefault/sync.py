@@ -51,7 +51,7 @@ from pagefault.service.inspection.status import Status
 from pagefault.service.inspection.timetravel import Difference, Moment, Movement, Sent
 from pagefault.service.journal import Redaction
 from pagefault.service.limits import Limits
-from pagefault.service.lookup.imported import ImportedSession, ImportReport
+from pagefault.service.lookup.imported import Exported, ImportedSession, ImportReport
 from pagefault.service.lookup.questions import Asking
 from pagefault.service.loop_thread import LoopThread
 from pagefault.service.open import open as _open
@@ -226,28 +226,6 @@ class Memory(_Asks):
             )
         )
 
-    def control(self) -> str:
-        """The control mode that was given to the whole memory last, or that new sessions have."""
-        return _LOOP.run(self._memory.control())
-
-    def set_control(self, mode: str, *, session: str = "") -> None:
-        """Give a session (its name or id) this control mode (`Session.set_control`), or every one,
-        and each that is opened later, until it is given another. In other processes a session has
-        it once it is asked for again (`Memory.session`), and in `serve` with its next request,
-        whoever writes to it meanwhile. Raises `BadInput`, `SessionNotFound`.
-        """
-        _LOOP.run(self._memory.set_control(mode, session=session))
-
-    def control_of(self, session: str) -> str:
-        """The control mode of a session, by its name or id; of one that is not written, that which
-        a new one has.
-        """
-        return _LOOP.run(self._memory.control_of(session))
-
-    def controls(self) -> dict[str, str]:
-        """The control mode of each session that is written, by its id."""
-        return _LOOP.run(self._memory.controls())
-
     def sessions(self) -> list[SessionRow]:
         """Every session, the most recently used first."""
         return _LOOP.run(self._memory.sessions())
@@ -285,6 +263,28 @@ class Memory(_Asks):
     def read(self, row: PageRow) -> Page:
         """The page of a row, such as a hit's, at level 0. `RecordGone` if it was forgotten."""
         return _LOOP.run(self._memory.read(row))
+
+    def control(self) -> str:
+        """The control mode that was given to the whole memory last, or that new sessions have."""
+        return _LOOP.run(self._memory.control())
+
+    def set_control(self, mode: str, *, session: str = "") -> None:
+        """Give a session (its name or id) this control mode (`Session.set_control`), or every one,
+        and each that is opened later, until it is given another. In other processes a session has
+        it once it is asked for again (`Memory.session`), and in `serve` with its next request,
+        whoever writes to it meanwhile. Raises `BadInput`, `SessionNotFound`.
+        """
+        _LOOP.run(self._memory.set_control(mode, session=session))
+
+    def control_of(self, session: str) -> str:
+        """The control mode of a session, by its name or id; of one that is not written, that which
+        a new one has.
+        """
+        return _LOOP.run(self._memory.control_of(session))
+
+    def controls(self) -> dict[str, str]:
+        """The control mode of each session that is written, by its id."""
+        return _LOOP.run(self._memory.controls())
 
     def forget(
         self, session: Session | str, page_id: str = "", *, dry_run: bool = False
@@ -391,6 +391,30 @@ class Memory(_Asks):
         `BadInput` if the memory's control mode keeps nothing.
         """
         return _LOOP.run(self._memory.import_history(paths, dry_run=dry_run, progress=progress))
+
+    def export(
+        self,
+        target: str | Path,
+        *,
+        form: str = "snapshot",
+        wanted: SearchFilter = ANY,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> Exported:
+        """Write what this memory holds to `target`, for other programs and for people: `form` is
+        "snapshot" (a zip archive), "events" (JSON lines) or "markdown" (a folder). All of it, or
+        what a filter wants; claims and summaries only of sessions that are exported whole.
+        `import_history` reads each form again, and `docs/export.md` says how they are laid out.
+
+        What was forgotten is in none, and no secret that redaction knows by now. A later `forget`
+        does not reach into it. It appears only once it is whole. `progress` is told pages, done and
+        in all, in another thread. Raises `BadInput`, `SessionNotFound`, `StoreError`.
+        """
+        return _LOOP.run(
+            self._memory.export(
+                target, form=form, wanted=wanted, dry_run=dry_run, progress=progress
+            )
+        )
 
     def imports(self, source: str = "") -> list[ImportedSession]:
         """Every session that was imported, the latest first; those of a source, if one is named:

@@ -1,4 +1,4 @@
-"""Writing, claiming, reading and looking are four façades over one state."""
+"""The verbs of a session, and those of a memory, are façades over one state."""
 
 from __future__ import annotations
 
@@ -17,8 +17,14 @@ from pagefault.service.facades.parts import SessionParts
 from pagefault.service.facades.reader import Reader
 from pagefault.service.facades.writer import Writer
 from pagefault.service.lookup.questions import Asking
+from pagefault.service.root.caretaker import Caretaker
+from pagefault.service.root.controller import Controller
+from pagefault.service.root.eraser import Eraser
+from pagefault.service.root.historian import Historian
+from pagefault.service.root.parts import MemoryParts
 
 FACADES = (Writer, Claimant, Reader, Inspector)
+OF_A_MEMORY = (Caretaker, Controller, Eraser, Historian)
 
 
 def _verbs(cls: type) -> set[str]:
@@ -35,7 +41,11 @@ def test_the_verbs_of_a_session_are_those_of_its_facades_and_a_few_that_need_sev
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), list(combinations((*FACADES, Asking, pagefault.Session), 2))
+    ("one", "other"),
+    [
+        *combinations((*FACADES, Asking, pagefault.Session), 2),
+        *combinations((*OF_A_MEMORY, Asking, pagefault.Memory), 2),
+    ],
 )
 def test_no_verb_stands_in_two(one: type, other: type) -> None:
     assert _verbs(one) & _verbs(other) == set()
@@ -62,6 +72,12 @@ def test_control_the_fields_that_a_class_sets_are_seen() -> None:
 def test_a_facade_keeps_nothing_of_its_own(facade: type) -> None:
     assert "__init__" not in vars(facade)
     assert _assigned(facade) <= _assigned(SessionParts)
+
+
+@pytest.mark.parametrize("facade", OF_A_MEMORY)
+def test_a_facade_of_a_memory_keeps_nothing_of_its_own(facade: type) -> None:
+    assert "__init__" not in vars(facade)
+    assert _assigned(facade) <= _assigned(MemoryParts) | {"epoch_due", "overlay"}  # of a session
 
 
 async def test_looking_writes_nothing(tmp_path: Path) -> None:

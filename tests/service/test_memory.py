@@ -23,7 +23,7 @@ from pagefault.model.errors import (
 )
 from pagefault.model.request import ToolCall
 from pagefault.service.bootstrap import open_memory
-from pagefault.service.memory import RECENT_SESSIONS
+from pagefault.service.root.parts import RECENT_SESSIONS
 from pagefault.service.session import Session
 from tests.service.memories import fault, faulted, search, text_of
 

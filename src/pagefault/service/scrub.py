@@ -63,7 +63,9 @@ from pagefault.service.inspection.holes import cut, fill
 from pagefault.service.runtime import Runtime
 from pagefault.store.soundness import flaw
 
-KEYED_BY_ID: Final = frozenset({"chatgpt", "claude", "claude-code", "codex", "opencode"})
+KEYED_BY_ID: Final = frozenset(
+    {"chatgpt", "claude", "claude-code", "codex", "opencode", "pagefault"}
+)
 """Sources of imports whose entries have ids of their own, which alone their keys are made of."""
 
 REMNANT_CHARS: Final = 12

@@ -1,0 +1,105 @@
+"""What keeps a memory sound and at hand: checking, embedding, copying."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+from pagefault.model.errors import BadInput
+from pagefault.model.ids import Seq
+from pagefault.model.progress import Progress
+from pagefault.model.signatures import checked_verbs
+from pagefault.service.arguments import a_path
+from pagefault.service.derived.embedders import EmbedderSpec
+from pagefault.service.derived.embedding import EmbeddingStatus
+from pagefault.service.derived.reranking import RerankingStatus
+from pagefault.service.journal import Redaction
+from pagefault.service.needs import records_to_open
+from pagefault.service.restore import unopenable
+from pagefault.service.root.parts import MemoryParts, check_open
+from pagefault.store.api import Copied
+from pagefault.store.store import Verification
+
+
+@checked_verbs(usable=check_open)
+class Caretaker(MemoryParts):
+    """The verbs of upkeep, and what they found."""
+
+    async def verify(self, progress: Progress | None = None) -> Verification:
+        """Read everything and check it against itself, while others write, here and elsewhere.
+
+        Every session is folded as opening it does: what would keep one from opening is a problem.
+        A record that no fold can take keeps nothing from opening, and is named in `set_aside`.
+
+        `progress` is told bytes, read and in all, in another thread. Closing this memory waits for
+        its end.
+        """
+        self._committer.check_open()
+        task = asyncio.ensure_future(asyncio.to_thread(self._verify, progress))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return await asyncio.shield(task)
+
+    def _verify(self, progress: Progress | None) -> Verification:
+        found = self._store.verify(progress)
+        problems, aside = unopenable(self._runtime)
+        return replace(found, problems=found.problems + problems, set_aside=found.set_aside + aside)
+
+    async def embed(self, progress: Progress | None = None, *, prune: bool = False) -> int:
+        """Give every page a vector that has none yet, now; how many these were.
+
+        That happens by itself after each append: this is for catching up at once, after another
+        embedder was chosen, say. `prune` then deletes the vectors of all others. `progress` is told
+        pages, made and in all, in another thread. Raises `BadInput` without an embedder, and
+        `EngineError` if it fails: what it made until then is kept.
+        """
+        embedding = self._embedding
+        if embedding is None:
+            raise BadInput(
+                "no embedder is configured",
+                hint=f"set `embedder` to one of {EmbedderSpec.forms()}",
+            )
+        self._committer.check_open()
+        stop = threading.Event()
+        tell = progress or (lambda done, total: None)
+        return await self._stoppable(lambda: embedding.embed_all(tell, stop, prune=prune), stop)
+
+    async def embedding(self) -> EmbeddingStatus | None:
+        """How far the vectors of pages are, and whether the embedder failed; nothing without one.
+
+        Loads the embedder's model if that is not done.
+        """
+        if self._embedding is None:
+            return None
+        return await asyncio.to_thread(self._embedding.status)
+
+    async def reranking(self) -> RerankingStatus | None:
+        """How often the reranker was asked, and whether it failed; nothing without one."""
+        if self._reranking is None:
+            return None
+        return await asyncio.to_thread(self._reranking.status)
+
+    async def redaction(self) -> Redaction:
+        """Which layers look for secrets in what is written, and whether one failed."""
+        return self._runtime.journal.redaction()
+
+    async def backup(self, target: str | Path, progress: Progress | None = None) -> Copied:
+        """Copy this memory to a directory that does not exist yet, while it is in use.
+
+        The copy is read back and verified before it gets that name. It holds everything that was
+        acknowledged before this call; a later forget does not reach into it. `restore` (or
+        `pagefault restore`) makes a memory of it again. Raises `BadInput`, `StoreError`.
+        """
+        place = a_path(target, called="target")
+        if self._copy is None:
+            raise BadInput("a memory at :memory: has no files", hint="open one in a directory")
+        return await asyncio.to_thread(self._copy, place, progress)
+
+    async def records_to_open(self) -> set[Seq]:
+        """The records that opening its sessions takes: those that stay here when their segments
+        are archived.
+        """
+        self._committer.check_open()
+        return await asyncio.to_thread(records_to_open, self._runtime)

@@ -1,0 +1,147 @@
+"""Which control mode a memory and its sessions are in, and the way from one to the next."""
+
+from __future__ import annotations
+
+import asyncio
+
+from pagefault.model.errors import BadInput, PagefaultError, SessionNotFound, StoreBusy
+from pagefault.model.events import ControlSet, SessionOpened
+from pagefault.model.kinds import ControlMode
+from pagefault.model.signatures import checked_verbs
+from pagefault.service.arguments import a_control
+from pagefault.service.configure import configure
+from pagefault.service.control import Overlay, continued, controls, open_above
+from pagefault.service.ownership import Owned
+from pagefault.service.root.parts import MemoryParts, check_open
+from pagefault.service.session import Session
+
+
+def _switched() -> PagefaultError:
+    return StoreBusy(
+        "the session was given another control mode meanwhile", hint="say it once more"
+    )
+
+
+@checked_verbs(usable=check_open)
+class Controller(MemoryParts):
+    """The verbs about control modes."""
+
+    async def control(self) -> str:
+        """The control mode that was given to the whole memory last, or that new sessions have."""
+        self._committer.check_open()
+        await self._runtime.journal.look()
+        return str(await self._given_control())
+
+    async def set_control(self, mode: str, *, session: str = "") -> None:
+        """Give a session (its name or id) this control mode (`Session.set_control`), or every one,
+        and each that is opened later, until it is given another. In other processes a session has
+        it once it is asked for again (`Memory.session`), and in `serve` with its next request,
+        whoever writes to it meanwhile. Raises `BadInput`, `SessionNotFound`.
+        """
+        control, session_id = a_control(mode), ""
+        if session:
+            row = await asyncio.to_thread(self._runtime.index.find_session, session)
+            if row is None:
+                raise SessionNotFound(session)
+            session_id = row.session_id
+        await self._note_control(control, session_id)
+        async with self._opening:
+            for one in self._live():
+                await self._follow(one)
+
+    async def control_of(self, session: str) -> str:
+        """The control mode of a session, by its name or id; of one that is not written, that which
+        a new one has.
+        """
+        self._committer.check_open()
+        await self._runtime.journal.look()
+
+        def told() -> str | None:
+            row = self._runtime.index.find_session(session)
+            return (
+                None if row is None else next(iter(controls(self._runtime, row.session).values()))
+            )
+
+        return await asyncio.to_thread(told) or await self.control()
+
+    async def controls(self) -> dict[str, str]:
+        """The control mode of each session that is written, by its id."""
+        self._committer.check_open()
+        await self._runtime.journal.look()
+        return await asyncio.to_thread(controls, self._runtime)
+
+    async def _note_control(self, control: ControlMode, session_id: str) -> None:
+        body = ControlSet(control=control, session_id=session_id)
+        await self._committer.run(lambda: self._store.note(body))
+
+    async def _follow(self, session: Session) -> None:
+        """Have a session in the mode that was given last, to it or to the memory. Who only reads
+        has it as it is written.
+        """
+        if session.kept_as is None or self._store.reads_only:
+            return
+        told = await asyncio.to_thread(controls, self._runtime, session.kept_as)
+        for mode in map(ControlMode, told.values()):
+            await self._have(session, mode)
+
+    async def _switch(self, session: Session, mode: ControlMode) -> None:
+        async with self._opening:
+            await self._give(session, mode)
+
+    async def _give(self, session: Session, mode: ControlMode) -> None:
+        """Have a session in a mode, and say so in the log, if it is in that at all."""
+        if session.kept_as is not None:
+            await self._note_control(mode, session.session_id)
+        await self._have(session, mode)
+
+    async def _have(self, session: Session, mode: ControlMode) -> None:
+        if mode.captures and session.kept_as is None:
+            raise BadInput(
+                f"the conversation began {session.control}, so nothing of it is written",
+                hint="begin a new one that is kept",
+            )
+        if mode.captures and session.overlay is not None:
+            await self._come_down(session)
+        if not mode.captures and session.overlay is None:
+            await self._go_above(session, mode)
+        elif session.owned.state.control is not mode:
+            await self._tell(session.owned, mode, session.name)
+
+    async def _tell(self, owned: Owned, mode: ControlMode, name: str) -> None:
+        await owned.whole(lambda: configure(owned, owned.runtime, name=name, control=mode))
+
+    async def _go_above(self, session: Session, mode: ControlMode) -> None:
+        overlay = self._new_overlay()
+        async with session.owned.quiet():
+            below = session.owned
+            owned = await open_above(overlay, continued(below, mode, name=session.name))
+            session._stand_on(owned, overlay.runtime)
+            session.overlay = overlay
+            self._above.append(session)
+            below.end(_switched())
+
+    async def _come_down(self, session: Session) -> None:
+        assert session.kept_as is not None
+        overlay = session.overlay
+        assert overlay is not None
+        async with session.owned.quiet():
+            above, owned = session.owned, await self._owned(session.kept_as)
+            session._stand_on(owned, self._runtime)
+            session.overlay = None
+            self._above.remove(session)
+            above.end(_switched())
+        await asyncio.to_thread(overlay.close)
+
+    async def _begin_above(self, opened: SessionOpened) -> Session:
+        """A session of which nothing is written."""
+        self._runtime.check_opened(opened)
+        overlay = self._new_overlay()
+        owned = await open_above(overlay, opened)
+        session = self._session(owned, opened.session_id, opened.name, overlay.runtime, overlay)
+        self._sessions[owned.session] = session
+        self._above.append(session)
+        return session
+
+    def _new_overlay(self) -> Overlay:
+        self._overlays += 1
+        return self._overlay(self._overlays)

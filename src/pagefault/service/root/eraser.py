@@ -1,0 +1,362 @@
+"""What a memory lets go of: what is asked to be forgotten, what is past its time, and secrets."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+
+from pagefault.model.errors import (
+    BadInput,
+    PagefaultError,
+    SessionBusy,
+    SessionNotFound,
+    StoreBusy,
+    StoreCorrupt,
+    StoreReadOnly,
+)
+from pagefault.model.events import RetentionRule, RetentionSet
+from pagefault.model.ids import PageId, Seq, SessionNo
+from pagefault.model.page import PageRow, is_derived
+from pagefault.model.signatures import checked_verbs
+from pagefault.model.wanted import ANY, SearchFilter
+from pagefault.service.control import given_control
+from pagefault.service.forget import (
+    ForgetPlan,
+    Forgetting,
+    plan_page,
+    plan_pages,
+    plan_session,
+    with_former,
+)
+from pagefault.service.lookup.selecting import select
+from pagefault.service.restore import restore
+from pagefault.service.retention import a_period_days, changed, find_expired, rules_of
+from pagefault.service.root.parts import MemoryParts, check_open
+from pagefault.service.scrub import Scrub, Scrubbing
+from pagefault.service.session import Session
+from pagefault.store.api import PageFilter
+from pagefault.store.references import NAMING, References
+from pagefault.store.soundness import blobs_of
+
+
+def _written(session: Session) -> SessionNo:
+    """What is written of a session, by its number."""
+    if session.kept_as is None:
+        raise BadInput(f"nothing of {session!r} is written", hint="it ends with this process")
+    return session.kept_as
+
+
+@checked_verbs(usable=check_open)
+class Eraser(MemoryParts):
+    """The verbs that erase."""
+
+    async def forget(
+        self, session: Session | str, page_id: str = "", *, dry_run: bool = False
+    ) -> Forgetting:
+        """Erase a page (all parts of its text), or a whole session, from everything under the root.
+
+        `session` is it, or its name or id. Afterwards no byte of what goes is in log or index, and
+        sessions that showed it begin a new epoch. Irreversible. `dry_run` only says what would go.
+        Forks keep what was said in them.
+
+        Raises `SessionBusy` if another process writes to the session that it is from, and
+        `StoreBusy` if somebody keeps it from being finished: nobody can find the page any more
+        then, and the next opening finishes it.
+        """
+        named = session.session_id if isinstance(session, Session) else session
+        target = await self._find_session(named)
+        if dry_run:
+            await target.owned.written()
+            plan = await asyncio.to_thread(self._plan_forget, target, page_id)
+            return plan.report(done=False)
+        [done] = await self._whole(self._erase(lambda: [self._plan_forget(target, page_id)]))
+        return done
+
+    async def forget_matching(
+        self,
+        query: str = "",
+        *,
+        wanted: SearchFilter = ANY,
+        dry_run: bool = False,
+    ) -> tuple[Forgetting, ...]:
+        """Erase every page that holds every word of `query`, in any of its forms, and that a filter
+        wants: of one session (`wanted.session`) or of all. Each that loses pages is told apart.
+
+        As `forget` otherwise. What was made of these pages goes too, and earlier words of an edited
+        message with it. Raises `BadInput` where neither filter nor query leave anything out: a
+        session is forgotten whole by its name.
+        """
+        if not (wanted.is_some or wanted.imported_from or query.strip()):
+            raise BadInput(
+                "that would forget everything",
+                hint="say what: words, an origin, a kind, a time; a session whole by its name",
+            )
+        scope = await self._asked(wanted)
+
+        def plans() -> list[ForgetPlan]:
+            return plan_pages(self._runtime, select(self._runtime, scope, wanted, query.strip()))
+
+        if dry_run:
+            for session in self._live():
+                await session.owned.written()
+            return tuple(plan.report(done=False) for plan in await asyncio.to_thread(plans))
+        return await self._whole(self._erase(plans))
+
+    async def scrub(
+        self, values: Sequence[str] = (), *, home_paths: bool = False, dry_run: bool = False
+    ) -> Scrubbing:
+        """Redact what is written already as what is written from now on is: by the rules and the
+        known values of this memory, and besides these `values`, in every spelling; with
+        `home_paths` the names of users in paths, too. Irreversible. `dry_run` only says what would
+        be redacted.
+
+        Afterwards no byte of it is in log, index, vectors, blobs or archive, and sessions that
+        showed it begin a new epoch. A claim is stale that rests on what went. What a client sends
+        again is redacted only if it is a known value by then, or looks like a secret.
+
+        Raises `BadInput` for a value that is too short to be told from ordinary text,
+        `ScreenFailed` where a rule fails, with nothing changed, and otherwise as `forget` does.
+        """
+        self._committer.check_open()
+        screen = self._screen_for(values, home_paths)
+        if dry_run:
+            for session in self._live():
+                await session.owned.written()
+            scrub = Scrub(self._runtime, screen)
+            await asyncio.to_thread(scrub.read_on)
+            return await asyncio.to_thread(scrub.told, done=False)
+        await self._check_kept("nothing scrubbed")
+        self._store.check_writable()
+        return await self._whole(self._scrub(Scrub(self._runtime, screen, self._store.blobs.put)))
+
+    async def _scrub(self, scrub: Scrub) -> Scrubbing:
+        async with self._still():
+            forgets, begun = self._store.forgets, False
+            await asyncio.to_thread(scrub.read_on)
+            known = await asyncio.to_thread(self._references_to, scrub.plan.events)
+
+            def redact() -> None:
+                nonlocal begun
+                for owner in sorted(scrub.plan.owners):
+                    self._store.lease(owner)
+                scrub.read_on()
+                if self._store.forgets != forgets:
+                    raise StoreBusy("another process forgot something meanwhile", hint="try again")
+                for owner in sorted(scrub.plan.owners):
+                    self._store.lease(owner)
+                begun = bool(scrub.plan.events)
+                if begun:
+                    self._store.scrub(scrub.plan.in_order, scrub.marks, known)
+
+            try:
+                await self._committer.run(redact)
+            finally:
+                if begun:
+                    await self._after_changing(scrub.plan.owners, "scrubbed")
+            return await asyncio.to_thread(scrub.told, done=True)
+
+    async def retention(self) -> tuple[RetentionRule, ...]:
+        """How long pages are kept, as it was set last; without a rule, for ever."""
+        self._committer.check_open()
+        await self._runtime.journal.look()
+        return await asyncio.to_thread(rules_of, self._runtime)
+
+    async def set_retention(
+        self, keep: str | None, *, kind: str = "", session: str = "", dry_run: bool = False
+    ) -> tuple[RetentionRule, ...]:
+        """Keep pages for so long from now on ("7d", "30d", "90d", any days, "forever"): those of a
+        kind, of a session (its name or id), or all that no other rule names; `None` takes the rule
+        for these away. The rules that hold then; `dry_run` only tells them.
+
+        What is past its time goes when the memory is opened to be written, within the hour where
+        `serve` runs, and with `expire`. Raises `BadInput`, `SessionNotFound`.
+        """
+        days = None if keep is None else a_period_days(keep)
+        session_id = ""
+        if session:
+            row = await asyncio.to_thread(self._runtime.index.find_session, session)
+            if row is None:
+                raise SessionNotFound(session)
+            session_id = row.session_id
+
+        def set_() -> tuple[RetentionRule, ...]:
+            rules = changed(rules_of(self._runtime), kind, session_id, days)
+            if not dry_run:
+                self._store.note(RetentionSet(rules=rules))
+            return rules
+
+        return await (asyncio.to_thread(set_) if dry_run else self._committer.run(set_))
+
+    async def expire(
+        self, *, dry_run: bool = False, rules: Sequence[RetentionRule] | None = None
+    ) -> tuple[Forgetting, ...]:
+        """Forget what is past its time, by the rules of `retention` unless others are given; each
+        session that loses pages is told apart. One that another process writes to is left for the
+        next time (`done` is false). `dry_run` only says what would go.
+        """
+        self._committer.check_open()
+        now_ms = self._runtime.clock.now_ms()
+        if not dry_run:
+            await self._check_kept("nothing forgotten by its age")
+        by = await self.retention() if rules is None else tuple(rules)
+        if not by:
+            return ()
+
+        def plans() -> list[ForgetPlan]:
+            found = find_expired(self._runtime, by, now_ms)
+            whole = [plan_session(self._runtime, session) for session in found.sessions]
+            return [*plan_pages(self._runtime, found.pages), *whole]
+
+        if dry_run or not await asyncio.to_thread(plans):
+            return tuple(plan.report(done=False) for plan in await asyncio.to_thread(plans))
+        return await self._whole(self._erase(plans, past_busy=True))
+
+    async def _check_kept(self, what: str) -> None:
+        """Raise `StoreReadOnly` in a mode in which nothing is written."""
+        given, _ = await asyncio.to_thread(given_control, self._runtime)
+        if given is not None and not given.captures:
+            raise StoreReadOnly(
+                f"the memory is {given}: nothing is written, and {what}",
+                hint="`Memory.set_control` has it written to again",
+            )
+
+    async def keep_retention(self) -> str:
+        """As `expire`, for who does not wait for it: what went, in a sentence, or why nothing could
+        go; "" where nothing was to. While nothing is written, nothing goes either.
+        """
+        try:
+            given, _ = await asyncio.to_thread(given_control, self._runtime)
+            if given is not None and not given.captures:
+                return ""
+            found = await self.expire()
+        except PagefaultError as refused:
+            return f"what is past its time could not be forgotten yet: {refused.message}"
+        if not found:
+            return ""
+        done = [one for one in found if one.done]
+        pages = sum(len(one.pages) for one in done)
+        told = f"forgot what was past its time: {pages:,} pages of {len(done):,} sessions"
+        busy = len(found) - len(done)
+        return f"{told}; {busy:,} others are being written to" if busy else told
+
+    async def begin(self) -> None:
+        """Forget what is past its time, before anybody has this memory: see `notices`."""
+        if told := await self.keep_retention():
+            self._notices.append(told)
+
+    async def _erase(
+        self, planned: Callable[[], list[ForgetPlan]], *, past_busy: bool = False
+    ) -> tuple[Forgetting, ...]:
+        """Carry out what is planned: planned anew while nobody writes. `past_busy` leaves what is
+        of a session that another process writes to, which is told as not done.
+        """
+        async with self._still():
+            going: list[ForgetPlan] = []
+            busy: set[SessionNo] = set()
+            known = await asyncio.to_thread(lambda: self._references_for(planned()))
+
+            def erase() -> list[ForgetPlan]:
+                """Nobody writes meanwhile, here or elsewhere: what was planned is what there is."""
+                self._store.check_writable()
+                for owner in sorted({owner for plan in planned() for owner in plan.owners}):
+                    try:
+                        self._store.lease(owner)
+                    except SessionBusy:
+                        if not past_busy:
+                            raise
+                        busy.add(owner)
+                plans = planned()
+                going.extend(plan for plan in plans if busy.isdisjoint(plan.owners))
+                # Apart: a receipt that names sessions tells nothing of turns (`Receipts`).
+                for whole in (False, True):
+                    self._forget([plan for plan in going if bool(plan.sessions) is whole], known)
+                return [plan for plan in plans if plan not in going]
+
+            try:
+                left = await self._committer.run(erase)
+            except StoreBusy:
+                if going:
+                    await self._after_forgetting(going)
+                raise
+            if going:
+                await self._after_forgetting(going)
+        done = (plan.report(done=True) for plan in going)
+        return (*done, *(plan.report(done=False) for plan in left))
+
+    @asynccontextmanager
+    async def _still(self) -> AsyncIterator[None]:
+        """Within this block no session opens and no verb runs, and every record is written."""
+        async with self._opening, AsyncExitStack() as quiet:
+            held: set[Session] = set()
+            while waiting := [one for one in self._live() if one not in held]:  # a fork may join
+                for session in waiting:
+                    await quiet.enter_async_context(session.owned.quiet())
+                    held.add(session)
+            yield
+
+    def _forget(self, plans: Sequence[ForgetPlan], known: References | None) -> None:
+        if plans:
+            self._store.forget(
+                sorted({seq for plan in plans for seq in plan.seqs}),
+                [session for plan in plans for session in plan.sessions],
+                list(dict.fromkeys(taken for plan in plans for taken in plan.taken)),
+                [descent for plan in plans for descent in plan.lineage],
+                known,
+            )
+
+    def _references_for(self, plans: Sequence[ForgetPlan]) -> References | None:
+        """Which records name which blobs, where a forgetting takes one that names any. Read before
+        anybody has to wait for it.
+        """
+        index = self._runtime.index
+        owners = {owner for plan in plans for owner in (*plan.owners, *plan.sessions)}
+        naming = {seq for owner in owners for seq in index.events(owner, types=NAMING)}
+        return self._references_to(naming.intersection(s for plan in plans for s in plan.seqs))
+
+    def _references_to(self, seqs: Collection[Seq]) -> References | None:
+        """Likewise, of these records."""
+        return self._store.references() if any(map(self._names_blobs, seqs)) else None
+
+    def _names_blobs(self, seq: Seq) -> bool:
+        with suppress(StoreCorrupt):  # erased with the others
+            return bool(blobs_of(self._runtime.log.get(seq).body))
+        return False
+
+    async def _after_forgetting(self, plans: Sequence[ForgetPlan]) -> None:
+        """Let no live session show what is gone."""
+        for session in (session for plan in plans for session in plan.sessions):
+            gone = self._sessions.pop(session, None)
+            if gone is not None:
+                gone.owned.end()
+        await self._after_changing({own for plan in plans for own in plan.owners}, "forgotten")
+
+    async def _after_changing(self, owners: Collection[SessionNo], why: str) -> None:
+        """Let no live session go on with what records of these said before."""
+        self._forgot += 1
+        self._flush()
+        for live in self._live():
+            if any(part in owners for part, _ in live.owned.scope.parts):
+                row = await asyncio.to_thread(live._runtime.index.session, live.session)
+                assert row is not None
+                state, folded = await asyncio.to_thread(restore, live._runtime, row)
+                state.epoch_due = why
+                live.owned.replace(state, folded)
+
+    def _plan_forget(self, target: Session, page_id: str) -> ForgetPlan:
+        if page_id:
+            scope = self._runtime.scope(_written(target))
+            parts = with_former(self._runtime, scope, self._parts(target, PageId(page_id)))
+            return plan_page(self._runtime, _written(target), parts)
+        return plan_session(self._runtime, _written(target))
+
+    def _parts(self, target: Session, page_id: PageId) -> list[PageRow]:
+        """Every part of the text that a page is part of."""
+        index, scope = self._runtime.index, self._runtime.scope(_written(target))
+        scope = scope.derived if is_derived(page_id) else scope
+        row = index.find_page(scope, page_id)
+        if row is None:
+            raise target.no_such_page(page_id)
+        first = row.order - row.part
+        wanted = PageFilter(after_order=first - 1, before_order=first + row.parts)
+        return [r for r in index.pages(scope, wanted, limit=row.parts) if r.parts == row.parts]

@@ -1,0 +1,177 @@
+"""One's conversations as files: imported, approved, revoked; exported."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from pagefault.model.errors import BadInput, SessionNotFound
+from pagefault.model.events import Draft, ImportApproved, ImportRevoked
+from pagefault.model.ids import TurnNo
+from pagefault.model.kinds import RUNTIME, Actor, ControlMode
+from pagefault.model.progress import Progress
+from pagefault.model.signatures import checked_verbs
+from pagefault.model.wanted import ANY, SearchFilter
+from pagefault.service.arguments import a_path, one_of
+from pagefault.service.control import controls
+from pagefault.service.lookup.imported import (
+    Exported,
+    ExportForm,
+    ImportedSession,
+    ImportReport,
+    imported_sessions,
+    project_id,
+)
+from pagefault.service.root.parts import MemoryParts, check_open
+from pagefault.store.store import STORE
+
+
+@checked_verbs(usable=check_open)
+class Historian(MemoryParts):
+    """The verbs about imports and exports."""
+
+    async def import_history(
+        self,
+        paths: Sequence[str | Path],
+        *,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> ImportReport:
+        """Read what other programs kept of one's conversations, in files and folders, and write it
+        down: every conversation as a session `import:SOURCE:ID`, in quarantine. `docs/import.md`
+        lists the formats, which are recognised by what stands in a file.
+
+        Found by who asks, and never recalled by the runtime itself until `approve_import`. What is
+        there already is not written again, so it may be repeated, and goes on after a kill. With
+        `dry_run` nothing is written, and the same is told. `progress` is told bytes, read and in
+        all, in another thread. Raises `StoreBusy` if an imported session is used meanwhile, and
+        `BadInput` if the memory's control mode keeps nothing.
+        """
+        from pagefault.service.imports import Importer  # and what reads files, for who imports
+
+        self._committer.check_open()
+        places = [a_path(path, called="paths") for path in paths]
+        if not dry_run:
+            self._store.check_writable()
+        await self._runtime.journal.look()
+        control = await self._given_control()
+        if not (control.captures or dry_run):
+            raise BadInput(
+                f"this memory is {control}: nothing is written to it",
+                hint="`Memory.set_control` gives it another mode",
+            )
+        stop = threading.Event()
+        importer = Importer(
+            self._runtime,
+            window_tokens=self._window_tokens,
+            mode=self._mode,
+            layout=self._layout,
+            control=control,
+            live=lambda: {one.session: one.owned for one in self._live() if one.overlay is None},
+            is_kept=lambda session: all(
+                ControlMode(one).captures for one in controls(self._runtime, session).values()
+            ),
+            dry_run=dry_run,
+            stop=stop,
+            progress=progress,
+        )
+        return await self._stoppable(lambda: importer.run(places), stop)
+
+    async def export(
+        self,
+        target: str | Path,
+        *,
+        form: str = "snapshot",
+        wanted: SearchFilter = ANY,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> Exported:
+        """Write what this memory holds to `target`, for other programs and for people: `form` is
+        "snapshot" (a zip archive), "events" (JSON lines) or "markdown" (a folder). All of it, or
+        what a filter wants; claims and summaries only of sessions that are exported whole.
+        `import_history` reads each form again, and `docs/export.md` says how they are laid out.
+
+        What was forgotten is in none, and no secret that redaction knows by now. A later `forget`
+        does not reach into it. It appears only once it is whole. `progress` is told pages, done and
+        in all, in another thread. Raises `BadInput`, `SessionNotFound`, `StoreError`.
+        """
+        from pagefault.service.exports import Exporter, check_target
+
+        shape = one_of(ExportForm, form, "form of export")
+        if wanted.session:
+            await self._find_session(wanted.session)
+        place = None if dry_run else check_target(a_path(target, called="target"), self._home)
+        for session in self._live():
+            await session.owned.written()
+        stop = threading.Event()
+        exporter = Exporter(
+            self._runtime,
+            project_id=project_id(self._runtime),
+            wanted=wanted,
+            stop=stop,
+            progress=progress,
+        )
+        return await self._stoppable(lambda: exporter.run(place, shape), stop)
+
+    async def imports(self, source: str = "") -> list[ImportedSession]:
+        """Every session that was imported, the latest first; those of a source, if one is named:
+        "claude" is Claude's export and Claude Code's sessions.
+        """
+        self._committer.check_open()
+        await self._runtime.journal.look()
+        return await asyncio.to_thread(imported_sessions, self._runtime, source)
+
+    async def approve_import(
+        self, *, run: str = "", session: str = "", source: str = ""
+    ) -> list[ImportedSession]:
+        """Let the runtime recall by itself what was imported by now: by one import, into one
+        session, or from one source. It is written down, and `revoke_import` takes it back.
+
+        What was imported keeps its origin: no claim is made of it, and it has nobody's authority.
+        Returns the sessions. Raises `BadInput` unless exactly one is named, `SessionNotFound` if
+        nothing was imported so.
+        """
+        return await self._rule(ImportApproved, run=run, session=session, source=source)
+
+    async def revoke_import(
+        self, *, run: str = "", session: str = "", source: str = ""
+    ) -> list[ImportedSession]:
+        """Take an approval back: from the next request on nothing of these sessions is recalled.
+        What requests showed before stays in their windows until an epoch. Raises as
+        `approve_import` does.
+        """
+        return await self._rule(ImportRevoked, run=run, session=session, source=source)
+
+    async def _rule(
+        self,
+        ruling: type[ImportApproved | ImportRevoked],
+        *,
+        run: str,
+        session: str,
+        source: str,
+    ) -> list[ImportedSession]:
+        if sum(map(bool, (run, session, source))) != 1:
+            raise BadInput("one of `run`, `session` and `source` says what is meant")
+        found = [
+            one
+            for one in await self.imports(source)
+            if (not run or run in one.runs)
+            and (not session or session in (one.session_id, one.name))
+        ]
+        if not found:
+            raise SessionNotFound(run or session or source)
+        index = self._runtime.index
+        rows = [await asyncio.to_thread(index.find_session, one.session_id) for one in found]
+        numbers = tuple(row.session for row in rows if row is not None)
+        draft = Draft(
+            session=STORE,
+            turn=TurnNo(0),
+            actor=Actor.USER,
+            origin=RUNTIME,
+            body=ruling(sessions=numbers),
+        )
+        await self._runtime.journal.append([draft])
+        named = {one.session_id for one in found}
+        return [one for one in await self.imports(source) if one.session_id in named]

@@ -1,0 +1,223 @@
+"""What a memory is made of: its store, its sessions as they are opened, and how one is.
+
+The façades beside this module add verbs to it and no field, and none knows another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeVar
+from weakref import WeakValueDictionary
+
+from pagefault.model.errors import BadInput, SessionNotFound
+from pagefault.model.events import Draft, SessionOpened
+from pagefault.model.ids import SessionNo, TurnNo
+from pagefault.model.kinds import RUNTIME, Actor, ControlMode, LayoutName, Mode
+from pagefault.model.page import EVERYTHING, Scope, SessionRow
+from pagefault.model.progress import Progress
+from pagefault.model.wanted import SearchFilter
+from pagefault.service.control import Overlay, given_control
+from pagefault.service.derived.embedding import Embedding
+from pagefault.service.derived.reranking import Reranking
+from pagefault.service.lookup.questions import Asking
+from pagefault.service.ownership import Owned
+from pagefault.service.restore import restore
+from pagefault.service.runtime import Runtime
+from pagefault.service.scrub import CountingScreen
+from pagefault.service.session import Session
+from pagefault.store.api import Copied
+from pagefault.store.commit import Committer
+from pagefault.store.store import Store
+
+T = TypeVar("T")
+
+RECENT_SESSIONS: Final = 8
+"""Sessions that stay folded though nobody has them: their windows may come to a megabyte each."""
+
+
+def check_open(memory: MemoryParts) -> None:
+    """Raise `StoreClosed` once the memory is closed."""
+    memory._runtime.journal.check_open()
+
+
+class MemoryParts(Asking):
+    """The one state of a memory, for all of its façades."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        committer: Committer,
+        runtime: Runtime,
+        embedding: Embedding | None = None,
+        reranking: Reranking | None = None,
+        home: Path | None = None,
+        copy: Callable[[Path, Progress | None], Copied] | None = None,
+        window_tokens: int,
+        mode: Mode,
+        layout: LayoutName = LayoutName.STABLE,
+        control: ControlMode = ControlMode.ASSIST,
+        overlay: Callable[[int], Overlay],
+        screen_for: Callable[[Sequence[str], bool], CountingScreen],
+    ) -> None:
+        self._store = store
+        self._committer = committer
+        self._runtime = runtime
+        self._embedding = embedding
+        self._reranking = reranking
+        self._home = home  # the folder that it is, if it is one
+        self._copy = copy  # what copies its files, if it has any
+        self._window_tokens = window_tokens
+        self._mode = mode
+        self._layout = layout
+        self._control = control
+        self._overlay = overlay  # makes one, by a number that no other has
+        self._screen_for = screen_for  # what redacts these values besides, and paths
+        self._above: list[Session] = []  # those that go on in one, of which nothing else is left
+        self._overlays = 0  # that were made
+        # One object for a session as long as anybody has it; of the others the latest are kept.
+        self._sessions: WeakValueDictionary[SessionNo, Session] = WeakValueDictionary()
+        self._recent: deque[Session] = deque(maxlen=RECENT_SESSIONS)
+        self._opening = asyncio.Lock()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._forgot = 0  # times, by this memory
+        self._notices: list[str] = []
+        store.on_forgotten = self._others_forgot
+
+    async def _switch(self, session: Session, mode: ControlMode) -> None:
+        """Have a session of this memory in a mode that it was asked for."""
+        raise NotImplementedError
+
+    async def _find_session(self, name: str) -> Session:
+        """The session of that name or id, in the mode that it has here."""
+        async with self._opening:
+            await self._runtime.journal.look()
+            row = await asyncio.to_thread(self._runtime.index.find_session, name)
+            if row is not None:
+                return await self._open(row)
+            for session in self._above:
+                if name in (session.name, session.session_id):
+                    return session
+        raise SessionNotFound(name)
+
+    def _live(self) -> list[Session]:
+        return list(self._sessions.values())
+
+    async def _open(self, row: SessionRow, *, is_leased: bool = False) -> Session:
+        session = self._sessions.get(row.session)
+        if session is None:
+            owned = await self._owned(row.session, is_leased=is_leased)
+            session = self._session(owned, row.session_id, row.name, self._runtime)
+            self._sessions[row.session] = session
+            self._recent.append(session)
+        return session
+
+    async def _owned(self, number: SessionNo, *, is_leased: bool = False) -> Owned:
+        """What is written of a session, folded."""
+        row = await asyncio.to_thread(self._runtime.index.session, number)
+        if row is None:
+            raise SessionNotFound(str(number))
+        state, folded = await asyncio.to_thread(restore, self._runtime, row)
+        return Owned(
+            session=row.session,
+            called=row.name or row.session_id,
+            state=state,
+            folded=folded,
+            runtime=self._runtime,
+            is_leased=is_leased,
+        )
+
+    def _session(
+        self,
+        owned: Owned,
+        session_id: str,
+        name: str,
+        runtime: Runtime,
+        overlay: Overlay | None = None,
+    ) -> Session:
+        return Session(
+            owned=owned,
+            session_id=session_id,
+            name=name,
+            runtime=runtime,
+            open_new=self._open_new,
+            switch=self._switch,
+            overlay=overlay,
+        )
+
+    async def _open_new(self, opened: SessionOpened) -> Session:
+        self._runtime.check_opened(opened)
+        draft = Draft(
+            session=SessionNo(0), turn=TurnNo(0), actor=Actor.USER, origin=RUNTIME, body=opened
+        )
+        if opened.name and not opened.parent:
+            number = await self._runtime.journal.open_session(draft, opened.name)
+        else:
+            [event] = await self._runtime.journal.append([draft])
+            number = event.session
+        row = await asyncio.to_thread(self._runtime.index.session, number)
+        if row is None:
+            raise SessionNotFound(opened.name)  # another process forgot it at once
+        return await self._open(row, is_leased=row.session_id == opened.session_id)
+
+    async def _given_control(self) -> ControlMode:
+        """The control mode that was given to the whole memory last, or that new sessions have."""
+        given, _ = await asyncio.to_thread(given_control, self._runtime)
+        return given or self._control
+
+    async def _stoppable(self, work: Callable[[], T], stop: threading.Event) -> T:
+        """Do it in a thread, and set `stop` if whoever awaits it gives up. Closing waits for its
+        end.
+        """
+        task = asyncio.ensure_future(asyncio.to_thread(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            stop.set()
+            task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+            raise
+
+    async def _whole(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run it to its end, even if whoever awaits it gives up: half of a forgetting would leave
+        sessions with what is gone.
+        """
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return await asyncio.shield(task)
+
+    async def _asked(self, wanted: SearchFilter) -> Scope:
+        self._committer.check_open()
+        await self._runtime.journal.look()
+        if not wanted.session:
+            return EVERYTHING
+        row = await asyncio.to_thread(self._runtime.index.find_session, wanted.session)
+        if row is None:
+            raise SessionNotFound(wanted.session)
+        return await asyncio.to_thread(self._runtime.scope, row.session)
+
+    def _check_own(self, session: Session) -> None:
+        if session._runtime is not self._runtime and session not in self._above:
+            raise BadInput(
+                f"{session!r} is of another memory", hint="get it from this one: `session(name)`"
+            )
+
+    def _others_forgot(self) -> None:
+        """Another process forgot something: let nothing that is kept in memory outlive it."""
+        self._flush()
+        for session in self._live():
+            session.owned.outdate()
+
+    def _flush(self) -> None:
+        """Let go of every text that is kept to be at hand."""
+        for runtime in (self._runtime, *(session._runtime for session in self._above)):
+            runtime.pages.flush()
+            runtime.packs.drop()
+        if self._embedding is not None:
+            self._embedding.flush()
