@@ -21,13 +21,14 @@ from pagefault import (
     ToolCall,
 )
 from pagefault.guard import layers
+from pagefault.guard.screen import applied
 from pagefault.guard.structure import Structure
 from pagefault.model.clock import SystemClock
 from pagefault.model.kinds import USER_TYPED, Role
+from pagefault.service.scrub import remnants
 from pagefault.store.embedded.archiver import archive
 from pagefault.store.embedded.root import rebuild
 from tests.service.memories import files_with, text_of
-from tests.service.test_compressors import Liar
 from tests.service.test_forget_canaries import Told, tell
 from tests.service.test_redaction import PASSWORD, TOKEN
 from tests.service.traces import Files
@@ -370,19 +371,14 @@ async def test_what_is_not_written_is_told_to_be_out_of_reach(tmp_path: Path) ->
         assert VALUE not in text_of(await kept.request())
 
 
-async def test_a_shorter_form_that_ends_within_a_secret_keeps_no_part_of_it(
-    tmp_path: Path,
-) -> None:
-    secret = "kvothe-" + "q7Rk2" * 8
-    cut = f"The word is {secret}"[:36]
-    async with pagefault.open(tmp_path / "m", sync="os", compressor=Liar(cut)) as memory:
-        session = await memory.session("talk")
-        await session.user(f"The word is {secret}. " + "And much else is said here. " * 30)
-        await session.compress("msg_1", 2)
-        await session.flush()
-        assert files_with(tmp_path / "m", b'"text":"' + cut.encode()), "control"
-        await memory.scrub([secret])
-        made = await session.compress("msg_1", 2)
-        assert secret[:12] not in made.text
-        assert (await memory.verify()).problems == ()
-    assert files_with(tmp_path / "m", secret[:12].encode()) == []
+def test_what_was_made_of_a_page_loses_parts_of_what_goes_too() -> None:
+    one, two = "kvothe-" + "q7Rk2" * 5, "denna-" + "z4Wp9" * 5
+    gone = [(one, "<1>"), (two, "<2>"), (one, "<1>")]
+    for text, left in (
+        (f"Not {two}, and not {one}, nor {two}: {one[:20]}", "Not <2>, and not <1>, nor <2>: <1>"),
+        (f"It ends within {one[:14]}", "It ends within <1>"),
+        (f"…{two[9:]} begins within", "…<2> begins within"),
+        (f"Fewer stand there by chance: {one[:9]}", f"Fewer stand there by chance: {one[:9]}"),
+    ):
+        spans = [(found.start, found.end, found.mark) for found in remnants(text, gone)]
+        assert applied(text, spans) == left

@@ -220,7 +220,7 @@ class Screen:
         """
         try:
             return [
-                Finding(start, end, _rule_of(mark), mark) for start, end, mark in self._spans(text)
+                Finding(start, end, rule_of(mark), mark) for start, end, mark in self._spans(text)
             ]
         except Exception as error:  # fail closed, whatever it was
             failure = str(error) if isinstance(error, _LayerFailed) else type(error).__name__
@@ -239,7 +239,7 @@ class Screen:
             for _ in range(ROUNDS_MAX):
                 spans = self._spans(applied(text, made))
                 if not spans:
-                    return [Finding(a, b, _rule_of(mark), mark) for a, b, mark in made]
+                    return [Finding(a, b, rule_of(mark), mark) for a, b, mark in made]
                 made = composed(made, spans)
             failure = "a secret reads on through its mark"
         except Exception as error:  # fail closed, whatever it was
@@ -416,7 +416,8 @@ def _merged(hits: list[_Hit]) -> list[tuple[int, int, str]]:
     return [(start, end, mark) for start, end, _, mark in merged]
 
 
-def _rule_of(mark: str) -> str:
+def rule_of(mark: str) -> str:
+    """Which rule a mark names."""
     return match[1] if (match := _MARK.match(mark)) else "path"
 
 

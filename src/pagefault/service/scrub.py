@@ -32,7 +32,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
 from pagefault.guard.detect import Finding, Layer
-from pagefault.guard.screen import CHARS_MIN, Screen, applied, composed
+from pagefault.guard.screen import CHARS_MIN, Screen, applied, composed, rule_of
 from pagefault.model.errors import BadInput, RecordGone, ScreenFailed, StoreCorrupt
 from pagefault.model.events import (
     Body,
@@ -342,7 +342,9 @@ class Scrub:
                 if moved != spans and isinstance(body, Claimed | Learned | Represented):
                     body = replace(body, evidence=moved)
                 gone = self._gone_from(event.session, body)
-                self._revise(event, self._reworded(event.seq, body, _remnants(body.text, gone)))
+                shown = remnants(body.text, gone)
+                self._screen.counts.update(one.rule for one in shown)
+                self._revise(event, self._reworded(event.seq, body, shown))
             case body:
                 self._revise(event, self._screen.clean_body(body))
 
@@ -558,19 +560,23 @@ def _within(found: Iterable[Finding], start: int, end: int) -> list[Finding]:
     ]
 
 
-def _remnants(text: str, gone: Iterable[tuple[str, str]]) -> list[Finding]:
+def remnants(text: str, gone: Iterable[tuple[str, str]]) -> list[Finding]:
     """Where a text shows a part of what goes from the pages that it was made of: a shorter form may
     end within a secret, and a part of one is found by nobody who looks for the whole.
     """
-    found: list[tuple[int, int, str]] = []
-    for words, mark in gone:
+    met: list[tuple[int, int, str]] = []
+    for words, mark in set(gone):
         size = min(REMNANT_CHARS, len(words))
         parts = {words[at : at + size] for at in range(len(words) - size + 1)}
-        for at in range(len(text) - size + 1):
-            if text[at : at + size] in parts:
-                start = found.pop()[0] if found and at <= found[-1][1] else at
-                found.append((start, at + size, mark))
-    return [Finding(start, end, "", mark) for start, end, mark in sorted(found)]
+        starts = range(len(text) - size + 1)
+        met += [(at, at + size, mark) for at in starts if text[at : at + size] in parts]
+    found: list[Finding] = []
+    for start, end, mark in sorted(met):
+        if found and start <= found[-1].end:
+            found[-1] = replace(found[-1], end=max(end, found[-1].end))
+        else:
+            found.append(Finding(start, end, rule_of(mark), mark))
+    return found
 
 
 def _spans(found: Iterable[Finding]) -> list[tuple[int, int, str]]:
