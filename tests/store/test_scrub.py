@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from pagefault.model.clock import SystemClock
 from pagefault.model.errors import StoreCorrupt, StoreLatched
 from pagefault.model.events import Event, PageBody, Redacted
 from pagefault.model.ids import Seq, SessionNo
 from pagefault.store import codec
+from pagefault.store.embedded.backup import backup
 from pagefault.store.embedded.staging import NAME, Staging
 from pagefault.store.store import Store
 from tests.store.roots import make_root, open_root
@@ -129,3 +131,22 @@ def test_what_was_staged_and_never_begun_goes_at_the_next_opening(tmp_path: Path
 
 def _fails(*_: object) -> list[str]:
     raise RuntimeError
+
+
+def test_a_backup_of_a_scrub_under_way_goes_on_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, copy = tmp_path / "m", tmp_path / "copy"
+    store = make_root(root, turns=5)
+    event = store.log.get(Seq(3))
+    with monkeypatch.context() as patched:
+        patched.setattr(type(store.log), "revise", _fails)
+        with pytest.raises(StoreLatched):
+            _scrub(store, 3)
+    store.close()
+    backup(root, copy, clock=SystemClock())
+    store = open_root(copy)
+    assert store.unfinished == ""
+    assert store.log.get(Seq(3)) == _otherwise(event)
+    assert not (copy / NAME).exists()
+    store.close()

@@ -26,7 +26,8 @@ from pagefault.store.embedded.segment_format import TEMPORARY
 
 NAME: Final = "scrub.staged"
 
-_BYTES_MAX: Final = 1 << 40  # as large as a log may be
+STAGED_BYTES_MAX: Final = 1 << 40
+"""As large as a log may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class Staging:
     def get(self, vouched: str) -> Staged:
         """`StoreCorrupt` if it is not there, or not what was vouched for."""
         try:
-            data = read(self.path, _BYTES_MAX)
+            data = read(self.path, STAGED_BYTES_MAX)
         except FileNotFoundError:
             raise StoreCorrupt(f"{self.path} is missing, and a scrub was begun with it") from None
         (start, end), *rest = list(lines(data)) or [(0, 0)]
