@@ -20,7 +20,7 @@ from pagefault.model.errors import StoreCorrupt
 from pagefault.model.ids import Seq
 from pagefault.store import codec
 from pagefault.store.embedded.disk import Disk
-from pagefault.store.embedded.files import read
+from pagefault.store.embedded.files import is_file, read
 from pagefault.store.embedded.scan import lines
 from pagefault.store.embedded.segment_format import TEMPORARY
 
@@ -82,7 +82,8 @@ class Staging:
         return staged
 
     def clear(self, disk: Disk) -> None:
-        if self.path.exists() or self.path.with_name(NAME + TEMPORARY).exists():
-            disk.unlink(self.path.with_name(NAME + TEMPORARY))
-            disk.unlink(self.path)
+        there = [p for p in (self.path.with_name(NAME + TEMPORARY), self.path) if is_file(p)]
+        for path in there:
+            disk.unlink(path)
+        if there:
             disk.sync_directory(self.root)
