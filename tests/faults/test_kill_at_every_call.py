@@ -57,6 +57,18 @@ LIVES = {
         template={"segment_bytes": 1_500},
     ),
     "forgetting a session": Life(_TALKS, [["forget_session", "talk"]]),
+    "scrubbing": Life([*_TALKS, ["artifact", "talk", text(1)]], [["scrub", text(1)]]),
+    "scrubbing many segments": Life(
+        [*_TALKS, ["say", "aside", text(1)]],
+        [["scrub", text(1)], ["say", "talk", text(20)]],
+        options={"segment_bytes": 1_500},
+        template={"segment_bytes": 1_500},
+    ),
+    "scrubbing the archive": Life(
+        [*_MANY, ["command", "archive", "--keep", "0"]],
+        [["scrub", text(1)]],
+        template={"segment_bytes": 4_000},
+    ),
     "rebuild": Life(_TALKS, [["command", "rebuild"]]),
     "repair": Life(_TALKS, [["command", "repair"]], damaged=text(2)),
     "an index of another version": Life(
@@ -266,6 +278,14 @@ def test_control_an_unfinished_forget_that_stays_so_is_caught(
     ground = Range(nursery, rooms, Tally(), "never_finishes_forgetting")
     with pytest.raises(Violation):
         _strike_all(ground, "forgetting a page", path="/log/", last_first=True)
+
+
+def test_control_an_unfinished_scrub_that_stays_so_is_caught(
+    nursery: Nursery, rooms: Rooms
+) -> None:
+    ground = Range(nursery, rooms, Tally(), "never_finishes_forgetting")
+    with pytest.raises(Violation):
+        _strike_all(ground, "scrubbing many segments", path="/log/")
 
 
 def test_control_an_index_left_behind_is_caught(nursery: Nursery, rooms: Rooms) -> None:

@@ -134,6 +134,31 @@ class EventLog(Protocol):
         """
         ...
 
+    # --- scrubbing ----------------------------------------------------------------------------
+
+    def payload(self, seq: Seq) -> bytes:
+        """What the record at `seq` says, as JSON: also where it is none of its type. Errors as for
+        `get`.
+        """
+        ...
+
+    def stage(self, events: Sequence[Event], going: Sequence[str]) -> str:
+        """Keep beside the records, durably, how these are to read, which blobs go then, and nothing
+        that was staged before. Returns what vouches for it: see `ScrubBegun`.
+        """
+        ...
+
+    def revise(self, vouched: str) -> list[str]:
+        """Let records read as they are staged, with every byte of what they said gone; the chain
+        still verifies. Returns the blobs that go. Harmless when repeated. `StoreCorrupt`, with
+        nothing changed, if what is staged is not what was vouched for.
+        """
+        ...
+
+    def unstage(self) -> None:
+        """Let nothing be staged."""
+        ...
+
     # --- other writers ------------------------------------------------------------------------
 
     def is_current(self) -> bool:
@@ -411,6 +436,13 @@ class PageIndex(Protocol):
 
     def forget(self, seqs: Collection[Seq], sessions: Collection[SessionNo]) -> None:
         """Drop these records' rows, and these sessions whole, and every byte of them, durably."""
+        ...
+
+    def revise(self, events: Sequence[Event]) -> None:
+        """Take in how records read now that were folded before, each in the place that it has, and
+        leave no byte of how they read then, durably. Their keys go where they have none now; what
+        is erased is dropped.
+        """
         ...
 
     def tidy(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -25,6 +26,7 @@ from pagefault.model.events import (
     PageBody,
     Pinned,
     SessionLeased,
+    SessionOpened,
     Taken,
     erased,
 )
@@ -709,6 +711,37 @@ class PageIndexContract:
         assert index.prefix_counts(whole(1)) == live.prefix_counts(whole(1)) == {"msg": 2}
         assert index.events(SessionNo(1)) == live.events(SessionNo(1))
         assert index.find_key(SessionNo(1), "k") == live.find_key(SessionNo(1), "k")
+
+    def test_a_revised_page_is_found_by_what_it_says_now(self, index: PageIndex) -> None:
+        """As if it had always read so: the index is equal to one that is made from there."""
+        records = Records()
+        records.open("planning")
+        records.say(1, "green tea at noon", key="k")
+        records.say(1, "coffee", key="other")
+        records.open("aside")
+        index.apply(records.events)
+        page, opening = records.events[1], records.events[3]
+        assert isinstance(page.body, PageBody)
+        assert isinstance(opening.body, SessionOpened)
+        text = replace(page.body, text="red tea", tokens=2)
+        page = replace(page, body=text, key="")
+        opening = replace(opening, body=replace(opening.body, name="elsewhere"))
+        for _ in range(2):
+            index.revise([page, opening])
+            anew = MemoryIndex()
+            anew.apply([records.events[0], page, records.events[2], opening])
+            for word in ("green", "red", "tea", "coffee"):
+                assert containing(index, whole(1), word) == containing(anew, whole(1), word)
+            assert index.sessions() == anew.sessions()
+            assert index.page_at(page.seq) == anew.page_at(page.seq)
+            found, wanted = (
+                one.candidates(whole(1), ["tea"], limit=9).length_mean for one in (index, anew)
+            )
+            assert found == wanted
+            assert index.find_key(SessionNo(1), "k") is None
+            assert index.find_key(SessionNo(1), "other") == 3
+            assert index.prefix_counts(whole(1)) == {"msg": 2}
+            assert index.check() == []
 
     def test_a_session_is_forgotten_whole_and_alone(self, index: PageIndex) -> None:
         records = Records()

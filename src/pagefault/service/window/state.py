@@ -51,6 +51,8 @@ from pagefault.model.events import (
     RetentionSet,
     Returned,
     Said,
+    ScrubBegun,
+    ScrubDone,
     Searched,
     SessionConfigured,
     SessionLeased,
@@ -296,6 +298,8 @@ class SessionState:
                 pass  # of the whole store: what may be recalled, `service/quarantine.py` folds
             case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Lost():
                 pass  # of the whole store: `restore` looks whom they concern
+            case ScrubBegun() | ScrubDone():
+                pass  # likewise
             case Opaque() | SetAside():
                 pass  # whatever it is, nothing of it is understood here
             case undecided:

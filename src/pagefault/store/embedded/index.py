@@ -28,7 +28,7 @@ import apsw
 from pagefault.language.analyzer import ANALYZER
 from pagefault.language.sought import Sought, alternatives
 from pagefault.model.errors import StoreBusy, StoreError
-from pagefault.model.events import Event
+from pagefault.model.events import Erased, Event, PageBody, SessionOpened
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import DERIVED_STEMS, ORIGINS, Kind, Modality, Origin, Role
 from pagefault.model.page import PageRow, Scope, SessionRow
@@ -62,12 +62,13 @@ from pagefault.store.embedded.disk import Disk
 from pagefault.store.embedded.files import open_file
 from pagefault.store.embedded.sql import Queries
 from pagefault.store.fold import NUMBERED, RECEIPTS, SessionTally
-from pagefault.store.leaf import USUAL_IMPORTANCE, Leaf
+from pagefault.store.leaf import USUAL_IMPORTANCE, Leaf, leaf_of
 from pagefault.store.place import (
     ALL,
     ORDER_MAX,
     Span,
     derived_span,
+    place_of,
     said_span,
     session_span,
 )
@@ -295,6 +296,30 @@ class SqliteIndex:
                 db.executemany(_SQL[f"forget_{step}"], ((seq,) for seq in going))
             for session in sessions:
                 db.execute(_SQL["forget_session"], (*[session] * 4, receipts))
+            db.execute(_SQL["forget_finish"])
+        with self._connections.bare() as db:
+            db.execute(_SQL["forget_vacuum"])
+        self._connections.empty_log()
+
+    @_mended
+    def revise(self, events: Sequence[Event]) -> None:
+        """As `forget` leaves no byte, so does this."""
+        self.forget([one.seq for one in events if isinstance(one.body, Erased)], ())
+        with self._connections.write() as db:
+            known = Known(db)
+            db.execute(_SQL["forget_keys"], (json.dumps([e.seq for e in events if not e.key]),))
+            for event in events:
+                if isinstance(event.body, SessionOpened):
+                    db.execute(_SQL["revise_name"], (event.body.name, event.session))
+                elif isinstance(event.body, PageBody) and _SQL.rows(db, "page_at", event.seq):
+                    leaf = leaf_of(event, event.body)
+                    place = place_of(leaf.session, leaf.order)
+                    speaker = leaf.speaker and known.speaker(leaf.session, leaf.speaker)
+                    db.execute(_SQL["revise_count"], (leaf.length, place))
+                    db.execute(_SQL["revise_terms"], (place,))
+                    db.execute(_SQL["add_terms"], (place, leaf.terms))
+                    row = (place, known.code(leaf.origin), leaf.tokens, leaf.length, speaker)
+                    db.execute(_SQL["revise_page"], (*row, *leaf.form, leaf.occurred_ms))
             db.execute(_SQL["forget_finish"])
         with self._connections.bare() as db:
             db.execute(_SQL["forget_vacuum"])

@@ -238,13 +238,7 @@ class MemoryIndex:
                 if taken.session in self._sessions:
                     self._sessions[taken.session].recall(taken)
         if isinstance(body, PageBody):
-            row = row_of(event, body)
-            name = frozenset(analyze(body.speaker))
-            said = said_by(body.text)
-            form = form_of(body, said, event.at_ms)
-            if is_note(event.origin, body):
-                row = replace(row, superseded=event.seq)
-            self._add(_Entry(row, page_terms(body, said), name, form))
+            self._add(_entry_of(event, body))
             if body.supersedes:
                 self._supersede(event.session, body.supersedes, event.seq)
 
@@ -602,6 +596,23 @@ class MemoryIndex:
             ]:
                 del self._events[session][seq], self._owners[seq]
 
+    @_alone
+    def revise(self, events: Sequence[Event]) -> None:
+        self.forget([one.seq for one in events if isinstance(one.body, Erased)], ())
+        keyless = {event.seq for event in events if not event.key}
+        self._keys = {key: seq for key, seq in self._keys.items() if seq not in keyless}
+        for event in events:
+            body, old = event.body, self._pages.get(event.seq)
+            if isinstance(body, SessionOpened) and event.session in self._sessions:
+                self._sessions[event.session].name = body.name
+            if isinstance(body, PageBody) and old is not None:
+                new = _entry_of(event, body)
+                part = self._parts[_part_of(old.row)]
+                part.remove(old)
+                part.add(new)
+                self._pages[event.seq] = new
+                self._set_superseded(event.seq, old.row.superseded)
+
     def tidy(self) -> bool:
         return False
 
@@ -614,6 +625,15 @@ class MemoryIndex:
 
     def close(self) -> None:
         """Nothing to let go of."""
+
+
+def _entry_of(event: Event, body: PageBody) -> _Entry:
+    row = row_of(event, body)
+    if is_note(event.origin, body):
+        row = replace(row, superseded=event.seq)
+    said = said_by(body.text)
+    name = frozenset(analyze(body.speaker))
+    return _Entry(row, page_terms(body, said), name, form_of(body, said, event.at_ms))
 
 
 def _part_of(row: PageRow) -> tuple[SessionNo, bool]:

@@ -236,6 +236,10 @@ class OverlayIndex:
         check_above([*seqs, *sessions])
         self._own.forget(seqs, sessions)
 
+    def revise(self, events: Sequence[Event]) -> None:
+        check_above([event.seq for event in events])
+        self._own.revise(events)
+
     def tidy(self) -> bool:
         return False
 

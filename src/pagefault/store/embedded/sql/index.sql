@@ -410,6 +410,22 @@ INSERT INTO event_fts (event_fts) VALUES ('optimize');
 DELETE FROM speaker WHERE code NOT IN (SELECT speaker FROM page WHERE speaker IS NOT NULL);
 DELETE FROM word WHERE word GLOB 'tool:*' AND code NOT IN (SELECT origin FROM page);
 
+-- revise_count: How many terms a page has that is about to read otherwise.
+UPDATE session SET own_length = own_length + ?1 - (SELECT length FROM page WHERE place = ?2)
+WHERE session = ?2 >> 28 AND (?2 >> 27 & 1) = 0;
+
+-- revise_terms: What a page could be found by.
+DELETE FROM event_fts WHERE rowid = ?;
+
+-- revise_page: A page as it reads now.
+UPDATE page SET
+    origin = ?2, tokens = ?3, length = ?4, speaker = ?5, day = ?6, marks = ?7, likeness = ?8,
+    occurred_ms = ?9
+WHERE place = ?1;
+
+-- revise_name: What a session is called now.
+UPDATE session SET name = ? WHERE session = ?;
+
 -- forget_vacuum: Leave no dead byte in the file.
 VACUUM;
 
