@@ -32,6 +32,7 @@ ASKED = {
     "import list.imported_from", "import approve.imported_from", "import approve.run",
     "import revoke.imported_from", "import revoke.run",
     "forget.query", "forget.origins", "forget.imported_from",
+    "export.origins", "export.imported_from",
 }  # fmt: skip
 """What is only asked. The library keeps none of it, and no command writes its own line down."""
 
