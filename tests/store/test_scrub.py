@@ -20,7 +20,7 @@ from tests.store.roots import make_root, open_root
 
 def _otherwise(event: Event, text: str = "something else") -> Event:
     assert isinstance(event.body, PageBody)
-    return replace(event, body=replace(event.body, text=text), key="")  # type: ignore[arg-type]
+    return replace(event, body=replace(event.body, text=text), key="")
 
 
 def _scrub(store: Store, seq: int) -> None:
