@@ -58,7 +58,7 @@ def kernel(app: App, pages: int, at: Path | None, as_json: bool) -> None:
     type=click.Choice(["script", "talk", "both", "club", "german", "spanish", "all"]),
     default="both",
     show_default=True,
-    help="Short sentences, or as people talk, with changes of mind; both; other people's talk; all.",
+    help="Short sentences, or as people talk, with changes of mind; both; other talk; all.",
 )
 @click.option(
     "--claims",
