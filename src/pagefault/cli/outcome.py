@@ -150,6 +150,7 @@ COMMANDS: Final = {
     "Memory.export": "`pagefault export DEST`",
     "Memory.import_history": "`pagefault import PATH`",
     "Memory.approve_import": "`pagefault import approve`",
+    "Memory.forget_matching": "`pagefault forget --query WORDS`",
     "Memory.set_control": "`pagefault mode assist`",
     "Session.recall": "`pagefault pages search`",
     "Session.at": "`pagefault at SESSION`",

@@ -27,6 +27,7 @@ class Evidence:
     best: float
     relative_lengths: Values
     days: Numbers
+    told_days: tuple[Numbers, Numbers]  # the first and the last that it tells of, 0 for none
     roles: Numbers  # as `store/api.py` numbers them
     marks: Numbers
     likenesses: Numbers
@@ -52,7 +53,11 @@ def aligned(traits: Traits, places: Numbers) -> Traits:
     position[position == len(traits.places)] = 0
     if not len(traits.places):
         nothing = np.zeros(len(places), dtype=np.int64)
-        return Traits(places, nothing, nothing, nothing, nothing, nothing, np.zeros(len(places)))
+        return Traits(
+            *(places, nothing, nothing, nothing, nothing, nothing, np.zeros(len(places))),
+            told_first=nothing,
+            told_last=nothing,
+        )
     is_there = traits.places[position] == places
 
     def row(column: Numbers) -> Numbers:
@@ -66,4 +71,6 @@ def aligned(traits: Traits, places: Numbers) -> Traits:
         marks=row(traits.marks),
         likenesses=row(traits.likenesses),
         spoken=np.where(is_there, traits.spoken[position], 0.0),
+        told_first=row(traits.told_first),
+        told_last=row(traits.told_last),
     )

@@ -174,6 +174,7 @@ class Runtime:
         wanted: SearchFilter = ANY,
         only: NDArray[np.int64] | None = None,
         profile: Profile | None = None,
+        strict: bool = False,
     ) -> SearchResult:
         """As `Searcher.search`, in a thread of its own; hits out of reach are marked as such.
 
@@ -190,6 +191,7 @@ class Runtime:
                 only=only,
                 today=today,
                 profile=order,
+                strict=strict,
             )
             return found.marked(self.log.out_of_reach([hit.page.seq for hit in found.hits]))
 
