@@ -420,7 +420,7 @@ DELETE FROM event_fts WHERE rowid = ?;
 -- revise_page: A page as it reads now.
 UPDATE page SET
     origin = ?2, tokens = ?3, length = ?4, speaker = ?5, day = ?6, marks = ?7, likeness = ?8,
-    occurred_ms = ?9
+    told_first = ?9, told_last = ?10, occurred_ms = ?11
 WHERE place = ?1;
 
 -- revise_name: What a session is called now.
