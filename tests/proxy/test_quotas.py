@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -22,7 +23,9 @@ def upstream() -> Iterator[Upstream]:
         yield up
 
 
-async def ask(to: Standing, said: list[object], *, session: str, key: str) -> httpx2.Response:
+async def ask(
+    to: Standing, said: list[dict[str, Any]], *, session: str, key: str
+) -> httpx2.Response:
     headers = {"x-pagefault-session": session, "x-api-key": f"sk-ant-{key}-0123456789"}
     answer = await to.http.post("/v1/messages", json=body(*said), headers=headers)
     assert answer.status_code == 200

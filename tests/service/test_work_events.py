@@ -117,7 +117,7 @@ async def test_what_a_host_states(tmp_path: Path) -> None:
             "test_result", facts={"runner": "mine", "passing": ["a"], "failing": ["b"]}
         )
         page = await session.record_event("test_result", FAILED)
-        told = {one.event_type: one for one in await memory.events(limit=100)}
+        told = {str(one.event_type): one for one in await memory.events(limit=100)}
         assert told["voice_transcript"].text == "Please run the tests."
         assert told["voice_transcript"].origin == "user_typed"
         [intent] = await memory.events(command="pytest on")
