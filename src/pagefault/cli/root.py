@@ -57,6 +57,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "backup": "Copy a memory, and verify the copy.",
         "restore": "Make a backup a memory again.",
         "forget": "Erase a page, all pages that match, or a whole session, for good.",
+        "origins": "Whose word a page is: shown, raised by you, taken back with what rests on it.",
         "retention": "How long pages are kept, and what is past its time.",
         "archive": "Compress old segments, and read them as before.",
         "gc": "Find unreferenced files, and with --yes delete them.",

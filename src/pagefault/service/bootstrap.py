@@ -268,7 +268,7 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
             index=store.index,
             blobs=store.blobs,
             receipts=Receipts(store.log, store.index),
-            quarantine=Quarantine(store.log, store.index),
+            quarantine=Quarantine(store.log, store.index, store.log.hash_key),
             journal=Journal(
                 store,
                 committer,

@@ -54,6 +54,7 @@ LAST: Final = Seq(2**62)
 """Later than any record: the scope of a session that is still being written."""
 
 _CACHED_PAGES: Final = 512
+_BEHIND_WITHDRAWN: Final = 1_000  # hits that are looked at where some are withdrawn
 NOTHING_FOUND: Final[Mapping[PageId, tuple[PageRow, Page]]] = MappingProxyType({})
 
 
@@ -167,22 +168,27 @@ class Runtime:
         only: NDArray[np.int64] | None = None,
         profile: Profile | None = None,
     ) -> SearchResult:
-        """As `Searcher.search`, in a thread of its own; hits out of reach are marked as such.
-
-        Without a profile it is that of this memory.
+        """As `Searcher.search`, in a thread of its own; hits out of reach are marked as such, and
+        what was withdrawn is none. Without a profile it is that of this memory.
         """
         today = datetime.fromtimestamp(self.clock.now_ms() / 1000, UTC).date()
         order = profile or self.profile
 
-        def search() -> SearchResult:
-            found = self.searcher.search(
+        def look(most: int) -> SearchResult:
+            return self.searcher.search(
                 *(scope, query),
-                limit=limit,
+                limit=most,
                 wanted=wanted,
                 only=only,
                 today=today,
                 profile=order,
             )
+
+        def search() -> SearchResult:
+            found = look(limit)
+            if any(self.quarantine.is_withdrawn(hit.page) for hit in found.hits):
+                behind = look(limit + _BEHIND_WITHDRAWN)  # they take nobody's room
+                found = self.quarantine.shown(behind, limit=limit)
             return found.marked(self.log.out_of_reach([hit.page.seq for hit in found.hits]))
 
         try:
@@ -233,6 +239,7 @@ class Runtime:
             summariser(self.counter),
             self.packs,
             self.is_adopted,
+            self.quarantine.is_withdrawn,
         )
 
     def events_of(self, session: SessionNo, types: Collection[str]) -> list[Event]:

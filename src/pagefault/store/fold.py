@@ -21,6 +21,8 @@ from pagefault.model.events import (
     ImportRevoked,
     Lost,
     Opaque,
+    OriginRaised,
+    OriginRevoked,
     Packed,
     PageBody,
     Pinned,
@@ -43,6 +45,8 @@ from pagefault.model.page import DERIVED_ORDER, SessionRow
 
 RECEIPTS: Final = ("forget_begun", "forget_done")
 """Records that outlive the session they speak of: they prove what was done to it."""
+ORIGIN_RULINGS: Final = ("origin_raised", "origin_revoked")
+"""Records after which no window may show what it showed, as after a receipt."""
 
 NUMBERED: Final = re.compile(r"(\w*)_(\d+)")
 """A page's id: what it is called after, and its number."""
@@ -155,7 +159,7 @@ class SessionTally:
                 pass  # none of these has a place in a session's row
             case Searched() | Faulted() | CallRefused() | Pinned() | Unpinned():
                 pass  # nor have these
-            case Imported() | ImportApproved() | ImportRevoked():
+            case Imported() | ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():
                 pass  # nor these
             case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Lost():
                 pass  # nor what is of the whole store

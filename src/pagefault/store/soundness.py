@@ -38,6 +38,8 @@ from pagefault.model.events import (
     Lost,
     OfferedTool,
     Opaque,
+    OriginRaised,
+    OriginRevoked,
     Packed,
     PageBody,
     Pinned,
@@ -148,6 +150,11 @@ def flaw(event: Event) -> str:
         case ImportApproved(sessions=sessions) | ImportRevoked(sessions=sessions):
             are = all(0 < one < SESSIONS_MAX for one in sessions)
             return "" if are else "its sessions cannot be"
+        case OriginRaised(page=page):
+            return "" if 0 < page < event.seq else "it approves a page that cannot be"
+        case OriginRevoked(targets=targets):
+            are = all(0 < first <= last < event.seq for first, last in targets)
+            return "" if are else "it withdraws records that cannot be"
         case SessionLeased() | Checkpointed() | Pinned() | Unpinned() | Imported():
             return ""  # names and numbers that are looked up, and may be nobody's
         case RetentionSet(rules=rules):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pagefault.language.analyzer import query_terms
@@ -21,6 +21,7 @@ from pagefault.model.kinds import (
     GOAL_SUBJECT,
     PAGE_PREFIX,
     RUNTIME,
+    USER_APPROVED,
     USERS,
     ClaimType,
     EventType,
@@ -29,15 +30,17 @@ from pagefault.model.kinds import (
     Role,
 )
 from pagefault.model.page import Derived, Evidence, Page, PageRow
+from pagefault.model.trust import is_untrusted
 from pagefault.pack.layout import Exchange, Recalled, Shown
 from pagefault.service.derived.asof import NEVER, AsOf, as_of
+from pagefault.service.derived.labels import Labels
 from pagefault.service.derived.procedures import Procedures
 from pagefault.service.runtime import Runtime
 from pagefault.service.window.content import is_user_message
 from pagefault.service.window.derived_drafts import Made, write_derived
 from pagefault.service.window.state import SessionState
 from pagefault.store.api import PageFilter
-from pagefault.truth.claim import Authority, Claim, Utterance
+from pagefault.truth.claim import Authority, Claim, Utterance, wording
 from pagefault.truth.claims import ClaimBook, ClaimEntry, held_of
 from pagefault.truth.held import Held, Status
 
@@ -56,6 +59,10 @@ _WORD: Final = re.compile(r"\w+")
 _ALL: Final = 2**31
 _WALL: Final = Utterance(PageId(""), Role.TOOL, RUNTIME, "")
 """What nobody agrees to, in the place of what was handed in or is not shown."""
+
+
+class WouldBlock(Exception):
+    """The log would have to be read: to be asked again in a thread."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +93,11 @@ class ClaimInfo:
 class Claims:
     """The claims that one session can see. Holds the fold, and knows when it is out of date."""
 
-    def __init__(self, runtime: Runtime, session: SessionNo, procedures: Procedures) -> None:
+    def __init__(
+        self, runtime: Runtime, session: SessionNo, procedures: Procedures, labels: Labels
+    ) -> None:
         self._procedures = procedures
+        self._labels = labels
         self._runtime = runtime
         self._session = session
         self._book = ClaimBook()
@@ -96,10 +106,16 @@ class Claims:
         self._words_as_of: AsOf = NEVER
 
     def drafts(
-        self, said: Sequence[Draft], state: SessionState, blocks: Collection[PageId] = ()
+        self,
+        said: Sequence[Draft],
+        state: SessionState,
+        blocks: Collection[PageId] = (),
+        *,
+        may_block: bool = True,
     ) -> list[Draft]:
         """Drafts of the claims and procedures that are made by what is about to be said; `blocks`,
-        which say only a part of a message, make none.
+        which say only a part of a message, make none. Raises `WouldBlock` where it would have to
+        read the log and may not.
         """
         if not self._runtime.extracts_claims:
             return []
@@ -128,7 +144,8 @@ class Claims:
             shown_before = before if follows_it and not body.supersedes else []
             found = [self._closing(body, state)]
             if is_whole:
-                found.append(extract(turn, shown_before))
+                claims = extract(turn, shown_before)
+                found.append([self._weighed(one, shown_before, state, may_block) for one in claims])
             for claims in filter(None, found):
                 if book is None:
                     book = self.book(state).copy()
@@ -147,6 +164,24 @@ class Claims:
                 shown = turn if body.kind is Kind.TRANSCRIPT else _WALL
                 before = [*before[-1:], shown]  # two are as good as more
         return written
+
+    def _weighed(
+        self, claim: Claim, before: Sequence[Utterance], state: SessionState, may_block: bool
+    ) -> Claim:
+        """A claim with the authority that is left of it. A "yes" agrees to words of a model: where
+        a stranger's text stood before the model when it wrote them, they may be the stranger's, and
+        a "yes" shows nobody which. Such a claim is proposed.
+        """
+        if claim.origin != USER_APPROVED or not before:
+            return claim
+        if not (may_block or self._labels.is_current(state)):
+            raise WouldBlock
+        shown = state.read_page(before[-1].page_id)
+        label = self._labels.label(shown)
+        if not is_untrusted(label):
+            return claim
+        text = wording(claim.type, claim.value)
+        return replace(claim, text=text, authority=Authority.PROPOSED, origin=label)
 
     def _closing(self, body: PageBody, state: SessionState) -> list[Claim]:
         """What takes back every claim that rests on words in whose place these are put.
@@ -190,7 +225,8 @@ class Claims:
         if now != self._as_of:
             book = ClaimBook()  # of this thread: another may be at it, too
             for page in self.pages():
-                book.fold(_held(page, is_adopted=self._runtime.is_adopted))
+                if not self._runtime.quarantine.is_withdrawn(page.row):
+                    book.fold(_held(page, is_adopted=self._runtime.is_adopted))
             self._book, self._as_of = book, now
         return self._book
 

@@ -49,6 +49,8 @@ from pagefault.model.events import (
     ImportRevoked,
     Lost,
     Opaque,
+    OriginRaised,
+    OriginRevoked,
     Packed,
     PageBody,
     Pinned,
@@ -264,7 +266,7 @@ class Meter:
                 pass  # no measure counts them
             case Reported() | Priced():
                 pass  # what requests cost is the ledger's
-            case ImportApproved() | ImportRevoked():
+            case ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():
                 pass  # what may be recalled, and not what was
             case SessionLeased() | ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet():
                 pass  # the store's own bookkeeping: it weighs as a record, and says nothing

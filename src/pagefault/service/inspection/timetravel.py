@@ -31,6 +31,8 @@ from pagefault.model.events import (
     Lost,
     Opaque,
     OriginalBody,
+    OriginRaised,
+    OriginRevoked,
     Packed,
     PageBody,
     Pinned,
@@ -532,7 +534,7 @@ def _movements(event: Event) -> Iterator[_Movement]:
             pass  # of the session, and no page
         case CallRefused() | Reported() | Priced() | Received():
             pass  # it moved nothing
-        case ImportApproved() | ImportRevoked():
+        case ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():
             pass  # what may be recalled, and not what was
         case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Erased() | Lost():
             pass  # nothing is left that would tell of which page it was

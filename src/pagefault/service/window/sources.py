@@ -26,3 +26,4 @@ class Sources:
     summarise: Callable[[Sequence[Page], bool], Made | None]  # what a run of turns comes to
     packs: PackCache = field(default_factory=PackCache)
     is_adopted: bool = True  # the memory, by its user: else no claim has authority
+    is_withdrawn: Callable[[PageRow], bool] = lambda row: False  # by a person: no request shows it
