@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from pagefault.service.memory import Memory
     from pagefault.service.root.warden import Descendants, PageOrigin
 
-_JSON = """JSON: {page_id, session, session_id, origin, label, raised, withdrawn, digest, title, text,
-    descendants: [{session, session_id, pages}]}."""
+_JSON = """JSON: {page_id, session, session_id, origin, label, raised, withdrawn, digest, title,
+    text, descendants: [{session, session_id, pages}]}."""
 
 _session_option = click.option(
     "--session", "session_name", metavar="NAME", help="Which session, by name or id."
@@ -32,7 +32,7 @@ def origins() -> None:
     """
 
 
-@origins.command(cls=Command, help=f"""Show a page, its origin, its digest, and all that rests on it.
+@origins.command(cls=Command, help=f"""Show a page, its origin and digest, and all that rests on it.
 
     {_JSON}
     """)  # fmt: skip
@@ -51,10 +51,10 @@ def show(app: App, page_id: str, session_name: str | None, as_json: bool) -> Non
     _print(app, *app.run(work()), as_json=as_json)
 
 
-@origins.command("raise", cls=Command, help=f"""Approve what a page says, by the digest that `show` printed.
+@origins.command("raise", cls=Command, help=f"""Approve what a page says, by its digest.
 
-    It may be pinned then, and be evidence for what you hold true. It holds as long as the page says
-    just that; `revoke` takes it back.
+    `show` prints the digest beside the text that it is of. The page may be pinned then, and be
+    evidence for what you hold true, as long as it says just that; `revoke` takes it back.
 
     {_JSON}
     """)  # fmt: skip
@@ -163,9 +163,7 @@ def _print(app: App, told: PageOrigin, names: dict[str, str], *, as_json: bool) 
         return
     term = app.term
     facts = [f"from {told.origin}", f"label {told.label}"]
-    facts += [
-        word for word, holds in (("raised", told.raised), ("withdrawn", told.withdrawn)) if holds
-    ]
+    facts += ["raised"] * told.raised + ["withdrawn"] * told.withdrawn
     term.line(term.style(f"{told.page_id}  {' · '.join(facts)}", "bold"))
     if told.title:
         term.line(told.title)

@@ -71,6 +71,7 @@ class Quotes:
         self._session = session
         self._said_in = said_in
         self._problem = problem
+        self._seal = render.sealed_with(memory.keyed)
         self._edits: dict[str, Sequence[str]] = {}  # the pages in whose place others stand
         self._former: dict[str, str] = {}  # the same, the other way
         self._owes_claims = False  # those that were said in what the client compacted
@@ -174,7 +175,8 @@ class Quotes:
         them, so that a quote of those, further up, is closed by this one.
         """
         ordered = sorted(pages, key=lambda page: (page.derived is None, page.row.order))
-        return f"{why}\n{render.block([self._line(page) for page in ordered])}"
+        lines = [self._line(page) for page in ordered]
+        return f"{why}\n{render.block(lines, self._seal)}"
 
     def _line(self, page: Page) -> str:
         former = self._former.get(page.page_id)

@@ -28,6 +28,8 @@ from pagefault.model.page import Page, PageRow, Scope
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.pack.cache import PackCache
 from pagefault.pack.count import TokenCounter
+from pagefault.pack.layout import UNSEALED
+from pagefault.pack.render import Seal
 from pagefault.paging.questions import EvictionPolicy
 from pagefault.policy.epochs import EpochRule
 from pagefault.policy.prefetch import Strategy
@@ -142,6 +144,7 @@ class Runtime:
     compressor: Compressor | None = None  # of the caller's; without one, our rules
     prefetch: tuple[Strategy, ...] = ()  # of the caller's, beside those of `limits.loading`
     packs: PackCache = field(default_factory=PackCache)
+    seal: Seal = UNSEALED  # the numbers that close blocks of data, keyed with the memory's secret
     watch: Stopwatch = field(default_factory=Stopwatch)  # of this opening
     under_way: set[asyncio.Future[Any]] = field(default_factory=set)  # records nobody waits for
     # Few, as each search takes some megabytes for a moment, and a thread keeps what it once had.
@@ -239,6 +242,7 @@ class Runtime:
             summariser(self.counter),
             self.packs,
             self.is_adopted,
+            self.seal,
             self.quarantine.is_withdrawn,
         )
 

@@ -96,7 +96,7 @@ class TurnRecall:
         bound = state.paged_in_left()
         room_max = min(room_max, bound) if bound >= 0 else room_max
         pages: list[Page] = []
-        spent = state.counter.count(render.block([])) + MESSAGE_TOKENS
+        spent = state.counter.count(render.block([], self._runtime.seal)) + MESSAGE_TOKENS
         for rows, most in ((first, room_max), (then, min(room, room_max))):
             for row in rows:
                 if spent + row.tokens > most:

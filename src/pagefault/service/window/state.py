@@ -194,7 +194,7 @@ class SessionState:
         sources = self._sources
         if self.layout_name is LayoutName.STABLE:
             head = prompts.head(self.system, self.mode, limits)
-            return Layout(sources.counter, head, tools)
+            return Layout(sources.counter, head, tools, sources.seal)
         sources.packs.drop(self.session_id)
         frame = Frame(
             session_id=self.session_id,
@@ -203,7 +203,7 @@ class SessionState:
             token_budget=self.window_tokens,
         )
         head = developer_head(self.system, self.mode)
-        return DeveloperLayout(sources.counter, head, tools, frame, sources.packs)
+        return DeveloperLayout(sources.counter, head, tools, frame, sources.packs, sources.seal)
 
     @property
     def configured(self) -> SessionConfigured:
