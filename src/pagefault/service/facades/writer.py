@@ -18,6 +18,7 @@ from pagefault.model.errors import BadInput
 from pagefault.model.events import Checkpointed, Pinned, Reported, Unpinned
 from pagefault.model.ids import NOTHING, PageId, Seq
 from pagefault.model.kinds import (
+    IMPORT,
     LOCAL_FILE,
     MODEL_GENERATED,
     USER_TYPED,
@@ -376,6 +377,13 @@ class Writer(SessionParts):
             raise BadInput(
                 f"{page.page_id} was withdrawn, and nobody let it in again", hint=raising
             )
+        if page.row.origin == IMPORT:
+            if quarantine.holds(page.row):
+                raise BadInput(
+                    f"{page.page_id} was imported, and nobody approved that yet",
+                    hint="`Memory.approve_import` does that",
+                )
+            return
         await self.owned.written()  # whose word a page is, the log tells
         label = await asyncio.to_thread(self._labels.label, page)
         if is_untrusted(label):
