@@ -71,7 +71,8 @@ class ClaimInfo:
 
     `authority` is "user" or "proposed"; `status` "standing", "superseded", "retracted", "stale"
     (the words it rests on cannot be read any more), "untrusted" (its memory is not adopted, so
-    nothing in it has authority) or "closing" (it took another back, and holds nothing itself).
+    nothing in it has authority), "withdrawn" (by a person, with what it rests on) or "closing" (it
+    took another back, and holds nothing itself).
     `closed_by` is the claim that took its place or took it back.
     """
 
@@ -270,9 +271,17 @@ class Claims:
     def told(self, state: SessionState) -> list[ClaimInfo]:
         """Every claim with what became of it, oldest first."""
         book = self.book(state)
-        pages = ((book.find(page.page_id), page) for page in self.pages())
+        is_withdrawn = self._runtime.quarantine.is_withdrawn
+        pages = (
+            (self._withdrawn(page) if is_withdrawn(page.row) else book.find(page.page_id), page)
+            for page in self.pages()
+        )
         # One that is not in the book was made while it was read.
         return [self._told(page, held, state) for held, page in pages if held is not None]
+
+    def _withdrawn(self, page: Page) -> Held:
+        held = _held(page, is_adopted=self._runtime.is_adopted)
+        return replace(held, status=Status.WITHDRAWN)
 
     def _told(self, page: Page, held: Held, state: SessionState) -> ClaimInfo:
         derived = page.derived
