@@ -125,6 +125,7 @@ if TYPE_CHECKING:
     from pagefault.service.memory import Memory
     from pagefault.service.open import open
     from pagefault.service.options import Options
+    from pagefault.service.root.warden import Descendants, PageOrigin
     from pagefault.service.session import Session
     from pagefault.service.turn.drafts import Incoming
     from pagefault.service.turn.drive import Answer
@@ -154,6 +155,7 @@ __all__ = [
     "Copied",
     "DeferredPage",
     "Derived",
+    "Descendants",
     "Difference",
     "Embedder",
     "EmbeddingStatus",
@@ -205,6 +207,7 @@ __all__ = [
     "PageDetails",
     "PageId",
     "PageManifestEntry",
+    "PageOrigin",
     "PageRow",
     "PagefaultError",
     "PinsFull",
@@ -309,7 +312,9 @@ _HOMES = {
     "Faulted": "model.events",
     "Flaw": "history.values",
     "Forgetting": "service.forget",
+    "Descendants": "service.root.warden",
     "ImportReport": "service.lookup.imported",
+    "PageOrigin": "service.root.warden",
     "ImportedSession": "service.lookup.imported",
     "InWindow": "service.inspection.timetravel",
     "Judged": "service.inspection.targets",

@@ -40,7 +40,7 @@ NO_WORDS = {
     "before", "after", "out", "file", "prices", "embedder", "reranker", "target", "source", "to",
     "at", "data", "windows", "folder", "only", "audit", "upstream", "host", "token",
     "engine_base_url", "path", "paths", "user", "tokens", "origin", "replaces",
-    "keep",
+    "keep", "digest",
 }  # fmt: skip
 """Names, times, places and settings."""
 

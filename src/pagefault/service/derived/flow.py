@@ -55,6 +55,7 @@ class Flow(Generic[M]):
         self.marks: dict[PageId, M] = {}  # of the pages that bear one
         self.seqs: dict[PageId, Seq] = {}  # their records
         self._said: dict[PageId, Seq] = {}  # those of them that the window shows in their place
+        self._imported: dict[PageId, Seq] = {}  # that another program's model had before it
         self._brought: set[PageId] = set()  # and out of it, until the next epoch
         self._called: dict[str, M] = {}  # by calls that a marked answer made
 
@@ -68,9 +69,10 @@ class Flow(Generic[M]):
             case DerivedBody() as body:
                 self._mark(event, body, self._joined(_sources(body)))
             case PageBody() as body:
-                self._mark(event, body, self._written_under(body))
-                if body.page_id in self.marks and event.origin != IMPORT:
-                    self._said[body.page_id] = event.seq
+                self._mark(event, body, self._written_under(event, body))
+                if body.page_id in self.marks:
+                    shown = self._imported if event.origin == IMPORT else self._said
+                    shown[body.page_id] = event.seq
             case Packed(recalled=recalled, listed=listed):
                 self._bring([*(one.page_id for one in recalled), *listed])
             case Relayed(recalled=page_ids):
@@ -86,8 +88,10 @@ class Flow(Generic[M]):
                 self._brought = set()
                 self._bring([*epoch.core, *shown])
 
-    def _written_under(self, body: PageBody) -> M | None:
+    def _written_under(self, event: Event, body: PageBody) -> M | None:
         """The mark that a page takes over from what led to it."""
+        if event.origin == IMPORT and body.role is Role.ASSISTANT:
+            return self._joined(self._imported)
         if body.role is Role.ASSISTANT:
             mark = self.before_the_model
             if mark is not None and isinstance(body, Called):
