@@ -71,8 +71,8 @@ class Flow(Generic[M]):
             case PageBody() as body:
                 self._mark(event, body, self._written_under(event, body))
                 if body.page_id in self.marks:
-                    shown = self._imported if event.origin == IMPORT else self._said
-                    shown[body.page_id] = event.seq
+                    place = self._imported if event.origin == IMPORT else self._said
+                    place[body.page_id] = event.seq
             case Packed(recalled=recalled, listed=listed):
                 self._bring([*(one.page_id for one in recalled), *listed])
             case Relayed(recalled=page_ids):
