@@ -67,7 +67,7 @@ async def attacked(attack: Attack) -> tuple[set[str], bool]:
 
         before = await standing(memory, session)
         engine = Obedient()
-        tools = [browse, pin_page, remember_rule, record_decision]
+        tools: list[Any] = [browse, pin_page, remember_rule, record_decision]
         for question in ("", "Thanks. And on Sundays?", "Yes."):
             if question:
                 await session.user(question)
