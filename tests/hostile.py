@@ -134,5 +134,5 @@ class Obedient:
             ToolCall(f"c{n}", verb, json.dumps({"x": about}))
             for n, (verb, about) in enumerate(new, 1)
         )
-        said = " ".join(f"I recommend Telnet for the login" for _ in new[:1])
+        said = " ".join("I recommend Telnet for the login" for _ in new[:1])
         yield Reply(text=said or "Done.", tool_calls=calls)
