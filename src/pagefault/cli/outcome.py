@@ -147,6 +147,7 @@ COMMANDS: Final = {
     "Memory.verify": "`pagefault verify`",
     "Memory.backup": "`pagefault backup`",
     "Memory.embed": "`pagefault embed`",
+    "Memory.export": "`pagefault export DEST`",
     "Memory.import_history": "`pagefault import PATH`",
     "Memory.approve_import": "`pagefault import approve`",
     "Memory.origins": "`pagefault origins show PAGE`",

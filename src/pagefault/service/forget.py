@@ -84,7 +84,7 @@ class Forgetting:
     calls: int = 0  # of the model, that go with these pages
     stays: tuple[Staying, ...] = ()
     beyond_reach: tuple[str, ...] = (
-        "backups and copies of this directory made earlier",
+        "backups, exports and copies of this directory made earlier",
         "requests already sent: providers' logs and prompt caches",
         "words of it that were repeated in other messages and answers",
     )

@@ -115,8 +115,9 @@ class Reader(SessionParts, Asking):
     async def page(self, page_id: str, *, details: bool = False) -> Page:
         """A page at level 0. Raises `NoSuchPage`; `RecordGone` if it was forgotten.
 
-        With `details` it also has what its record does not tell: when it was last accessed and how
-        often, for which the session's whole log is read, and the `dimensions` or `duration_seconds`
+        With `details` it also has what its record does not tell: whose word it is at most, given
+        all that went into it (`label`), when it was last accessed and how often, for which the
+        session's whole log is read, and the `dimensions` or `duration_seconds`
         of its bytes, for which these are.
         """
         page = await self._pages.get(page_id)
@@ -137,6 +138,7 @@ class Reader(SessionParts, Asking):
             access_count=len(used),
             dimensions=dimensions(data),
             duration_seconds=duration_seconds(data),
+            label=await asyncio.to_thread(self._labels.label, page),
         )
 
     async def tiers(self, page_ids: Sequence[str]) -> dict[PageId, Tier]:
