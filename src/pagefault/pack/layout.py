@@ -52,6 +52,7 @@ class Note:
 
     text: str
     seq: Seq
+    is_data: bool = False  # it names something by a title that a stranger may have given
 
 
 @dataclass(frozen=True, slots=True)
@@ -463,8 +464,8 @@ def _texts(group: Iterable[Entry], seal: render.Seal) -> list[str]:
         match entry:
             case Shown(page=page):
                 run = [page]
-            case Note(text=text):
-                texts.append(text)
+            case Note(text=text, is_data=is_data):
+                texts.append(render.block([text], seal) if is_data else text)
             case Recalled(pages=pages):
                 texts.append(render.block([render.line(parts) for parts in runs(pages)], seal))
             case Front():

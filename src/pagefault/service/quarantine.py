@@ -51,6 +51,7 @@ class Quarantine:
         self._raised: dict[Seq, str] = {}  # the digest of each page that is, by its record
         self._withdrawn: list[tuple[Seq, Seq]] = []  # ranges of records, in order, none overlaps
         self._read = NOTHING
+        self._looked_at = Seq(-1)  # the log's head when the index was asked last
 
     def holds(self, row: PageRow) -> bool:
         """Whether the runtime must leave a page where it is."""
@@ -94,8 +95,15 @@ class Quarantine:
         said = f"origin {page.row.seq} {page.title}\0{page.speaker}\0{page.text}"
         return hashlib.sha256(self._hash_key(SessionNo(0), said).encode()).hexdigest()[:16]
 
-    def read_on(self) -> Seq:
-        """Learn of new rulings. The record of the last one."""
+    def read_on(self, *, anew: bool = False) -> Seq:
+        """Learn of new rulings. The record of the last one.
+
+        The index is asked where the log has grown since, as this is wanted for every page; `anew`
+        in any case, for who knows of a ruling: the log may have it a moment before the index does.
+        """
+        head = self._log.head()
+        if head == self._looked_at and not anew:
+            return self._read
         for seq in self._index.events(STORE, types=RULINGS, after=self._read):
             with suppress(StoreCorrupt):  # what it ruled is lost: then nothing is approved by it
                 match self._log.get(seq).body:
@@ -113,6 +121,7 @@ class Quarantine:
                         }
                         self._withdrawn = _merged([*self._withdrawn, *targets])
             self._read = seq
+        self._looked_at = head
         return self._read
 
 

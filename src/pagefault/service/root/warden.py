@@ -219,6 +219,7 @@ class Warden(MemoryParts):
         """Write a ruling down, and let no live session show what it showed."""
         draft = Draft(session=STORE, turn=TurnNo(0), actor=Actor.USER, origin=RUNTIME, body=ruling)
         await self._runtime.journal.append([draft])
+        self._runtime.quarantine.read_on(anew=True)
         self._forgot += 1
         self._flush()
         for live in self._live():

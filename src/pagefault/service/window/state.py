@@ -354,7 +354,8 @@ class SessionState:
             self.unread.append(page)
         if page.row.part + 1 == min(max(shown, 1), page.row.parts) and shown < page.row.parts:
             left = page.row.parts - shown
-            self.layout.add(Note(render.rest(page, shown, left * page.row.tokens), page.row.seq))
+            rest = render.rest(page, shown, left * page.row.tokens)
+            self.layout.add(Note(rest, page.row.seq, render.is_data(page)))
 
     def _fold_exchanged(self, cause: Seq, page: Page, body: PageBody) -> None:
         """Take what is said with the host's tools where it belongs: beside its call or result."""
