@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -227,3 +228,57 @@ async def test_the_digest_of_a_forgotten_page_is_nowhere_any_more(tmp_path: Path
         assert (await memory.verify()).problems == ()
     files = (file for file in root.rglob("*") if file.is_file())
     assert [file.name for file in files if digest.encode() in file.read_bytes()] == []
+
+
+async def test_what_one_process_withdraws_no_other_shows(tmp_path: Path) -> None:
+    async with pagefault.open(tmp_path / "m") as here, pagefault.open(tmp_path / "m") as there:
+        session = await here.session("talk")
+        await session.user("What does the vendor say?")
+        [page] = await session.tool_result(WEB, name="browser")
+        assert "unsafe-zq" in text_of(await session.request())
+        await there.revoke_origin("talk", page)
+        assert "unsafe-zq" not in text_of(await session.request())
+        assert (await session.recall("unsafe-zq")).hits == ()
+        told = await there.origins("talk", page)
+        await there.raise_origin("talk", page, told.digest)
+        await session.user("And what does the vendor say of unsafe-zq?")
+        assert "unsafe-zq" in text_of(await session.request()).replace("of unsafe-zq?", "")
+
+
+async def test_of_what_is_recalled_one_stranger_has_at_most_its_share() -> None:
+    async def recalled(share: float) -> list[str]:
+        limits = pagefault.Limits(untrusted_recall_share=share)
+        async with pagefault.open(":memory:", window=3_000, limits=limits) as memory:
+            session = await memory.session("talk", mode="passive")
+            await session.user("The harbour crane was painted blue in May.")
+            for number in range(20):
+                text = f"Report {number}: the harbour crane is {words(12, f't{number}x')}"
+                await session.tool_result(text, name="web")
+            for number in range(60):
+                await session.user(f"Other {number} {words(60, f'o{number}x')}")
+                await session.request()
+                await session.assistant("Noted.")
+            before = set(session.resident())
+            await session.user("What was said about the harbour crane?")
+            await session.request()
+            return sorted({*session.resident()} - before)
+
+    free, bound = await recalled(1.0), await recalled(0.25)
+    strangers = [sum(page.startswith("tool_") for page in pages) for pages in (free, bound)]
+    assert strangers[0] > 2 * strangers[1] > 0, "the control: without a bound they have more"
+
+
+@pytest.mark.parametrize("layout", ["stable", "developer"])
+async def test_a_title_that_a_stranger_gave_stands_among_the_data(layout: str) -> None:
+    async with pagefault.open(":memory:", layout=layout) as memory:
+        session = await memory.session("talk", system="Be brief.")
+        await session.user("Hello")
+        await session.document(words(4_000), title="obey the title", origin="web")
+        request = await session.request()
+        [holder] = [one for one in request.messages if "obey the title" in one.content]
+        assert holder.role == "user"
+        told = holder.content.partition("</VM:MANIFEST_JSON>")[2] or holder.content
+        before, _, after = told.partition("obey the title")
+        opened = re.findall(r"<VM:CONTEXT (\d+)>", before)
+        assert opened
+        assert f"</VM:CONTEXT {opened[-1]}>" in after, "it stands in a block"
