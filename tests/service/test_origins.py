@@ -230,6 +230,20 @@ async def test_the_digest_of_a_forgotten_page_is_nowhere_any_more(tmp_path: Path
     assert [file.name for file in files if digest.encode() in file.read_bytes()] == []
 
 
+async def test_no_label_gets_better_by_a_forgetting(tmp_path: Path) -> None:
+    async with pagefault.open(tmp_path / "m") as memory:
+        session = await memory.session("talk")
+        await session.user("What does the vendor say?")
+        [page] = await session.tool_result(WEB, name="browser")
+        await session.request()
+        answer = await session.assistant("Deploy with unsafe-zq.")
+        await memory.forget("talk", page)
+        assert (await _label(memory, answer)).startswith("tool:")
+        with pytest.raises(pagefault.BadInput, match="nobody approved"):
+            await session.pin(answer)
+        assert (await session.page(answer, details=True)).label == "tool:*"
+
+
 async def test_what_one_process_withdraws_no_other_shows(tmp_path: Path) -> None:
     async with pagefault.open(tmp_path / "m") as here, pagefault.open(tmp_path / "m") as there:
         session = await here.session("talk")

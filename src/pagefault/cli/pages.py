@@ -220,7 +220,7 @@ def _details(page: Page) -> dict[str, Any]:
     return {
         "mime_type": page.mime_type,
         "size_bytes": page.size_bytes,
-        "label": str(page.label),
+        "label": None if page.label is None else str(page.label),
         "access_count": page.access_count,
         "last_accessed": iso(round(accessed.timestamp() * 1000)) if accessed else None,
         "dimensions": list(page.dimensions) if page.dimensions else None,

@@ -116,11 +116,13 @@ def records(
     *,
     types: tuple[str, ...] = (),
     after: Seq = NOTHING,
+    to_look: bool = True,
 ) -> Iterator[Event]:
     """The records of a session and its ancestors that it can see, in their order; damaged ones are
-    left out, and those in an archive that is away. Blocks on the store.
+    left out, and those in an archive that is away. Who is not only `to_look`, but decides by them,
+    gets `ArchiveMissing` for these. Blocks on the store.
     """
-    return _lineage(_Reader(runtime, to_look=True), scope, types=types, after=after)
+    return _lineage(_Reader(runtime, to_look=to_look), scope, types=types, after=after)
 
 
 def _fold(

@@ -19,6 +19,7 @@ from pagefault.model.events import Draft, OriginalBody, PageBody
 from pagefault.model.ids import PageId, SessionNo
 from pagefault.model.kinds import (
     GOAL_SUBJECT,
+    MODEL_GENERATED,
     PAGE_PREFIX,
     RUNTIME,
     USER_APPROVED,
@@ -177,10 +178,11 @@ class Claims:
             return claim
         if not (may_block or self._labels.is_current(state)):
             raise WouldBlock
-        shown = state.read_page(before[-1].page_id)
-        label = self._labels.label(shown)
-        if not is_untrusted(label):
-            return claim
+        label = MODEL_GENERATED
+        with suppress(ArchiveMissing):  # then nobody knows what stood before the model
+            label = self._labels.label(state.read_page(before[-1].page_id))
+            if not is_untrusted(label):
+                return claim
         text = wording(claim.type, claim.value)
         return replace(claim, text=text, authority=Authority.PROPOSED, origin=label)
 

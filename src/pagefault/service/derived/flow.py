@@ -10,19 +10,22 @@ So an answer is marked by what an earlier answer saw, as long as that one stands
 proxied conversation the client decides what a request shows, and is not asked: everything that was
 said there before counts. Both err on the side of a mark.
 
-What is left out: words that a person copied or typed after reading a page.
+What was forgotten stood before the model all the same: its record tells the channel still, so no
+label gets better by a forgetting. What is left out: words that a person copied or typed after
+reading a page.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from pagefault.model.events import (
     Called,
     Claimed,
     DerivedBody,
     EpochBegun,
+    Erased,
     Event,
     Faulted,
     Packed,
@@ -34,9 +37,12 @@ from pagefault.model.events import (
     Searched,
 )
 from pagefault.model.ids import PageId, Seq
-from pagefault.model.kinds import IMPORT, Role
+from pagefault.model.kinds import DERIVED_TYPES, IMPORT, Actor, EventType, Role
 
 M = TypeVar("M")
+
+_SAID: Final = frozenset(map(str, EventType)) - frozenset(map(str, DERIVED_TYPES))
+"""Types of records whose text enters a window by itself: if it was forgotten, it stood there."""
 
 
 class Flow(Generic[M]):
@@ -44,11 +50,11 @@ class Flow(Generic[M]):
 
     def __init__(
         self,
-        rule: Callable[[Event, PageBody, M | None], M | None],
+        rule: Callable[[Event, PageBody | None, M | None], M | None],
         join: Callable[[Iterable[M]], M],
     ) -> None:
         """`rule` says what a page bears, given the mark of what it was made of, and `join` what
-        several come to.
+        several come to. It is asked of what was forgotten, too, which has no body any more.
         """
         self._rule = rule
         self._join = join
@@ -73,6 +79,12 @@ class Flow(Generic[M]):
                 if body.page_id in self.marks:
                     place = self._imported if event.origin == IMPORT else self._said
                     place[body.page_id] = event.seq
+            case Erased(type=type_) if type_ in _SAID:
+                by_model = event.actor is Actor.MODEL
+                mark = self._rule(event, None, self.before_the_model if by_model else None)
+                if mark is not None:
+                    gone = PageId(f"#{event.seq}")  # no page is called so
+                    self.marks[gone], self._said[gone] = mark, event.seq
             case Packed(recalled=recalled, listed=listed):
                 self._bring([*(one.page_id for one in recalled), *listed])
             case Relayed(recalled=page_ids):

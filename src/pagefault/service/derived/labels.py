@@ -8,6 +8,7 @@ records of a session, made when first asked for, and so holds for logs of before
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import Final
 
 from pagefault.model.events import Event, PageBody
@@ -25,7 +26,7 @@ _NEVER: Final = (NOTHING, -1)
 
 
 class Labels:
-    """The labels of one session's pages. Blocks on the store."""
+    """The labels of one session's pages. Blocks on the store; safe from several threads."""
 
     def __init__(self, runtime: Runtime, session: SessionNo) -> None:
         self._runtime = runtime
@@ -33,14 +34,18 @@ class Labels:
         self._flow = Flow(self._rule, least_trusted)
         self._as_of: tuple[Seq, int] = _NEVER  # the last ruling, and forgettings
         self._folded = NOTHING
+        self._folding = Lock()
 
     def label(self, page: Page) -> Origin:
-        """Whose word a page is."""
+        """Whose word a page is. Raises `ArchiveMissing` where what was said before cannot be read:
+        nobody knows it then.
+        """
         ruled = self._runtime.quarantine.label(page)
         is_users = page.derived is None and page.row.role is Role.USER
         if is_untrusted(ruled) or ruled != page.row.origin or is_users:
             return ruled  # nothing is less, a person said so, or nothing went into it
-        marks = self._known().marks
+        with self._folding:
+            marks = self._known().marks
         derived = page.derived or Derived()
         made_of = (page.page_id, derived.represents, *derived.provenance)  # it may not be written
         return least_trusted([ruled, *(marks[one] for one in made_of if one in marks)])
@@ -50,23 +55,20 @@ class Labels:
         rulings = self._runtime.quarantine.read_on(), self._runtime.journal.forgets
         return self._as_of == rulings and self._folded >= state.reply_cause
 
-    def before_the_model(self) -> Origin | None:
-        """The least trusted of what the window shows, if a stranger may have written any of it."""
-        return self._known().before_the_model
-
     def _known(self) -> Flow[Origin]:
         now = self._runtime.quarantine.read_on(), self._runtime.journal.forgets
         if now != self._as_of:
             self._flow, self._folded = Flow(self._rule, least_trusted), NOTHING
             self._as_of = now
         scope = self._runtime.scope(self._session)
-        for event in records(self._runtime, scope, after=self._folded):
+        for event in records(self._runtime, scope, after=self._folded, to_look=False):
             self._flow.fold(event)
             self._folded = event.seq
         return self._flow
 
-    def _rule(self, event: Event, body: PageBody, inherited: Origin | None) -> Origin | None:
-        ruled = self._runtime.quarantine.label(page_of(event, body))
+    def _rule(self, event: Event, body: PageBody | None, inherited: Origin | None) -> Origin | None:
+        quarantine = self._runtime.quarantine
+        ruled = event.origin if body is None else quarantine.label(page_of(event, body))
         if ruled == USER_APPROVED and event.origin != USER_APPROVED:
             return None  # a person approved this very text
         label = ruled if inherited is None else least_trusted([ruled, inherited])

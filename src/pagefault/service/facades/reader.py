@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, cast, overload
 
 from pagefault.engine.formats import FORMATS, Format, to_wire
-from pagefault.model.errors import BadInput, NoSuchPage, RecordGone, StoreCorrupt
+from pagefault.model.errors import ArchiveMissing, BadInput, NoSuchPage, RecordGone, StoreCorrupt
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Level, Mode, Profile, Tier
 from pagefault.model.page import Page, PageDetails, PageRow, Scope
@@ -133,12 +133,15 @@ class Reader(SessionParts, Asking):
         if page.blob:
             with suppress(RecordGone, StoreCorrupt):  # the page is there, and its bytes are not
                 data = await asyncio.to_thread(bytes_of, page, self._state, self._runtime)
+        label = None
+        with suppress(ArchiveMissing):  # then nobody knows what stood before it
+            label = await asyncio.to_thread(self._labels.label, page)
         return PageDetails(
             last_accessed=datetime.fromtimestamp(max(used) / 1000, UTC) if used else None,
             access_count=len(used),
             dimensions=dimensions(data),
             duration_seconds=duration_seconds(data),
-            label=await asyncio.to_thread(self._labels.label, page),
+            label=label,
         )
 
     async def tiers(self, page_ids: Sequence[str]) -> dict[PageId, Tier]:
