@@ -8,13 +8,14 @@ records of a session, made when first asked for, and so holds for logs of before
 
 from __future__ import annotations
 
+from heapq import merge
 from threading import Lock
 from typing import Final
 
 from pagefault.model.events import Event, PageBody
 from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
 from pagefault.model.kinds import USER_APPROVED, Origin, Role
-from pagefault.model.page import Derived, Page
+from pagefault.model.page import Derived, Page, Scope
 from pagefault.model.trust import is_untrusted, least_trusted
 from pagefault.service.derived.flow import Flow
 from pagefault.service.restore import records
@@ -61,10 +62,20 @@ class Labels:
             self._flow, self._folded = Flow(self._rule, least_trusted), NOTHING
             self._as_of = now
         scope = self._runtime.scope(self._session)
-        for event in records(self._runtime, scope, after=self._folded, to_look=False):
+        said = records(self._runtime, scope, after=self._folded, to_look=False)
+        for event in merge(said, self._erased(scope), key=lambda one: one.seq):
             self._flow.fold(event)
             self._folded = event.seq
         return self._flow
+
+    def _erased(self, scope: Scope) -> list[Event]:
+        """What was forgotten, and stood before the model all the same."""
+        return [
+            event
+            for session, upto in reversed(scope.parts)
+            for event in self._runtime.receipts.erased(session)
+            if self._folded < event.seq <= upto
+        ]
 
     def _rule(self, event: Event, body: PageBody | None, inherited: Origin | None) -> Origin | None:
         quarantine = self._runtime.quarantine
