@@ -141,7 +141,8 @@ TABLE: Final[tuple[Default, ...]] = (
         UNTRUSTED_RECALL_SHARE,
         None,
         "",
-        "of what the runtime brings in by itself: what one tool, or the web, may take of it",
+        "of what the runtime brings in by itself: what one tool, or the web, may take of it beyond "
+        "its best page",
     ),
     Default(
         "passage_tokens",

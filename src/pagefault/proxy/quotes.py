@@ -293,8 +293,8 @@ class Quotes:
                 with suppress(RecordGone):
                     page = await self._memory.read(hit.page)
                     origin = page.row.origin
-                    is_bounded = is_untrusted(origin) and origin != IMPORT
-                    free = min(room, share - strangers[origin]) if is_bounded else room
+                    is_more = origin in strangers and is_untrusted(origin) and origin != IMPORT
+                    free = min(room, share - strangers[origin]) if is_more else room
                     span = self._bearing(page, query, free - render.LABEL_TOKENS)
                     if span is None:
                         continue

@@ -93,8 +93,8 @@ class TurnRecall:
         `first` have `room_max`, `then` what they leave of `room`. What a line takes is counted as
         it will stand there, so what is paged in is never more, but for pins and claims that come
         with the request whatever is recalled. What one tool, or the web, wrote takes at most its
-        share, however much of it there is and bears on the message; what was
-        imported is here because a person approved that.
+        share, or one page, however much of it there is and bears on the message; what was imported
+        is here because a person approved that.
         """
         state = self._owned.state
         bound = state.paged_in_left()
@@ -105,8 +105,9 @@ class TurnRecall:
         for rows, most in ((first, room_max), (then, min(room, room_max))):
             share = int(most * state.limits.untrusted_recall_share)
             for row in rows:
-                is_bounded = is_untrusted(row.origin) and row.origin != IMPORT
-                free = min(most - spent, share - strangers[row.origin] if is_bounded else most)
+                origin = row.origin
+                is_more = origin in strangers and is_untrusted(origin) and origin != IMPORT
+                free = min(most - spent, share - strangers[origin] if is_more else most)
                 if row.tokens > free:
                     continue
                 for page in self._read_all([row]):
@@ -114,7 +115,7 @@ class TurnRecall:
                     if cost <= free:
                         pages.append(page)
                         spent += cost
-                        strangers[row.origin] += cost
+                        strangers[origin] += cost
         most = room_max if bound >= 0 else room_max + self._tokens_with([])
         while pages and self._tokens_with(pages) > most:
             pages.pop()
