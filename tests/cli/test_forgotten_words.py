@@ -32,6 +32,7 @@ ASKED = {
     "import list.imported_from", "import approve.imported_from", "import approve.run",
     "import revoke.imported_from", "import revoke.run",
     "forget.query", "forget.origins", "forget.imported_from",
+    "export.origins", "export.imported_from",
 }  # fmt: skip
 """What is only asked. The library keeps none of it, and no command writes its own line down."""
 
@@ -40,7 +41,7 @@ NO_WORDS = {
     "before", "after", "out", "file", "prices", "embedder", "reranker", "target", "source", "to",
     "at", "data", "windows", "folder", "only", "audit", "upstream", "host", "token",
     "engine_base_url", "path", "paths", "user", "tokens", "origin", "replaces",
-    "keep", "digest",
+    "keep", "files", "digest",
 }  # fmt: skip
 """Names, times, places and settings."""
 
@@ -70,7 +71,7 @@ def _typed(root: Path, *words: str, said: str = "") -> None:
     environment = os.environ | {"PAGEFAULT_HOME": str(root)}
     done = subprocess.run(
         [*python(), "-m", "pagefault.cli", *words],
-        input=said, text=True, capture_output=True, check=False, env=environment, timeout=60,
+        input=said, text=True, capture_output=True, check=False, env=environment, timeout=300,
     )  # fmt: skip
     assert done.returncode in (0, 3), done.stderr
 

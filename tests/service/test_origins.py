@@ -296,3 +296,21 @@ async def test_a_title_that_a_stranger_gave_stands_among_the_data(layout: str) -
         opened = re.findall(r"<VM:CONTEXT (\d+)>", before)
         assert opened
         assert f"</VM:CONTEXT {opened[-1]}>" in after, "it stands in a block"
+
+
+async def test_a_text_that_is_scrubbed_is_raised_no_more_and_its_digest_goes(
+    tmp_path: Path,
+) -> None:
+    root = tmp_path / "m"
+    async with pagefault.open(root) as memory:
+        session = await memory.session("talk")
+        await session.user("What does the vendor say?")
+        [page] = await session.tool_result("The word is xyzzyplugh.", name="browser")
+        digest = (await memory.origins(session, page)).digest
+        await memory.raise_origin(session, page, digest)
+        assert await _label(memory, page) == "user_approved"
+        await memory.scrub(["xyzzyplugh"])
+        assert await _label(memory, page) == "tool:browser"
+        assert (await memory.verify()).problems == ()
+    files = (file for file in root.rglob("*") if file.is_file())
+    assert [file.name for file in files if digest.encode() in file.read_bytes()] == []

@@ -153,6 +153,7 @@ COMMANDS: Final = {
     "Memory.origins": "`pagefault origins show PAGE`",
     "Memory.raise_origin": "`pagefault origins raise PAGE DIGEST`",
     "Memory.revoke_origin": "`pagefault origins revoke`",
+    "Memory.forget_matching": "`pagefault forget --query WORDS`",
     "Memory.set_control": "`pagefault mode assist`",
     "Session.recall": "`pagefault pages search`",
     "Session.at": "`pagefault at SESSION`",

@@ -58,6 +58,11 @@ LAST: Final = Seq(2**62)
 
 _CACHED_PAGES: Final = 512
 _BEHIND_WITHDRAWN: Final = 1_000  # hits that are looked at where some are withdrawn
+_NAMED_MAX: Final = 64
+"""A page that was made of more others is read anew each time: to hold their names takes as much
+memory as hundreds of texts.
+"""
+
 NOTHING_FOUND: Final[Mapping[PageId, tuple[PageRow, Page]]] = MappingProxyType({})
 
 
@@ -114,6 +119,8 @@ class PageReader:
 
 
 def _keep(cache: OrderedDict[Seq, Page], page: Page) -> None:
+    if page.derived is not None and len(page.derived.provenance) > _NAMED_MAX:
+        return
     cache[page.row.seq] = page
     while len(cache) > _CACHED_PAGES:
         cache.popitem(last=False)
@@ -171,6 +178,7 @@ class Runtime:
         wanted: SearchFilter = ANY,
         only: NDArray[np.int64] | None = None,
         profile: Profile | None = None,
+        strict: bool = False,
     ) -> SearchResult:
         """As `Searcher.search`, in a thread of its own; hits out of reach are marked as such, and
         what was withdrawn is none. Without a profile it is that of this memory.
@@ -186,6 +194,7 @@ class Runtime:
                 only=only,
                 today=today,
                 profile=order,
+                strict=strict,
             )
 
         def search() -> SearchResult:

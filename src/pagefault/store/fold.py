@@ -31,6 +31,8 @@ from pagefault.model.events import (
     Relayed,
     Reported,
     RetentionSet,
+    ScrubBegun,
+    ScrubDone,
     Searched,
     SessionConfigured,
     SessionLeased,
@@ -43,7 +45,9 @@ from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
 from pagefault.model.kinds import DERIVED_TYPES, EventType
 from pagefault.model.page import DERIVED_ORDER, SessionRow
 
-RECEIPTS: Final = ("forget_begun", "forget_done")
+BEGUN: Final = ("forget_begun", "scrub_begun")
+DONE: Final = ("forget_done", "scrub_done")
+RECEIPTS: Final = (*BEGUN, *DONE)
 """Records that outlive the session they speak of: they prove what was done to it."""
 ORIGIN_RULINGS: Final = ("origin_raised", "origin_revoked")
 """Records after which no window may show what it showed, as after a receipt."""
@@ -161,6 +165,8 @@ class SessionTally:
                 pass  # nor have these
             case Imported() | ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():
                 pass  # nor these
+            case ScrubBegun() | ScrubDone():
+                pass  # nor what is of the whole store
             case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Lost():
                 pass  # nor what is of the whole store
             case Opaque() | SetAside():

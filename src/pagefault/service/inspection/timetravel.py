@@ -42,6 +42,8 @@ from pagefault.model.events import (
     Reported,
     Represented,
     RetentionSet,
+    ScrubBegun,
+    ScrubDone,
     Searched,
     SessionConfigured,
     SessionLeased,
@@ -536,6 +538,8 @@ def _movements(event: Event) -> Iterator[_Movement]:
             pass  # it moved nothing
         case ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():
             pass  # what may be recalled, and not what was
+        case ScrubBegun() | ScrubDone():
+            pass  # of the whole store
         case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Erased() | Lost():
             pass  # nothing is left that would tell of which page it was
         case Opaque() | SetAside():

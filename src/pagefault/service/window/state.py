@@ -18,6 +18,7 @@ import math
 from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final, assert_never
 
 from pagefault.guard.neutralise import neutralise
@@ -52,6 +53,8 @@ from pagefault.model.events import (
     RetentionSet,
     Returned,
     Said,
+    ScrubBegun,
+    ScrubDone,
     Searched,
     SessionConfigured,
     SessionLeased,
@@ -110,6 +113,14 @@ UNFOLDABLE: Final = (
     ValueError,
 )
 """What a record can provoke in a fold by what it says, as against what a machine can."""
+
+
+def paged_in(pages: Sequence[Page]) -> tuple[PagedIn, ...]:
+    """What a record says of the pages that a request brings."""
+    return tuple(
+        PagedIn(page_id=page.page_id, newer_than=page.newer_than, older_than=page.older_than)
+        for page in pages
+    )
 
 
 def turn_now(state: SessionState) -> TurnNo:
@@ -291,6 +302,8 @@ class SessionState:
                 pass  # likewise: what is withdrawn, the state asks for
             case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Lost():
                 pass  # of the whole store: `restore` looks whom they concern
+            case ScrubBegun() | ScrubDone():
+                pass  # likewise
             case Opaque() | SetAside():
                 pass  # whatever it is, nothing of it is understood here
             case undecided:
@@ -642,8 +655,14 @@ class SessionState:
 
     def load_all(self, paged_in: Sequence[PagedIn]) -> list[Page]:
         """Those of these pages that are still there."""
-        pages = (self._find(item.page_id) for item in paged_in)
-        return [page for page in pages if page is not None]
+        found = ((self._find(item.page_id), item) for item in paged_in)
+        return [
+            replace(page, newer_than=item.newer_than, older_than=item.older_than)
+            if item.newer_than or item.older_than
+            else page
+            for page, item in found
+            if page is not None
+        ]
 
     def listing(self, page_ids: Iterable[PageId]) -> tuple[Listed, ...]:
         """Those of these pages that are still there, each with its hint, for a manifest."""
