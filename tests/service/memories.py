@@ -42,9 +42,14 @@ def text_of(request: Request) -> str:
     return "\n".join(message.content for message in request.messages)
 
 
+def without_numbers(text: str) -> str:
+    """A text less the numbers that close its blocks, which are each memory's own."""
+    return re.sub(r"(</?VM:CONTEXT) \d+>", r"\1>", text)
+
+
 def unsealed(messages: Iterable[Message]) -> list[tuple[str, str]]:
-    """What messages say less the numbers of blocks, which are another memory's own."""
-    return [(m.role, re.sub(r"(</?VM:CONTEXT) \d+>", r"\1>", m.content)) for m in messages]
+    """What messages say, likewise."""
+    return [(one.role, without_numbers(one.content)) for one in messages]
 
 
 def shown(request: Request) -> list[str]:
