@@ -483,9 +483,10 @@ class Memory(_Asks):
         origin: str = "",
         dry_run: bool = False,
     ) -> tuple[Descendants, ...]:
-        """Withdraw a page, all of an `origin` ("web", "tool", "tool:NAME" …) that is there by now,
-        or a whole session, with everything that was made of it or answered under it, however
-        indirectly: summaries, claims, procedures, shorter forms, answers, results of their calls.
+        """Withdraw a page (all parts of its text), all of an `origin` ("web", "tool", "tool:NAME" …)
+        that is there by now, or a whole session, with everything that was made of it or answered
+        under it, however indirectly: summaries, claims, procedures, shorter forms, answers, and
+        results of their calls.
 
         It is kept, and `page` tells it still; from the next request on none of it is shown,
         recalled, pinned, recited or held true. Returns what that is, in each session; `dry_run`

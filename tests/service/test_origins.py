@@ -214,6 +214,17 @@ async def test_an_origin_is_revoked_in_every_session_and_a_session_whole(tmp_pat
             await memory.revoke_origin("one", "tool_9")
 
 
+async def test_a_long_text_is_withdrawn_in_all_of_its_parts(tmp_path: Path) -> None:
+    async with pagefault.open(tmp_path / "m") as memory:
+        session = await memory.session("talk")
+        await session.user("Read it.")
+        pages = await session.document(words(4_000), title="manual", origin="web")
+        assert len(pages) > 2
+        [gone] = await memory.revoke_origin("talk", pages[1])
+        assert gone.pages == tuple(pages)
+        assert "manual" not in text_of(await session.request())
+
+
 async def test_the_digest_of_a_forgotten_page_is_nowhere_any_more(tmp_path: Path) -> None:
     root = tmp_path / "m"
     async with pagefault.open(root) as memory:

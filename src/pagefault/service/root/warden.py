@@ -109,9 +109,10 @@ class Warden(MemoryParts):
         origin: str = "",
         dry_run: bool = False,
     ) -> tuple[Descendants, ...]:
-        """Withdraw a page, all of an `origin` ("web", "tool", "tool:NAME" …) that is there by now,
-        or a whole session, with everything that was made of it or answered under it, however
-        indirectly: summaries, claims, procedures, shorter forms, answers, results of their calls.
+        """Withdraw a page (all parts of its text), all of an `origin` ("web", "tool", "tool:NAME" …)
+        that is there by now, or a whole session, with everything that was made of it or answered
+        under it, however indirectly: summaries, claims, procedures, shorter forms, answers, and
+        results of their calls.
 
         It is kept, and `page` tells it still; from the next request on none of it is shown,
         recalled, pinned, recited or held true. Returns what that is, in each session; `dry_run`
@@ -180,7 +181,11 @@ class Warden(MemoryParts):
             row = index.find_page(scope, page_id) or index.find_page(scope.derived, page_id)
             if row is None:
                 raise target.no_such_page(page_id)
-            return [row]
+            if row.parts == 1:
+                return [row]
+            first = row.order - row.part
+            text = PageFilter(after_order=first - 1, before_order=first + row.parts)
+            return index.pages(scope, text, limit=row.parts)
         sessions = index.sessions() if target is None else [self._row(target.session)]
         own = [Scope(((one.session, LAST),)) for one in sessions]
         return [
