@@ -483,7 +483,7 @@ class Memory(_Asks):
         origin: str = "",
         dry_run: bool = False,
     ) -> tuple[Descendants, ...]:
-        """Withdraw a page (a text in all its parts), all of an `origin` ("web", "tool", "tool:NAME")
+        """Withdraw a page in all its parts, all of an `origin` ("web", "tool", "tool:NAME")
         that is there by now, or a whole session, with everything that was made of it or answered
         under it, however indirectly: summaries, claims, procedures, shorter forms, answers, and
         results of their calls.
