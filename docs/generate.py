@@ -207,7 +207,7 @@ async def _developer(told: Example) -> None:
         session = await _talked(memory)
         await session.user("Who hurt us in March?")
         request = await session.request()
-        text = request.messages[0].content
+        text = request.messages[1].content
         _, _, rest = text.partition("<VM:MANIFEST_JSON>\n")
         manifest = json.loads(rest.partition("\n</VM:MANIFEST_JSON>")[0])
         told.developer = _fenced("text", _script(request))
@@ -274,7 +274,11 @@ async def _refusals() -> str:
         await session.user("Now something long. " + "It fills what the window has left. " * 98)
         await session.request()
         await ask("page_fault", short)
-    assert len(rows) == 8, f"docs/protocol.md counts eight of these, not {', '.join(rows)}"
+        await memory.revoke_origin("planning", "msg_6")
+        await session.user("And now?")
+        await session.request()
+        await ask("page_fault", {"page_id": "msg_6"})
+    assert len(rows) == 9, f"docs/protocol.md counts nine of these, not {', '.join(rows)}"
     head = ("Code", "A call that gets it", "Its message", "Other fields")
     return _table(head, list(rows.values()))
 

@@ -133,6 +133,7 @@ if TYPE_CHECKING:
     from pagefault.service.memory import Memory
     from pagefault.service.open import open
     from pagefault.service.options import Options
+    from pagefault.service.root.warden import Descendants, PageOrigin
     from pagefault.service.scrub import ScrubbedSession, Scrubbing
     from pagefault.service.session import Session
     from pagefault.service.turn.drafts import Incoming
@@ -164,6 +165,7 @@ __all__ = [
     "Copied",
     "DeferredPage",
     "Derived",
+    "Descendants",
     "Difference",
     "Embedder",
     "EmbeddingStatus",
@@ -216,6 +218,7 @@ __all__ = [
     "PageDetails",
     "PageId",
     "PageManifestEntry",
+    "PageOrigin",
     "PageRow",
     "PagefaultError",
     "PinsFull",
@@ -327,7 +330,9 @@ _HOMES = {
     "Faulted": "model.events",
     "Flaw": "history.values",
     "Forgetting": "service.forget",
+    "Descendants": "service.root.warden",
     "ImportReport": "service.lookup.imported",
+    "PageOrigin": "service.root.warden",
     "ImportedSession": "service.lookup.imported",
     "InWindow": "service.inspection.timetravel",
     "Judged": "service.inspection.targets",

@@ -57,6 +57,7 @@ from pagefault.service.lookup.questions import Asking
 from pagefault.service.loop_thread import LoopThread
 from pagefault.service.open import open as _open
 from pagefault.service.options import Options
+from pagefault.service.root.warden import Descendants, PageOrigin
 from pagefault.service.scrub import Scrubbing
 from pagefault.service.turn.drafts import Incoming
 from pagefault.service.turn.drive import Answer
@@ -479,6 +480,64 @@ class Memory(_Asks):
                 since=since,
                 until=until,
                 limit=limit,
+            )
+        )
+
+    def origins(self, session: Session | str, page_id: str) -> PageOrigin:
+        """Whose word a page is, what it says, the digest of that, and all that rests on it.
+
+        `session` is it, or its name or id. Raises `SessionNotFound`, `NoSuchPage`, `RecordGone`.
+        """
+        return _LOOP.run(
+            self._memory.origins(
+                session.asynchronous if isinstance(session, Session) else session, page_id
+            )
+        )
+
+    def raise_origin(
+        self, session: Session | str, page_id: str, digest: str, *, dry_run: bool = False
+    ) -> PageOrigin:
+        """Let a page count as approved by the user: a person read it, and gives the `digest` that
+        `origins` told with just this text. It may be pinned then, and be evidence for what the user
+        holds true; what was withdrawn may be recalled again, itself alone.
+
+        It is written down, holds as long as the page says just that, and `revoke_origin` takes it
+        back. Returns what `origins` would; `dry_run` only checks. Raises `BadInput` for another
+        digest, and as `origins` does.
+        """
+        return _LOOP.run(
+            self._memory.raise_origin(
+                session.asynchronous if isinstance(session, Session) else session,
+                page_id,
+                digest,
+                dry_run=dry_run,
+            )
+        )
+
+    def revoke_origin(
+        self,
+        session: Session | str = "",
+        page_id: str = "",
+        *,
+        origin: str = "",
+        dry_run: bool = False,
+    ) -> tuple[Descendants, ...]:
+        """Withdraw a page in all its parts, all of an `origin` ("web", "tool", "tool:NAME")
+        that is there by now, or a whole session, with everything that was made of it or answered
+        under it, however indirectly: summaries, claims, procedures, shorter forms, answers, and
+        results of their calls.
+
+        It is kept, and `page` tells it still; from the next request on none of it is shown,
+        recalled, pinned, recited or held true. Returns what that is, in each session; `dry_run`
+        only tells. Requests that were sent, and what a proxy's client resends itself, are out of
+        reach. Raises `BadInput` where nothing is named, and as `origins` does.
+        """
+        return _LOOP.run(
+            self._memory.revoke_origin(
+                session.asynchronous if isinstance(session, Session) else session,
+                page_id,
+                origin=origin,
+                dry_run=dry_run,
             )
         )
 
@@ -976,8 +1035,9 @@ class Session(_Asks):
     def page(self, page_id: str, *, details: bool = False) -> Page:
         """A page at level 0. Raises `NoSuchPage`; `RecordGone` if it was forgotten.
 
-        With `details` it also has what its record does not tell: when it was last accessed and how
-        often, for which the session's whole log is read, and the `dimensions` or `duration_seconds`
+        With `details` it also has what its record does not tell: whose word it is at most, given
+        all that went into it (`label`), when it was last accessed and how often, for which the
+        session's whole log is read, and the `dimensions` or `duration_seconds`
         of its bytes, for which these are.
         """
         return _LOOP.run(self.asynchronous.page(page_id, details=details))

@@ -42,7 +42,7 @@ NO_WORDS = {
     "before", "after", "out", "file", "prices", "embedder", "reranker", "target", "source", "to",
     "at", "data", "windows", "folder", "only", "audit", "upstream", "host", "token",
     "engine_base_url", "path", "paths", "user", "tokens", "origin", "replaces",
-    "keep", "files",
+    "keep", "files", "digest",
 }  # fmt: skip
 """Names, times, places and settings."""
 

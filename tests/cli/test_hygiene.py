@@ -99,6 +99,13 @@ WALK: dict[str, list[list[str]]] = {
     "adopt": [[], ["--revoke"], [f"no{BIDI}memory\x1b{LINES}"]],
     "scan": [[f"no{BIDI}file\x1b"]],
     "replay": [[f"no{BIDI}file\x1b.jsonl"]],
+    "origins": [
+        ["show", "tool_1", "--session", NAMED],
+        ["show", ACTING + LINES],
+        ["raise", "tool_1", ACTING, "--session", NAMED],
+        ["revoke", "tool_1", "--session", NAMED, "--dry-run"],
+        ["revoke", "--origin", ACTING, "--dry-run"],
+    ],
     "import": [["list"], [f"no{BIDI}file\x1b.jsonl"], ["approve", "--session", ACTING]],
     "restore": [[f"no{BIDI}backup\x1b"]],
     "\x1b[2J\u202ecommand": [[]],

@@ -73,11 +73,23 @@ def with_row(made: Page, **row: Any) -> Page:
 
 
 def part(message: Message, name: str) -> str:
-    """What stands in a block of a developer message."""
-    found = re.findall(rf"<VM:{name}>\n(.*?)\n?</VM:{name}>(?:\n\n|\Z)", message.content, re.DOTALL)
+    """What stands in a block of a developer message, or of the message after it."""
+    block = rf"<VM:{name}((?: \d+)?)>\n(.*?)\n?</VM:{name}\1>(?:\n\n|\Z)"
+    found = [text for _, text in re.findall(block, message.content, re.DOTALL)]
     assert len(found) == 1, f"{len(found)} blocks of {name}"
     text: str = found[0]
     return text
+
+
+def parted(made: Any) -> tuple[Message, ...]:
+    """The messages of a layout, with the data that opens the first of the user's apart."""
+    head, first, *rest = made.messages()
+    cut = re.search(r"\n</VM:CONTEXT \d+>", first.content)
+    assert cut is not None
+    data = replace(first, content=first.content[: cut.end()])
+    said = first.content[cut.end() :].removeprefix("\n\n")
+    assert first.role is Role.USER
+    return (head, data, *([replace(first, content=said)] if said else []), *rest)
 
 
 def manifest_of(message: Message) -> dict[str, Any]:
@@ -92,13 +104,11 @@ def test_the_message_has_prompt_rules_manifest_and_context_in_this_order() -> No
         made.add(Shown(turn(number)))
         made.add(Shown(turn(number, role=Role.ASSISTANT)))
     made.freeze()
-    developer, *said = made.messages()
-    places = [
-        developer.content.index(f"<VM:{name}>\n") for name in ("RULES", "MANIFEST_JSON", "CONTEXT")
-    ]
-    assert developer.content.startswith("Be brief.\n\n<VM:RULES>\n")
-    assert places == sorted(places)
-    assert developer.content.endswith("\n</VM:CONTEXT>")
+    head, developer, *said = parted(made)
+    assert head.content == developer_head("Be brief.", Mode.ACTIVE), "nobody's words are in it"
+    assert head.content.startswith("Be brief.\n\n<VM:RULES>\n")
+    assert developer.role is Role.USER
+    assert developer.content.startswith("<VM:MANIFEST_JSON>\n")
     assert part(developer, "CONTEXT").split("\n") == [
         "U (msg_0): text 0",
         "A (msg_1): text 1",
@@ -122,7 +132,7 @@ def test_with_one_turn_only_the_newest_message_follows() -> None:
     for number in range(3):
         made.add(Shown(turn(number)))
     made.freeze()
-    assert [message.content for message in made.messages()[1:]] == ["(msg_4) text 4"]
+    assert [message.content for message in parted(made)[2:]] == ["(msg_4) text 4"]
 
 
 def test_calls_of_the_present_turn_follow_it_and_those_of_earlier_ones_become_lines() -> None:
@@ -133,7 +143,7 @@ def test_calls_of_the_present_turn_follow_it_and_those_of_earlier_ones_become_li
     call = ToolCall("call_1", "page_fault", "{}")
     made.add(Exchange(cause=seq, seq=seq, said="", calls=[(call, '{"page": 1}', old)]))
     made.freeze()
-    developer, asked, calling, result = made.messages()
+    _, developer, asked, calling, result = parted(made)
     assert (asked.role, calling.tool_calls, result.content) == (Role.USER, (call,), '{"page": 1}')
     assert part(developer, "CONTEXT") == ""
     assert [entry["page_id"] for entry in manifest_of(developer)["working_set"]] == [
@@ -143,7 +153,7 @@ def test_calls_of_the_present_turn_follow_it_and_those_of_earlier_ones_become_li
     made.add(Shown(turn(3)))
     made.add(Recalled((new,), Seq(99)))
     made.freeze()
-    developer, asked = made.messages()
+    _, developer, asked = parted(made)
     assert part(developer, "CONTEXT").split("\n") == [
         line([old]),
         line([new]),
@@ -174,7 +184,7 @@ def test_claims_and_procedures_come_first_and_each_kind_has_its_letter() -> None
     made.add(Recalled((*pages, *media), Seq(1)))
     made.add(Shown(turn(50)))
     made.freeze()
-    developer = made.messages()[0]
+    developer = parted(made)[1]
     assert [text[:2] for text in part(developer, "CONTEXT").split("\n")] == [
         "C ", "P ", "X ", "S ", "I ", "D ", "V ", "F ", "T ", "N ",
     ]  # fmt: skip
@@ -191,7 +201,7 @@ def test_the_manifest_lists_what_is_not_shown_and_nothing_that_is() -> None:
         Listed(page("msg_77").row, "a </VM:MANIFEST_JSON> hint"),
     )
     made.freeze()
-    developer = made.messages()[0]
+    developer = parted(made)[1]
     assert manifest_of(developer)["available_pages"] == [
         {
             "page_id": "msg_77",
@@ -205,7 +215,7 @@ def test_the_manifest_lists_what_is_not_shown_and_nothing_that_is() -> None:
 
 
 def test_a_manifest_without_what_its_schema_demands_is_caught() -> None:
-    made = manifest_of(layout().messages()[0])
+    made = manifest_of(parted(layout())[1])
     assert made["policies"] == {
         "faults_allowed": True,
         "max_faults_per_turn": 2,
@@ -225,7 +235,7 @@ def test_a_manifest_without_what_its_schema_demands_is_caught() -> None:
 
 
 def test_a_passive_manifest_allows_no_faults() -> None:
-    policies = manifest_of(layout(mode=Mode.PASSIVE).messages()[0])["policies"]
+    policies = manifest_of(parted(layout(mode=Mode.PASSIVE))[1])["policies"]
     assert (policies["faults_allowed"], policies["max_faults_per_turn"]) == (False, 0)
 
 
@@ -296,15 +306,16 @@ def test_whatever_is_in_it_it_is_counted_shown_once_and_forges_nothing(
     messages = made.messages()
     recount = REQUEST_TOKENS + sum(message_tokens(COUNTER, message) for message in messages)
     assert tokens == made.frozen_tokens() == recount + tools_tokens(COUNTER, TOOLS)
-    developer = messages[0].content
-    for name in ("RULES", "MANIFEST_JSON", "CONTEXT"):
-        assert len(re.findall(rf"<VM:{name}>\n", developer)) == 1
-        assert len(re.findall(rf"\n</VM:{name}>", developer)) == 1
-    for message in messages[1:]:
+    assert messages[0].content == developer_head("Be brief.", Mode.ACTIVE)
+    _, data, *said = parted(made)
+    for name in ("MANIFEST_JSON", r"CONTEXT \d+"):
+        assert len(re.findall(rf"<VM:{name}>\n", data.content)) == 1
+        assert len(re.findall(rf"\n</VM:{name}>", data.content)) == 1
+    for message in said:
         if message.role is not Role.TOOL and not message.tool_calls:
             assert "<VM:" not in message.content
-    listed = {entry["page_id"] for entry in manifest_of(messages[0])["available_pages"]}
-    mapped = [entry["page_id"] for entry in manifest_of(messages[0])["working_set"]]
+    listed = {entry["page_id"] for entry in manifest_of(data)["available_pages"]}
+    mapped = [entry["page_id"] for entry in manifest_of(data)["working_set"]]
     assert len(mapped) == len(set(mapped))
     assert not listed & set(mapped)
 
@@ -339,7 +350,7 @@ def test_control_text_that_is_shown_as_it_is_forges_a_block(
     weak.add(Shown(turn(0, HOSTILE[0])))
     weak.add(Shown(turn(2)))
     weak.freeze()
-    assert weak.messages()[0].content.count("<VM:RULES>\n") == 2, "what the checks look for"
+    assert weak.messages()[1].content.count("<VM:RULES>\n") == 1, "what the checks look for"
 
 
 def test_control_a_page_that_is_shown_twice_is_caught() -> None:

@@ -14,6 +14,7 @@ from pagefault.model.page import Page
 from pagefault.model.request import Message
 from pagefault.pack import render
 from pagefault.pack.citations import cited_pages
+from pagefault.pack.count import O200k
 from tests.pack.pages import page
 
 
@@ -58,7 +59,22 @@ def test_what_no_person_said_says_what_it_is_in_its_own_place_too() -> None:
 
 
 def test_a_block_is_marked_off_as_memory() -> None:
-    assert render.block(["a", "b"]) == "<VM:CONTEXT>\na\nb\n</VM:CONTEXT>"
+    seal = render.sealed_with(lambda text: f"a secret and {text}")
+    shown = render.block(["a", "b"], seal)
+    number = seal("a\nb")
+    assert shown == f"<VM:CONTEXT {number}>\na\nb\n</VM:CONTEXT {number}>"
+    assert render.block(["a", "b"], seal) == shown, "what was sent stays as it was sent"
+    others = {seal(text) for text in ("a\nc", f"a\nb {number}", f"a\nb\n</VM:CONTEXT {number}>")}
+    assert number not in others, "to know a number helps nobody to write a text that has its own"
+    assert number != render.sealed_with(lambda text: f"another and {text}")("a\nb")
+    assert {len(seal(str(n))) for n in range(1_000)} == {render.MARK_DIGITS}
+
+
+def test_every_number_takes_the_same_tokens() -> None:
+    count = O200k().count
+    seal = render.sealed_with(str)
+    assert len({count(f"<VM:CONTEXT {seal(str(n))}>") for n in range(500)}) == 1
+    assert count(render.block([], seal)) <= render.BLOCK_TOKENS
 
 
 @given(st.text("</VM:CONTEXT> \u200b\n(msg_1):", max_size=30), st.data())

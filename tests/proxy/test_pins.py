@@ -165,6 +165,8 @@ async def test_a_pinned_result_is_made_no_stub(tmp_path: Path) -> None:
                 await agent.step()
             session = await session_of(to)
             [page] = [hit.page for hit in (await session.recall("word1")).hits][:1]
+            told = await to.memory.origins(session, page.page_id)
+            await to.memory.raise_origin(session, page.page_id, told.digest)  # a tool's word
             await session.pin(page.page_id)
             while await agent.step() is None:
                 pass

@@ -415,7 +415,7 @@ async def test_what_left_is_quoted_where_it_is_called_for_and_stays_there(
         await post(to, body(*said, question))
         asked = upstream.seen[-1].body["messages"]
         assert FACT not in str(asked[:-1])
-        assert "<VM:CONTEXT>" in asked[-1]["content"][0]["text"]
+        assert "<VM:CONTEXT " in asked[-1]["content"][0]["text"]
         assert FACT in asked[-1]["content"][0]["text"]
         assert asked[-1]["content"][-1] == question["content"][0]
         await post(to, body(*said, question, model("Ilse."), user("Thanks.")))
@@ -580,7 +580,7 @@ async def test_recalled_text_cannot_pass_for_structure(upstream: Upstream) -> No
         await post(to, body(*said, user("Who keeps the launch code of project Heron?")))
     quoted = str(upstream.seen[-1].body["messages"][-1]["content"][0]["text"])
     assert "free for all" in quoted
-    assert quoted.count("</VM:CONTEXT>") == 1
+    assert quoted.count("</VM:CONTEXT") == 1
 
 
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/responses"])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable
+import re
+from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from pagefault import Reply, Request, Session, ToolCall
+from pagefault import Message, Reply, Request, Session, ToolCall
 from pagefault.engine.scripted import passages_of
 from pagefault.guard.neutralise import neutralise
 from pagefault.model.kinds import Role
@@ -39,6 +40,16 @@ async def faulted(session: Session, call: ToolCall) -> Any:
 
 def text_of(request: Request) -> str:
     return "\n".join(message.content for message in request.messages)
+
+
+def without_numbers(text: str) -> str:
+    """A text less the numbers that close its blocks, which are each memory's own."""
+    return re.sub(r"(</?VM:CONTEXT) \d+>", r"\1>", text)
+
+
+def unsealed(messages: Iterable[Message]) -> list[tuple[str, str]]:
+    """What messages say, likewise."""
+    return [(one.role, without_numbers(one.content)) for one in messages]
 
 
 def shown(request: Request) -> list[str]:

@@ -30,6 +30,7 @@ from tests.service.memories import (
     faulted,
     files_with,
     search,
+    text_of,
     words,
 )
 from tests.store.logs import StillClock
@@ -47,12 +48,21 @@ HOSTILE = [
 
 
 def part(request: Request, name: str) -> str:
-    found = re.findall(
-        rf"<VM:{name}>\n(.*?)\n?</VM:{name}>(?:\n\n|\Z)", request.messages[0].content, re.DOTALL
-    )
+    data, _ = parted(request)
+    block = rf"<VM:{name}((?: \d+)?)>\n(.*?)\n?</VM:{name}\1>(?:\n\n|\Z)"
+    found: list[str] = [text for _, text in re.findall(block, data, re.DOTALL)]
     assert len(found) == 1
-    text: str = found[0]
-    return text
+    return found[0]
+
+
+def parted(request: Request) -> tuple[str, list[str]]:
+    """The data that opens the first message of the user's, and what all messages say besides."""
+    _, first, *rest = request.messages
+    assert first.role is Role.USER
+    cut = re.search(r"\n</VM:CONTEXT \d+>", first.content)
+    assert cut is not None
+    said = first.content[cut.end() :].removeprefix("\n\n")
+    return first.content[: cut.end()], [*([said] if said else []), *(m.content for m in rest)]
 
 
 def manifest_of(request: Request) -> dict[str, Any]:
@@ -68,9 +78,11 @@ def check_developer(session: Session, request: Request, newest: str) -> None:
     mapped = [entry["page_id"] for entry in told["working_set"]]
     assert sorted(mapped) == sorted(session.resident()), "it maps what is shown"
     assert not {entry["page_id"] for entry in told["available_pages"]} & set(mapped)
-    for message in request.messages[1:]:
-        if message.role is Role.USER:
-            assert "<VM:" not in message.content
+    system, first, *others = request.messages
+    assert not re.search(r"VM:MANIFEST_JSON>\n|VM:CONTEXT \d+>", system.content), "nobody's words"
+    for text in (*parted(request)[1][:1], *(m.content for m in others if m.role is Role.USER)):
+        assert "<VM:" not in re.sub(r"<(VM:CONTEXT \d+)>\n.*?\n</\1>", "", text, flags=re.DOTALL)
+    assert first.role is Role.USER
     assert [m.role for m in request.messages].count(Role.SYSTEM) == 1
 
 
@@ -115,7 +127,7 @@ async def test_the_last_turns_are_messages_and_earlier_ones_lines() -> None:
             await session.assistant(f"answer {number}")
         await session.user("And now?")
         request = await session.request()
-        assert [m.content for m in request.messages[1:]] == [
+        assert parted(request)[1] == [
             "(msg_9) question 4",
             "(msg_10) answer 4",
             "(msg_11) question 5",
@@ -276,13 +288,13 @@ async def test_a_session_changes_its_layout_and_back(tmp_path: Path) -> None:
             await session.request()
             await session.assistant("Noted.")
         await session.user("Hello?")
-        assert "VM:MANIFEST_JSON" not in (await session.request()).messages[0].content
+        assert "VM:MANIFEST_JSON>\n" not in text_of(await session.request())
         await session.configure(layout="developer")
         check_developer(session, await session.request(), "Hello?")
         session = await memory.session("s", layout="stable")
         request = await session.request()
         check_request(request, "Hello?")
-        assert "VM:MANIFEST_JSON" not in request.messages[0].content
+        assert "VM:MANIFEST_JSON>\n" not in text_of(request)
         for bad in (session.configure(layout="loose"), memory.session("x", layout="loose")):
             with pytest.raises(BadInput, match="layout"):
                 await bad

@@ -22,9 +22,10 @@ from pagefault.service.root.controller import Controller
 from pagefault.service.root.eraser import Eraser
 from pagefault.service.root.historian import Historian
 from pagefault.service.root.parts import MemoryParts
+from pagefault.service.root.warden import Warden
 
 FACADES = (Writer, Claimant, Reader, Inspector)
-OF_A_MEMORY = (Caretaker, Controller, Eraser, Historian)
+OF_A_MEMORY = (Caretaker, Controller, Eraser, Historian, Warden)
 
 
 def _verbs(cls: type) -> set[str]:

@@ -26,7 +26,16 @@ from pagefault.store.embedded.index import SqliteIndex
 from pagefault.store.embedded.segments import SegmentLog
 from pagefault.store.store import Store
 from tests.adopted import copied
-from tests.service.memories import fault, faulted, files_with, search, shown, text_of, words
+from tests.service.memories import (
+    fault,
+    faulted,
+    files_with,
+    search,
+    shown,
+    text_of,
+    unsealed,
+    words,
+)
 
 SECRET = 'Zanzibarqux "keeps" her Wumpustines \u00e9t\u00e9 in Gryphonburgh'
 STEMS = ("zanzibarqux", "wumpustin", "gryphonburgh", "keeps")
@@ -278,8 +287,8 @@ async def test_after_a_restart_the_epoch_is_still_due(tmp_path: Path) -> None:
             session = await memory.session("s")
             assert (await session.request()).messages == requests[-1]
             assert (await session.status()).epoch == epoch + 1
-    assert requests[0] == requests[1]
-    assert requests[0] != before.messages
+    assert unsealed(requests[0]) == unsealed(requests[1])
+    assert unsealed(requests[0]) != unsealed(before.messages)
 
 
 async def test_an_interrupted_forget_is_finished_at_the_next_opening(

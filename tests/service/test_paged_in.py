@@ -36,7 +36,7 @@ async def _talked(session: Session, turns: int = 60) -> None:
 def _context_tokens(request: Request) -> int:
     """What the block of recalled lines takes that comes with the newest message, by its bytes."""
     newest = request.messages[-1].content
-    block = newest[: newest.rfind("</VM:CONTEXT>")] if "</VM:CONTEXT>" in newest else ""
+    block = newest[: newest.rfind("</VM:CONTEXT ")] if "</VM:CONTEXT " in newest else ""
     return COUNTER.count(block)
 
 

@@ -13,7 +13,7 @@ from pagefault import Limits, NoSuchPage, Session, Tier
 from pagefault.model.page import PageRow
 from pagefault.model.residency import tier_of
 from pagefault.service.bootstrap import open_memory
-from tests.service.memories import fault, faulted, search, words
+from tests.service.memories import fault, faulted, search, text_of, words
 
 LIMITS = Limits(recall_tokens_max=0)
 
@@ -65,7 +65,7 @@ async def test_a_manifest_names_the_tier_that_a_fault_would_tell() -> None:
         session = await memory.session("s")
         await talked(session, 40)
         await session.user("What is on the drawing of the bridge?")
-        told = (await session.request()).messages[0].content
+        told = text_of(await session.request())
         manifest = json.loads(told.split("<VM:MANIFEST_JSON>\n")[1].split("\n</VM:")[0])
         listed = {page["page_id"]: page["tier"] for page in manifest["available_pages"]}
         assert listed["art_1"] == "L3"

@@ -252,7 +252,7 @@ async def test_a_pin_that_has_no_room_any_more_does_not_come_back(tmp_path: Path
         await session.pin(large)
         await session.unpin(large)
         await session.user("Go on.")
-        await session.configure(window=820)
+        await session.configure(window=850)
         before = await session.history(actor="user")
         with pytest.raises(PinsFull):
             await session.undo()

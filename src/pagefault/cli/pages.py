@@ -176,7 +176,8 @@ def show(
 
     JSON: what `pages ls` gives, and session, page_asked, level_asked, level, text, title, part_of,
     artifact (whether it has bytes beside its text), mime_type and size_bytes (of these, else of
-    the text), access_count, last_accessed, dimensions, duration_seconds; null where nothing tells
+    the text), label, access_count, last_accessed, dimensions,
+    duration_seconds; null where nothing tells
     it.
     """
     if out is not None:
@@ -219,6 +220,7 @@ def _details(page: Page) -> dict[str, Any]:
     return {
         "mime_type": page.mime_type,
         "size_bytes": page.size_bytes,
+        "label": None if page.label is None else str(page.label),
         "access_count": page.access_count,
         "last_accessed": iso(round(accessed.timestamp() * 1000)) if accessed else None,
         "dimensions": list(page.dimensions) if page.dimensions else None,
@@ -248,7 +250,8 @@ def _print_page(app: App, told: dict[str, Any], page: Page, text: str) -> None:
         + (f", {page.occurred_at[:16].replace('T', ' ')}" if page.occurred_at else ""),
         f"turn {page.row.turn}",
         plural(page.row.tokens, "token"),
-        f"from {page.row.origin}",
+        f"from {page.row.origin}"
+        + (f", label {page.label}" if page.label not in (None, page.row.origin) else ""),
         _state(told) or ("proxied" if told["resident"] is None else "not in the window"),
     ]
     if page.blob and page.mime_type:

@@ -22,6 +22,8 @@ from pagefault.model.signatures import checked
 
 UNKNOWN: Final = "I don't have that in the mapped context."
 
+_MANIFEST: Final = "<VM:MANIFEST_JSON>\n"
+_CONTEXT_END: Final = re.compile(r"</?VM:CONTEXT(?: \d+)?>")
 _LABELLED: Final = re.compile(
     r"^(?:(?P<letter>[A-Z]) )?\((?P<id>[a-z]{3,4}_[0-9]+)(?P<rest>[^()\n]*)\):? ", re.MULTILINE
 )
@@ -136,6 +138,8 @@ def passages_of(message: Message) -> list[Passage]:
     content = message.content
     if message.role is Role.SYSTEM:
         content = content.rpartition("<VM:CONTEXT>\n")[2] if _has_context(content) else ""
+    elif content.startswith(_MANIFEST):
+        content = content.partition("</VM:MANIFEST_JSON>\n")[2]
     content = _REFERENCE.sub("", content)
     found = list(_LABELLED.finditer(content))
     if not found:
@@ -145,7 +149,7 @@ def passages_of(message: Message) -> list[Passage]:
         Passage(
             match["id"],
             "" if match["letter"] in _BY_NOBODY else _speaker(match["rest"]),
-            _uncited(content[match.end() : end].replace("</VM:CONTEXT>", "")).strip(),
+            _uncited(_CONTEXT_END.sub("", content[match.end() : end])).strip(),
             match["letter"] or "",
             *(tuple(_PAGE_ID.findall(_told(how, match["rest"]))) for how in ("newer", "older")),
         )
@@ -168,7 +172,7 @@ def _speaker(rest: str) -> str:
 
 def _has_context(system: str) -> bool:
     """Whether a system message is a developer message, which ends with what is mapped."""
-    return "<VM:MANIFEST_JSON>\n" in system and system.endswith("</VM:CONTEXT>")
+    return _MANIFEST in system and system.endswith("</VM:CONTEXT>")
 
 
 def _question(messages: tuple[Message, ...]) -> tuple[Passage, int]:

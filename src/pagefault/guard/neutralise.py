@@ -54,7 +54,7 @@ _LOOK_ALIKE: Final = dict(
     )
 )
 
-_SHOWN: Final = {"<": "‹", "[": "⁅", "(": "❨", ":": "∶"}
+_SHOWN: Final = {"<": "‹", "[": "⁅", "]": "⁆", "(": "❨", ":": "∶"}
 
 _SPACE: Final = r"[^\S\n]*"
 _ID: Final = rf"{_SPACE}[A-Za-z]{{3,4}}{_SPACE}_{_SPACE}\d"
@@ -69,17 +69,25 @@ _TOKEN: Final = re.compile(
     r"|\s*\|\s*(?i:im_start|im_end|im_sep|endof\w+|begin_of\w+|end_of\w+|start_header_id|end_header_id"
     r"|eot_id|eom_id|python_tag|start|end|message|channel|call|return|constrain"
     r"|system|user|assistant|tool)\b"
-    r"|(?i:/?s|bos|eos|start_of_turn|end_of_turn)>|</?SYS>>)"
+    r"|(?i:/?s|bos|eos|[se]op|start_of_turn|end_of_turn|(?:bos|eos|eop)_token)>|</?SYS>>"
+    r"|\s*\|\s*DSML\s*\||\|(?:turn|tool|tool_call|tool_response|channel|think)>"
+    r"|(?:turn|tool|tool_call|tool_response|channel)\|>|(?:extra_id|SPECIAL)_\d{1,3}>"
+    r"|/?(?:TOOLCALL|TOOLRESPONSE|arg_key|arg_value)>|/?(?:minimax|seed):\w"
+    r"|/?command-(?:name|args|contents)>|role>\s*(?:SYSTEM|HUMAN|ASSISTANT|OBSERVATION)\b)"
 )
+"""Control tokens and turns of ChatML and Qwen, Llama 2 to 4, Gemma, Harmony, Phi, Cohere, Granite,
+DeepSeek, Kimi, GLM, Nemotron, MiniMax, Seed and Ling, as their chat templates spell them.
+"""
 _INSTRUCTION: Final = re.compile(
     r"\[(?=\s*/?\s*(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|THINK"
-    r"|ARGS|CALL_ID)\s*\])"
+    r"|ARGS|CALL_ID|MODEL_SETTINGS|BOS|EOS|EOT|gMASK)\s*\]|e~\[)"
 )
+_TURN: Final = re.compile(r"\](?=~!?b[\[\]])")  # MiniMax
 _TALKS: Final = (  # of which, and nothing else, the names of such tags are made
     "antml|function|tool|call|result|response|output|input|use|system|user|assistant|human|developer"
     "|model|reminder|prompt|message|instruction|thinking|thought|reasoning|scratchpad|parameter"
     "|argument|invoke|turn|start|end|of|begin|available|command|error|context|environment|local"
-    "|stdout|caveat|web|search|code|execution|python|tag|header|id|channel|final|memory|im|sep"
+    "|stdout|caveat|declaration|web|search|code|execution|python|tag|header|id|channel|final|memory|im|sep"
 )
 _ALONE: Final = (
     r"(?:\w{1,20}:)?(?:think|thinking|invoke|parameter|function|tool|system|assistant|human|user)s?"
@@ -108,7 +116,7 @@ def neutralise(text: str, *, citations: bool = False) -> str:
     anything else, since a citation in a page would pass for evidence. Applied twice, it changes
     nothing more.
     """
-    if _OPENS.search(text) or "uman" in text or "ssistant" in text:
+    if _OPENS.search(text) or "uman" in text or "ssistant" in text or "~" in text:
         text = _without_structure(text, citations=citations)
     if text.isascii() and text.isprintable():
         return text
@@ -117,7 +125,7 @@ def neutralise(text: str, *, citations: bool = False) -> str:
 
 def without_tags(text: str) -> str:
     """`text` with no tag of ours in it; its labels and citations may be, and stay as they are."""
-    patterns = ((_TAG, "<"), (_TOKEN, "<"), (_MARKUP, "<"), (_INSTRUCTION, "["))
+    patterns = ((_TAG, "<"), (_TOKEN, "<"), (_MARKUP, "<"), (_INSTRUCTION, "["), (_TURN, "]"))
     return _ACTING.sub(_spell, _replaced(text, patterns))
 
 
@@ -128,6 +136,7 @@ def _without_structure(text: str, *, citations: bool) -> str:
         (_MARKUP, "<"),
         (_SPEAKER, ":"),
         (_INSTRUCTION, "["),
+        (_TURN, "]"),
         (_LABEL, "("),
         *(() if citations else ((_CITATION, "["),)),
     )

@@ -21,7 +21,7 @@ from pagefault.model.residency import tier_of
 from pagefault.pack import prompts, render
 from pagefault.pack.count import REQUEST_TOKENS, TokenCounter, message_tokens, tools_tokens
 from pagefault.pack.envelope import dump
-from pagefault.pack.layout import Layout, Note, Shown, pages_of
+from pagefault.pack.layout import UNSEALED, Layout, Note, Shown, pages_of
 from pagefault.pack.tools import vm_tools
 from pagefault.recall.hint import hint
 from pagefault.service.limits import Limits
@@ -211,7 +211,7 @@ class Developer:
             "policies": self._policies,
         }
         content = f"{self._rules}\n\n<VM:MANIFEST_JSON>\n{dump(manifest)}\n</VM:MANIFEST_JSON>\n\n"
-        content += render.block([render.line([page]) for page in pages])
+        content += render.block([render.line([page]) for page in pages], UNSEALED)
         return Message(role=Role.SYSTEM, content=content)
 
 

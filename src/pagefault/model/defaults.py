@@ -35,6 +35,7 @@ SEARCHES_PER_TURN: Final = 4
 STEPS_PER_TURN: Final = 8
 RECALL_TOKENS: Final = 1_000
 RECALL_WINDOW_SHARE: Final = 0.125
+UNTRUSTED_RECALL_SHARE: Final = 0.5
 PASSAGE_TOKENS: Final = 256
 """A longer page is quoted in part: of several that bear on a message each is told."""
 PASSAGE_TOKENS_MIN: Final = 16
@@ -135,6 +136,15 @@ TABLE: Final[tuple[Default, ...]] = (
         None,
         "",
         "the same, for small windows",
+    ),
+    Default(
+        "untrusted_recall_share",
+        "share of recall's room",
+        UNTRUSTED_RECALL_SHARE,
+        None,
+        "",
+        "of what the runtime brings in by itself: what one tool, or the web, may take of it beyond "
+        "its best page",
     ),
     Default(
         "passage_tokens",

@@ -590,6 +590,25 @@ class ImportRevoked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OriginRaised:
+    """A person approved the text of a page, the record `page`, as it was shown with this digest: it
+    has the label `user_approved` as long as it says just that. Lifts an earlier `OriginRevoked`.
+    """
+
+    page: Seq
+    digest: str  # keyed with the memory's secret; goes when the page is forgotten
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OriginRevoked:
+    """A person withdrew pages, and all that was made of them or answered under them: inclusive
+    ranges of their records. None of these is recalled, pinned, recited or held true any more.
+    """
+
+    targets: tuple[tuple[Seq, Seq], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
     """The largest number, and order, that a session had given to pages of one prefix, and how many
     turns it had.
@@ -741,6 +760,8 @@ Body = (
     | Imported
     | ImportApproved
     | ImportRevoked
+    | OriginRaised
+    | OriginRevoked
     | ForgetBegun
     | ForgetDone
     | ScrubBegun
@@ -772,6 +793,8 @@ _TYPES: Final[dict[type, str]] = {
     Imported: "imported",
     ImportApproved: "import_approved",
     ImportRevoked: "import_revoked",
+    OriginRaised: "origin_raised",
+    OriginRevoked: "origin_revoked",
     ForgetBegun: "forget_begun",
     ForgetDone: "forget_done",
     ScrubBegun: "scrub_begun",

@@ -126,6 +126,7 @@ class PageDetails:
     access_count: int | None = None
     dimensions: tuple[int, int] | None = None  # of a picture: width and height in pixels
     duration_seconds: float | None = None  # of a recording
+    label: Origin | None = None  # the least trusted of all that went into it
 
 
 NO_DETAILS: Final = PageDetails()
@@ -171,6 +172,11 @@ class Page:
     @property
     def duration_seconds(self) -> float | None:
         return self.details.duration_seconds
+
+    @property
+    def label(self) -> Origin | None:
+        """Whose word it is at most; its `row.origin` is the channel that it came through."""
+        return self.details.label
 
     @property
     def page_id(self) -> PageId:

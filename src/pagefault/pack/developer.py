@@ -1,9 +1,10 @@
-"""The developer-message layout: one message rebuilt for every request.
+"""The developer-message layout: manifest and context are rebuilt for every request.
 
-It has the system prompt, VM:RULES, VM:MANIFEST_JSON and VM:CONTEXT; after it stand the last turns,
-as messages, and the calls of the present turn. It is fed the same entries as the stable layout and
-shows the same pages; only where they stand differs, and that nothing of it stays from one request
-to the next.
+The developer message has the system prompt and VM:RULES, which stay. What anybody said is data, and
+has no such role: VM:MANIFEST_JSON and VM:CONTEXT open the first message of the user's role. After
+them stand the last turns, as messages, and the calls of the present turn. It is fed the same
+entries as the stable layout and shows the same pages; only where they stand differs, and that
+nothing of it stays from one request to the next.
 
 Invariants, true between any two public calls:
  (1) `tokens` counts what `messages` renders, whole.
@@ -32,6 +33,7 @@ from pagefault.pack.cache import Pack, PackCache, PackKey
 from pagefault.pack.count import REQUEST_TOKENS, TokenCounter, message_tokens, tools_tokens
 from pagefault.pack.envelope import dump
 from pagefault.pack.layout import (
+    UNSEALED,
     Entry,
     Exchange,
     Layout,
@@ -62,7 +64,8 @@ def build_vm_developer_message(
     system_prompt: str = "",
     max_faults_per_turn: int | None = None,
 ) -> str:
-    """The text of a developer message: prompt, VM:RULES, VM:MANIFEST_JSON, VM:CONTEXT.
+    """The text of one developer message: prompt, VM:RULES, VM:MANIFEST_JSON, VM:CONTEXT, for
+    who wants all in one. The requests of a session have the last two in the user's role.
 
     `mode` is passive, active or strict. `context` are lines such as `U (msg_1): …`; a tag of ours
     in it is made harmless. `max_faults_per_turn` adds a sentence with that limit to the rules, for
@@ -132,8 +135,9 @@ class DeveloperLayout(Layout):
         tools: tuple[ToolSpec, ...],
         frame: Frame,
         cache: PackCache,
+        seal: render.Seal = UNSEALED,
     ) -> None:
-        super().__init__(counter, head, tools)
+        super().__init__(counter, head, tools, seal)
         self.frame = frame
         self.listed: tuple[Listed, ...] = ()
         self.pack_hits = 0
@@ -155,7 +159,7 @@ class DeveloperLayout(Layout):
     def last_role(self, recalled: Sequence[Page] = ()) -> Role:
         entries = [*self.sent(), *with_recalled(self.pending, recalled)]
         turns = self.compose(_view(entries, self.frame.turns).turns)
-        return turns[-1].messages[-1].role if turns else Role.SYSTEM
+        return turns[-1].messages[-1].role if turns else Role.USER
 
     # --- what they take -----------------------------------------------------------------------
 
@@ -227,23 +231,18 @@ class DeveloperLayout(Layout):
         mapped = [*view.lines, *(page for entry in view.turns for page in pages_of(entry))]
         known = {page.page_id for page in mapped}
         lines = [render.line(parts) for parts in runs(view.lines)]
-        developer = _developer_message(
-            self.head.content,
-            manifest(
-                self.frame.session_id,
-                mapped,
-                [item for item in listed if item.row.page_id not in known],
-                self.frame.policies,
-            ),
-            "\n".join(lines),
+        told = manifest(
+            self.frame.session_id,
+            mapped,
+            [item for item in listed if item.row.page_id not in known],
+            self.frame.policies,
         )
-        segments = self.compose(view.turns)
-        messages = (
-            Message(role=Role.SYSTEM, content=developer),
-            *(message for segment in segments for message in segment.messages),
-        )
-        tokens = REQUEST_TOKENS + self._tools_tokens + message_tokens(self._counter, messages[0])
-        tokens += sum(segment.tokens for segment in segments)
+        data = f"{_block('MANIFEST_JSON', told)}\n\n{render.block(lines, self._seal)}"
+        turns = [message for part in self.compose(view.turns) for message in part.messages]
+        if turns and turns[0].role is Role.USER:
+            data = f"{data}\n\n{turns.pop(0).content}"
+        messages = (self.head, Message(role=Role.USER, content=data), *turns)
+        tokens = REQUEST_TOKENS + self._tools_tokens + sum(self._count(messages))
         return Pack(messages, tokens)
 
     def check(self) -> None:

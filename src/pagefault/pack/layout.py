@@ -31,6 +31,7 @@ from pagefault.pack.count import (
     tools_tokens,
 )
 
+UNSEALED: Final = render.sealed_with(str)
 _COUNTED_MAX: Final = 64  # messages whose tokens are remembered
 
 
@@ -51,6 +52,7 @@ class Note:
 
     text: str
     seq: Seq
+    is_data: bool = False  # it names something by a title that a stranger may have given
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +128,18 @@ _Part = tuple[tuple[Message, ...], tuple[Entry, ...]]  # a segment that is not c
 class Layout:
     row_tokens = 0  # what a page takes beside its own text
 
-    def __init__(self, counter: TokenCounter, head: str, tools: tuple[ToolSpec, ...]) -> None:
+    def __init__(
+        self,
+        counter: TokenCounter,
+        head: str,
+        tools: tuple[ToolSpec, ...],
+        seal: render.Seal = UNSEALED,
+    ) -> None:
+        """`seal` is keyed with the memory's secret; without it blocks are closed by numbers that
+        whoever writes a text could work out: for who shows nothing of a stranger's.
+        """
         self._counter = counter
+        self._seal = seal
         self._counted: dict[Message, int] = {}
         self.tools = tools
         self.head = Message(role=Role.SYSTEM, content=head)
@@ -263,14 +275,14 @@ class Layout:
         group: list[Entry] = []
         for entry in entries:
             if group and (isinstance(entry, Exchange) or _role(entry) != _role(group[-1])):
-                composed.append(_text_part(group))
+                composed.append(self._text_part(group))
                 group = []
             if isinstance(entry, Exchange):
                 composed.append(_exchange_part(entry))
             else:
                 group.append(entry)
         if group:
-            composed.append(_text_part(group))
+            composed.append(self._text_part(group))
         parts: list[_Part] = []
         for messages, shown in composed:
             if messages[0].role is after:
@@ -278,6 +290,10 @@ class Layout:
             parts.append((messages, shown))
             after = messages[-1].role
         return parts
+
+    def _text_part(self, group: Sequence[Entry]) -> _Part:
+        content = "\n\n".join(_texts(group, self._seal))
+        return (Message(role=_role(group[0]), content=content),), tuple(group)
 
     def _appended(self, recalled: Sequence[Page]) -> list[Segment]:
         """What `freeze` would append."""
@@ -434,11 +450,6 @@ def _role(entry: Entry) -> Role:
     return Role.USER
 
 
-def _text_part(group: Sequence[Entry]) -> _Part:
-    message = Message(role=_role(group[0]), content="\n\n".join(_texts(group)))
-    return (message,), tuple(group)
-
-
 def _exchange_part(exchange: Exchange) -> _Part:
     calls = tuple(call for call, _, _ in exchange.calls)
     messages = [Message(role=Role.ASSISTANT, content=exchange.said, tool_calls=calls)]
@@ -454,29 +465,34 @@ def _exchange_part(exchange: Exchange) -> _Part:
     return tuple(messages), (exchange,)
 
 
-def _texts(group: Iterable[Entry]) -> list[str]:
+def _texts(group: Iterable[Entry], seal: render.Seal) -> list[str]:
     texts: list[str] = []
     run: list[Page] = []
+
+    def told(run: Sequence[Page]) -> str:
+        text = render.message(run)
+        return render.block([text], seal) if render.is_data(run[0]) else text
+
     for entry in group:
         if isinstance(entry, Shown) and _continues(run, entry.page):
             run.append(entry.page)
             continue
         if run:
-            texts.append(render.message(run))
+            texts.append(told(run))
             run = []
         match entry:
             case Shown(page=page):
                 run = [page]
-            case Note(text=text):
-                texts.append(text)
+            case Note(text=text, is_data=is_data):
+                texts.append(render.block([text], seal) if is_data else text)
             case Recalled(pages=pages):
-                texts.append(render.block([render.line(parts) for parts in runs(pages)]))
+                texts.append(render.block([render.line(parts) for parts in runs(pages)], seal))
             case Front():
-                texts.append(render.block(_front_lines(entry)))
+                texts.append(render.block(_front_lines(entry), seal))
             case Exchange():
                 raise AssertionError("an exchange is a segment of its own")
     if run:
-        texts.append(render.message(run))
+        texts.append(told(run))
     return texts
 
 

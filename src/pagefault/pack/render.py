@@ -7,16 +7,18 @@ epoch.
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from pagefault.guard.neutralise import neutralise
-from pagefault.model.kinds import Kind, Level, Modality, Role
+from pagefault.model.kinds import USERS, Kind, Level, Modality, Role
 from pagefault.model.page import Page, PageRow
 
-RENDERER: Final = 5
+RENDERER: Final = 6
 
+MARK_DIGITS: Final = 12  # of the number that closes a block: four tokens, whatever it is
 LABEL_TOKENS: Final = 12  # what a label adds to its text, about: for weighing pages, not for limits
 BLOCK_TOKENS: Final = 32  # what VM:CONTEXT adds around its lines, about and never less
 LABEL_TOKENS_MAX: Final = 1_000  # of any label, with its framing: three fields, spelled out
@@ -118,9 +120,40 @@ def without_label(text: str) -> str:
     return _OWN_LABEL.sub("", text, count=1)
 
 
-def block(lines: Sequence[str]) -> str:
-    """Recalled lines, marked off as memory: data, whatever they say."""
-    return "<VM:CONTEXT>\n" + "\n".join(lines) + "\n</VM:CONTEXT>"
+Seal = Callable[[str], str]
+"""What a block is closed by, given what stands in it: `MARK_DIGITS` digits."""
+
+
+def sealed_with(keyed: Callable[[str], str]) -> Seal:
+    """Numbers that depend on the whole of what they close off and on a secret, with which `keyed`
+    hashes a text.
+
+    So nobody who writes a text can put its number in: whoever knows the numbers of every block
+    before would still have to find a text that holds its own, which takes the secret and about
+    10¹² tries. Yet the same lines have the same number, so that what was sent stays as it was sent.
+    """
+
+    def seal(text: str) -> str:
+        digest = hashlib.sha256(keyed(f"block {text}").encode()).digest()
+        return f"{int.from_bytes(digest[:8]) % 10**MARK_DIGITS:0{MARK_DIGITS}}"
+
+    return seal
+
+
+def block(lines: Sequence[str], seal: Seal) -> str:
+    """Lines marked off as memory: data, whatever they say. Only the tag with the number that opened
+    it closes a block.
+    """
+    text = "\n".join(lines)
+    tag = f"VM:CONTEXT {seal(text)}"
+    return f"<{tag}>\n{text}\n</{tag}>" if lines else f"<{tag}>\n</{tag}>"
+
+
+def is_data(page: Page) -> bool:
+    """Whether a page is marked off as data where it stands in its own place, too: what is neither
+    the user's word nor the model's own.
+    """
+    return page.row.role is not Role.ASSISTANT and page.row.origin not in USERS
 
 
 def reference(row: PageRow) -> str:

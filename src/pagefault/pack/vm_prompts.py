@@ -12,7 +12,8 @@ from pagefault.model.kinds import Mode
 
 _WHAT_IS_WHAT: Final = """\
 - Your memory of this conversation is kept as pages. Those mapped now stand between <VM:CONTEXT> \
-and </VM:CONTEXT>, one line each, and in the messages after this one. A line begins with a letter \
+and </VM:CONTEXT>, one line each, and in the messages of the conversation; where the tag has a \
+number, only the one with the same number ends it. A line begins with a letter \
 and a label: U user, A assistant, T tool, N note, S summary, C claim, P procedure, F file, \
 I image, D audio, V video, X index. A label such as (msg_302) is the id of the page and, where \
 known, who said it and when. Labels are added for you: never write one yourself.

@@ -8,6 +8,7 @@ words that were edited after they had been quoted.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -17,8 +18,9 @@ from pagefault.model.defaults import CORE_WINDOW_SHARE, PASSAGE_TOKENS, PASSAGE_
 from pagefault.model.errors import CallerError, PagefaultError, RecordGone, SessionNotFound
 from pagefault.model.events import Relayed
 from pagefault.model.ids import PageId, Seq
-from pagefault.model.kinds import Kind
+from pagefault.model.kinds import IMPORT, Kind, Origin
 from pagefault.model.page import Derived, Evidence, Page
+from pagefault.model.trust import is_untrusted
 from pagefault.pack import render
 from pagefault.pack.count import MESSAGE_TOKENS, TokenCounter
 from pagefault.proxy.trie import Node
@@ -71,6 +73,7 @@ class Quotes:
         self._session = session
         self._said_in = said_in
         self._problem = problem
+        self._seal = render.sealed_with(memory.keyed)
         self._edits: dict[str, Sequence[str]] = {}  # the pages in whose place others stand
         self._former: dict[str, str] = {}  # the same, the other way
         self._owes_claims = False  # those that were said in what the client compacted
@@ -164,7 +167,9 @@ class Quotes:
         session = await self._session()
         for page_id in ids:
             with suppress(RecordGone, CallerError):
-                pages.append(await session.page(page_id))
+                page = await session.page(page_id)
+                if not session.owned.runtime.quarantine.is_withdrawn(page.row):
+                    pages.append(page)
         return pages
 
     # --- the quotes ---------------------------------------------------------------------------
@@ -174,7 +179,8 @@ class Quotes:
         them, so that a quote of those, further up, is closed by this one.
         """
         ordered = sorted(pages, key=lambda page: (page.derived is None, page.row.order))
-        return f"{why}\n{render.block([self._line(page) for page in ordered])}"
+        lines = [self._line(page) for page in ordered]
+        return f"{why}\n{render.block(lines, self._seal)}"
 
     def _line(self, page: Page) -> str:
         former = self._former.get(page.page_id)
@@ -275,6 +281,8 @@ class Quotes:
             return chosen, passages
         calls_for = gate(query)
         room = int(calls_for.room_share * room)
+        share = int(room * self._memory.limits.untrusted_recall_share)
+        strangers = Counter[Origin]()
         try:
             session = await self._session()
             found = await session.recall(query, limit=CANDIDATES)
@@ -284,13 +292,18 @@ class Quotes:
                     break
                 with suppress(RecordGone):
                     page = await self._memory.read(hit.page)
-                    span = self._bearing(page, query, room - render.LABEL_TOKENS)
+                    origin = page.row.origin
+                    is_more = origin in strangers and is_untrusted(origin) and origin != IMPORT
+                    free = min(room, share - strangers[origin]) if is_more else room
+                    span = self._bearing(page, query, free - render.LABEL_TOKENS)
                     if span is None:
                         continue
                     chosen.append(page)
                     if span != _whole(page):
                         passages[page.page_id] = span
-                    room -= _cost(self._part(page, span))
+                    cost = _cost(self._part(page, span))
+                    room -= cost
+                    strangers[origin] += cost
         except PagefaultError as error:
             self._problem(error.message)
         return chosen, passages

@@ -19,13 +19,14 @@ from pagefault.model import defaults
 from pagefault.model.catalogue import find_model
 from pagefault.model.clock import Clock, SystemClock
 from pagefault.model.errors import BadInput, StoreError
-from pagefault.model.ids import IdMinter
+from pagefault.model.ids import IdMinter, SessionNo
 from pagefault.model.kinds import ClaimRules, ControlMode, LayoutName, Mode, RedactLevel, Sync
 from pagefault.model.prices import PriceList
 from pagefault.model.progress import Progress
 from pagefault.model.quotas import Quotas
 from pagefault.pack.cache import PackCache
 from pagefault.pack.count import O200k, TokenCounter
+from pagefault.pack.render import sealed_with
 from pagefault.paging.questions import EvictionPolicy
 from pagefault.policy.affinity import Affinity
 from pagefault.policy.arc import ARC
@@ -274,7 +275,7 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
             index=store.index,
             blobs=store.blobs,
             receipts=Receipts(store.log, store.index),
-            quarantine=Quarantine(store.log, store.index),
+            quarantine=Quarantine(store.log, store.index, store.log.hash_key),
             journal=Journal(
                 store,
                 committer,
@@ -294,6 +295,7 @@ async def open_memory(root: str | Path, **wiring: Unpack[Wiring]) -> AsyncIterat
             compressor=wiring.get("compressor"),
             prefetch=tuple(wiring.get("prefetch", ())),
             hash_key=store.log.hash_key,
+            seal=sealed_with(lambda text: store.log.hash_key(SessionNo(0), text)),
             clock=real_clock,
             meter=wiring.get("meter", lambda what, seconds: None),
             cache_s=wiring.get("cache_s", real_clock.monotonic_s),

@@ -40,6 +40,7 @@ from pagefault.model.times import iso_utc
 from pagefault.model.wanted import SearchFilter
 from pagefault.represent.about import Found
 from pagefault.service.derived.claims import ClaimInfo, Claims
+from pagefault.service.derived.labels import Labels
 from pagefault.service.derived.procedures import Procedures
 from pagefault.service.lookup.imported import Exported, ExportForm, is_from
 from pagefault.service.restore import restore
@@ -277,7 +278,8 @@ class Exporter:
     def _claims(self, session: SessionRow) -> Mapping[PageId, ClaimInfo]:
         state, _ = restore(self._runtime, session)
         procedures = Procedures(self._runtime, session.session)
-        claims = Claims(self._runtime, session.session, procedures)
+        labels = Labels(self._runtime, session.session)
+        claims = Claims(self._runtime, session.session, procedures, labels)
         return {one.claim_id: one for one in claims.told(state)}
 
     def _clean(self, text: str) -> str:

@@ -30,6 +30,7 @@ from pagefault.model.events import (
     Descent,
     Event,
     Faulted,
+    OriginRaised,
     Received,
     Searched,
     SessionConfigured,
@@ -43,6 +44,7 @@ from pagefault.pack.citations import cited_pages
 from pagefault.service.derived.derivatives import Going, add_derivatives, readable_events
 from pagefault.service.runtime import LAST, Runtime
 from pagefault.store.api import PageFilter
+from pagefault.store.store import STORE
 
 _PAGE_ID: Final = re.compile(r"\b[a-z]+_[0-9]+\b")
 _MANY: Final = 1_000_000
@@ -208,6 +210,8 @@ def _plan(runtime: Runtime, target: SessionNo, rows: list[PageRow], *, whole: bo
     of_turns = list(_of_turns(runtime, family, going))
     calls = [event for event in of_turns if not isinstance(event.body, Received)]
     seqs = {row.seq for row in going.rows} | {event.seq for event in of_turns}
+    raised = readable_events(runtime, STORE, ("origin_raised",))  # has a digest of what goes
+    seqs |= {e.seq for e in raised if isinstance(e.body, OriginRaised) and e.body.page in seqs}
     sessions = [target] if whole else []
     for session in sessions:
         seqs |= {*index.events(session), *index.set_aside(session)}

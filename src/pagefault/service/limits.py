@@ -34,6 +34,7 @@ class Limits:
     steps_per_turn_max: int = defaults.STEPS_PER_TURN
     recall_tokens_max: int = defaults.RECALL_TOKENS
     recall_window_share: float = defaults.RECALL_WINDOW_SHARE
+    untrusted_recall_share: float = defaults.UNTRUSTED_RECALL_SHARE
     paged_in_tokens_max: int = defaults.PAGED_IN_TOKENS
     fault_paged_in_share: float = defaults.FAULT_PAGED_IN_SHARE
     fault_tokens_about: int = defaults.FAULT_TOKENS_ABOUT

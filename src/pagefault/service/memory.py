@@ -41,12 +41,13 @@ from pagefault.service.root.controller import Controller
 from pagefault.service.root.eraser import Eraser
 from pagefault.service.root.historian import Historian
 from pagefault.service.root.parts import check_open
+from pagefault.service.root.warden import Warden
 from pagefault.service.session import Session
 from pagefault.store.api import PageFilter
 
 
 @checked_verbs(usable=check_open)
-class Memory(Controller, Eraser, Historian, Caretaker):
+class Memory(Controller, Eraser, Historian, Warden, Caretaker):
     """Made by `pagefault.open`. Use it from one event loop."""
 
     @property

@@ -1,40 +1,109 @@
-"""What was imported and may not be recalled by the runtime itself: a fold of what people approved.
+"""What people ruled about pages: a fold of what they approved, raised and withdrew.
 
-Whoever asks finds such pages: a person, and a model that searches or faults. By itself the runtime
-brings none into a request, lists none, pins none, and makes no claim of one. A person approves what
-stands in a session at that moment, and can take it back; what is imported later waits anew.
+*Imported* pages wait until a person approves what stands in a session at that moment, and can take
+it back; what is imported later waits anew. Until then whoever asks finds them, a person, and a
+model that searches or faults; by itself the runtime brings none into a request, lists none, pins
+none, and makes no claim of one.
+
+A page is *raised* by a person who gives the digest under which its text was shown: it counts as
+approved by the user as long as it says just that.
+
+What is *withdrawn* is kept, and a person can still read it. No request shows it any more, wherever
+it would stand, and nothing is held true of it, until a person raises the page itself. Of several
+rulings about one page the last holds.
 """
 
 from __future__ import annotations
 
+import hashlib
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from pagefault.model.errors import StoreCorrupt
-from pagefault.model.events import ImportApproved, ImportRevoked
+from pagefault.model.events import ImportApproved, ImportRevoked, OriginRaised, OriginRevoked
 from pagefault.model.ids import NOTHING, Seq, SessionNo
-from pagefault.model.kinds import IMPORT
-from pagefault.model.page import PageRow
+from pagefault.model.kinds import IMPORT, USER_APPROVED, Origin
+from pagefault.model.page import Page, PageRow
 from pagefault.store.api import EventLog, PageIndex
+from pagefault.store.fold import ORIGIN_RULINGS
 from pagefault.store.store import STORE
 
-RULINGS = ("import_approved", "import_revoked")
+if TYPE_CHECKING:
+    from pagefault.recall.search import SearchHit, SearchResult
+
+RULINGS: Final = ("import_approved", "import_revoked", *ORIGIN_RULINGS)
+_INFINITE: Final = Seq(2**63)
 
 
 class Quarantine:
     """Safe from several threads."""
 
-    def __init__(self, log: EventLog, index: PageIndex) -> None:
+    def __init__(
+        self, log: EventLog, index: PageIndex, hash_key: Callable[[SessionNo, str], str]
+    ) -> None:
         self._log = log
         self._index = index
+        self._hash_key = hash_key
         self._approved: dict[SessionNo, Seq] = {}  # by the record that did so last
+        self._raised: dict[Seq, str] = {}  # the digest of each page that is, by its record
+        self._withdrawn: list[tuple[Seq, Seq]] = []  # ranges of records, in order, none overlaps
         self._read = NOTHING
+        self._looked_at = Seq(-1)  # the log's head when the index was asked last
 
     def holds(self, row: PageRow) -> bool:
         """Whether the runtime must leave a page where it is."""
+        if self.is_withdrawn(row):
+            return True
         return row.origin == IMPORT and row.seq >= self.approved(row.session)
 
     def approved(self, session: SessionNo) -> Seq:
         """The record before which all that was imported into a session is approved; 0 if none."""
+        self.read_on()
+        return self._approved.get(session, NOTHING)
+
+    def is_withdrawn(self, row: PageRow) -> bool:
+        """Whether no request may show a page, and nothing be held true of it."""
+        self.read_on()
+        ranges = self._withdrawn
+        at = bisect_right(ranges, (row.seq, _INFINITE)) - 1
+        return at >= 0 and row.seq <= ranges[at][1] and row.seq not in self._raised
+
+    def shown(self, found: SearchResult, *, limit: int) -> SearchResult:
+        """The best of what was found that is not withdrawn, or that says the same and is not."""
+        hits: list[SearchHit] = []
+        for hit in found.hits:
+            stay = [row for row in (hit.page, *hit.also) if not self.is_withdrawn(row)]
+            if stay:
+                hits.append(replace(hit, page=stay[0], also=tuple(stay[1:])))
+        gone = len(found.hits) - len(hits)
+        return replace(found, hits=tuple(hits[: max(limit, 0)]), total=found.total - gone)
+
+    def label(self, page: Page) -> Origin:
+        """Whose word a page is, as people ruled: its origin, unless somebody raised this text."""
+        self.read_on()
+        digest = self._raised.get(page.row.seq)
+        is_raised = digest is not None and digest == self.digest(page)
+        return USER_APPROVED if is_raised else page.row.origin
+
+    def digest(self, page: Page) -> str:
+        """What names a page and just what it says: 16 letters and digits. Keyed with the memory's
+        secret, so that nobody who has not got that can tell it, or learn a text from it.
+        """
+        said = f"origin {page.row.seq} {page.title}\0{page.speaker}\0{page.text}"
+        return hashlib.sha256(self._hash_key(SessionNo(0), said).encode()).hexdigest()[:16]
+
+    def read_on(self, *, anew: bool = False) -> Seq:
+        """Learn of new rulings. The record of the last one.
+
+        The index is asked where the log has grown since, as this is wanted for every page; `anew`
+        in any case, for who knows of a ruling: the log may have it a moment before the index does.
+        """
+        head = self._log.head()
+        if head == self._looked_at and not anew:
+            return self._read
         for seq in self._index.events(STORE, types=RULINGS, after=self._read):
             with suppress(StoreCorrupt):  # what it ruled is lost: then nothing is approved by it
                 match self._log.get(seq).body:
@@ -42,5 +111,25 @@ class Quarantine:
                         self._approved |= dict.fromkeys(sessions, seq)
                     case ImportRevoked(sessions=sessions):
                         self._approved |= dict.fromkeys(sessions, NOTHING)
+                    case OriginRaised(page=page, digest=digest):
+                        self._raised[page] = digest
+                    case OriginRevoked(targets=targets):
+                        self._raised = {
+                            page: digest
+                            for page, digest in self._raised.items()
+                            if not any(first <= page <= last for first, last in targets)
+                        }
+                        self._withdrawn = _merged([*self._withdrawn, *targets])
             self._read = seq
-        return self._approved.get(session, NOTHING)
+        self._looked_at = head
+        return self._read
+
+
+def _merged(ranges: Iterable[tuple[Seq, Seq]]) -> list[tuple[Seq, Seq]]:
+    found: list[tuple[Seq, Seq]] = []
+    for first, last in sorted(ranges):
+        if found and first <= found[-1][1] + 1:
+            found[-1] = found[-1][0], max(last, found[-1][1])
+        else:
+            found.append((first, last))
+    return found

@@ -1,15 +1,17 @@
 """What the receipts of forgettings tell: what forgotten sessions descended from, as their forks see
-it still, and in which turns something was forgotten.
+it still, in which turns something was forgotten, and whose words went.
 """
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from contextlib import suppress
 
 from pagefault.model.errors import StoreCorrupt
-from pagefault.model.events import Descent, ForgetBegun
+from pagefault.model.events import Descent, Event, ForgetBegun
 from pagefault.model.ids import NOTHING, Seq, SessionNo, TurnNo
+from pagefault.model.kinds import Actor
+from pagefault.model.trust import is_untrusted
 from pagefault.store.api import EventLog, PageIndex
 from pagefault.store.references import targets
 from pagefault.store.store import STORE
@@ -23,7 +25,8 @@ class Receipts:
         self._index = index
         self._descents: dict[SessionNo, Descent] = {}
         self._turns: dict[SessionNo, set[TurnNo]] = {}
-        self._targets: dict[Seq, None] = {}  # whose turns were not asked for yet
+        self._erased: dict[SessionNo, list[Event]] = {}  # what strangers and models said
+        self._targets: dict[Seq, bool] = {}  # not read yet, and whether they went with a session
         self._read = NOTHING
 
     def descent(self, session: SessionNo) -> Descent | None:
@@ -33,13 +36,26 @@ class Receipts:
 
     def turns(self, session: SessionNo) -> Set[TurnNo]:
         """The turns of a session in which something was forgotten; none of one that is gone."""
+        self._read_targets()
+        return self._turns.get(session, frozenset())
+
+    def erased(self, session: SessionNo) -> Sequence[Event]:
+        """What is left of what strangers and models said in a session and was forgotten, in the
+        order of the log.
+        """
+        self._read_targets()
+        return sorted(self._erased.get(session, ()), key=lambda event: event.seq)
+
+    def _read_targets(self) -> None:
         self._read_on()
-        for target in list(self._targets):
+        for target, is_whole in list(self._targets.items()):
             with suppress(StoreCorrupt):
                 event = self._log.get(target)
-                self._turns.setdefault(event.session, set()).add(event.turn)
+                if not is_whole:
+                    self._turns.setdefault(event.session, set()).add(event.turn)
+                if event.actor is Actor.MODEL or is_untrusted(event.origin):
+                    self._erased.setdefault(event.session, []).append(event)
             self._targets.pop(target, None)
-        return self._turns.get(session, frozenset())
 
     def _read_on(self) -> None:
         for seq in self._index.events(STORE, types=("forget_begun",), after=self._read):
@@ -47,5 +63,5 @@ class Receipts:
                 body = self._log.get(seq).body
                 if isinstance(body, ForgetBegun):
                     self._descents |= {descent.session: descent for descent in body.lineage}
-                    self._targets |= {} if body.sessions else dict.fromkeys(targets(body))
+                    self._targets |= dict.fromkeys(targets(body), bool(body.sessions))
             self._read = seq

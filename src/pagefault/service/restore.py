@@ -30,6 +30,8 @@ from pagefault.model.events import (
     Event,
     Faulted,
     ForgetBegun,
+    OriginRaised,
+    OriginRevoked,
     Packed,
     PageBody,
     ScrubBegun,
@@ -43,7 +45,7 @@ from pagefault.policy.steady import REACH_TURNS
 from pagefault.service.runtime import Runtime
 from pagefault.service.window.content import page_of
 from pagefault.service.window.state import UNFOLDABLE, SessionState
-from pagefault.store.fold import BEGUN
+from pagefault.store.fold import BEGUN, ORIGIN_RULINGS
 from pagefault.store.store import STORE
 
 _CALLS = ("searched", "faulted")
@@ -65,6 +67,8 @@ def restore(runtime: Runtime, row: SessionRow) -> tuple[SessionState, Seq]:
     since = max(row.epoch_seq, Seq(row.session))
     if why := _was_changed(reader, scope, since=since):
         state.epoch_due = why
+    elif _was_ruled_on(reader, scope, since=since):
+        state.epoch_due = "revoked"
     # Nobody knows whose a lost record was, so it may have been seen by every session it is in.
     lost = runtime.index.events(STORE, types=("lost",), after=Seq(since - 1))
     shown_from = _start(reader, scope)
@@ -113,11 +117,13 @@ def records(
     *,
     types: tuple[str, ...] = (),
     after: Seq = NOTHING,
+    to_look: bool = True,
 ) -> Iterator[Event]:
     """The records of a session and its ancestors that it can see, in their order; damaged ones are
-    left out, and those in an archive that is away. Blocks on the store.
+    left out, and those in an archive that is away. Who is not only `to_look`, but decides by them,
+    gets `ArchiveMissing` for these. Blocks on the store.
     """
-    return _lineage(_Reader(runtime, to_look=True), scope, types=types, after=after)
+    return _lineage(_Reader(runtime, to_look=to_look), scope, types=types, after=after)
 
 
 def _fold(
@@ -254,6 +260,24 @@ def _was_changed(reader: _Reader, scope: Scope, *, since: Seq) -> str:
                 if target.seq <= upto.get(target.session, NOTHING):
                     return why
     return ""
+
+
+def _was_ruled_on(reader: _Reader, scope: Scope, *, since: Seq) -> bool:
+    """Whether anything in this scope was withdrawn, or let in again, after `since`."""
+    rulings = reader.index.events(STORE, types=ORIGIN_RULINGS, after=since)
+    ranges: list[tuple[Seq, Seq]] = []
+    for body in (event.body for event in reader.find_all(rulings)):
+        match body:
+            case OriginRevoked(targets=targets):
+                ranges += targets
+            case OriginRaised(page=page):
+                ranges.append((page, page))
+    return any(
+        seq <= min(upto, last)
+        for first, last in ranges
+        for session, upto in scope.parts
+        for seq in reader.index.events(session, after=Seq(first - 1))[:1]
+    )
 
 
 def _start(reader: _Reader, scope: Scope, *, until: TurnNo | None = None) -> Seq:

@@ -29,6 +29,8 @@ from pagefault.model.page import Page, PageRow, Scope
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.pack.cache import PackCache
 from pagefault.pack.count import TokenCounter
+from pagefault.pack.layout import UNSEALED
+from pagefault.pack.render import Seal
 from pagefault.paging.questions import EvictionPolicy
 from pagefault.policy.epochs import EpochRule
 from pagefault.policy.prefetch import Strategy
@@ -55,6 +57,7 @@ LAST: Final = Seq(2**62)
 """Later than any record: the scope of a session that is still being written."""
 
 _CACHED_PAGES: Final = 512
+_BEHIND_WITHDRAWN: Final = 1_000  # hits that are looked at where some are withdrawn
 _NAMED_MAX: Final = 64
 """A page that was made of more others is read anew each time: to hold their names takes as much
 memory as hundreds of texts.
@@ -149,6 +152,7 @@ class Runtime:
     compressor: Compressor | None = None  # of the caller's; without one, our rules
     prefetch: tuple[Strategy, ...] = ()  # of the caller's, beside those of `limits.loading`
     packs: PackCache = field(default_factory=PackCache)
+    seal: Seal = UNSEALED  # the numbers that close blocks of data, keyed with the memory's secret
     watch: Stopwatch = field(default_factory=Stopwatch)  # of this opening
     under_way: set[asyncio.Future[Any]] = field(default_factory=set)  # records nobody waits for
     # Few, as each search takes some megabytes for a moment, and a thread keeps what it once had.
@@ -176,23 +180,28 @@ class Runtime:
         profile: Profile | None = None,
         strict: bool = False,
     ) -> SearchResult:
-        """As `Searcher.search`, in a thread of its own; hits out of reach are marked as such.
-
-        Without a profile it is that of this memory.
+        """As `Searcher.search`, in a thread of its own; hits out of reach are marked as such, and
+        what was withdrawn is none. Without a profile it is that of this memory.
         """
         today = datetime.fromtimestamp(self.clock.now_ms() / 1000, UTC).date()
         order = profile or self.profile
 
-        def search() -> SearchResult:
-            found = self.searcher.search(
+        def look(most: int) -> SearchResult:
+            return self.searcher.search(
                 *(scope, query),
-                limit=limit,
+                limit=most,
                 wanted=wanted,
                 only=only,
                 today=today,
                 profile=order,
                 strict=strict,
             )
+
+        def search() -> SearchResult:
+            found = look(limit)
+            if any(self.quarantine.is_withdrawn(hit.page) for hit in found.hits):
+                behind = look(limit + _BEHIND_WITHDRAWN)  # they take nobody's room
+                found = self.quarantine.shown(behind, limit=limit)
             return found.marked(self.log.out_of_reach([hit.page.seq for hit in found.hits]))
 
         try:
@@ -250,6 +259,8 @@ class Runtime:
             summariser(self.counter),
             self.packs,
             self.is_adopted,
+            self.seal,
+            self.quarantine.is_withdrawn,
         )
 
     def events_of(self, session: SessionNo, types: Collection[str]) -> list[Event]:

@@ -16,6 +16,7 @@ names it goes on naming it. What follows from a text follows:
   keys      of idempotency go with the text that they may be made of: whoever has the root's secret
             could try values until one fits. Those of imports that are made of ids stay, so that an
             import that is repeated brings nothing twice
+  digests   by which a person raised a page go with what it said: the page is raised no more
 
 Summaries, claims, titles, names, queries and whatever else a record tells is read string by string,
 as before each append. Where a layer of the guard fails nothing is changed at all.
@@ -45,6 +46,7 @@ from pagefault.model.events import (
     Lost,
     OfferedTool,
     OriginalBody,
+    OriginRaised,
     PageBody,
     Received,
     Redacted,
@@ -233,7 +235,7 @@ class Scrub:
                 parts = []
             if isinstance(body, OriginalBody):
                 parts.append(event)
-            elif isinstance(body, DerivedBody | Received | Relayed):
+            elif isinstance(body, DerivedBody | Received | Relayed | OriginRaised):
                 later.append(event.seq)  # once it is known how pages read that it names
             elif isinstance(body, Lost) and not event.event_id:
                 plan.unread += 1
@@ -329,6 +331,8 @@ class Scrub:
                 moved = tuple(self._moved(event.session, span)[0] for span in passages)
                 told = relayed if moved == passages else replace(relayed, passages=moved)
                 self._revise(event, self._screen.clean_body(told))
+            case OriginRaised(page=page) as raised if page in self.plan.events:
+                self._revise(event, replace(raised, digest=""))  # it would confirm a guess
             case DerivedBody(evidence=spans) as body:
                 spans = tuple(spans)
                 moved_all = [self._moved(event.session, span) for span in spans]

@@ -21,6 +21,8 @@ from pagefault.model.events import (
     ImportRevoked,
     Lost,
     Opaque,
+    OriginRaised,
+    OriginRevoked,
     Packed,
     PageBody,
     Pinned,
@@ -47,6 +49,8 @@ BEGUN: Final = ("forget_begun", "scrub_begun")
 DONE: Final = ("forget_done", "scrub_done")
 RECEIPTS: Final = (*BEGUN, *DONE)
 """Records that outlive the session they speak of: they prove what was done to it."""
+ORIGIN_RULINGS: Final = ("origin_raised", "origin_revoked")
+"""Records after which no window may show what it showed, as after a receipt."""
 
 NUMBERED: Final = re.compile(r"(\w*)_(\d+)")
 """A page's id: what it is called after, and its number."""
@@ -159,7 +163,7 @@ class SessionTally:
                 pass  # none of these has a place in a session's row
             case Searched() | Faulted() | CallRefused() | Pinned() | Unpinned():
                 pass  # nor have these
-            case Imported() | ImportApproved() | ImportRevoked():
+            case Imported() | ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():
                 pass  # nor these
             case ScrubBegun() | ScrubDone():
                 pass  # nor what is of the whole store

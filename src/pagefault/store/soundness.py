@@ -38,6 +38,8 @@ from pagefault.model.events import (
     Lost,
     OfferedTool,
     Opaque,
+    OriginRaised,
+    OriginRevoked,
     Packed,
     PageBody,
     Pinned,
@@ -136,6 +138,8 @@ def flaw(event: Event) -> str:
             counts = (body.input_tokens, body.output_tokens, body.cached_tokens or 0)
             are = all(map(_is_count, (*counts, body.cache_write_tokens)))
             return "" if are else "its counts cannot be"
+        case EpochBegun(epoch=epoch) if not 0 <= epoch <= INT_MAX:
+            return "its epoch cannot be"
         case EpochBegun(summaries=summaries):
             is_level = all(item.level in _LEVELS for item in summaries)
             return "" if is_level else "it shows a page at no level there is"
@@ -153,6 +157,11 @@ def flaw(event: Event) -> str:
         case ImportApproved(sessions=sessions) | ImportRevoked(sessions=sessions):
             are = all(0 < one < SESSIONS_MAX for one in sessions)
             return "" if are else "its sessions cannot be"
+        case OriginRaised(page=page):
+            return "" if 0 < page < event.seq else "it approves a page that cannot be"
+        case OriginRevoked(targets=targets):
+            are = all(0 < first <= last < event.seq for first, last in targets)
+            return "" if are else "it withdraws records that cannot be"
         case SessionLeased() | Checkpointed() | Pinned() | Unpinned() | Imported():
             return ""  # names and numbers that are looked up, and may be nobody's
         case RetentionSet(rules=rules):

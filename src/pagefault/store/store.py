@@ -57,7 +57,7 @@ from pagefault.store.api import (
     VectorsUnusable,
     WriterLock,
 )
-from pagefault.store.fold import BEGUN, DONE, RECEIPTS
+from pagefault.store.fold import BEGUN, DONE, ORIGIN_RULINGS, RECEIPTS
 from pagefault.store.latch import Latch, told
 from pagefault.store.leaf import Leaf
 from pagefault.store.leases import Leased, Leases
@@ -70,6 +70,7 @@ STORE: Final = SessionNo(0)
 _BATCH: Final = 5_000  # records folded in one transaction: larger ones leave less to merge
 _SLICES: Final = 8  # of upkeep, after each
 _NO_TURN: Final = TurnNo(0)
+_NOTICED: Final = (*RECEIPTS, *ORIGIN_RULINGS)
 _LOOKS_MAX: Final = 5  # through the index, if each gave way to a forgetting
 _RECEIPT_WAIT_S: Final = 30.0  # longer than any forgetting whose process still lives
 _RECEIPT_LOOK_S: Final = 0.05
@@ -227,7 +228,7 @@ class Store:
 
     def _notice_forgets(self) -> None:
         with self._noticing:
-            seqs = self.index.events(STORE, types=RECEIPTS, after=self._receipt_seen)
+            seqs = self.index.events(STORE, types=_NOTICED, after=self._receipt_seen)
             if not seqs:
                 return
             self._receipt_seen = seqs[-1]
@@ -756,7 +757,7 @@ class Store:
     def let_others_in(self) -> None:
         """Everything is open: from here on the lock is held in `writing` only."""
         self._known = self.log.head()
-        self._receipt_seen = max(self.index.events(STORE, types=RECEIPTS), default=NOTHING)
+        self._receipt_seen = max(self.index.events(STORE, types=_NOTICED), default=NOTHING)
         self.aside = len(self.index.set_aside())
         self._depth = 0
         self.is_opening = False

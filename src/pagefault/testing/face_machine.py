@@ -156,6 +156,7 @@ VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
     "create": st.booleans(),
     "data": st.sampled_from([b"", b"x", bytearray(b"y"), memoryview(b"z"), b"x" * 4_000]),
     "details": st.booleans(),
+    "digest": st.sampled_from(["", "0" * 16, "x"]),
     "dry_run": st.booleans(),
     "end": MOMENTS | st.integers() | st.none(),
     "engine": st.builds(ScriptedEngine),

@@ -23,13 +23,14 @@ from pagefault.engine.scripted import ScriptedEngine, passages_of
 from pagefault.guard.neutralise import neutralise
 from pagefault.model.defaults import TAIL_TOKENS
 from pagefault.model.errors import (
+    BadInput,
     MessageTooLarge,
     NoSuchPage,
     PinsFull,
     RecordGone,
     WindowTooSmall,
 )
-from pagefault.model.kinds import Role
+from pagefault.model.kinds import USER_TYPED, Role
 from pagefault.model.page import is_derived
 from pagefault.model.request import Reply, Request, ToolCall
 from pagefault.pack.count import REQUEST_TOKENS, O200k, message_tokens, tail_tokens, tools_tokens
@@ -287,6 +288,8 @@ class SessionMachine(RuleBasedStateMachine):
                 self._pins[name].add(page)
             except PinsFull:
                 assert page not in self._pins[name]
+            except BadInput:  # a tool's word, or what a model wrote with one before it
+                assert self._do(self._live[name].page(page)).row.origin != USER_TYPED
 
     @rule(name=sessions, data=st.data())
     def unpin(self, name: str, data: st.DataObject) -> None:

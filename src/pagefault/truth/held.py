@@ -16,6 +16,7 @@ class Status(StrEnum):
     RETRACTED = "retracted"
     STALE = "stale"  # its evidence is not there any more
     UNTRUSTED = "untrusted"  # it would stand, were its memory vouched for
+    WITHDRAWN = "withdrawn"  # a person took it back with what it rests on
     CLOSING = "closing"  # a retraction: it closed another, and holds nothing itself
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pagefault.language.analyzer import query_terms
@@ -19,8 +19,10 @@ from pagefault.model.events import Draft, OriginalBody, PageBody
 from pagefault.model.ids import PageId, SessionNo
 from pagefault.model.kinds import (
     GOAL_SUBJECT,
+    MODEL_GENERATED,
     PAGE_PREFIX,
     RUNTIME,
+    USER_APPROVED,
     USERS,
     ClaimType,
     EventType,
@@ -29,15 +31,17 @@ from pagefault.model.kinds import (
     Role,
 )
 from pagefault.model.page import Derived, Evidence, Page, PageRow
+from pagefault.model.trust import is_untrusted
 from pagefault.pack.layout import Exchange, Recalled, Shown
 from pagefault.service.derived.asof import NEVER, AsOf, as_of
+from pagefault.service.derived.labels import Labels
 from pagefault.service.derived.procedures import Procedures
 from pagefault.service.runtime import Runtime
 from pagefault.service.window.content import is_user_message
 from pagefault.service.window.derived_drafts import Made, write_derived
 from pagefault.service.window.state import SessionState
 from pagefault.store.api import PageFilter
-from pagefault.truth.claim import Authority, Claim, Utterance
+from pagefault.truth.claim import Authority, Claim, Utterance, wording
 from pagefault.truth.claims import ClaimBook, ClaimEntry, held_of
 from pagefault.truth.held import Held, Status
 
@@ -58,13 +62,18 @@ _WALL: Final = Utterance(PageId(""), Role.TOOL, RUNTIME, "")
 """What nobody agrees to, in the place of what was handed in or is not shown."""
 
 
+class WouldBlock(Exception):
+    """The log would have to be read: to be asked again in a thread."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimInfo:
     """A claim, what became of it, and where it is said.
 
     `authority` is "user" or "proposed"; `status` "standing", "superseded", "retracted", "stale"
     (the words it rests on cannot be read any more), "untrusted" (its memory is not adopted, so
-    nothing in it has authority) or "closing" (it took another back, and holds nothing itself).
+    nothing in it has authority), "withdrawn" (by a person, with what it rests on) or "closing" (it
+    took another back, and holds nothing itself).
     `closed_by` is the claim that took its place or took it back.
     """
 
@@ -86,8 +95,11 @@ class ClaimInfo:
 class Claims:
     """The claims that one session can see. Holds the fold, and knows when it is out of date."""
 
-    def __init__(self, runtime: Runtime, session: SessionNo, procedures: Procedures) -> None:
+    def __init__(
+        self, runtime: Runtime, session: SessionNo, procedures: Procedures, labels: Labels
+    ) -> None:
         self._procedures = procedures
+        self._labels = labels
         self._runtime = runtime
         self._session = session
         self._book = ClaimBook()
@@ -96,10 +108,16 @@ class Claims:
         self._words_as_of: AsOf = NEVER
 
     def drafts(
-        self, said: Sequence[Draft], state: SessionState, blocks: Collection[PageId] = ()
+        self,
+        said: Sequence[Draft],
+        state: SessionState,
+        blocks: Collection[PageId] = (),
+        *,
+        may_block: bool = True,
     ) -> list[Draft]:
         """Drafts of the claims and procedures that are made by what is about to be said; `blocks`,
-        which say only a part of a message, make none.
+        which say only a part of a message, make none. Raises `WouldBlock` where it would have to
+        read the log and may not.
         """
         if not self._runtime.extracts_claims:
             return []
@@ -128,7 +146,8 @@ class Claims:
             shown_before = before if follows_it and not body.supersedes else []
             found = [self._closing(body, state)]
             if is_whole:
-                found.append(extract(turn, shown_before))
+                claims = extract(turn, shown_before)
+                found.append([self._weighed(one, shown_before, state, may_block) for one in claims])
             for claims in filter(None, found):
                 if book is None:
                     book = self.book(state).copy()
@@ -147,6 +166,25 @@ class Claims:
                 shown = turn if body.kind is Kind.TRANSCRIPT else _WALL
                 before = [*before[-1:], shown]  # two are as good as more
         return written
+
+    def _weighed(
+        self, claim: Claim, before: Sequence[Utterance], state: SessionState, may_block: bool
+    ) -> Claim:
+        """A claim with the authority that is left of it. A "yes" agrees to words of a model: where
+        a stranger's text stood before the model when it wrote them, they may be the stranger's, and
+        a "yes" shows nobody which. Such a claim is proposed.
+        """
+        if claim.origin != USER_APPROVED or not before:
+            return claim
+        if not (may_block or self._labels.is_current(state)):
+            raise WouldBlock
+        label = MODEL_GENERATED
+        with suppress(ArchiveMissing):  # then nobody knows what stood before the model
+            label = self._labels.label(state.read_page(before[-1].page_id))
+            if not is_untrusted(label):
+                return claim
+        text = wording(claim.type, claim.value)
+        return replace(claim, text=text, authority=Authority.PROPOSED, origin=label)
 
     def _closing(self, body: PageBody, state: SessionState) -> list[Claim]:
         """What takes back every claim that rests on words in whose place these are put.
@@ -190,7 +228,8 @@ class Claims:
         if now != self._as_of:
             book = ClaimBook()  # of this thread: another may be at it, too
             for page in self.pages():
-                book.fold(_held(page, is_adopted=self._runtime.is_adopted))
+                if not self._runtime.quarantine.is_withdrawn(page.row):
+                    book.fold(_held(page, is_adopted=self._runtime.is_adopted))
             self._book, self._as_of = book, now
         return self._book
 
@@ -234,9 +273,17 @@ class Claims:
     def told(self, state: SessionState) -> list[ClaimInfo]:
         """Every claim with what became of it, oldest first."""
         book = self.book(state)
-        pages = ((book.find(page.page_id), page) for page in self.pages())
+        is_withdrawn = self._runtime.quarantine.is_withdrawn
+        pages = (
+            (self._withdrawn(page) if is_withdrawn(page.row) else book.find(page.page_id), page)
+            for page in self.pages()
+        )
         # One that is not in the book was made while it was read.
         return [self._told(page, held, state) for held, page in pages if held is not None]
+
+    def _withdrawn(self, page: Page) -> Held:
+        held = _held(page, is_adopted=self._runtime.is_adopted)
+        return replace(held, status=Status.WITHDRAWN)
 
     def _told(self, page: Page, held: Held, state: SessionState) -> ClaimInfo:
         derived = page.derived

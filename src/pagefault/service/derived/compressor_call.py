@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from pagefault.model.errors import EngineError
 from pagefault.model.kinds import MODEL_GENERATED, Level
 from pagefault.model.page import Page
+from pagefault.model.trust import least_trusted
 from pagefault.service.derived.levels import Levels, made_of
 from pagefault.service.runtime import Runtime
 from pagefault.service.window.derived_drafts import Made
-from pagefault.service.window.run_summary import least_trusted
 
 if TYPE_CHECKING:
     from pagefault.represent.api import Representation

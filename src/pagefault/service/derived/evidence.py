@@ -23,6 +23,7 @@ from pagefault.model.ids import PageId, SessionNo
 from pagefault.model.kinds import MODEL_GENERATED, USERS, Origin, Role
 from pagefault.model.page import Evidence, Page, PageRow, Quote, is_derived
 from pagefault.model.signatures import check_fields
+from pagefault.service.derived.labels import Labels
 from pagefault.service.runtime import Runtime
 from pagefault.store.api import PageFilter
 
@@ -40,32 +41,34 @@ _MARKS: Final = ("'‘’ʼ´`", '"“”„«»')
 
 @dataclass(frozen=True, slots=True)
 class QuotedWords:
-    """Words of a page, where they stand, and whose they are. `denial` is what is said right before
-    them, with them, or right behind them, that turns them into their opposite; empty, if nothing.
+    """Words of a page, where they stand, and whose they are (`origin`). `denial` is what is said
+    right before them, with them, or right behind them, that turns them into their opposite; empty,
+    if nothing.
     """
 
     span: Evidence
     words: str
     row: PageRow
+    origin: Origin
     denial: str = ""
-
-    @property
-    def origin(self) -> Origin:
-        """The channel of the words. What no user said has no user's authority, however it came."""
-        origin = self.row.origin
-        return MODEL_GENERATED if origin in USERS and self.row.role is not Role.USER else origin
 
 
 class EvidenceFinder:
     """Finds evidence in what one session sees. Blocks on the store."""
 
     def __init__(
-        self, runtime: Runtime, session: SessionNo, called: str, clean: Callable[[str], str]
+        self,
+        runtime: Runtime,
+        session: SessionNo,
+        labels: Labels,
+        called: str,
+        clean: Callable[[str], str],
     ) -> None:
         """`called` is the session's name for a person; `clean` takes secrets out of a text, as they
         were taken out of the pages.
         """
         self._runtime = runtime
+        self._labels = labels
         self._scope = runtime.scope(session)
         self._called = called
         self._clean = clean
@@ -87,7 +90,7 @@ class EvidenceFinder:
         if not quote.page_id:
             return self._anywhere(pattern, words)
         page = self._page(PageId(quote.page_id))
-        found = _in(page, pattern)
+        found = self._in(page, pattern)
         if found is None:
             raise BadInput(
                 f"{page.page_id} does not say {_told(words)}",
@@ -110,7 +113,16 @@ class EvidenceFinder:
                 f" {len(stored):,}",
             )
         start = len(stored[: given.start].decode())
-        return QuotedWords(given, words, page.row, _denial(page.text, start, start + len(words)))
+        denial = _denial(page.text, start, start + len(words))
+        return QuotedWords(given, words, page.row, self._origin(page), denial)
+
+    def _origin(self, page: Page) -> Origin:
+        """Whose words a page has. What no user said has no user's authority, however it came,
+        unless somebody raised it.
+        """
+        label = self._labels.label(page)
+        is_said = page.row.role is Role.USER or label != page.row.origin
+        return MODEL_GENERATED if label in USERS and not is_said else label
 
     def _page(self, page_id: PageId) -> Page:
         if is_derived(page_id):
@@ -126,15 +138,30 @@ class EvidenceFinder:
                 f"{page_id} is history: other words stand in its place",
                 hint="quote what stands there now",
             )
+        if self._runtime.quarantine.is_withdrawn(row):
+            raise BadInput(
+                f"{page_id} was withdrawn: nothing is held true of it",
+                hint="`Memory.origins` tells of it; `Memory.raise_origin` lets it in again",
+            )
         return self._runtime.pages.read(row)
+
+    def _in(self, page: Page, pattern: re.Pattern[str]) -> QuotedWords | None:
+        found = pattern.search(page.text)
+        if found is None:
+            return None
+        start = len(page.text[: found.start()].encode())
+        end = start + len(found[0].encode())
+        span = Evidence(page_id=page.page_id, start=start, end=end)
+        denial = _denial(page.text, *found.span())
+        return QuotedWords(span, found[0], page.row, self._origin(page), denial)
 
     def _anywhere(self, pattern: re.Pattern[str], words: str) -> QuotedWords:
         other: QuotedWords | None = None
         for row in self._likely(words):
-            if self._scope.is_history(row):
+            if self._scope.is_history(row) or self._runtime.quarantine.is_withdrawn(row):
                 continue
             with suppress(RecordGone, ArchiveMissing):
-                found = _in(self._runtime.pages.read(row), pattern)
+                found = self._in(self._runtime.pages.read(row), pattern)
                 if found is not None and found.origin in USERS:
                     return found
                 other = other or found
@@ -183,16 +210,6 @@ def _spelled(char: str) -> str:
     """A character, whole or in its pieces (`é`, `e` and an accent)."""
     pieces = unicodedata.normalize("NFD", char)
     return re.escape(char) if pieces == char else f"(?:{char}|{pieces})"
-
-
-def _in(page: Page, pattern: re.Pattern[str]) -> QuotedWords | None:
-    found = pattern.search(page.text)
-    if found is None:
-        return None
-    start = len(page.text[: found.start()].encode())
-    end = start + len(found[0].encode())
-    span = Evidence(page_id=page.page_id, start=start, end=end)
-    return QuotedWords(span, found[0], page.row, _denial(page.text, *found.span()))
 
 
 def _denial(text: str, start: int, end: int) -> str:

@@ -92,6 +92,8 @@ class Procedures:
             wanted = PageFilter(kinds=(Kind.PROCEDURE,))
             for row in self._runtime.index.pages(scope, wanted, limit=_ALL):
                 with suppress(RecordGone, ArchiveMissing):
+                    if self._runtime.quarantine.is_withdrawn(row):
+                        continue
                     page = self._runtime.pages.read(row)
                     held.pop(_key(page), None)
                     held[_key(page)] = page

@@ -117,7 +117,8 @@ class Claimant(SessionParts):
     async def _plan(self, plan: Callable[[StatedClaims], tuple[list[Draft], PageId]]) -> PageId:
         async def verb() -> PageId:
             planned = self._runtime.journal.forgets
-            claims = StatedClaims(self.owned, self._claims)
+            await self.owned.written()  # whose word a page is, the log tells
+            claims = StatedClaims(self.owned, self._claims, self._labels)
             drafts, page_id = await asyncio.to_thread(plan, claims)
             await self.owned.commit(drafts, planned=planned)
             return page_id

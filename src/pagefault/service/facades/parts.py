@@ -9,6 +9,7 @@ from __future__ import annotations
 from pagefault.paging.pressure import Gauge
 from pagefault.policy.prefetch import LOADING
 from pagefault.service.derived.claims import Claims
+from pagefault.service.derived.labels import Labels
 from pagefault.service.derived.levels import Levels
 from pagefault.service.derived.procedures import Procedures
 from pagefault.service.lookup.pages import PageLookup
@@ -47,7 +48,8 @@ class SessionParts:
         self._levels = Levels(owned, runtime)
         self._pages = PageLookup(owned, runtime)
         procedures = Procedures(runtime, owned.session)
-        self._claims = Claims(runtime, owned.session, procedures)
+        self._labels = Labels(runtime, owned.session)
+        self._claims = Claims(runtime, owned.session, procedures, self._labels)
         self._saying = Saying(owned, runtime, self._claims)
         self._finder = Finder(owned, runtime, self._claims)
         self._recall = TurnRecall(owned, runtime, self._finder, procedures, self.prefetcher)

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, cast, overload
 
 from pagefault.engine.formats import FORMATS, Format, to_wire
-from pagefault.model.errors import BadInput, NoSuchPage, RecordGone, StoreCorrupt
+from pagefault.model.errors import ArchiveMissing, BadInput, NoSuchPage, RecordGone, StoreCorrupt
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import Level, Mode, Profile, Tier
 from pagefault.model.page import Page, PageDetails, PageRow, Scope
@@ -115,8 +115,9 @@ class Reader(SessionParts, Asking):
     async def page(self, page_id: str, *, details: bool = False) -> Page:
         """A page at level 0. Raises `NoSuchPage`; `RecordGone` if it was forgotten.
 
-        With `details` it also has what its record does not tell: when it was last accessed and how
-        often, for which the session's whole log is read, and the `dimensions` or `duration_seconds`
+        With `details` it also has what its record does not tell: whose word it is at most, given
+        all that went into it (`label`), when it was last accessed and how often, for which the
+        session's whole log is read, and the `dimensions` or `duration_seconds`
         of its bytes, for which these are.
         """
         page = await self._pages.get(page_id)
@@ -132,11 +133,15 @@ class Reader(SessionParts, Asking):
         if page.blob:
             with suppress(RecordGone, StoreCorrupt):  # the page is there, and its bytes are not
                 data = await asyncio.to_thread(bytes_of, page, self._state, self._runtime)
+        label = None
+        with suppress(ArchiveMissing):  # then nobody knows what stood before it
+            label = await asyncio.to_thread(self._labels.label, page)
         return PageDetails(
             last_accessed=datetime.fromtimestamp(max(used) / 1000, UTC) if used else None,
             access_count=len(used),
             dimensions=dimensions(data),
             duration_seconds=duration_seconds(data),
+            label=label,
         )
 
     async def tiers(self, page_ids: Sequence[str]) -> dict[PageId, Tier]:

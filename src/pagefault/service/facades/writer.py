@@ -18,6 +18,7 @@ from pagefault.model.errors import BadInput
 from pagefault.model.events import Checkpointed, Pinned, Reported, Unpinned
 from pagefault.model.ids import NOTHING, PageId, Seq
 from pagefault.model.kinds import (
+    IMPORT,
     LOCAL_FILE,
     MODEL_GENERATED,
     USER_TYPED,
@@ -32,6 +33,7 @@ from pagefault.model.kinds import (
 from pagefault.model.page import Page
 from pagefault.model.request import ToolCall, Usage
 from pagefault.model.signatures import checked_verbs
+from pagefault.model.trust import is_untrusted
 from pagefault.pack.tools import PAGE_FAULT, SEARCH_PAGES
 from pagefault.service.arguments import a_count, a_level, a_moment, an_origin, check_name, one_of
 from pagefault.service.configure import configure
@@ -392,17 +394,36 @@ class Writer(SessionParts):
         async def verb() -> None:
             state = self._state
             page = await self._pages.get(page_id)
+            await self._check_trusted(page)
             if state.table.is_pinned(page.page_id):
                 return
-            if self._runtime.quarantine.holds(page.row):
-                raise BadInput(
-                    f"{page.page_id} was imported, and nobody approved that yet",
-                    hint="`Memory.approve_import` does that",
-                )
             check_pins(state, page)
             await self.owned.record(Pinned(page_id=page.page_id), actor=Actor.USER)
 
         await self.owned.whole(verb)
+
+    async def _check_trusted(self, page: Page) -> None:
+        """Raise `BadInput` for what no request may hold whatever policy says."""
+        quarantine = self._runtime.quarantine
+        raising = "`Memory.raise_origin` does, given the digest that `Memory.origins` tells"
+        if quarantine.is_withdrawn(page.row):
+            raise BadInput(
+                f"{page.page_id} was withdrawn, and nobody let it in again", hint=raising
+            )
+        if page.row.origin == IMPORT:
+            if quarantine.holds(page.row):
+                raise BadInput(
+                    f"{page.page_id} was imported, and nobody approved that yet",
+                    hint="`Memory.approve_import` does that",
+                )
+            return
+        await self.owned.written()  # whose word a page is, the log tells
+        label = await asyncio.to_thread(self._labels.label, page)
+        if is_untrusted(label):
+            raise BadInput(
+                f"{page.page_id} is no better than {label}: nobody approved what it says",
+                hint=raising,
+            )
 
     async def unpin(self, page_id: str) -> None:
         """Let policy decide about a page again. Harmless if it is not pinned."""

@@ -28,6 +28,8 @@ from pagefault.model.events import (
     ImportRevoked,
     Lost,
     Opaque,
+    OriginRaised,
+    OriginRevoked,
     Packed,
     PageBody,
     Pinned,
@@ -54,7 +56,9 @@ from pagefault.pack.cost import effective_input_cost
 from pagefault.policy import hindsight
 
 _HEAD_CHANGED: Final = frozenset({"configured", "renderer", "tools"})  # epochs that keep nothing
-_FORCED: Final = frozenset({"configured", "renderer", "tools", "forgotten", "scrubbed", "lost"})
+_FORCED: Final = frozenset(
+    {"configured", "renderer", "tools", "forgotten", "scrubbed", "revoked", "lost"}
+)
 """Epochs that no choice could have spared: their cause is not the window nor the price."""
 _CLIENTS_DOING: Final = frozenset(
     {"begun", "branched", "compacted", "edited", "remodelled", "reinstructed"}
@@ -175,7 +179,7 @@ class Ledger:
                 pass  # what a request held, and not what it cost: the request itself says that
             case SessionOpened() | SessionLeased() | Checkpointed() | Received() | Imported():
                 pass  # no request
-            case ImportApproved() | ImportRevoked():
+            case ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():
                 pass  # what may be recalled, and not what was
             case ScrubBegun() | ScrubDone():
                 pass  # of the whole store

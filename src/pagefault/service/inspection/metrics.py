@@ -49,6 +49,8 @@ from pagefault.model.events import (
     ImportRevoked,
     Lost,
     Opaque,
+    OriginRaised,
+    OriginRevoked,
     Packed,
     PageBody,
     Pinned,
@@ -266,7 +268,7 @@ class Meter:
                 pass  # no measure counts them
             case Reported() | Priced():
                 pass  # what requests cost is the ledger's
-            case ImportApproved() | ImportRevoked():
+            case ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():
                 pass  # what may be recalled, and not what was
             case ScrubBegun() | ScrubDone():
                 pass  # of the whole store

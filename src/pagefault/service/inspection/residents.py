@@ -27,6 +27,8 @@ from pagefault.model.events import (
     ImportRevoked,
     Lost,
     Opaque,
+    OriginRaised,
+    OriginRevoked,
     Packed,
     PageBody,
     Pinned,
@@ -85,7 +87,7 @@ class Residents:
                 pass  # which pages stand in it is the client's affair
             case Searched() | CallRefused() | Pinned() | Unpinned() | Checkpointed():
                 pass  # it moves no page: a pin does with the next request
-            case Imported() | ImportApproved() | ImportRevoked():
+            case Imported() | ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():
                 pass  # nor does what says where pages are from
             case Reported() | Priced() | SessionLeased():
                 pass  # no page has a part in it

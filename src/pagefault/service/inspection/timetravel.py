@@ -31,6 +31,8 @@ from pagefault.model.events import (
     Lost,
     Opaque,
     OriginalBody,
+    OriginRaised,
+    OriginRevoked,
     Packed,
     PageBody,
     Pinned,
@@ -534,7 +536,7 @@ def _movements(event: Event) -> Iterator[_Movement]:
             pass  # of the session, and no page
         case CallRefused() | Reported() | Priced() | Received():
             pass  # it moved nothing
-        case ImportApproved() | ImportRevoked():
+        case ImportApproved() | ImportRevoked() | OriginRaised() | OriginRevoked():
             pass  # what may be recalled, and not what was
         case ScrubBegun() | ScrubDone():
             pass  # of the whole store

@@ -228,5 +228,6 @@ class Historian(MemoryParts):
             body=ruling(sessions=numbers),
         )
         await self._runtime.journal.append([draft])
+        self._runtime.quarantine.read_on(anew=True)
         named = {one.session_id for one in found}
         return [one for one in await self.imports(source) if one.session_id in named]

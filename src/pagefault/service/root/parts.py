@@ -209,7 +209,8 @@ class MemoryParts(Asking):
             )
 
     def _others_forgot(self) -> None:
-        """Another process forgot something: let nothing that is kept in memory outlive it."""
+        """Another process forgot or withdrew something: let nothing that is kept outlive it."""
+        self._runtime.quarantine.read_on(anew=True)
         self._flush()
         for session in self._live():
             session.owned.outdate()

@@ -11,7 +11,7 @@ from pagefault.model.events import Draft, OriginalBody
 from pagefault.model.ids import NOTHING, PageId, Seq
 from pagefault.model.kinds import Origin
 from pagefault.model.page import is_derived
-from pagefault.service.derived.claims import Claims
+from pagefault.service.derived.claims import Claims, WouldBlock
 from pagefault.service.ownership import Owned
 from pagefault.service.runtime import Runtime
 from pagefault.service.turn.drafts import Incoming, write_down
@@ -69,7 +69,8 @@ class Saying:
     async def _claim(self, drafts: Sequence[Draft], blocks: Collection[PageId]) -> list[Draft]:
         """Drafts of the claims that these make. Another thread waits for the store, if need be."""
         if self._claims.is_current(self._owned.state):
-            return self._claims.drafts(drafts, self._owned.state, blocks)
+            with suppress(WouldBlock):
+                return self._claims.drafts(drafts, self._owned.state, blocks, may_block=False)
         return await asyncio.to_thread(self._claims.drafts, drafts, self._owned.state, blocks)
 
     async def known(self, items: Sequence[Incoming]) -> tuple[list[list[PageId]], list[Incoming]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -12,8 +13,9 @@ from typing import Final
 from pagefault.language.analyzer import is_telling
 from pagefault.model.errors import ArchiveMissing, RecordGone
 from pagefault.model.ids import PageId, Seq
-from pagefault.model.kinds import Modality, Mode
+from pagefault.model.kinds import IMPORT, Modality, Mode, Origin
 from pagefault.model.page import Page, PageRow, Scope
+from pagefault.model.trust import is_untrusted
 from pagefault.model.wanted import ANY, SearchFilter
 from pagefault.pack import render
 from pagefault.pack.count import MESSAGE_TOKENS
@@ -98,22 +100,30 @@ class TurnRecall:
 
         `first` have `room_max`, `then` what they leave of `room`. What a line takes is counted as
         it will stand there, so what is paged in is never more, but for pins and claims that come
-        with the request whatever is recalled.
+        with the request whatever is recalled. What one tool, or the web, wrote takes at most its
+        share, or one page, however much of it there is and bears on the message; what was imported
+        is here because a person approved that.
         """
         state = self._owned.state
         bound = state.paged_in_left()
         room_max = min(room_max, bound) if bound >= 0 else room_max
         pages: list[Page] = []
-        spent = state.counter.count(render.block([])) + MESSAGE_TOKENS
+        spent = state.counter.count(render.block([], self._runtime.seal)) + MESSAGE_TOKENS
+        strangers = Counter[Origin]()
         for rows, most in ((first, room_max), (then, min(room, room_max))):
+            share = int(most * state.limits.untrusted_recall_share)
             for row in rows:
-                if spent + row.tokens > most:
+                origin = row.origin
+                is_more = origin in strangers and is_untrusted(origin) and origin != IMPORT
+                free = min(most - spent, share - strangers[origin] if is_more else most)
+                if row.tokens > free:
                     continue
                 for page in (_marked(page, newer) for page in self._read_all([row])):
                     cost = state.counter.count(render.line([page])) + 1
-                    if spent + cost <= most:
+                    if cost <= free:
                         pages.append(page)
                         spent += cost
+                        strangers[origin] += cost
         most = room_max if bound >= 0 else room_max + self._tokens_with([])
         while pages and self._tokens_with(pages) > most:
             pages.pop()

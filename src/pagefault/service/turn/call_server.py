@@ -13,7 +13,6 @@ from pagefault.model.errors import ArchiveMissing, FaultRefused, RecordGone
 from pagefault.model.events import CallRefused, Faulted, Hit, Searched
 from pagefault.model.ids import PageId, Seq
 from pagefault.model.kinds import Actor, Level, Modality
-from pagefault.model.page import Page, PageRow
 from pagefault.model.request import ToolCall
 from pagefault.pack.envelope import refusal, told_level
 from pagefault.pack.tools import PAGE_FAULT
@@ -38,7 +37,6 @@ ARGUMENTS_MAX: Final = 1_000  # characters of a call's arguments; no call of our
 REFUSAL_TOKENS: Final = 200  # of a refused call without its arguments, and the refusal, at most
 
 Find = Callable[[str, int, Modality | None], Awaitable[SearchResult]]
-Read = Callable[[PageRow], Page]
 
 
 class CallServer:
@@ -106,7 +104,7 @@ class CallServer:
         action = replace(action, call=_as_kept(as_kept(action.call, clean), words, state))
         match action:
             case ServeFault():
-                return _fault(action, words, state, self._runtime.pages.read, self._levels)
+                return _fault(action, words, state, self._runtime, self._levels)
             case ServeSearch():
                 return await _search(action, words, state, self._recall.find_for_model)
             case Refuse(code=code, why=why):
@@ -170,7 +168,7 @@ async def _search(action: ServeSearch, said: str, state: SessionState, find: Fin
 
 
 def _fault(
-    action: ServeFault, said: str, state: SessionState, read: Read, levels: Levels
+    action: ServeFault, said: str, state: SessionState, runtime: Runtime, levels: Levels
 ) -> Faulted:
     asked = Faulted(
         call_id=action.call.call_id,
@@ -184,12 +182,14 @@ def _fault(
     row = state.table.find(action.page_id)
     if row is None:
         return replace(asked, refusal="unknown_page", why="there is no page of that id")
+    if runtime.quarantine.is_withdrawn(row):
+        return replace(asked, refusal="withdrawn", why="the page was withdrawn")
     mapped = state.mapped_level(row.page_id, action.level)
     if mapped is not None:
         return replace(asked, level=mapped, already_mapped=True)
     state.table.begin_fault(row, action.level)
     try:
-        page = read(row)  # one read of a file: less than a hop to a thread costs
+        page = runtime.pages.read(row)  # one read of a file: less than a hop to a thread costs
         ladder = levels.ladder(page)
         room = fault_room(state, asked, page)
         level = state.budget.grant(row.page_id, action.level, action.reason, ladder, room)

@@ -33,13 +33,14 @@ from pagefault.model.kinds import (
     Origin,
 )
 from pagefault.model.page import Evidence, Page, Quote
+from pagefault.model.trust import least_trusted
 from pagefault.service.arguments import an_origin
 from pagefault.service.derived.claims import Claims, authority_of, made_of
 from pagefault.service.derived.evidence import EvidenceFinder, QuotedWords
+from pagefault.service.derived.labels import Labels
 from pagefault.service.ownership import Owned
 from pagefault.service.window.content import page_of
 from pagefault.service.window.derived_drafts import write_derived
-from pagefault.service.window.run_summary import least_trusted
 from pagefault.truth.claim import Authority, Claim, wording
 from pagefault.truth.claims import ClaimBook, ClaimEntry, may_close
 from pagefault.truth.held import Held, Status
@@ -88,8 +89,9 @@ def a_channel(text: str) -> Origin:
 class StatedClaims:
     """Plans the records of one session. Blocks on the store."""
 
-    def __init__(self, owned: Owned, claims: Claims) -> None:
+    def __init__(self, owned: Owned, claims: Claims, labels: Labels) -> None:
         self._owned = owned
+        self._labels = labels
         self._runtime = owned.runtime
         self._claims = claims
 
@@ -168,7 +170,8 @@ class StatedClaims:
                 "a claim rests on what was said: evidence is missing",
                 hint='evidence=["words that were said"], or `Session.remember` for the words alone',
             )
-        finder = EvidenceFinder(self._runtime, self._owned.session, self._owned.called, clean)
+        owned = self._owned
+        finder = EvidenceFinder(self._runtime, owned.session, self._labels, owned.called, clean)
         found = [finder.find(one) for one in stated.evidence]
         value = " ".join(clean(stated.value or found[0].words).split())
         _check_whole(found, value)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
-from pagefault.model.kinds import IMPORT, MODEL_GENERATED, EventType, Level, Origin
+from pagefault.model.kinds import EventType, Level
 from pagefault.model.page import Derived, Page
+from pagefault.model.trust import least_trusted
 from pagefault.pack.count import TokenCounter
 from pagefault.service.window.derived_drafts import Made
 
@@ -50,23 +51,3 @@ def summariser(counter: TokenCounter) -> Callable[[Sequence[Page], bool], Made |
         )
 
     return summarise
-
-
-_TRUST: Final = (
-    "user_typed",
-    "user_approved",
-    "local_file",
-    "command_output",
-    "model_generated",
-)
-"""Origins by how much they may decide, most first. What is not here decides nothing."""
-
-
-def least_trusted(origins: Iterable[Origin]) -> Origin:
-    """The origin with the least authority: what is made of several has no more than that."""
-    by_trust = sorted(origins, key=_distrust)
-    return by_trust[-1] if by_trust else MODEL_GENERATED
-
-
-def _distrust(origin: Origin) -> int:
-    return _TRUST.index(origin) if origin in _TRUST else len(_TRUST) + (origin == IMPORT)

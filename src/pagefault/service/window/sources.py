@@ -9,6 +9,8 @@ from pagefault.model.ids import PageId
 from pagefault.model.page import Page, PageRow
 from pagefault.pack.cache import PackCache
 from pagefault.pack.count import TokenCounter
+from pagefault.pack.layout import UNSEALED
+from pagefault.pack.render import Seal
 from pagefault.paging.questions import EvictionPolicy
 from pagefault.policy.epochs import EpochRule
 from pagefault.service.window.derived_drafts import Made
@@ -26,3 +28,5 @@ class Sources:
     summarise: Callable[[Sequence[Page], bool], Made | None]  # what a run of turns comes to
     packs: PackCache = field(default_factory=PackCache)
     is_adopted: bool = True  # the memory, by its user: else no claim has authority
+    seal: Seal = UNSEALED  # the numbers that close blocks of data
+    is_withdrawn: Callable[[PageRow], bool] = lambda row: False  # by a person: no request shows it

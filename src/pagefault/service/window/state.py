@@ -39,6 +39,8 @@ from pagefault.model.events import (
     ImportRevoked,
     Lost,
     Opaque,
+    OriginRaised,
+    OriginRevoked,
     Packed,
     PageBody,
     PagedIn,
@@ -203,7 +205,7 @@ class SessionState:
         sources = self._sources
         if self.layout_name is LayoutName.STABLE:
             head = prompts.head(self.system, self.mode, limits)
-            return Layout(sources.counter, head, tools)
+            return Layout(sources.counter, head, tools, sources.seal)
         sources.packs.drop(self.session_id)
         frame = Frame(
             session_id=self.session_id,
@@ -212,7 +214,7 @@ class SessionState:
             token_budget=self.window_tokens,
         )
         head = developer_head(self.system, self.mode)
-        return DeveloperLayout(sources.counter, head, tools, frame, sources.packs)
+        return DeveloperLayout(sources.counter, head, tools, frame, sources.packs, sources.seal)
 
     @property
     def configured(self) -> SessionConfigured:
@@ -296,6 +298,8 @@ class SessionState:
                 pass  # a name for a moment, or where what follows is from
             case ImportApproved() | ImportRevoked():
                 pass  # of the whole store: what may be recalled, `service/quarantine.py` folds
+            case OriginRaised() | OriginRevoked():
+                pass  # likewise: what is withdrawn, the state asks for
             case ForgetBegun() | ForgetDone() | RetentionSet() | ControlSet() | Lost():
                 pass  # of the whole store: `restore` looks whom they concern
             case ScrubBegun() | ScrubDone():
@@ -310,6 +314,8 @@ class SessionState:
         self.numbers[stem] = max(self.numbers.get(stem, 0), int(number))
         if page.derived is None:
             self._fold_said(page, body, event.cause)
+        elif self._sources.is_withdrawn(page.row):
+            return  # nothing is held true of it, and nothing stands for another page
         elif page.row.kind is Kind.CLAIM:
             self._core.fold(page, page.derived)
         elif isinstance(body, Represented):
@@ -340,8 +346,8 @@ class SessionState:
             self._renew()
             self.searches_left = self.limits.searches_per_turn_max
         self.order_next = page.row.order + 1
-        if page.row.origin == IMPORT:
-            return  # it enters no window by itself: nobody said it here
+        if page.row.origin == IMPORT or self._sources.is_withdrawn(page.row):
+            return  # it enters no window by itself: nobody said it here, or somebody took it out
         self.said_seq = page.row.seq
         self._ages.said(page.row.tokens)
         if is_user_message(page.row) and not body.supersedes:
@@ -361,7 +367,8 @@ class SessionState:
             self.unread.append(page)
         if page.row.part + 1 == min(max(shown, 1), page.row.parts) and shown < page.row.parts:
             left = page.row.parts - shown
-            self.layout.add(Note(render.rest(page, shown, left * page.row.tokens), page.row.seq))
+            rest = render.rest(page, shown, left * page.row.tokens)
+            self.layout.add(Note(rest, page.row.seq, render.is_data(page)))
 
     def _fold_exchanged(self, cause: Seq, page: Page, body: PageBody) -> None:
         """Take what is said with the host's tools where it belongs: beside its call or result."""
@@ -637,10 +644,14 @@ class SessionState:
 
     def _find(self, page_id: PageId) -> Page | None:
         try:
-            return self.read_page(page_id)
+            page = self.read_page(page_id)
         except (RecordGone, KeyError):
             self.epoch_due = "forgotten"  # the prefix that was sent cannot be made again
             return None
+        if self._sources.is_withdrawn(page.row):
+            self.epoch_due = "revoked"  # nor may this one be
+            return None
+        return page
 
     def load_all(self, paged_in: Sequence[PagedIn]) -> list[Page]:
         """Those of these pages that are still there."""
@@ -659,7 +670,8 @@ class SessionState:
         for page_id in page_ids:
             with suppress(RecordGone, ArchiveMissing, KeyError):
                 page = self.read_page(page_id)
-                listed.append(Listed(page.row, hint(page.text, title=page.title)))
+                if not self._sources.is_withdrawn(page.row):
+                    listed.append(Listed(page.row, hint(page.text, title=page.title)))
         return tuple(listed)
 
     # --- the core -----------------------------------------------------------------------------
@@ -718,14 +730,22 @@ class SessionState:
 
     def pins_there(self) -> list[PageId]:
         """What is pinned, in the order of the pins, less what was forgotten since."""
-        return [page_id for page_id in self.table.pins() if self.table.has(page_id)]
+        return [page_id for page_id in self.table.pins() if self._is_there(page_id)]
+
+    def _is_there(self, page_id: PageId) -> bool:
+        """Whether a page was neither forgotten nor withdrawn since."""
+        entry = self.table.entry(page_id)
+        row = self._sources.find_row(page_id) if entry is None else entry.row
+        return row is not None and not self._sources.is_withdrawn(row)
 
     def pinned_pages(self) -> list[Page]:
         """The pages that are pinned, in the order of their pins. One that was forgotten is none."""
         pages = []
         for page_id in self.table.pins():
             with suppress(RecordGone, KeyError):
-                pages.append(self.read_page(page_id))
+                page = self.read_page(page_id)
+                if not self._sources.is_withdrawn(page.row):
+                    pages.append(page)
         return pages
 
     def pin_tokens(self, pages: Sequence[Page]) -> int:

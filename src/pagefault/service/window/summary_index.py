@@ -17,8 +17,8 @@ from typing import Final
 from pagefault.model.ids import PageId
 from pagefault.model.kinds import EventType, Kind
 from pagefault.model.page import Derived, Page, PageRow
+from pagefault.model.trust import least_trusted
 from pagefault.service.window.derived_drafts import Made
-from pagefault.service.window.run_summary import least_trusted
 
 TOPICS_MAX: Final = 5  # of a line
 _LINE: Final = re.compile(

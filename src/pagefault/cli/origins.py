@@ -1,0 +1,174 @@
+"""`pagefault origins`: whose word a page is, raised and taken back by a person."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pagefault.cli.app import App, Command, find_row, json_option, pass_app
+from pagefault.cli.term import plural
+
+if TYPE_CHECKING:
+    from pagefault.service.memory import Memory
+    from pagefault.service.root.warden import Descendants, PageOrigin
+
+_JSON = """JSON: {page_id, session, session_id, origin, label, raised, withdrawn, digest, title,
+    text, descendants: [{session, session_id, pages}]}."""
+
+_session_option = click.option(
+    "--session", "session_name", metavar="NAME", help="Which session, by name or id."
+)
+_dry_run_option = click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+
+
+@click.group()
+def origins() -> None:
+    """Whose word a page is, and what may rest on it.
+
+    Every page has the origin of the channel that it came through, and a label: the least trusted of
+    all that went into it. What tools, the web and imports say is found and shown as data; it is
+    neither pinned nor held true until you read it and raise it.
+    """
+
+
+@origins.command(cls=Command, help=f"""Show a page, its origin and digest, and all that rests on it.
+
+    {_JSON}
+    """)  # fmt: skip
+@click.argument("page_id")
+@_session_option
+@json_option
+@pass_app
+def show(app: App, page_id: str, session_name: str | None, as_json: bool) -> None:
+    app.existing_directory()
+
+    async def work() -> tuple[PageOrigin, dict[str, str]]:
+        async with app.reading() as memory:
+            row = await find_row(memory, session_name)
+            return await memory.origins(row.session_id, page_id), await _names(memory)
+
+    _print(app, *app.run(work()), as_json=as_json)
+
+
+@origins.command("raise", cls=Command, help=f"""Approve what a page says, by its digest.
+
+    `show` prints the digest beside the text that it is of. The page may be pinned then, and be
+    evidence for what you hold true, as long as it says just that; `revoke` takes it back.
+
+    {_JSON}
+    """)  # fmt: skip
+@click.argument("page_id")
+@click.argument("digest")
+@_session_option
+@_dry_run_option
+@json_option
+@pass_app
+def raise_(
+    app: App, page_id: str, digest: str, session_name: str | None, dry_run: bool, as_json: bool
+) -> None:
+    app.existing_directory()
+
+    async def work() -> tuple[PageOrigin, dict[str, str]]:
+        async with app.reading() if dry_run else app.writing() as memory:
+            row = await find_row(memory, session_name)
+            told = await memory.raise_origin(row.session_id, page_id, digest, dry_run=dry_run)
+            return told, await _names(memory)
+
+    told, names = app.run(work())
+    _print(app, told, names, as_json=as_json)
+    if not as_json:
+        done = "nothing was changed" if dry_run else "it counts as approved by you"
+        app.term.note(f"the digest is that of {told.page_id}: {done}")
+
+
+@origins.command(cls=Command)
+@click.argument("page_id", required=False)
+@_session_option
+@click.option("--origin", metavar="ORIGIN", help="All that came this way: web, tool, tool:NAME …")
+@click.option("--session-whole", "whole", is_flag=True, help="All of --session.")
+@_dry_run_option
+@json_option
+@pass_app
+def revoke(
+    app: App,
+    page_id: str | None,
+    session_name: str | None,
+    origin: str | None,
+    whole: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Withdraw a page, an origin or a session, with everything that rests on it.
+
+    Summaries, claims, procedures, shorter forms, answers that were written under it and what their
+    calls returned: none of it is recalled, pinned, recited or held true from the next request on.
+    Nothing is erased: `show` tells of each page still, and `raise` lets one in again.
+
+    JSON: {done, withdrawn: [{session, session_id, pages}]}.
+    """
+    if [bool(page_id), bool(origin), whole].count(True) != 1:
+        raise click.UsageError("Name one: a PAGE_ID, --origin, or --session-whole with --session.")
+    if whole and not session_name:
+        raise click.UsageError("--session-whole needs --session NAME: it is never guessed.")
+    app.existing_directory()
+
+    async def work() -> tuple[tuple[Descendants, ...], dict[str, str]]:
+        async with app.reading() if dry_run else app.writing() as memory:
+            of_all = origin and not session_name
+            session = "" if of_all else (await find_row(memory, session_name)).session_id
+            found = await memory.revoke_origin(
+                session, page_id or "", origin=origin or "", dry_run=dry_run
+            )
+            return found, await _names(memory)
+
+    found, names = app.run(work())
+    if as_json:
+        app.term.data(
+            {"done": not dry_run, "withdrawn": [_descendants(one, names) for one in found]}
+        )
+        return
+    for one in found:
+        app.term.line(f"{names[one.session_id]}: {', '.join(one.pages)}")
+    pages = plural(sum(len(one.pages) for one in found), "page")
+    app.term.note(f"{pages} would be withdrawn" if dry_run else f"{pages} withdrawn")
+
+
+async def _names(memory: Memory) -> dict[str, str]:
+    return {row.session_id: row.name or row.session_id for row in await memory.sessions()}
+
+
+def _descendants(one: Descendants, names: dict[str, str]) -> dict[str, Any]:
+    name = names[one.session_id]
+    return {"session": name, "session_id": one.session_id, "pages": list(one.pages)}
+
+
+def _print(app: App, told: PageOrigin, names: dict[str, str], *, as_json: bool) -> None:
+    if as_json:
+        app.term.data(
+            {
+                "page_id": told.page_id,
+                "session": names[told.session_id],
+                "session_id": told.session_id,
+                "origin": str(told.origin),
+                "label": str(told.label),
+                "raised": told.raised,
+                "withdrawn": told.withdrawn,
+                "digest": told.digest,
+                "title": told.title,
+                "text": told.text,
+                "descendants": [_descendants(one, names) for one in told.descendants],
+            }
+        )
+        return
+    term = app.term
+    facts = [f"from {told.origin}", f"label {told.label}"]
+    facts += ["raised"] * told.raised + ["withdrawn"] * told.withdrawn
+    term.line(term.style(f"{told.page_id}  {' · '.join(facts)}", "bold"))
+    if told.title:
+        term.line(told.title)
+    term.line(told.text)
+    term.line()
+    term.line(f"digest  {told.digest}")
+    for one in told.descendants:
+        term.line(f"on it rest, in {names[one.session_id]}: {', '.join(one.pages)}")

@@ -1,0 +1,137 @@
+"""How a mark spreads through a conversation: a fold of its records, pure.
+
+A page bears a mark of its own, and that of every page that it was made of: a summary of its run, a
+claim of its evidence, a shorter form of its page. What a model wrote bears the marks of all that
+stood before it, which is what the last request showed: what was said since the last epoch and what
+that epoch left, what was recalled, faulted, listed and hinted at since. A call that it made has
+them too, and so has the result. What a user says does not: that a person read it is no reason.
+
+So an answer is marked by what an earlier answer saw, as long as that one stands in the window. Of a
+proxied conversation the client decides what a request shows, and is not asked: everything that was
+said there before counts. Both err on the side of a mark.
+
+What was forgotten stood before the model all the same: its record tells the channel still, so no
+label gets better by a forgetting. What is left out: words that a person copied or typed after
+reading a page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final, Generic, TypeVar
+
+from pagefault.model.events import (
+    Called,
+    Claimed,
+    DerivedBody,
+    EpochBegun,
+    Erased,
+    Event,
+    Faulted,
+    Packed,
+    PageBody,
+    Relayed,
+    Represented,
+    Returned,
+    Said,
+    Searched,
+)
+from pagefault.model.ids import PageId, Seq
+from pagefault.model.kinds import DERIVED_TYPES, IMPORT, Actor, EventType, Role
+
+M = TypeVar("M")
+
+_SAID: Final = frozenset(map(str, EventType)) - frozenset(map(str, DERIVED_TYPES))
+"""Types of records whose text enters a window by itself: if it was forgotten, it stood there."""
+
+
+class Flow(Generic[M]):
+    """The marks of the pages of one session and its ancestors, folded in the order of the log."""
+
+    def __init__(
+        self,
+        rule: Callable[[Event, PageBody | None, M | None], M | None],
+        join: Callable[[Iterable[M]], M],
+    ) -> None:
+        """`rule` says what a page bears, given the mark of what it was made of, and `join` what
+        several come to. It is asked of what was forgotten, too, which has no body any more.
+        """
+        self._rule = rule
+        self._join = join
+        self.marks: dict[PageId, M] = {}  # of the pages that bear one
+        self.seqs: dict[PageId, Seq] = {}  # their records
+        self._said: dict[PageId, Seq] = {}  # those of them that the window shows in their place
+        self._imported: dict[PageId, Seq] = {}  # that another program's model had before it
+        self._brought: set[PageId] = set()  # and out of it, until the next epoch
+        self._called: dict[str, M] = {}  # by calls that a marked answer made
+
+    @property
+    def before_the_model(self) -> M | None:
+        """The mark of all that the window shows now."""
+        return self._joined({*self._said, *self._brought})
+
+    def fold(self, event: Event) -> None:
+        match event.body:
+            case DerivedBody() as body:
+                self._mark(event, body, self._joined(_sources(body)))
+            case PageBody() as body:
+                self._mark(event, body, self._written_under(event, body))
+                if body.page_id in self.marks:
+                    place = self._imported if event.origin == IMPORT else self._said
+                    place[body.page_id] = event.seq
+            case Erased(type=type_) if type_ in _SAID:
+                by_model = event.actor is Actor.MODEL
+                mark = self._rule(event, None, self.before_the_model if by_model else None)
+                if mark is not None:
+                    gone = PageId(f"#{event.seq}")  # no page is called so
+                    self.marks[gone], self._said[gone] = mark, event.seq
+            case Packed(recalled=recalled, listed=listed):
+                self._bring([*(one.page_id for one in recalled), *listed])
+            case Relayed(recalled=page_ids):
+                self._bring(page_ids)
+            case Faulted(page_id=page_id, shows=shows):
+                self._bring([page_id, shows])
+            case Searched(hits=hits):
+                self._bring(hit.page_id for hit in hits)
+            case EpochBegun() as epoch:
+                since = epoch.verbatim_from
+                self._said = {one: seq for one, seq in self._said.items() if seq >= since}
+                shown = (one.page_id for one in (*epoch.summaries, *epoch.kept))
+                self._brought = set()
+                self._bring([*epoch.core, *shown])
+
+    def _written_under(self, event: Event, body: PageBody) -> M | None:
+        """The mark that a page takes over from what led to it."""
+        if event.origin == IMPORT and body.role is Role.ASSISTANT:
+            return self._joined(self._imported)
+        if body.role is Role.ASSISTANT:
+            mark = self.before_the_model
+            if mark is not None and isinstance(body, Called):
+                self._called[body.call_id] = mark
+            return mark
+        if body.role is Role.TOOL and isinstance(body, Returned | Said):
+            return self._called.get(body.call_id)
+        return None
+
+    def _mark(self, event: Event, body: PageBody, inherited: M | None) -> None:
+        mark = self._rule(event, body, inherited)
+        if mark is not None:
+            self.marks[body.page_id] = mark
+            self.seqs[body.page_id] = event.seq
+
+    def _joined(self, page_ids: Iterable[PageId]) -> M | None:
+        marks = [self.marks[page_id] for page_id in page_ids if page_id in self.marks]
+        return self._join(marks) if marks else None
+
+    def _bring(self, page_ids: Iterable[PageId]) -> None:
+        self._brought.update(page_id for page_id in page_ids if page_id in self.marks)
+
+
+def _sources(body: DerivedBody) -> set[PageId]:
+    """The pages that a derived page was made of."""
+    named = [*body.provenance, *(span.page_id for span in body.evidence)]
+    if isinstance(body, Represented):
+        named.append(body.represents)
+    if isinstance(body, Claimed):
+        named.append(body.restates)
+    return set(named)

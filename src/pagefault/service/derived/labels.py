@@ -1,0 +1,96 @@
+"""The labels of pages: whose word each is, at most, given all that it was made of and under.
+
+A record's origin is the channel that its text came through. The *label* is the least trusted of
+that and of what `flow.py` finds to have gone into it: so an answer that was written with a web page
+in the window is the web's word, whatever it says. Nothing of this is stored. It is a fold of the
+records of a session, made when first asked for, and so holds for logs of before.
+"""
+
+from __future__ import annotations
+
+from heapq import merge
+from threading import Lock
+from typing import Final
+
+from pagefault.model.events import Event, PageBody
+from pagefault.model.ids import NOTHING, PageId, Seq, SessionNo
+from pagefault.model.kinds import USER_APPROVED, Origin, Role
+from pagefault.model.page import Derived, Page, Scope
+from pagefault.model.trust import is_untrusted, least_trusted
+from pagefault.service.derived.flow import Flow
+from pagefault.service.restore import records
+from pagefault.service.runtime import Runtime
+from pagefault.service.window.content import page_of
+from pagefault.service.window.state import SessionState
+
+_NEVER: Final = (NOTHING, -1)
+
+
+class Labels:
+    """The labels of one session's pages. Blocks on the store; safe from several threads."""
+
+    def __init__(self, runtime: Runtime, session: SessionNo) -> None:
+        self._runtime = runtime
+        self._session = session
+        self._flow = Flow(self._rule, least_trusted)
+        self._as_of: tuple[Seq, int] = _NEVER  # the last ruling, and forgettings
+        self._folded = NOTHING
+        self._folding = Lock()
+
+    def label(self, page: Page) -> Origin:
+        """Whose word a page is. Raises `ArchiveMissing` where what was said before cannot be read:
+        nobody knows it then.
+        """
+        ruled = self._runtime.quarantine.label(page)
+        is_users = page.derived is None and page.row.role is Role.USER
+        if is_untrusted(ruled) or ruled != page.row.origin or is_users:
+            return ruled  # nothing is less, a person said so, or nothing went into it
+        with self._folding:
+            marks = self._known().marks
+        derived = page.derived or Derived()
+        made_of = (page.page_id, derived.represents, *derived.provenance)  # it may not be written
+        return least_trusted([ruled, *(marks[one] for one in made_of if one in marks)])
+
+    def is_current(self, state: SessionState) -> bool:
+        """Whether the labels of what the last request showed are at hand, with no log to read."""
+        rulings = self._runtime.quarantine.read_on(), self._runtime.journal.forgets
+        return self._as_of == rulings and self._folded >= state.reply_cause
+
+    def _known(self) -> Flow[Origin]:
+        now = self._runtime.quarantine.read_on(), self._runtime.journal.forgets
+        if now != self._as_of:
+            self._flow, self._folded = Flow(self._rule, least_trusted), NOTHING
+            self._as_of = now
+        scope = self._runtime.scope(self._session)
+        said = records(self._runtime, scope, after=self._folded, to_look=False)
+        for event in merge(said, self._erased(scope), key=lambda one: one.seq):
+            self._flow.fold(event)
+            self._folded = event.seq
+        return self._flow
+
+    def _erased(self, scope: Scope) -> list[Event]:
+        """What was forgotten, and stood before the model all the same."""
+        return [
+            event
+            for session, upto in reversed(scope.parts)
+            for event in self._runtime.receipts.erased(session)
+            if self._folded < event.seq <= upto
+        ]
+
+    def _rule(self, event: Event, body: PageBody | None, inherited: Origin | None) -> Origin | None:
+        quarantine = self._runtime.quarantine
+        ruled = event.origin if body is None else quarantine.label(page_of(event, body))
+        if ruled == USER_APPROVED and event.origin != USER_APPROVED:
+            return None  # a person approved this very text
+        label = ruled if inherited is None else least_trusted([ruled, inherited])
+        return label if is_untrusted(label) else None
+
+
+def closure(runtime: Runtime, session: SessionNo, seeds: frozenset[Seq]) -> dict[PageId, Seq]:
+    """The pages that a session sees of these records, and all that was made of them or written
+    under them: their ids there, and their records.
+    """
+    flow = Flow[bool](lambda event, _, inherited: inherited or event.seq in seeds or None, any)
+    for event in records(runtime, runtime.scope(session)):
+        flow.fold(event)
+    return flow.seqs

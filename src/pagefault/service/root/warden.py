@@ -1,0 +1,246 @@
+"""Whose word pages are: told, raised by a person, and taken back with all that rests on it.
+
+No agent has a way here: neither memory's tools, nor what a proxy's client sends, nor a host's tool
+that calls a session reaches these verbs. Whoever calls them acts for a person.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from pagefault.model.errors import BadInput
+from pagefault.model.events import Body, Draft, OriginRaised, OriginRevoked
+from pagefault.model.ids import PageId, Seq, SessionNo, TurnNo
+from pagefault.model.kinds import RUNTIME, USERS, Actor, Origin
+from pagefault.model.page import Page, PageRow, Scope, SessionRow
+from pagefault.model.signatures import checked_verbs
+from pagefault.model.wanted import SearchFilter
+from pagefault.service.derived.labels import Labels, closure
+from pagefault.service.restore import restore
+from pagefault.service.root.parts import MemoryParts, check_open
+from pagefault.service.runtime import LAST
+from pagefault.service.session import Session
+from pagefault.store.api import PageFilter
+from pagefault.store.store import STORE
+
+_ALL: Final = 2**31
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Descendants:
+    """Pages of one session that rest on others: what was made of these, or answered under them.
+
+    `pages` are as that session calls them; `done` is whether they are withdrawn.
+    """
+
+    session_id: str
+    pages: tuple[PageId, ...]
+    done: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageOrigin:
+    """Whose word a page is. `origin` is the channel that its text came through; `label` the least
+    trusted of all that went into it, which decides what may be done with it.
+
+    `digest` names just this text: `Memory.raise_origin` takes it. `raised` and `withdrawn` are what
+    a person ruled. `descendants` rest on the page, in every session that sees it.
+    """
+
+    session_id: str
+    page_id: PageId
+    text: str
+    title: str
+    origin: Origin
+    label: Origin
+    digest: str
+    raised: bool
+    withdrawn: bool
+    descendants: tuple[Descendants, ...]
+
+
+@checked_verbs(usable=check_open)
+class Warden(MemoryParts):
+    """The verbs about trust."""
+
+    async def origins(self, session: Session | str, page_id: str) -> PageOrigin:
+        """Whose word a page is, what it says, the digest of that, and all that rests on it.
+
+        `session` is it, or its name or id. Raises `SessionNotFound`, `NoSuchPage`, `RecordGone`.
+        """
+        target = await self._target(session)
+        page = await target.page(page_id)
+        await target.owned.written()
+        return await asyncio.to_thread(self._told, target, page)
+
+    async def raise_origin(
+        self, session: Session | str, page_id: str, digest: str, *, dry_run: bool = False
+    ) -> PageOrigin:
+        """Let a page count as approved by the user: a person read it, and gives the `digest` that
+        `origins` told with just this text. It may be pinned then, and be evidence for what the user
+        holds true; what was withdrawn may be recalled again, itself alone.
+
+        It is written down, holds as long as the page says just that, and `revoke_origin` takes it
+        back. Returns what `origins` would; `dry_run` only checks. Raises `BadInput` for another
+        digest, and as `origins` does.
+        """
+        target = await self._target(session)
+        page = await target.page(page_id)
+        quarantine = self._runtime.quarantine
+        if not hmac.compare_digest(quarantine.digest(page).encode(), digest.encode()):
+            raise BadInput(
+                f"that is not the digest of {page.page_id} as it stands",
+                hint="`Memory.origins` tells its text, and the digest of that",
+            )
+        is_new = quarantine.label(page) not in USERS or quarantine.is_withdrawn(page.row)
+        if is_new and not dry_run:
+            await self._rule_on(OriginRaised(page=page.row.seq, digest=digest))
+        return await self.origins(session, page_id)
+
+    async def revoke_origin(
+        self,
+        session: Session | str = "",
+        page_id: str = "",
+        *,
+        origin: str = "",
+        dry_run: bool = False,
+    ) -> tuple[Descendants, ...]:
+        """Withdraw a page in all its parts, all of an `origin` ("web", "tool", "tool:NAME")
+        that is there by now, or a whole session, with everything that was made of it or answered
+        under it, however indirectly: summaries, claims, procedures, shorter forms, answers, and
+        results of their calls.
+
+        It is kept, and `page` tells it still; from the next request on none of it is shown,
+        recalled, pinned, recited or held true. Returns what that is, in each session; `dry_run`
+        only tells. Requests that were sent, and what a proxy's client resends itself, are out of
+        reach. Raises `BadInput` where nothing is named, and as `origins` does.
+        """
+        if not (session or origin):
+            raise BadInput(
+                "that would withdraw everything",
+                hint="name a session, a page of one, or an origin",
+            )
+        if page_id and (origin or not session):
+            raise BadInput("a page is named with its session, and without an origin")
+        target = await self._target(session) if session else None
+        for live in self._live():
+            await live.owned.written()
+        rows = await asyncio.to_thread(self._seeds, target, PageId(page_id), origin)
+        found = await asyncio.to_thread(self._closures, rows)
+        if found and not dry_run:
+            seqs = sorted({seq for _, pages in found for seq in pages.values()})
+            await self._rule_on(OriginRevoked(targets=_ranges(seqs)))
+        return tuple(
+            Descendants(
+                session_id=row.session_id,
+                pages=tuple(page for page, seq in sorted(pages.items(), key=lambda one: one[1])),
+                done=not dry_run,
+            )
+            for row, pages in found
+        )
+
+    async def _target(self, session: Session | str) -> Session:
+        named = session.session_id if isinstance(session, Session) else session
+        found = await self._find_session(named)
+        if found.kept_as is None:
+            raise BadInput(f"nothing of {found!r} is written", hint="it ends with this process")
+        return found
+
+    def _told(self, target: Session, page: Page) -> PageOrigin:
+        runtime, row = self._runtime, page.row
+        label = Labels(runtime, target.session).label(page)
+        resting = [
+            Descendants(session_id=one.session_id, pages=rest)
+            for one, pages in self._closures([row])
+            if (rest := tuple(name for name, seq in pages.items() if seq != row.seq))
+        ]
+        return PageOrigin(
+            session_id=target.session_id,
+            page_id=page.page_id,
+            text=page.text,
+            title=page.title,
+            origin=row.origin,
+            label=label,
+            digest=runtime.quarantine.digest(page),
+            raised=runtime.quarantine.label(page) != row.origin,
+            withdrawn=runtime.quarantine.is_withdrawn(row),
+            descendants=tuple(resting),
+        )
+
+    def _seeds(self, target: Session | None, page_id: PageId, origin: str) -> list[PageRow]:
+        """The pages that are named themselves."""
+        index = self._runtime.index
+        wanted = SearchFilter(origins=(origin,) if origin else ())
+        if page_id:
+            assert target is not None
+            scope = self._runtime.scope(target.session)
+            row = index.find_page(scope, page_id) or index.find_page(scope.derived, page_id)
+            if row is None:
+                raise target.no_such_page(page_id)
+            if row.parts == 1:
+                return [row]
+            first = row.order - row.part
+            text = PageFilter(after_order=first - 1, before_order=first + row.parts)
+            return index.pages(scope, text, limit=row.parts)
+        sessions = index.sessions() if target is None else [self._row(target.session)]
+        own = [Scope(((one.session, LAST),)) for one in sessions]
+        return [
+            row
+            for scope in (*own, *(one.derived for one in own))
+            for row in index.pages(scope, PageFilter(), limit=_ALL)
+            if not origin or wanted.admits_origin(row.origin)
+        ]
+
+    def _row(self, session: SessionNo) -> SessionRow:
+        row = self._runtime.index.session(session)
+        assert row is not None, "it was found"
+        return row
+
+    def _closures(self, rows: Iterable[PageRow]) -> list[tuple[SessionRow, dict[PageId, Seq]]]:
+        """What rests on these pages, with them, as each session sees it that sees any: its own
+        pages, and those that it inherited are told where they were made.
+        """
+        homes = {row.seq: row.session for row in rows}
+        seeds, sessions = frozenset(homes), set(homes.values())
+        found = []
+        for row in self._runtime.index.sessions():
+            if sessions.isdisjoint(part for part, _ in self._runtime.scope(row.session).parts):
+                continue
+            pages = closure(self._runtime, row.session, seeds)
+            own = {one: seq for one, seq in pages.items() if self._owner(seq) == row.session}
+            if own:
+                found.append((row, own))
+        return found
+
+    def _owner(self, seq: Seq) -> SessionNo:
+        row = self._runtime.index.page_at(seq)
+        return SessionNo(0) if row is None else row.session
+
+    async def _rule_on(self, ruling: Body) -> None:
+        """Write a ruling down, and let no live session show what it showed."""
+        draft = Draft(session=STORE, turn=TurnNo(0), actor=Actor.USER, origin=RUNTIME, body=ruling)
+        await self._runtime.journal.append([draft])
+        self._runtime.quarantine.read_on(anew=True)
+        self._forgot += 1
+        self._flush()
+        for live in self._live():
+            async with live.owned.quiet():
+                row = await asyncio.to_thread(live._runtime.index.session, live.session)
+                if row is not None:
+                    state, folded = await asyncio.to_thread(restore, live._runtime, row)
+                    live.owned.replace(state, folded)
+
+
+def _ranges(seqs: Iterable[Seq]) -> tuple[tuple[Seq, Seq], ...]:
+    """These records, in order, as ranges that follow one another without a gap."""
+    found: list[tuple[Seq, Seq]] = []
+    for seq in seqs:
+        if found and found[-1][1] == seq - 1:
+            found[-1] = found[-1][0], seq
+        else:
+            found.append((seq, seq))
+    return tuple(found)
